@@ -1,0 +1,112 @@
+"""Everything that may be said to the outside when something is refused: a code, an HTTP status, one safe sentence.
+
+Nothing else reaches HTTP. The API renders these as RFC 9457 problem details, the pages as a page.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+
+class FlowError(Exception):
+    """Base of all. ``detail`` is one sentence, safe to show to anybody; ``retry_after`` is in seconds."""
+
+    code: ClassVar[str] = "internal_error"
+    status: ClassVar[int] = 500
+    title: ClassVar[str] = "Internal error"
+
+    def __init__(self, detail: str = "", *, retry_after: int | None = None) -> None:
+        super().__init__(detail or self.title)
+        self.detail = detail or self.title
+        self.retry_after = retry_after
+
+
+class BadRequest(FlowError):
+    code, status, title = "bad_request", 400, "The request cannot be understood"
+
+
+class BadCursor(BadRequest):
+    code, title = "bad_cursor", "The cursor is not one of ours"
+
+
+class BadCallback(BadRequest):
+    code, title = "bad_callback", "This answer does not belong to this browser"
+
+
+class Unauthenticated(FlowError):
+    code, status, title = "unauthenticated", 401, "A valid API key is needed"
+
+
+class WrongUser(FlowError):
+    code, status, title = "wrong_user", 403, "This link was made for somebody else"
+
+
+class NotFound(FlowError):
+    code, status, title = "not_found", 404, "There is no such thing"
+
+
+class MethodNotAllowed(FlowError):
+    code, status, title = "method_not_allowed", 405, "This method is not offered here"
+
+
+class Conflict(FlowError):
+    code, status, title = "conflict", 409, "The state of the thing forbids this"
+
+
+class AlreadyOver(Conflict):
+    code, title = "already_over", "The elicitation is already over"
+
+
+class InFlight(Conflict):
+    code, title = "idempotency_in_flight", "A request with this Idempotency-Key is being worked on"
+
+
+class ReauthorizationRequired(Conflict):
+    code, title = "reauthorization_required", "The user has to connect the account again"
+
+
+class ConnectionRevoked(FlowError):
+    code, status, title = "connection_revoked", 410, "The connection was revoked"
+
+
+class Over(FlowError):
+    code, status, title = "over", 410, "This link is over"
+
+
+class TooLarge(FlowError):
+    code, status, title = "too_large", 413, "The request is too large"
+
+
+class UnsupportedMedia(FlowError):
+    code, status, title = "unsupported_media_type", 415, "Only application/json in UTF-8 is read here"
+
+
+class Invalid(FlowError):
+    """422. ``errors`` says which value, why, and what to do: [{loc: [...], message: "..."}]."""
+
+    code, status, title = "invalid", 422, "A value is not acceptable"
+
+    def __init__(self, errors: list[dict[str, object]] | None = None, detail: str = "") -> None:
+        super().__init__(detail)
+        self.errors = errors or []
+
+    @classmethod
+    def at(cls, loc: str, message: str) -> Invalid:
+        """One error at a dotted place: ``Invalid.at("params.provider", "…")``."""
+        return cls([{"loc": loc.split("."), "message": message}], message)
+
+
+class IdempotencyMismatch(Invalid):
+    code, title = "idempotency_mismatch", "This Idempotency-Key was used with another body"
+
+
+class TooMany(FlowError):
+    code, status, title = "too_many_requests", 429, "Too many requests"
+
+
+class ProviderUnavailable(FlowError):
+    code, status, title = "provider_unavailable", 503, "The other side does not answer"
+
+
+class Unavailable(FlowError):
+    code, status, title = "unavailable", 503, "The service cannot answer now"

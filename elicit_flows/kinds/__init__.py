@@ -1,0 +1,20 @@
+"""The kinds, by name. A new kind is a folder, a template, a line here and a subclass of the contract test."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib import import_module
+from typing import cast
+
+from elicit_flows.kinds.base import Kind
+
+REGISTRY = {
+    "oauth": "elicit_flows.kinds.oauth.OAuth",
+}
+
+
+@cache
+def get(name: str) -> Kind:
+    """The kind of that name, imported on first use. Raises KeyError for a name that is not registered."""
+    module, _, attribute = REGISTRY[name].rpartition(".")
+    return cast(Kind, getattr(import_module(module), attribute)())

@@ -1,0 +1,32 @@
+"""What a kind is: three pure verbs. Values in, values out; no ORM, no status, no queue."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+from elicit_flows.values import Again, Answer, Finish, Json, Step, Visit
+
+
+class Kind(Protocol):
+    """One thing a user can be asked to do.
+
+    ``context`` names the parameter that picks the operator's plug-in ("provider" for oauth), or is None. ``leaves``
+    says whether its steps go to another host.
+
+    Allowed errors: ``errors.Invalid`` from ``clean``; ``errors.ProviderUnavailable`` from ``begin`` when the outside
+    cannot be asked now. ``resume`` raises nothing for what an outside party sent: it answers Finish or Again.
+    """
+
+    context: str | None
+
+    def clean(self, params: Json) -> Json:
+        """The parameters, checked and complete; unknown names are refused. Raises ``Invalid``."""
+
+    def describe(self, params: Json, config: Any) -> Json:
+        """What the connect page shows: {title, host, ...}; plain text, escaped by the page."""
+
+    def begin(self, visit: Visit) -> Step:
+        """The first step, after the right user has pressed the button."""
+
+    def resume(self, visit: Visit, answer: Answer) -> Finish | Again:
+        """The user came back with an answer."""

@@ -1,0 +1,25 @@
+"""An OAuth provider as its operator configured it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from elicit_flows.values import Secret
+
+
+@dataclass(frozen=True, slots=True)
+class OAuthProvider:
+    """``issuer`` given: endpoints that are None come from metadata discovery (RFC 8414, OpenID Connect Discovery)."""
+
+    slug: str
+    name: str
+    client_id: str
+    client_secret: Secret | None = None
+    issuer: str | None = None
+    authorize_url: str | None = None
+    token_url: str | None = None
+    revocation_url: str | None = None
+    userinfo_url: str | None = None
+    token_auth: str = "client_secret_basic"  # client_secret_post | none
+    scopes: tuple[str, ...] = ()
+    pkce: str = "S256"  # "off" only with a warning
