@@ -1,0 +1,29 @@
+"""What agents import. No Django: only httpx2 and standardwebhooks are needed beside the standard library."""
+
+from elicit_flows.sdk.client import Elicit, Options
+from elicit_flows.sdk.errors import ElicitError, NotCompleted, StillWaiting
+from elicit_flows.sdk.outcomes import Cancelled, Completed, Declined, Expired, Failed, Outcome, outcome_of
+from elicit_flows.sdk.shapes import Connection, Elicitation, Event, Token
+from elicit_flows.sdk.webhooks import verify_webhook
+from elicit_flows.values import Claim
+
+__all__ = [
+    "Cancelled",
+    "Claim",
+    "Completed",
+    "Connection",
+    "Declined",
+    "Elicit",
+    "ElicitError",
+    "Elicitation",
+    "Event",
+    "Expired",
+    "Failed",
+    "NotCompleted",
+    "Options",
+    "Outcome",
+    "StillWaiting",
+    "Token",
+    "outcome_of",
+    "verify_webhook",
+]
