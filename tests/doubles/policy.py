@@ -1,0 +1,23 @@
+"""The dialer's policy for the length of a test."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+
+from elicit_flows.lib import http
+
+
+@contextlib.contextmanager
+def dialing(policy: http.Policy) -> Iterator[None]:
+    """Sets ``policy``; puts the former one back at the end."""
+    former = http.policy()
+    http.configure(policy)
+    try:
+        yield
+    finally:
+        http.configure(former)
+
+
+def loopback_allowed() -> contextlib.AbstractContextManager[None]:
+    return dialing(http.Policy(allow_loopback=True))

@@ -1,0 +1,308 @@
+"""The dialer against real sockets: where it connects, when it stops, what it says about it."""
+
+from __future__ import annotations
+
+import logging
+import os
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from elicit_flows.lib import http
+from elicit_flows.lib.http import client, dial, urls
+from tests.doubles.certificate import self_signed
+from tests.doubles.policy import dialing, loopback_allowed
+from tests.doubles.raw import Listener, answering, dripping, listening
+
+OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nX-One: a\r\nx-one: b\r\n\r\nok"
+
+
+@pytest.fixture(autouse=True)
+def loopback() -> Iterator[None]:
+    with loopback_allowed():
+        yield
+
+
+def test_a_reply_has_status_folded_headers_and_body() -> None:
+    with listening(answering(OK)) as peer:
+        reply = http.send("POST", f"{peer.url}hook?a=1", headers={"X-Mine": "yes"}, body=b"{}")
+    assert (reply.status, reply.headers["x-one"], reply.body) == (200, "a, b", b"ok")
+    head, _, body = peer.heard[0].partition(b"\r\n\r\n")
+    lines = head.lower().split(b"\r\n")
+    assert lines[0] == b"post /hook?a=1 http/1.1"
+    assert {f"host: localhost:{peer.port}".encode(), b"accept-encoding: identity", b"x-mine: yes"} <= set(lines)
+    assert b"content-length: 2" in lines and body == b"{}"
+
+
+def test_connections_are_kept_and_used_again() -> None:
+    with listening(answering(OK)) as peer:
+        for _ in range(5):
+            http.send("GET", peer.url)
+    assert (peer.connections, len(peer.heard)) == (1, 5)
+
+
+def test_a_connection_that_the_other_side_closed_is_replaced() -> None:
+    def once(listener: Listener, connection: socket.socket) -> None:
+        listener.request(connection)
+        connection.sendall(OK)
+
+    with listening(once) as peer:
+        for number in range(1, 4):
+            assert http.send("GET", peer.url).status == 200
+            wait_until(lambda: idle_is_closed())
+            assert peer.connections == number
+
+
+def test_many_threads_share_the_pool_and_keep_their_own_deadlines() -> None:
+    slow = dripping(b"HTTP/1.1 200 OK\r\nContent-Length: 9999\r\n\r\n", b"x", 0.02)
+    with listening(answering(OK)) as quick, listening(slow) as never, ThreadPoolExecutor(8) as threads:
+        late = [threads.submit(http.send, "GET", never.url, deadline=0.3) for _ in range(3)]
+        good = [threads.submit(http.send, "GET", quick.url) for _ in range(40)]
+        assert {each.result().status for each in good} == {200}
+        assert all(isinstance(each.exception(), http.Unreachable) for each in late)
+
+
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+def test_t31_t91_no_redirect_is_followed(status: int) -> None:
+    with listening(answering(OK)) as sink:
+        moved = f"HTTP/1.1 {status} Moved\r\nLocation: {sink.url}\r\nContent-Length: 0\r\n\r\n".encode()
+        with listening(answering(moved)) as peer:
+            reply = http.send("POST", peer.url, headers={"Authorization": "Basic c2VjcmV0"}, body=b"code=secret")
+    assert reply.status == status
+    assert sink.connections == 0
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1", "::1", "10.0.0.1", "169.254.169.254", "64:ff9b::7f00:1", "fec0::1"])
+def test_t36_t89_a_public_name_that_leads_inside_is_refused(monkeypatch: pytest.MonkeyPatch, address: str) -> None:
+    with listening(answering(OK)) as sink:
+        monkeypatch.setattr(urls, "PORTS", frozenset({sink.port}))
+        monkeypatch.setattr(dial, "resolver", lambda host, port: ["93.184.216.34", address])
+        with pytest.raises(http.Refused):
+            http.send("GET", f"https://provider.example.com:{sink.port}/")
+        assert sink.connections == 0
+
+
+def test_t90_a_name_that_changes_to_loopback_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    answers = iter([["93.184.216.34"], ["127.0.0.1"]])
+    monkeypatch.setattr(dial, "resolver", lambda host, port: next(answers))
+    with listening(answering(OK)) as sink:
+        monkeypatch.setattr(urls, "PORTS", frozenset({sink.port}))
+        url = f"https://rebind.example.com:{sink.port}/"
+        with pytest.raises(http.Unreachable):
+            http.send("GET", url, deadline=0.3)
+        with pytest.raises(http.Refused):
+            http.send("GET", url, deadline=0.3)
+        assert sink.connections == 0
+
+
+def test_t90_the_name_is_resolved_once_and_that_address_is_dialled(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+
+    def flip(host: str, port: int) -> list[str]:
+        asked.append(host)
+        return ["127.0.0.1"] if len(asked) == 1 else ["127.0.0.9"]
+
+    monkeypatch.setattr(dial, "resolver", flip)
+    with listening(answering(OK)) as peer:
+        assert http.send("GET", f"http://flip.localhost:{peer.port}/").status == 200
+    assert asked == ["flip.localhost"]
+
+
+def test_t90_a_loopback_name_may_not_lead_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dial, "resolver", lambda host, port: ["192.168.0.1"])
+    with pytest.raises(http.Refused):
+        http.send("GET", "http://localhost:8000/")
+
+
+def test_the_next_address_is_tried_when_one_does_not_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dial, "resolver", lambda host, port: ["127.0.0.9", "127.0.0.1"])
+    with listening(answering(OK)) as peer:
+        assert http.send("GET", f"http://two.localhost:{peer.port}/").status == 200
+
+
+def test_t88_the_strict_policy_dials_no_loopback() -> None:
+    with listening(answering(OK)) as sink, dialing(http.Policy()):
+        with pytest.raises(http.Refused):
+            http.send("GET", sink.url)
+        assert sink.connections == 0
+
+
+HEAD = b"HTTP/1.1 200 OK\r\n"
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        pytest.param(dripping(b"", b"H", 0.02), id="status line"),
+        pytest.param(dripping(HEAD, b"X", 0.02), id="headers"),
+        pytest.param(dripping(HEAD + b"Content-Length: 60000\r\n\r\n", b"x", 0.02), id="body"),
+        pytest.param(dripping(HEAD + b"Transfer-Encoding: chunked\r\n\r\n", b"1\r\nx\r\n", 0.02), id="chunks"),
+        pytest.param(dripping(b"", b"HTTP/1.1 100 Continue\r\n\r\n", 0.02), id="interim replies"),
+        pytest.param(dripping(b"", b"", 0.02), id="silence"),
+    ],
+)
+def test_t92_whatever_drips_is_cut_at_the_deadline(script: object) -> None:
+    with listening(script) as peer:  # type: ignore[arg-type]
+        began = time.monotonic()
+        with pytest.raises(http.Unreachable) as caught:
+            http.send("GET", peer.url, deadline=0.5)
+        assert 0.45 < time.monotonic() - began < 1.5
+    assert caught.value.sent
+
+
+def test_t92_a_handshake_that_never_comes_is_cut_at_the_deadline() -> None:
+    with listening(dripping(b"", b"", 0.05)) as peer:
+        began = time.monotonic()
+        with pytest.raises(http.Unreachable) as caught:
+            http.send("GET", peer.url.replace("http:", "https:"), deadline=0.5)
+        assert 0.45 < time.monotonic() - began < 1.5
+    assert not caught.value.sent
+
+
+def test_t92_a_name_server_that_never_answers_is_cut_at_the_deadline(monkeypatch: pytest.MonkeyPatch) -> None:
+    release = threading.Event()
+
+    def hang(host: str, port: int) -> list[str]:
+        release.wait(10)
+        return []
+
+    monkeypatch.setattr(dial, "resolver", hang)
+    began = time.monotonic()
+    with pytest.raises(http.Unreachable) as caught:
+        http.send("GET", "http://slow.localhost:8000/", deadline=0.3)
+    release.set()
+    assert time.monotonic() - began < 1.5
+    assert not caught.value.sent
+
+
+def test_t92_a_peer_that_does_not_read_is_cut_at_the_deadline() -> None:
+    def deaf(listener: Listener, connection: socket.socket) -> None:
+        listener.over.wait(10)
+
+    with listening(deaf) as peer, pytest.raises(http.Unreachable) as caught:
+        http.send("POST", peer.url, body=b"x" * 20_000_000, deadline=0.5)
+    assert caught.value.sent
+
+
+@pytest.mark.parametrize(
+    ("head", "drop"),
+    [
+        (HEAD + b"Content-Length: 100000000\r\n\r\n", b"x" * 8192),
+        (HEAD + b"Connection: close\r\n\r\n", b"x" * 8192),
+        (HEAD + b"Transfer-Encoding: chunked\r\n\r\n", b"1000\r\n" + b"x" * 4096 + b"\r\n"),
+        (HEAD + b"Transfer-Encoding: chunked\r\n\r\n", b"1;" + b"e" * 4000 + b"\r\nx\r\n"),
+        (HEAD, b"X-Filler: " + b"x" * 1000 + b"\r\n"),
+        (b"", b"HTTP/1.1 103 Early Hints\r\nLink: " + b"x" * 1000 + b"\r\n\r\n"),
+    ],
+    ids=["length", "until close", "chunks", "chunk extensions", "headers", "interim replies"],
+)
+def test_t92_what_does_not_end_is_given_up_early(head: bytes, drop: bytes) -> None:
+    with listening(dripping(head, drop, 0.0005)) as peer, pytest.raises(http.Unreachable, match="too large"):
+        http.send("GET", peer.url, deadline=10, limit=65536)
+
+
+def test_the_limit_is_exact() -> None:
+    for size, fits in ((1000, True), (1001, False)):
+        body = HEAD + f"Content-Length: {size}\r\n\r\n".encode() + b"x" * size
+        with listening(answering(body)) as peer:
+            if fits:
+                assert len(http.send("GET", peer.url, limit=1000).body) == 1000
+            else:
+                with pytest.raises(http.Unreachable):
+                    http.send("GET", peer.url, limit=1000)
+
+
+def test_a_reset_after_the_request_says_that_it_was_sent() -> None:
+    def reset(listener: Listener, connection: socket.socket) -> None:
+        listener.request(connection)
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\x01\x00\x00\x00\x00\x00\x00\x00")
+
+    with listening(reset) as peer, pytest.raises(http.Unreachable) as caught:
+        http.send("POST", peer.url, body=b"code=1")
+    assert caught.value.sent
+
+
+def test_a_closed_port_says_that_nothing_was_sent() -> None:
+    with listening(answering(OK)) as peer:
+        url = peer.url
+    with pytest.raises(http.Unreachable) as caught:
+        http.send("POST", url, body=b"code=1")
+    assert not caught.value.sent
+
+
+def test_something_that_is_not_http_is_unreachable() -> None:
+    with listening(answering(b"SSH-2.0-OpenSSH\r\n\r\n")) as peer, pytest.raises(http.Unreachable):
+        http.send("GET", peer.url)
+
+
+def test_a_header_that_would_break_out_is_refused_and_nothing_is_sent() -> None:
+    with listening(answering(OK)) as peer:
+        for value in ("a\r\nX-Evil: 1", "a\nb", "a\x00", "\u20ac"):
+            with pytest.raises(http.Refused):
+                http.send("GET", peer.url, headers={"Authorization": value})
+        assert peer.heard == []
+
+
+def test_no_proxy_from_the_environment_and_no_cookie_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    cookie = HEAD + b"Set-Cookie: a=b; Path=/\r\nContent-Length: 0\r\n\r\n"
+    with listening(answering(OK)) as proxy, listening(answering(cookie)) as peer:
+        for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
+            monkeypatch.setenv(name, proxy.url)
+        http.send("GET", peer.url)
+        http.send("GET", peer.url)
+        assert proxy.connections == 0
+    assert len(peer.heard) == 2 and b"cookie" not in peer.heard[1].lower()
+
+
+def test_t87_response_headers_stay_out_of_the_debug_log(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG)
+    secret = HEAD + b"Location: https://x.example/?code=canary\r\nContent-Length: 0\r\n\r\n"
+    with listening(answering(secret)) as peer:
+        http.send("GET", f"{peer.url}?code=canary", headers={"Authorization": "Bearer canary"})
+    assert "canary" not in caplog.text
+
+
+def test_the_certificate_must_be_trusted_and_name_the_host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    names: list[str] = []
+    good, pem = self_signed(tmp_path, "localhost")
+    good.sni_callback = lambda sock, name, context: names.append(name or "")
+    other, other_pem = self_signed(tmp_path, "provider.example.com")
+    with listening(answering(OK), good) as peer, listening(answering(OK), other) as wrong:
+        with pytest.raises(http.Unreachable) as caught:
+            http.send("GET", peer.url)
+        assert not caught.value.sent
+        monkeypatch.setattr(client, "pool", client.Pool())
+        client.pool.trust(pem)
+        client.pool.trust(other_pem)
+        assert http.send("GET", peer.url).body == b"ok"
+        with pytest.raises(http.Unreachable):
+            http.send("GET", wrong.url)
+        client.pool.close()
+    assert names == ["localhost", "localhost"]
+    assert wrong.heard == []
+
+
+def test_a_forked_child_does_not_use_its_parents_connections() -> None:
+    with listening(answering(OK)) as peer:
+        http.send("GET", peer.url)
+        child = os.fork()
+        if child == 0:
+            os._exit(len(client.pool.connections.connections))
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+        assert len(client.pool.connections.connections) == 1
+
+
+def idle_is_closed() -> bool:
+    return all(connection.has_expired() for connection in client.pool.connections.connections)
+
+
+def wait_until(true: object, seconds: float = 5.0) -> None:
+    end = time.monotonic() + seconds
+    while not true():  # type: ignore[operator]
+        assert time.monotonic() < end, "it did not come about"
+        time.sleep(0.005)
