@@ -6,7 +6,7 @@ import inspect
 import math
 import time
 import uuid
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncGenerator, Callable, Iterable
 from types import TracebackType
 from typing import Any, Self, TypedDict, Unpack
 from urllib.parse import quote
@@ -15,7 +15,7 @@ from elicit_flows.sdk import environment, feed
 from elicit_flows.sdk.errors import NotCompleted, StillWaiting
 from elicit_flows.sdk.outcomes import Completed, Outcome, outcome_of
 from elicit_flows.sdk.shapes import Connection, Elicitation, Event, Token, User, claim
-from elicit_flows.sdk.transport import PLAIN_PATIENCE, Transport
+from elicit_flows.sdk.transport import Transport
 from elicit_flows.values import Json
 
 POLL_SECONDS = 25
@@ -44,11 +44,11 @@ class Elicit:
     """One agent at one service.
 
     ``url`` defaults to ELICIT_URL, ``api_key`` to ELICIT_API_KEY or var/demo.key. ``patience``: seconds for which
-    waiting goes on while the service cannot be reached. Every call raises ElicitError when it is refused.
+    waiting goes on while the service cannot be reached; other calls give up after 5 at most. Every call raises ElicitError when it is refused.
     """
 
     def __init__(self, url: str | None = None, api_key: str | None = None, *, patience: float = 300.0) -> None:
-        self._transport = Transport(environment.service_url(url), environment.api_key(api_key))
+        self._transport = Transport(environment.service_url(url), environment.api_key(api_key), patience)
         self._patience = patience
 
     async def __aenter__(self) -> Self:
@@ -122,7 +122,7 @@ class Elicit:
         self, elicitation: str | Elicitation, *, wait: int | None = None, after_seq: int | None = None
     ) -> Elicitation:
         """The elicitation as it stands; with ``wait`` (seconds), as soon as its ``seq`` is above ``after_seq``."""
-        return await self._get(_id(elicitation), wait, after_seq, PLAIN_PATIENCE)
+        return await self._get(_id(elicitation), wait, after_seq, None)
 
     async def wait(self, elicitation: str | Elicitation, *, timeout: float | None = None) -> Elicitation:
         """Wait until it is over, or ``timeout`` seconds have passed: look at ``over``.
@@ -142,7 +142,7 @@ class Elicit:
         """Take the question back. Raises ElicitError 409 when it has ended in another way."""
         return Elicitation.read(await self._transport.call("POST", f"{_path(ELICITATIONS, _id(elicitation))}/cancel"))
 
-    def events(self, after: str | None = None, *, stream: bool = True) -> AsyncIterator[Event]:
+    def events(self, after: str | None = None, *, stream: bool = True) -> AsyncGenerator[Event, None]:
         """Every event behind the cursor ``after`` (None: from the first), then each as it happens, without end.
 
         ``stream``: server-sent events; False: long-polling, for networks that hold streams back. Keep
@@ -175,7 +175,7 @@ class Elicit:
         """End the connection here at once; the service tells the provider."""
         await self._transport.call("DELETE", _path(CONNECTIONS, _connection_id(connection)))
 
-    async def _get(self, id: str, wait: int | None, after_seq: int | None, patience: float) -> Elicitation:
+    async def _get(self, id: str, wait: int | None, after_seq: int | None, patience: float | None) -> Elicitation:
         params = {name: value for name, value in (("wait", wait), ("after_seq", after_seq)) if value is not None}
         path = _path(ELICITATIONS, id)
         answer = await self._transport.call("GET", path, params=params, patience=patience, hold=wait or 0)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 
 import httpx2
 
@@ -16,7 +16,7 @@ POLL_SECONDS = 25
 SILENCE_SECONDS = 45.0  # the service sends a comment every 15 s: three missed means that nobody is there
 
 
-async def stream(transport: Transport, after: str | None, patience: float) -> AsyncIterator[Event]:
+async def stream(transport: Transport, after: str | None, patience: float) -> AsyncGenerator[Event, None]:
     """Events over one connection, opened again behind the last event seen (Last-Event-ID) whenever it breaks."""
     endurance, cursor = Patience(patience), after
     timeout = httpx2.Timeout(CONNECT_SECONDS, read=SILENCE_SECONDS)
@@ -43,7 +43,7 @@ async def stream(transport: Transport, after: str | None, patience: float) -> As
         await endurance.bear(broken)
 
 
-async def poll(transport: Transport, after: str | None, patience: float) -> AsyncIterator[Event]:
+async def poll(transport: Transport, after: str | None, patience: float) -> AsyncGenerator[Event, None]:
     """Events page by page. Only a page's last event carries the cursor behind it; the others the one before it."""
     cursor = after
     while True:

@@ -68,8 +68,9 @@ def problem(response: httpx2.Response) -> ElicitError:
 class Transport:
     """The HTTP client of one agent. Redirects are not followed: the key goes to the configured host alone."""
 
-    def __init__(self, url: str, key: str) -> None:
+    def __init__(self, url: str, key: str, patience: float = PLAIN_PATIENCE) -> None:
         self.url = url
+        self._patience = min(patience, PLAIN_PATIENCE)
         self.http = httpx2.AsyncClient(
             base_url=url, headers={"Authorization": f"Bearer {key}", "Accept": "application/json"}
         )
@@ -79,15 +80,16 @@ class Transport:
         method: str,
         path: str,
         *,
-        patience: float = PLAIN_PATIENCE,
+        patience: float | None = None,
         hold: float = 0.0,
         **request: Any,
     ) -> Any:
         """The decoded JSON of a good answer, None for 204. ``hold``: seconds the service may keep the request.
 
-        Raises ElicitError: at once for a refusal, after ``patience`` seconds for what may pass by itself.
+        Raises ElicitError: at once for a refusal, after ``patience`` seconds (at most 5 when not given) for what
+        may pass by itself.
         """
-        endurance = Patience(patience)
+        endurance = Patience(self._patience if patience is None else patience)
         timeout = httpx2.Timeout(CONNECT_SECONDS, read=hold + CONNECT_SECONDS)
         while True:
             try:

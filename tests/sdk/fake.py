@@ -1,0 +1,123 @@
+"""A service that says what a test tells it to, over real HTTP, and remembers what it was asked."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections import defaultdict, deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+ELICITATION: dict[str, Any] = {
+    "id": "el_1",
+    "object": "elicitation",
+    "kind": "oauth",
+    "status": "pending",
+    "action": None,
+    "url": "http://127.0.0.1/c/el_1",
+    "message": "Connect Acme.",
+    "subject": {"iss": "https://idp.example", "sub": "alice"},
+    "params": {"provider": "acme", "scopes": []},
+    "result": None,
+    "error": None,
+    "reused": False,
+    "seq": 1,
+    "created_at": "2026-11-21T10:00:00Z",
+    "expires_at": "2026-11-21T10:15:00Z",
+    "finished_at": None,
+    "return_url": None,
+    "metadata": {},
+    "added_by_a_later_service": True,
+}
+RESULT = {"connection": "cn_1", "provider": "acme", "scopes": ["files.read"], "account": {"id": "a", "label": "A"}}
+COMPLETED = ELICITATION | {"status": "completed", "action": "accept", "seq": 4, "result": RESULT}
+
+
+@dataclass(frozen=True)
+class Asked:
+    method: str
+    path: str
+    query: dict[str, str]
+    headers: dict[str, str]
+    body: Any
+
+
+@dataclass(frozen=True)
+class Reply:
+    """``lines`` are sent as they are and then the connection closes; ``drop`` closes it without a word."""
+
+    body: Any = None
+    status: int = 200
+    headers: dict[str, str] = field(default_factory=dict)
+    lines: str | None = None
+    drop: bool = False
+    when: Callable[[], object] | None = None
+
+
+DROP = Reply(drop=True)
+
+
+def problem(status: int, code: str, headers: dict[str, str] | None = None, **more: Any) -> Reply:
+    body = {"type": "about:blank", "title": code, "status": status, "detail": f"It is {code}", "code": code, **more}
+    return Reply(body, status, {"Content-Type": "application/problem+json", **(headers or {})})
+
+
+def stream(lines: str) -> Reply:
+    return Reply(lines=lines, headers={"Content-Type": "text/event-stream"})
+
+
+class FakeService:
+    """Answers each (method, path) with its replies in turn; what no test told it is answered with 500."""
+
+    def __init__(self) -> None:
+        self.asked: list[Asked] = []
+        self.replies: dict[tuple[str, str], deque[Reply]] = defaultdict(deque)
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
+        self._server.daemon_threads = True
+        self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.05})
+        self._thread.start()
+        self.url = f"http://127.0.0.1:{self._server.server_port}"
+
+    def on(self, method: str, path: str, *replies: Reply) -> None:
+        self.replies[method, path].extend(replies)
+
+    def close(self) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join()
+
+
+def _handler(service: FakeService) -> type[BaseHTTPRequestHandler]:
+    class Handler(BaseHTTPRequestHandler):
+        def answer(self) -> None:
+            url = urlsplit(self.path)
+            sent = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+            query = {name: values[0] for name, values in parse_qs(url.query).items()}
+            headers = {name.lower(): value for name, value in self.headers.items()}
+            service.asked.append(Asked(self.command, url.path, query, headers, json.loads(sent) if sent else None))
+            left = service.replies[self.command, url.path]
+            self.send(left.popleft() if left else problem(500, "not_in_the_script"))
+
+        def send(self, reply: Reply) -> None:
+            if reply.when:
+                reply.when()
+            if reply.drop:
+                return
+            text = reply.lines if reply.lines is not None else reply.body
+            data = text if isinstance(text, str) else json.dumps(text)
+            self.send_response(reply.status)
+            for name, value in ({"Content-Type": "application/json"} | reply.headers).items():
+                self.send_header(name, value)
+            self.end_headers()
+            if reply.status != 204:
+                self.wfile.write(data.encode())
+
+        do_GET = do_POST = do_DELETE = answer
+
+        def log_message(self, format: str, *args: Any) -> None:
+            """Nothing: the test reads ``asked``."""
+
+    return Handler

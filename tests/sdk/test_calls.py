@@ -1,0 +1,110 @@
+"""The plain calls, the errors and the surroundings."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from elicit_flows.sdk import Elicit, ElicitError, Token
+from elicit_flows.sdk.environment import api_key, service_url
+from tests.sdk.fake import ELICITATION, FakeService, Reply, problem
+
+pytestmark = pytest.mark.anyio
+ONE = ("GET", "/v1/elicitations/el_1")
+
+
+async def test_a_refusal_carries_code_status_detail_and_errors(service: FakeService, elicit: Elicit) -> None:
+    errors = [{"loc": ["params", "provider"], "message": "There is no such provider."}]
+    service.on("POST", "/v1/elicitations", problem(422, "invalid", errors=errors))
+    with pytest.raises(ElicitError) as refused:
+        await elicit.create("oauth", ("i", "s"), {"provider": "nope"}, message="Hi")
+    error = refused.value
+    assert (error.code, error.status, error.detail, error.errors) == ("invalid", 422, "It is invalid", errors)
+    assert len(service.asked) == 1
+
+
+async def test_what_will_not_pass_soon_is_not_waited_for(service: FakeService, elicit: Elicit) -> None:
+    service.on(*ONE, problem(429, "too_many_requests", {"Retry-After": "60"}))
+    with pytest.raises(ElicitError) as refused:
+        await elicit.get("el_1")
+    assert refused.value.retry_after == 60 and len(service.asked) == 1
+
+
+@pytest.mark.parametrize(
+    "reply, code",
+    [
+        (Reply("<html>Proxy</html>", 500, {"Content-Type": "text/html"}), "http_500"),
+        (Reply("<html>Another site</html>", 200, {"Content-Type": "text/html"}), "unexpected_answer"),
+        (Reply({}, 302, {"Location": "http://127.0.0.1:1/stolen"}), "http_302"),
+    ],
+)
+async def test_what_is_not_the_service_is_named_as_such(
+    service: FakeService, elicit: Elicit, reply: Reply, code: str
+) -> None:
+    service.on(*ONE, reply)
+    with pytest.raises(ElicitError) as refused:
+        await elicit.get("el_1")
+    assert refused.value.code == code
+
+
+async def test_cancel_connections_and_revoke(service: FakeService, elicit: Elicit) -> None:
+    one = {"id": "cn_1", "provider": "acme", "subject": ELICITATION["subject"], "scopes": ["files.read"], "new": 1}
+    service.on("POST", "/v1/elicitations/el_1/cancel", Reply(ELICITATION | {"status": "cancelled"}))
+    service.on("GET", "/v1/connections", Reply({"data": [one], "next_cursor": None}))
+    service.on("DELETE", "/v1/connections/cn_1", Reply(status=204))
+
+    assert (await elicit.cancel("el_1")).over
+    [connection] = await elicit.connections(("https://idp.example", "alice"), provider="acme")
+    await elicit.revoke(connection)
+
+    assert connection.scopes == ("files.read",)
+    assert service.asked[1].query == {"iss": "https://idp.example", "sub": "alice", "provider": "acme"}
+
+
+async def test_an_id_cannot_lead_to_another_path(service: FakeService, elicit: Elicit) -> None:
+    with pytest.raises(ElicitError):
+        await elicit.get("../connections")
+    assert service.asked[0].path == "/v1/elicitations/..%2Fconnections"
+
+
+def test_a_token_does_not_show_itself() -> None:
+    token = Token.read({"access_token": "at-very-secret", "token_type": "Bearer", "expires_at": None, "scopes": None})
+    assert "at-very-secret" not in repr(token) and "at-very-secret" not in f"{token}"
+
+
+def test_the_key_comes_from_the_argument_the_environment_a_file_or_the_demo(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("ELICIT_API_KEY", raising=False)
+    monkeypatch.delenv("ELICIT_API_KEY_FILE", raising=False)
+    with pytest.raises(ElicitError, match="ELICIT_API_KEY"):
+        api_key()
+    (tmp_path / "var").mkdir()
+    (tmp_path / "var/demo.key").write_text("of-the-demo\n")
+    assert api_key() == "of-the-demo"
+    monkeypatch.setenv("ELICIT_API_KEY", "of-the-environment")
+    assert api_key() == "of-the-environment"
+    (tmp_path / "key").write_text("of-the-file\n")
+    monkeypatch.setenv("ELICIT_API_KEY_FILE", str(tmp_path / "key"))
+    assert api_key() == "of-the-file"
+    assert api_key("given") == "given"
+
+
+def test_the_address_is_the_one_of_make_run_unless_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("ELICIT_URL", raising=False)
+    assert service_url() == "http://127.0.0.1:8000"
+    assert service_url("https://flows.example/") == "https://flows.example"
+    monkeypatch.setenv("ELICIT_URL", "flows.example")
+    with pytest.raises(ElicitError, match="ELICIT_URL"):
+        service_url()
+
+
+def test_the_sdk_needs_no_django() -> None:
+    script = "import sys, elicit_flows.sdk; print(sorted({'django', 'authlib', 'celery', 'stripe'} & set(sys.modules)))"
+    ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, env={**os.environ})
+    assert ran.stdout.strip() == "[]"

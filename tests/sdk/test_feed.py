@@ -1,0 +1,71 @@
+"""The feed: as a stream and by long-polling, resumed without loss or repetition."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from typing import Any
+
+import pytest
+
+from elicit_flows.sdk import Elicit, ElicitError, Event
+from tests.sdk.fake import DROP, FakeService, Reply, problem, stream
+
+pytestmark = pytest.mark.anyio
+FEED = ("GET", "/v1/events")
+
+
+def body(number: int) -> dict[str, Any]:
+    at = "2026-11-21T10:00:00Z"
+    return {"id": f"ev_{number}", "type": "elicitation.started", "elicitation": "el_1", "seq": number, "created_at": at,
+            "data": {"text": "två\nrader"}}  # fmt: skip
+
+
+def sse(number: int) -> str:
+    event = Reply(body(number))
+    return f'id: c{number}\nevent: elicitation.started\ndata: {{"id": "{event.body["id"]}",\ndata: "type": "t", "data": {{}}}}\n\n'
+
+
+async def first(count: int, events: AsyncGenerator[Event, None]) -> list[Event]:
+    taken: list[Event] = []
+    async with aclosing(events):
+        async for event in events:
+            taken.append(event)
+            if len(taken) == count:
+                break
+    return taken
+
+
+async def test_a_broken_stream_goes_on_behind_the_last_event(service: FakeService, elicit: Elicit) -> None:
+    half = 'id: c3\ndata: {"id": "ev_3"'
+    service.on(*FEED, stream(": hello\n\n" + sse(1) + sse(2) + half), DROP, stream(sse(3) + ": still here\n\n"))
+    events = await first(3, elicit.events("c0"))
+    assert [(event.id, event.cursor) for event in events] == [("ev_1", "c1"), ("ev_2", "c2"), ("ev_3", "c3")]
+    assert [asked.query.get("after") for asked in service.asked] == ["c0", None, None]
+    assert [asked.headers.get("last-event-id") for asked in service.asked] == [None, "c2", "c2"]
+    assert service.asked[0].headers["accept"] == "text/event-stream"
+
+
+async def test_a_stream_that_is_not_admitted_now_is_tried_later(service: FakeService, elicit: Elicit) -> None:
+    service.on(*FEED, problem(503, "unavailable", {"Retry-After": "0"}), stream(sse(1)))
+    assert [event.id for event in await first(1, elicit.events())] == ["ev_1"]
+
+
+async def test_a_stream_that_is_refused_says_so(service: FakeService, elicit: Elicit) -> None:
+    service.on(*FEED, problem(401, "unauthenticated"))
+    with pytest.raises(ElicitError) as refused:
+        await first(1, elicit.events())
+    assert refused.value.code == "unauthenticated" and len(service.asked) == 1
+
+
+async def test_polling_walks_the_pages_by_their_cursor(service: FakeService, elicit: Elicit) -> None:
+    pages = [
+        {"data": [body(1), body(2)], "cursor": "c2"},
+        {"data": [], "cursor": "c2"},
+        {"data": [body(3)], "cursor": "c3"},
+    ]
+    service.on(*FEED, *map(Reply, pages))
+    events = await first(3, elicit.events(stream=False))
+    assert [(event.seq, event.cursor) for event in events] == [(1, None), (2, "c2"), (3, "c3")]
+    assert [asked.query.get("after") for asked in service.asked] == [None, "c2", "c2"]
+    assert events[0].data == {"text": "två\nrader"}
