@@ -9,16 +9,19 @@ from typing import ClassVar
 
 
 class FlowError(Exception):
-    """Base of all. ``detail`` is one sentence, safe to show to anybody; ``retry_after`` is in seconds."""
+    """Base of all. ``detail`` is one sentence, safe to show to anybody; ``retry_after`` is in seconds;
+    ``elicitation`` is the id of the link that the person may go back to.
+    """
 
     code: ClassVar[str] = "internal_error"
     status: ClassVar[int] = 500
     title: ClassVar[str] = "Internal error"
 
-    def __init__(self, detail: str = "", *, retry_after: int | None = None) -> None:
+    def __init__(self, detail: str = "", *, retry_after: int | None = None, elicitation: str | None = None) -> None:
         super().__init__(detail or self.title)
         self.detail = detail or self.title
         self.retry_after = retry_after
+        self.elicitation = elicitation
 
 
 class BadRequest(FlowError):
@@ -63,6 +66,12 @@ class InFlight(Conflict):
 
 class ReauthorizationRequired(Conflict):
     code, title = "reauthorization_required", "The user has to connect the account again"
+
+
+class StartAgain(Conflict):
+    """Nothing was concluded at the provider; the link still works."""
+
+    code, title = "start_again", "This did not work; start again"
 
 
 class ConnectionRevoked(FlowError):

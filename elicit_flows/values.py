@@ -46,6 +46,22 @@ class Secret:
 
 
 @dataclass(frozen=True, slots=True)
+class Question:
+    """What an agent asks of one person. ``expires_in`` is in seconds; ``fingerprint`` identifies the request's body."""
+
+    kind: str
+    claim: Claim
+    message: str
+    params: Json
+    expires_in: int = 900
+    return_url: str | None = None
+    reuse: str = "if_valid"
+    metadata: Json = field(default_factory=dict)
+    idempotency_key: str | None = None
+    fingerprint: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Visit:
     """One attempt by the right user to do what the elicitation asks, as its kind sees it.
 
@@ -103,13 +119,6 @@ class Leave:
 
 
 @dataclass(frozen=True, slots=True)
-class Ask:
-    """Show a form of ours."""
-
-    form: Json
-
-
-@dataclass(frozen=True, slots=True)
 class Finish:
     """It is over. ``status`` is completed, declined or failed; ``grant`` is kept by the vault with it."""
 
@@ -131,4 +140,4 @@ class Again:
     reason: str
 
 
-Step = Leave | Ask | Finish
+Step = Leave

@@ -1,4 +1,4 @@
-"""Sealing, hashing and random names.
+"""Sealing.
 
 AES-256-GCM (NIST SP 800-38D) with a random 96-bit nonce; the associated data binds a sealed text to its place, so a
 text copied to another row, owner or field opens nothing. ``v1.<key id>.<base64url(nonce + ciphertext)>``.
@@ -8,10 +8,8 @@ from __future__ import annotations
 
 import base64
 import binascii
-import hashlib
 import os
 import re
-import secrets
 from dataclasses import dataclass
 
 from cryptography.exceptions import InvalidTag
@@ -54,6 +52,10 @@ class KeyRing:
     def newest(self) -> str:
         return next(iter(self.keys))
 
+    def keys_only(self, key_id: str) -> KeyRing:
+        """A ring of that one key."""
+        return KeyRing({key_id: self.keys[key_id]})
+
     def seal(self, plain: bytes, place: str) -> str:
         key_id, nonce = self.newest, os.urandom(_NONCE_BYTES)
         sealed = nonce + self.keys[key_id].encrypt(nonce, plain, _bind(key_id, place))
@@ -76,18 +78,3 @@ class KeyRing:
 
 def _bind(key_id: str, place: str) -> bytes:
     return f"elicit-flows/v1/{key_id}/{place}".encode()
-
-
-def digest(text: str) -> str:
-    """SHA-256 in hex: for looking up what is itself random (keys, states); no salt is needed for 256 bits of chance."""
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
-
-
-def name(prefix: str) -> str:
-    """A new opaque id with 192 random bits, such as ``el_…``."""
-    return f"{prefix}_{secrets.token_urlsafe(24)}"
-
-
-def token() -> str:
-    """256 random bits, URL-safe, 43 characters: fits PKCE verifiers (RFC 7636 4.1), states and nonces."""
-    return secrets.token_urlsafe(32)

@@ -1,0 +1,89 @@
+"""The two planes in one process: what waits goes to the waiting plane, everything else to Django in a few threads."""
+
+from __future__ import annotations
+
+import gc
+import os
+
+import django
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+django.setup()
+
+# ruff: noqa: E402  Django must be set up before its models are imported
+from django.conf import settings
+from django.core.wsgi import get_wsgi_application
+
+from elicit_flows.api import problems
+from elicit_flows.api.waiting.app import Waiting
+from elicit_flows.api.waiting.ears import Ears
+from elicit_flows.api.waiting.hub import Hub
+from elicit_flows.errors import TooLarge
+from elicit_flows.lib.pooled import BodyTooLarge, Pooled, Receive, Scope, Send, respond
+from elicit_flows.queue import bell
+from elicit_flows.worker import Embedded
+
+MAX_BODY = 1_000_000
+# Requests that may ask an outside server get threads of their own, so that a slow provider holds up nobody else.
+QUICK_THREADS, AWAY_THREADS = 4, 32
+_AWAY = ("/callback/", "/login", "/switch", "/c/", "/v1/connections/")
+
+
+class Service:
+    """Sends each request to its plane, and starts and stops what runs beside them."""
+
+    def __init__(self) -> None:
+        wsgi = get_wsgi_application()
+        scheme = settings.ELICIT_PUBLIC_URL.partition(":")[0]
+        self._quick = Pooled(wsgi, threads=QUICK_THREADS, max_body=MAX_BODY, scheme=scheme, name="quick")
+        self._away = Pooled(wsgi, threads=AWAY_THREADS, max_body=MAX_BODY, scheme=scheme, name="away")
+        self._waiting = Waiting()
+        self._ears = Ears()
+        self._worker = None if settings.CELERY_BROKER_URL else Embedded()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            await self._lifespan(receive, send)
+        elif scope["type"] == "http":
+            await self._http(scope, receive, send)
+
+    async def _http(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if self._waiting.wants(scope):
+            await self._waiting(scope, receive, send)
+            return
+        plane = self._away if scope["path"].startswith(_AWAY) else self._quick
+        try:
+            await plane(scope, receive, send)
+        except BodyTooLarge:
+            await respond(send, *problems.raw(TooLarge(f"A request may have {MAX_BODY} bytes.")))
+
+    async def _lifespan(self, receive: Receive, send: Send) -> None:
+        while True:
+            message = await receive()
+            if message["type"] == "lifespan.startup":
+                self._start()
+                await send({"type": "lifespan.startup.complete"})
+            elif message["type"] == "lifespan.shutdown":
+                await self._stop()
+                await send({"type": "lifespan.shutdown.complete"})
+                return
+
+    def _start(self) -> None:
+        hub = self._waiting.hub = Hub()
+        bell.feed_listeners.append(hub.ring)
+        self._ears.start(hub.ring)
+        if self._worker:
+            self._worker.start()
+        # What is loaded now stays: a full collection would stop all waiters for a third of a second.
+        gc.collect()
+        gc.freeze()
+
+    async def _stop(self) -> None:
+        self._ears.stop()
+        if self._worker:
+            self._worker.stop()
+        if self._waiting.hub:
+            await self._waiting.hub.close()
+
+
+application = Service()

@@ -1,0 +1,35 @@
+"""Every address of the service."""
+
+from __future__ import annotations
+
+from django.contrib import admin
+from django.urls import path
+
+from elicit_flows.api import docs, health
+from elicit_flows.api.routes import api
+from elicit_flows.web import account, connect, signin
+
+handler400 = "elicit_flows.web.problems.bad_request"
+handler403 = "elicit_flows.web.problems.forbidden"
+handler404 = "elicit_flows.web.problems.not_found"
+
+urlpatterns = [
+    path("", account.home),
+    path("account", account.account),
+    path("account/connections/<str:connection_id>/revoke", account.revoke),
+    path("login", signin.begin),
+    path("login/<slug:slug>/callback", signin.callback),
+    path("switch", signin.switch),
+    path("logout", signin.end),
+    path("c/<str:elicitation_id>", connect.show),
+    path("c/<str:elicitation_id>/continue", connect.proceed),
+    path("c/<str:elicitation_id>/decline", connect.decline),
+    path("c/<str:elicitation_id>/done", connect.done),
+    path("callback/<slug:context>", connect.callback),
+    path("v1/docs", docs.page),
+    path("v1/", api.urls),
+    path("healthz", health.healthz),
+    path("readyz", health.readyz),
+    path("metrics", health.metrics),
+    path("admin/", admin.site.urls),
+]

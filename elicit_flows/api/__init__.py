@@ -1,0 +1,1 @@
+"""What agents call. An edge: parse, call one verb, render."""

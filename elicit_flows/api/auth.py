@@ -1,0 +1,51 @@
+"""Which agent is asking: ``Authorization: Bearer <api key>``, and nothing else."""
+
+from __future__ import annotations
+
+import time
+
+from django.http import HttpRequest
+
+from elicit_flows.errors import TooMany, Unauthenticated
+from elicit_flows.lib import ids
+from elicit_flows.lib.limits import hit
+from elicit_flows.models import Agent
+
+REMEMBER = 1.0  # seconds: a key that was taken back is refused everywhere within this time
+_MAX_REMEMBERED = 1000
+BAD_KEYS = 60  # a minute, from one address
+
+_remembered: dict[str, tuple[float, Agent]] = {}
+
+
+def authenticate(authorization: str, address: str) -> Agent:
+    """The agent whose key this is. Raises Unauthenticated; TooMany after too many wrong keys from one address."""
+    scheme, _, key = authorization.partition(" ")
+    if scheme.lower() != "bearer" or not key:
+        raise Unauthenticated("Send the API key as Authorization: Bearer <key>.")
+    agent = remembered(authorization) or _look_up(ids.digest(key.strip()))
+    if agent is None:
+        if not hit(f"bad-key:{address}", BAD_KEYS, 60):
+            raise TooMany("Too many wrong API keys from this address.", retry_after=60)
+        raise Unauthenticated("This API key is not valid.")
+    return agent
+
+
+def remembered(authorization: str) -> Agent | None:
+    """The agent, if this very header was good a moment ago: needs no database."""
+    until, agent = _remembered.get(ids.digest(authorization.partition(" ")[2].strip()), (0.0, None))
+    return agent if until > time.monotonic() else None
+
+
+def _look_up(key_hash: str) -> Agent | None:
+    agent = Agent.objects.filter(key_hash=key_hash, enabled=True).first()
+    if agent:
+        if len(_remembered) > _MAX_REMEMBERED:
+            _remembered.clear()
+        _remembered[key_hash] = (time.monotonic() + REMEMBER, agent)
+    return agent
+
+
+def by_request(request: HttpRequest) -> Agent:
+    """For the Django plane."""
+    return authenticate(request.headers.get("Authorization", ""), request.META.get("REMOTE_ADDR", ""))

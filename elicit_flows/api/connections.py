@@ -1,0 +1,49 @@
+"""What users have connected for this agent."""
+
+from __future__ import annotations
+
+from django.http import HttpResponse
+from ninja import Query, Router
+
+from elicit_flows import vault
+from elicit_flows.api import schemas
+from elicit_flows.api.answers import AgentRequest, answer
+from elicit_flows.errors import NotFound
+
+router = Router(tags=["connections"])
+MAX_LIST = 1000
+
+
+class Filter(schemas.Strict):
+    iss: str | None = None
+    sub: str | None = None
+    provider: str | None = None
+
+
+@router.get("", response=schemas.ConnectionList, summary="List connections, newest first, no secrets")
+def list_all(request: AgentRequest, query: Query[Filter]) -> HttpResponse:
+    rows = vault.owned(request.auth)
+    wanted = {"iss": query.iss, "sub": query.sub, "provider__slug": query.provider}
+    rows = rows.filter(**{name: value for name, value in wanted.items() if value is not None})
+    return answer({"data": [row.summary() for row in rows.order_by("-created_at", "-pk")[:MAX_LIST]]})
+
+
+@router.post("/{connection_id}/token", response=schemas.Token, summary="Get an access token")
+def token(
+    request: AgentRequest, connection_id: str, ask: schemas.TokenRequest | None = None
+) -> HttpResponse:
+    """Refreshed when it expires within ``min_ttl`` seconds, or within half its life where that is shorter.
+
+    409 ``reauthorization_required``: ask the user again. 410 ``connection_revoked``. Never a refresh token.
+    """
+    return answer(vault.token(request.auth, connection_id, (ask or schemas.TokenRequest()).min_ttl))
+
+
+@router.delete("/{connection_id}", response={204: None}, summary="Revoke")
+def revoke(request: AgentRequest, connection_id: str) -> HttpResponse:
+    """At once here; the provider is told (RFC 7009) as soon as it listens."""
+    row = vault.owned(request.auth).filter(pk=connection_id).first()
+    if row is None:
+        raise NotFound("There is no connection with this id.")
+    vault.revoke(row)
+    return HttpResponse(status=204, headers={"Cache-Control": "no-store"})

@@ -1,0 +1,103 @@
+"""Asking, looking, taking back."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+
+from django.http import HttpResponse
+from ninja import Query, Router
+from pydantic import Field
+
+from elicit_flows import flow
+from elicit_flows.api import schemas
+from elicit_flows.api.answers import AgentRequest, answer, page
+from elicit_flows.api.find import own_elicitation
+from elicit_flows.errors import BadRequest, Conflict, Invalid
+from elicit_flows.lib import clock
+from elicit_flows.models import Elicitation
+from elicit_flows.states import OPEN, Status
+from elicit_flows.values import Claim, Question
+
+router = Router(tags=["elicitations"])
+MAX_METADATA = 8 * 1024
+
+
+class Filter(schemas.Strict):
+    status: Status | None = Field(None, strict=False)
+    iss: str | None = None
+    sub: str | None = None
+    kind: str | None = None
+    limit: int = Field(20, ge=1, le=100, strict=False)
+    cursor: str = ""
+
+
+@router.post("", response={201: schemas.Elicitation, 200: schemas.Elicitation}, summary="Ask a user")
+def create(request: AgentRequest, ask: schemas.CreateElicitation) -> HttpResponse:
+    """Makes a link for one person. With ``reuse: if_valid`` an existing connection may answer at once.
+
+    Send ``Idempotency-Key`` (1 to 255 visible ASCII characters) so that a retry asks once.
+    """
+    row, replayed = flow.create(request.auth, _question(ask, request.headers.get("Idempotency-Key")))
+    if replayed:
+        return answer(row.snapshot(), Idempotency_Replayed="true")
+    return answer(row.snapshot(), status=201, Location=f"/v1/elicitations/{row.pk}")
+
+
+@router.get("", response=schemas.ElicitationList, summary="List elicitations, newest first")
+def list_all(request: AgentRequest, query: Query[Filter]) -> HttpResponse:
+    rows = Elicitation.objects.filter(agent=request.auth).select_related("agent")
+    for name in ("status", "iss", "sub", "kind"):
+        if getattr(query, name) is not None:
+            rows = rows.filter(**{name: getattr(query, name)})
+    if query.status in OPEN and query.status is not Status.SETTLING:
+        rows = rows.filter(expires_at__gt=clock.now())
+    found, following = page(rows, request.auth, query.cursor, query.limit)
+    for row in found:
+        flow.expire(row)
+    return answer({"data": [row.snapshot() for row in found], "next_cursor": following})
+
+
+@router.get("/{elicitation_id}", response=schemas.Elicitation, summary="Get one, at once or when it changes")
+def get(
+    request: AgentRequest, elicitation_id: str, wait: int = Query(0, ge=0), after_seq: int | None = Query(None, ge=0)
+) -> HttpResponse:
+    """With ``wait`` (seconds) the answer comes as soon as ``seq`` is over ``after_seq`` (default: the ``seq`` at the
+    time of the call) or the status is terminal, else unchanged when the time is up.
+    """
+    row = own_elicitation(request.auth, elicitation_id)
+    flow.expire(row)
+    return answer(row.snapshot())
+
+
+@router.post("/{elicitation_id}/cancel", response=schemas.Elicitation, summary="Take the question back")
+def cancel(request: AgentRequest, elicitation_id: str) -> HttpResponse:
+    row = own_elicitation(request.auth, elicitation_id)
+    flow.expire(row)
+    return answer(flow.cancel(row).snapshot())
+
+
+@router.post("/{elicitation_id}/complete", response=schemas.Elicitation, summary="Say that a link was done")
+def complete(request: AgentRequest, elicitation_id: str) -> HttpResponse:
+    row = own_elicitation(request.auth, elicitation_id)
+    raise Conflict(f"An elicitation of kind {row.kind} is completed by its user, not by its agent.")
+
+
+def _question(ask: schemas.CreateElicitation, key: str | None) -> Question:
+    if key is not None and not (0 < len(key) <= 255 and key.isascii() and key.isprintable()):
+        raise BadRequest("Idempotency-Key must be 1 to 255 visible ASCII characters.")
+    if len(json.dumps(ask.metadata)) > MAX_METADATA:
+        raise Invalid.at("metadata", f"This may have {MAX_METADATA} bytes as JSON.")
+    body = json.dumps(ask.model_dump(), sort_keys=True, separators=(",", ":"))
+    return Question(
+        kind=ask.kind,
+        claim=Claim(ask.subject.iss, ask.subject.sub),
+        message=ask.message,
+        params=ask.params,
+        expires_in=ask.expires_in,
+        return_url=ask.return_url,
+        reuse=ask.reuse,
+        metadata=ask.metadata,
+        idempotency_key=key,
+        fingerprint=hashlib.sha256(body.encode()).hexdigest(),
+    )

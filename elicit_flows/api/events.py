@@ -1,0 +1,26 @@
+"""The feed, as a list. What waits and what streams is answered by the waiting plane."""
+
+from __future__ import annotations
+
+from django.http import HttpResponse
+from ninja import Query, Router
+
+from elicit_flows.api import schemas
+from elicit_flows.api.answers import AgentRequest, answer
+from elicit_flows.queue import feed
+
+router = Router(tags=["events"])
+
+
+@router.get("", response=schemas.EventList, summary="What happened, in order")
+def list_all(
+    request: AgentRequest, after: str = "", wait: int = Query(0, ge=0), limit: int = Query(100, ge=1, le=1000)
+) -> HttpResponse:
+    """Events behind ``after``, oldest first; without it from the oldest that is kept. ``cursor`` is the next
+    ``after``. With ``wait`` (seconds) an empty page waits for its first event. With ``Accept: text/event-stream`` a
+    stream: ``id`` is the cursor, ``Last-Event-ID`` resumes, a comment comes every 15 seconds.
+    """
+    position = feed.position(request.auth.pk, after)
+    events = feed.after(request.auth.pk, position, limit)
+    cursor = feed.cursor(request.auth.pk, events[-1].position if events else position)
+    return answer({"data": [event.body() for event in events], "cursor": cursor})

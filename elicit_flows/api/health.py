@@ -1,0 +1,40 @@
+"""For operators' probes: alive, ready, and a few numbers. No auth, no ids, no secrets."""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.db import DatabaseError, connection
+from django.http import HttpRequest, HttpResponse, JsonResponse
+
+from elicit_flows.models import Delivery, Elicitation
+from elicit_flows.states import OPEN
+
+
+def healthz(request: HttpRequest) -> JsonResponse:
+    return JsonResponse({"status": "ok"})
+
+
+def readyz(request: HttpRequest) -> JsonResponse:
+    """200 when the database answers; says so while development settings are on."""
+    try:
+        connection.ensure_connection()
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT 1")
+    except DatabaseError:
+        return JsonResponse({"status": "unavailable", "database": "does not answer"}, status=503)
+    return JsonResponse({"status": "ready", "allow_loopback": settings.ELICIT_ALLOW_LOOPBACK})
+
+
+def metrics(request: HttpRequest) -> HttpResponse:
+    """Prometheus text format."""
+    lines = [
+        "# HELP elicit_open_elicitations Elicitations that are not over.",
+        "# TYPE elicit_open_elicitations gauge",
+        f"elicit_open_elicitations {Elicitation.objects.filter(status__in=OPEN).count()}",
+        "# HELP elicit_deliveries Webhook deliveries that are not done, by status.",
+        "# TYPE elicit_deliveries gauge",
+    ]
+    for status in ("pending", "failed"):
+        count = Delivery.objects.filter(status=status).count()
+        lines.append(f'elicit_deliveries{{status="{status}"}} {count}')
+    return HttpResponse("\n".join(lines) + "\n", content_type="text/plain; version=0.0.4; charset=utf-8")

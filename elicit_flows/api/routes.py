@@ -1,0 +1,62 @@
+"""The agents' API, put together."""
+
+from __future__ import annotations
+
+from django.http import HttpRequest, HttpResponse
+from ninja import NinjaAPI
+from ninja.errors import HttpError, ValidationError
+
+from elicit_flows import __version__
+from elicit_flows.api import connections, deliveries, elicitations, events, problems
+from elicit_flows.api.auth import by_request
+from elicit_flows.api.body import StrictParser
+from elicit_flows.errors import BadRequest, FlowError, Invalid
+
+DESCRIPTION = (
+    "Ask a user to do what must not pass through a model or a client. "
+    "Errors are RFC 9457 problem details; another agent's thing answers as a thing that does not exist."
+)
+
+api = NinjaAPI(
+    title="Elicit Flows",
+    version=__version__,
+    description=DESCRIPTION,
+    docs_url=None,
+    openapi_url="/openapi.json",
+    urls_namespace="v1",
+    parser=StrictParser(),
+    auth=by_request,
+    openapi_extra={"components": {"securitySchemes": {"key": {"type": "http", "scheme": "bearer"}}}},
+)
+api.add_router("/elicitations", elicitations.router)
+api.add_router("/events", events.router)
+api.add_router("/connections", connections.router)
+api.add_router("/webhooks", deliveries.router)
+
+
+@api.exception_handler(FlowError)
+def flow_error(request: HttpRequest, error: FlowError) -> HttpResponse:
+    return problems.response(error)
+
+
+@api.exception_handler(ValidationError)
+def shape_error(request: HttpRequest, error: ValidationError) -> HttpResponse:
+    """What pydantic found, at the places where the agent wrote it."""
+    found = [{"loc": _place(item["loc"]), "message": str(item["msg"])} for item in error.errors]
+    return problems.response(Invalid(found, f"{'.'.join(map(str, found[0]['loc']))}: {found[0]['message']}"))
+
+
+def _place(loc: list[str | int]) -> list[str | int]:
+    """Without ninja's parameter names: ("body", "ask", "subject") is ["subject"], ("query", "limit") stays."""
+    return list(loc[2:]) or ["body"] if loc[0] == "body" else list(loc)
+
+
+@api.exception_handler(HttpError)
+def http_error(request: HttpRequest, error: HttpError) -> HttpResponse:
+    """ninja wraps what the body parser raised."""
+    cause = error.__cause__
+    if isinstance(cause, FlowError):
+        return problems.response(cause)
+    return problems.response(BadRequest(error.message))
+
+

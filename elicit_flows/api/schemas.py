@@ -1,0 +1,136 @@
+"""The shapes of requests and answers. Unknown fields are refused; what this says, OpenAPI says."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any, Literal
+
+from ninja import Schema
+from pydantic import ConfigDict, Field
+
+MAX_DAYS = 30
+
+
+class Strict(Schema):
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+
+class Subject(Strict):
+    """The user: OpenID Connect issuer and subject, byte for byte."""
+
+    iss: str = Field(min_length=1, max_length=500, examples=["https://idp.example.com"])
+    sub: str = Field(min_length=1, max_length=255, examples=["u-1"])
+
+
+class CreateElicitation(Strict):
+    kind: str = Field(max_length=32, examples=["oauth"])
+    subject: Subject
+    message: str = Field(min_length=1, max_length=2000, description="Why you ask; the user reads it as your words.")
+    params: dict[str, Any] = Field(description="What the kind needs, as the guide says.")
+    expires_in: int = Field(900, ge=1, le=MAX_DAYS * 86400, description="Seconds until the link ends.")
+    return_url: str | None = Field(None, max_length=2000, description="One of the agent's registered URLs.")
+    reuse: Literal["if_valid", "never"] = Field("if_valid", description="Whether an existing connection may answer.")
+    metadata: dict[str, Any] = Field(default_factory=dict, description="Yours; comes back unchanged.")
+
+
+class Elicitation(Schema):
+    id: str
+    object: Literal["elicitation"]
+    kind: str
+    status: Literal["pending", "started", "settling", "completed", "declined", "cancelled", "expired", "failed"]
+    action: Literal["accept", "decline", "cancel"] | None
+    url: str
+    message: str
+    subject: Subject
+    params: dict[str, Any]
+    result: dict[str, Any] | None
+    error: dict[str, Any] | None
+    reused: bool
+    seq: int
+    created_at: datetime
+    expires_at: datetime
+    finished_at: datetime | None
+    return_url: str | None
+    metadata: dict[str, Any]
+
+
+class ElicitationList(Schema):
+    data: list[Elicitation]
+    next_cursor: str | None
+
+
+class Event(Schema):
+    id: str
+    type: str
+    elicitation: str | None
+    seq: int | None
+    created_at: datetime
+    data: dict[str, Any]
+
+
+class EventList(Schema):
+    data: list[Event]
+    cursor: str
+
+
+class Account(Schema):
+    id: str
+    label: str
+
+
+class Connection(Schema):
+    id: str
+    object: Literal["connection"]
+    provider: str
+    subject: Subject
+    status: Literal["active", "reauthorization_required", "revoked"]
+    scopes: list[str]
+    account: Account | None
+    created_at: datetime
+    expires_at: datetime | None
+    last_used_at: datetime | None
+    revoked_at: datetime | None
+
+
+class ConnectionList(Schema):
+    data: list[Connection]
+
+
+class TokenRequest(Strict):
+    min_ttl: int = Field(60, ge=0, le=86400, description="Seconds that the token must still live, where it can.")
+
+
+class Token(Schema):
+    access_token: str
+    token_type: str
+    expires_at: datetime | None
+    scopes: list[str]
+
+
+class Delivery(Schema):
+    id: str
+    object: Literal["delivery"]
+    event: str
+    type: str
+    status: Literal["pending", "delivered", "failed"]
+    tries: int
+    log: list[dict[str, Any]]
+    created_at: datetime
+    next_at: datetime | None
+    delivered_at: datetime | None
+
+
+class DeliveryList(Schema):
+    data: list[Delivery]
+    next_cursor: str | None
+
+
+class Problem(Schema):
+    """RFC 9457."""
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    code: str
+    errors: list[dict[str, Any]] | None = None

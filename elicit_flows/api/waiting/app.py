@@ -1,0 +1,92 @@
+"""The ASGI application of the waiting plane: who asks, may they wait, and for what."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from urllib.parse import parse_qs
+
+from django.conf import settings
+from django.db import DatabaseError
+
+from elicit_flows.api import problems
+from elicit_flows.api.auth import authenticate
+from elicit_flows.api.waiting import events, longpoll
+from elicit_flows.api.waiting.admission import Admission
+from elicit_flows.api.waiting.hub import Hub
+from elicit_flows.errors import FlowError, Unavailable
+from elicit_flows.lib.pooled import Receive, Scope, Send, respond
+from elicit_flows.models import Agent
+
+ELICITATIONS = "/v1/elicitations/"
+EVENTS = "/v1/events"
+
+
+class Waiting:
+    """Answers what waits. ``hub`` is made when the server starts, on its loop."""
+
+    def __init__(self) -> None:
+        self.hub: Hub | None = None
+        self.admission = Admission(settings.ELICIT_MAX_WAITERS, settings.ELICIT_MAX_WAITERS_PER_AGENT)
+
+    def wants(self, scope: Scope) -> bool:
+        """Whether this request is one that may wait."""
+        path: str = scope["path"]
+        if scope["method"] != "GET":
+            return False
+        waits = any(part.startswith(b"wait=") for part in scope["query_string"].split(b"&"))
+        if path == EVENTS:
+            return waits or b"text/event-stream" in header(scope, b"accept")
+        return waits and path.startswith(ELICITATIONS) and "/" not in path[len(ELICITATIONS) :]
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        answer = asyncio.ensure_future(self._answer(scope, send))
+        gone = asyncio.ensure_future(_disconnected(receive))
+        try:
+            await asyncio.wait({answer, gone}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for task in (gone, answer):
+                task.cancel()
+                with contextlib.suppress(asyncio.CancelledError):
+                    await task
+
+    async def _answer(self, scope: Scope, send: Send) -> None:
+        try:
+            agent = await self._agent(scope)
+            query = parse_qs(scope["query_string"].decode("latin-1"), keep_blank_values=True)
+            with self.admission.admit(agent.pk):
+                await self._wait(agent, scope, query, send)
+        except FlowError as error:
+            await respond(send, *problems.raw(error))
+        except DatabaseError:
+            await respond(send, *problems.raw(Unavailable("The database does not answer.", retry_after=2)))
+
+    async def _wait(self, agent: Agent, scope: Scope, query: dict[str, list[str]], send: Send) -> None:
+        hub = self._hub()
+        if scope["path"] != EVENTS:
+            await longpoll.elicitation(hub, agent, scope["path"][len(ELICITATIONS) :], query, send)
+        elif b"text/event-stream" in header(scope, b"accept"):
+            last = header(scope, b"last-event-id").decode("latin-1")
+            await events.stream(hub, agent, last, query, send, lambda: self._agent(scope))
+        else:
+            await events.page(hub, agent, query, send)
+
+    async def _agent(self, scope: Scope) -> Agent:
+        authorization = header(scope, b"authorization").decode("latin-1")
+        address = (scope.get("client") or ("",))[0]
+        return await self._hub().run(lambda: authenticate(authorization, address))
+
+    def _hub(self) -> Hub:
+        if self.hub is None:
+            raise Unavailable("The service is starting or stopping.", retry_after=1)
+        return self.hub
+
+
+def header(scope: Scope, name: bytes) -> bytes:
+    """The value of a header, empty when it is absent."""
+    return next((value for key, value in scope["headers"] if key == name), b"")
+
+
+async def _disconnected(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        continue

@@ -1,0 +1,19 @@
+"""THE LINE: what happens to an elicitation, in the order a request meets it.
+
+asking      create          an agent asks
+visiting    look            somebody opens the link; nothing changes
+            begin           the right user presses the button and leaves for the provider
+            resume          the browser comes back
+ending      finish          the outcome and what came with it, all or nothing
+            decline, cancel, expire, sweep: the ways off
+moving      what they share: the compare-and-set that is the only writer of a status, and its event
+
+No transaction is open while the outside is asked.
+"""
+
+from elicit_flows.flow.asking import create
+from elicit_flows.flow.ending import cancel, decline, expire, sweep
+from elicit_flows.flow.moving import find
+from elicit_flows.flow.visiting import View, begin, look, resume
+
+__all__ = ["View", "begin", "cancel", "create", "decline", "expire", "find", "look", "resume", "sweep"]

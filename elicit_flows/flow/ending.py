@@ -1,0 +1,86 @@
+"""finish, and the ways off the line: decline, cancel, expire."""
+
+from __future__ import annotations
+
+import logging
+from datetime import timedelta
+
+from django.db import IntegrityError, transaction
+
+from elicit_flows import vault
+from elicit_flows.errors import AlreadyOver, Over, StartAgain
+from elicit_flows.flow.moving import mine, move, provider_of
+from elicit_flows.lib import clock
+from elicit_flows.models import Elicitation, Provider
+from elicit_flows.states import OPEN, Status
+from elicit_flows.values import Again, Claim, Finish
+
+log = logging.getLogger(__name__)
+
+SETTLING_LIFE = timedelta(minutes=2)  # beyond every deadline of a code exchange: whoever was at it is gone
+
+
+def finish(row: Elicitation, outcome: Finish | Again) -> None:
+    """Write the outcome and what came with it, all or nothing. Raises StartAgain when nothing was concluded."""
+    if isinstance(outcome, Again):
+        with transaction.atomic():
+            move(row, Status.STARTED, only=[Status.SETTLING], settling_since=None)
+        raise StartAgain(outcome.reason, elicitation=row.pk)
+    provider = provider_of(row)
+    try:
+        kept = _record(row, outcome, provider)
+    except IntegrityError:  # another elicitation has just kept the same account: now it is there to be updated
+        kept = _record(row, outcome, provider)
+    if outcome.grant and provider and not kept:
+        log.info("elicitation %s was over before the grant came: it is given back", row.pk)
+        vault.drop(provider, outcome.grant)
+
+
+def _record(row: Elicitation, outcome: Finish, provider: Provider | None) -> bool:
+    with transaction.atomic():
+        result = outcome.result
+        if outcome.grant and provider:
+            result = vault.result(vault.keep(row.agent, row.claim, provider, outcome.grant))
+        moved = move(row, Status(outcome.status), only=[Status.SETTLING], result=result, error=outcome.error)
+        transaction.set_rollback(not moved)
+    return moved
+
+
+def decline(elicitation_id: str, claim: Claim) -> Elicitation:
+    """The right user says no. Raises NotFound, WrongUser, Over."""
+    row = mine(elicitation_id, claim)
+    with transaction.atomic():
+        if not move(row, Status.DECLINED):
+            raise Over(elicitation=row.pk)
+    return row
+
+
+def cancel(row: Elicitation) -> Elicitation:
+    """The agent takes the question back. Raises AlreadyOver when it ended otherwise."""
+    with transaction.atomic():
+        if not move(row, Status.CANCELLED):
+            row.refresh_from_db(fields=["status"])
+            if row.status != Status.CANCELLED:
+                raise AlreadyOver(f"The elicitation is {row.status} already.")
+    return row
+
+
+def expire(row: Elicitation) -> None:
+    """Enforce the end of its time, if it has come."""
+    if row.overdue:
+        with transaction.atomic():
+            move(row, Status.EXPIRED, only=[Status.PENDING, Status.STARTED])
+
+
+def sweep(limit: int = 100) -> int:
+    """Expire what is overdue and reopen what somebody left while settling; how many there were. Run by the worker."""
+    now = clock.now()
+    open_rows = Elicitation.objects.select_related("agent").filter(status__in=OPEN)
+    overdue = open_rows.filter(expires_at__lte=now).exclude(status=Status.SETTLING)[:limit]
+    stuck = open_rows.filter(status=Status.SETTLING, settling_since__lte=now - SETTLING_LIFE)[:limit]
+    for row in overdue:
+        expire(row)
+    for row in stuck:
+        with transaction.atomic():
+            move(row, Status.STARTED, only=[Status.SETTLING], settling_since=None)
+    return len(overdue) + len(stuck)

@@ -1,0 +1,145 @@
+"""look, begin, resume: the person the link was made for comes, leaves for the provider, and returns."""
+
+from __future__ import annotations
+
+import hmac
+from dataclasses import dataclass
+from datetime import timedelta
+
+from django.db import IntegrityError, transaction
+
+from elicit_flows import kinds, vault
+from elicit_flows.errors import BadCallback, Over, StartAgain, WrongUser
+from elicit_flows.flow.ending import finish
+from elicit_flows.flow.moving import context_of, find, mine, move, provider_of, refuse, visit_of
+from elicit_flows.lib import clock, ids
+from elicit_flows.models import Attempt, Elicitation
+from elicit_flows.states import OPEN, Status
+from elicit_flows.values import Answer, Claim, Json, Leave
+
+ATTEMPT_LIFE = timedelta(minutes=10)
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """What the connect page may show to the right user."""
+
+    elicitation: Elicitation
+    status: Status
+    what: Json
+
+
+def look(elicitation_id: str, claim: Claim) -> View:
+    """What is asked and how it stands. Raises NotFound, WrongUser. Writes nothing, whoever asks."""
+    row = find(elicitation_id)
+    if row.claim != claim:
+        raise WrongUser(elicitation=row.pk)
+    status = Status.EXPIRED if row.overdue else Status(row.status)
+    what: Json = {}
+    if status in OPEN:
+        provider = provider_of(row)
+        what = kinds.get(row.kind).describe(row.params, vault.oauth(provider) if provider else None)
+    return View(row, status, what)
+
+
+def begin(elicitation_id: str, claim: Claim, browser: str, press: str | None) -> str | None:
+    """Where to send the browser; None when the elicitation is on its way already and the done page tells how.
+
+    ``browser`` is the session's own secret; ``press`` names one rendered button, so that pressing it twice is one
+    attempt. Raises NotFound, WrongUser, Over, ProviderUnavailable.
+    """
+    row = mine(elicitation_id, claim)
+    if row.status == Status.SETTLING:
+        return None
+    pressed = _pressed(row, browser, press)
+    if pressed:
+        return pressed
+    state = ids.token()
+    leave = kinds.get(row.kind).begin(visit_of(row, state))
+    try:
+        with transaction.atomic():
+            _open_attempt(row, browser, press, state, leave)
+    except IntegrityError:  # the other press of the same button was quicker
+        return _pressed(row, browser, press)
+    return leave.url
+
+
+def _pressed(row: Elicitation, browser: str, press: str | None) -> str | None:
+    """Where an earlier press of the same button leads, while it leads anywhere."""
+    if not press:
+        return None
+    attempt = row.attempts.filter(press_hash=ids.digest(press), browser_hash=ids.digest(browser)).first()
+    if attempt is None or attempt.used_at or attempt.expires_at <= clock.now():
+        return None
+    url: str = vault.open_stash(attempt.stash, attempt.state_hash)["url"]
+    return url
+
+
+def _open_attempt(row: Elicitation, browser: str, press: str | None, state: str, leave: Leave) -> None:
+    """A new way out; older ones die with it."""
+    now, state_hash = clock.now(), ids.digest(state)
+    locked = Elicitation.objects.select_for_update().get(pk=row.pk)
+    if locked.over:
+        raise Over(elicitation=row.pk)
+    row.attempts.filter(used_at=None).update(used_at=now)
+    Attempt.objects.create(
+        elicitation=row,
+        state_hash=state_hash,
+        browser_hash=ids.digest(browser),
+        press_hash=ids.digest(press) if press else None,
+        context=context_of(row),
+        stash=vault.seal_stash({"url": leave.url, "kind": leave.stash}, state_hash),
+        created_at=now,
+        expires_at=min(now + ATTEMPT_LIFE, row.expires_at),
+    )
+    if locked.status == Status.PENDING:
+        move(row, Status.STARTED)
+
+
+def resume(context: str, answer: Answer, claim: Claim | None, browser: str | None) -> Elicitation:
+    """Take the answer that a browser brought to the callback of ``context``.
+
+    Raises BadCallback, WrongUser, Over, StartAgain; an answer that was taken already just returns the elicitation.
+    """
+    attempt = _attempt(context, answer, claim, browser)
+    row = attempt.elicitation
+    if attempt.used_at and (row.over or row.status == Status.SETTLING):
+        return row
+    if row.over or row.overdue:
+        raise Over(elicitation=row.pk)
+    if attempt.used_at:
+        raise StartAgain("This way back was used already. Start again from the link.", elicitation=row.pk)
+    if attempt.expires_at <= clock.now():
+        raise BadCallback("This took longer than ten minutes. Start again from the link.", elicitation=row.pk)
+    visit = visit_of(row, stash=vault.open_stash(attempt.stash, attempt.state_hash)["kind"])
+    kind = kinds.get(row.kind)
+    kind.check_answer(visit, answer)
+    if _claim_attempt(attempt, row):
+        finish(row, kind.resume(visit, answer))
+    return row
+
+
+def _attempt(context: str, answer: Answer, claim: Claim | None, browser: str | None) -> Attempt:
+    """The attempt that this state names, if this browser, this person and this callback are the ones that began it."""
+    state = answer.one("state") or ""
+    attempt = None
+    if 0 < len(state) <= 256:
+        found = Attempt.objects.select_related("elicitation__agent")
+        attempt = found.filter(state_hash=ids.digest(state), context=context).first()
+    if attempt is None or claim is None or browser is None:
+        raise BadCallback("This answer was not asked for by this browser. Open the link again.")
+    if attempt.elicitation.claim != claim:
+        refuse(attempt.elicitation, "callback")
+        raise WrongUser(elicitation=attempt.elicitation_id)
+    if not hmac.compare_digest(attempt.browser_hash, ids.digest(browser)):
+        raise BadCallback("This answer was not asked for by this browser. Open the link again.")
+    return attempt
+
+
+def _claim_attempt(attempt: Attempt, row: Elicitation) -> bool:
+    """Use the state, once: of twenty callbacks one goes on."""
+    with transaction.atomic():
+        used = Attempt.objects.filter(pk=attempt.pk, used_at=None).update(used_at=clock.now())
+        if not used:
+            return False
+        return move(row, Status.SETTLING, only=[Status.STARTED], settling_since=clock.now())

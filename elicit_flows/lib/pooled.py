@@ -1,0 +1,120 @@
+"""An ASGI front for a WSGI application: each request runs in one of a fixed number of threads.
+
+Django's own ASGI handler parks a thread for every open request; here the threads are few, and their database
+connections stay open between requests.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import sys
+from collections.abc import Awaitable, Callable, Iterable, MutableMapping
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+from urllib.parse import quote
+
+Scope = MutableMapping[str, Any]
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+Headers = list[tuple[bytes, bytes]]
+Wsgi = Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes]]
+
+
+class BodyTooLarge(Exception):
+    """The request's body is over the limit; the rest was not read."""
+
+
+class Disconnected(Exception):
+    """The client went away before its request was complete."""
+
+
+class Pooled:
+    """``app`` behind ``threads`` threads; bodies up to ``max_body`` bytes; ``scheme`` is what the public sees."""
+
+    def __init__(self, app: Wsgi, *, threads: int, max_body: int, scheme: str, name: str) -> None:
+        self._app, self._max_body, self._scheme = app, max_body, scheme
+        self._pool = ThreadPoolExecutor(threads, thread_name_prefix=name)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request. Raises BodyTooLarge before anything is sent."""
+        try:
+            body = await read_body(scope, receive, self._max_body)
+        except Disconnected:
+            return
+        environ = self._environ(scope, body)
+        status, headers, content = await asyncio.get_running_loop().run_in_executor(self._pool, self._call, environ)
+        await respond(send, status, headers, b"" if scope["method"] == "HEAD" else content)
+
+    def _call(self, environ: dict[str, Any]) -> tuple[int, Headers, bytes]:
+        started: list[tuple[int, Headers]] = []
+
+        def start_response(status: str, headers: list[tuple[str, str]], exc_info: object = None) -> None:
+            encoded = [(name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in headers]
+            started.append((int(status[:3]), encoded))
+
+        result = self._app(environ, start_response)
+        try:
+            content = b"".join(result)
+        finally:
+            if hasattr(result, "close"):
+                result.close()
+        return (*started[-1], content)
+
+    def _environ(self, scope: Scope, body: bytes) -> dict[str, Any]:
+        host, port = scope.get("server") or ("", 0)
+        environ: dict[str, Any] = {
+            "REQUEST_METHOD": scope["method"],
+            "SCRIPT_NAME": "",
+            "PATH_INFO": scope["path"].encode("utf-8", "surrogateescape").decode("latin-1"),
+            "QUERY_STRING": scope["query_string"].decode("latin-1"),
+            "SERVER_NAME": host or "localhost",
+            "SERVER_PORT": str(port or 0),
+            "SERVER_PROTOCOL": f"HTTP/{scope['http_version']}",
+            "REMOTE_ADDR": (scope.get("client") or ("",))[0],
+            "REQUEST_URI": quote(scope["path"]),
+            "CONTENT_LENGTH": str(len(body)),
+            "wsgi.version": (1, 0),
+            "wsgi.url_scheme": self._scheme,
+            "wsgi.input": io.BytesIO(body),
+            "wsgi.errors": sys.stderr,
+            "wsgi.multithread": True,
+            "wsgi.multiprocess": True,
+            "wsgi.run_once": False,
+        }
+        for name, value in scope["headers"]:
+            _add_header(environ, name.decode("latin-1"), value.decode("latin-1"))
+        return environ
+
+
+def _add_header(environ: dict[str, Any], name: str, value: str) -> None:
+    """As in CGI. A name with an underscore could pose as another header, so it is dropped."""
+    if "_" in name or name == "content-length":
+        return
+    key = "CONTENT_TYPE" if name == "content-type" else f"HTTP_{name.upper().replace('-', '_')}"
+    joint = "; " if name == "cookie" else ","
+    environ[key] = f"{environ[key]}{joint}{value}" if key in environ else value
+
+
+async def read_body(scope: Scope, receive: Receive, limit: int) -> bytes:
+    """The whole body. Raises BodyTooLarge beyond ``limit`` bytes, Disconnected when the client leaves."""
+    declared = dict(scope["headers"]).get(b"content-length", b"0")
+    if not declared.isdigit() or int(declared) > limit:
+        raise BodyTooLarge
+    chunks, size, more = [], 0, True
+    while more:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            raise Disconnected
+        chunks.append(message.get("body", b""))
+        size += len(chunks[-1])
+        if size > limit:
+            raise BodyTooLarge
+        more = message.get("more_body", False)
+    return b"".join(chunks)
+
+
+async def respond(send: Send, status: int, headers: Headers, content: bytes) -> None:
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": content})

@@ -1,0 +1,96 @@
+"""A user's account at a provider, for one agent. Read and written by vault.py alone."""
+
+from __future__ import annotations
+
+from django.db import models
+
+from elicit_flows.lib import ids
+from elicit_flows.lib.clock import now, rfc3339
+from elicit_flows.models.agent import Agent
+from elicit_flows.models.provider import Provider
+from elicit_flows.values import Claim, Json
+
+
+def new_id() -> str:
+    return ids.name("cn")
+
+
+class Connection(models.Model):
+    """``generation`` counts token sets: whoever writes tokens must name the generation it read."""
+
+    class Status(models.TextChoices):
+        ACTIVE = "active"
+        REAUTHORIZATION_REQUIRED = "reauthorization_required"
+        REVOKED = "revoked"
+
+    class Upstream(models.TextChoices):
+        NONE = "none"
+        PENDING = "pending"  # the provider has yet to be told
+        DONE = "done"
+        FAILED = "failed"  # told many times, never understood
+
+    id = models.CharField(max_length=64, primary_key=True, default=new_id)
+    agent = models.ForeignKey(Agent, models.CASCADE)
+    provider = models.ForeignKey(Provider, models.PROTECT)
+    iss = models.CharField(max_length=500)
+    sub = models.CharField(max_length=255)
+    status = models.CharField(max_length=32, choices=Status.choices, default=Status.ACTIVE)
+    account_id = models.CharField(max_length=255, blank=True)
+    account_label = models.CharField(max_length=255, blank=True)
+    scopes = models.JSONField(default=list)
+    token_type = models.CharField(max_length=32, default="Bearer")
+    access_token = models.TextField(blank=True, editable=False)
+    refresh_token = models.TextField(blank=True, editable=False)
+    issued_at = models.DateTimeField(default=now)
+    expires_at = models.DateTimeField(null=True)
+    generation = models.PositiveIntegerField(default=1)
+    refresh_lease_until = models.DateTimeField(null=True)
+    refresh_fence = models.PositiveIntegerField(default=0)
+    created_at = models.DateTimeField(default=now)
+    last_used_at = models.DateTimeField(null=True)
+    revoked_at = models.DateTimeField(null=True)
+    upstream = models.CharField(max_length=16, choices=Upstream.choices, default=Upstream.NONE)
+    upstream_tries = models.PositiveIntegerField(default=0)
+    upstream_next_at = models.DateTimeField(null=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["agent", "iss", "sub", "provider", "account_id"],
+                condition=~models.Q(status="revoked"),
+                name="one_live_connection_per_account",
+            ),
+        ]
+        indexes = [
+            models.Index(fields=["iss", "sub"], name="connection_owner"),
+            models.Index(
+                fields=["upstream_next_at"], name="connection_upstream", condition=models.Q(upstream="pending")
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.id
+
+    @property
+    def claim(self) -> Claim:
+        return Claim(self.iss, self.sub)
+
+    @property
+    def account(self) -> Json | None:
+        return {"id": self.account_id, "label": self.account_label} if self.account_id else None
+
+    def summary(self) -> Json:
+        """The connection as the API says it: no token, no sealed text."""
+        return {
+            "id": self.id,
+            "object": "connection",
+            "provider": self.provider.slug,
+            "subject": {"iss": self.iss, "sub": self.sub},
+            "status": self.status,
+            "scopes": self.scopes,
+            "account": self.account,
+            "created_at": rfc3339(self.created_at),
+            "expires_at": rfc3339(self.expires_at),
+            "last_used_at": rfc3339(self.last_used_at),
+            "revoked_at": rfc3339(self.revoked_at),
+        }

@@ -1,0 +1,42 @@
+"""Who signs users in, and what they connect to."""
+
+from __future__ import annotations
+
+from django.db import models
+
+
+class IdentityProvider(models.Model):
+    """An OpenID provider whose users may be asked. ``client_secret`` is sealed by the vault."""
+
+    slug = models.SlugField(max_length=64, unique=True)
+    issuer = models.CharField(max_length=500, unique=True)
+    client_id = models.CharField(max_length=500)
+    client_secret = models.TextField(blank=True, editable=False)
+    scopes = models.JSONField(default=list)
+    max_age = models.PositiveIntegerField(null=True, blank=True, help_text="Seconds since the last sign-in, at most.")
+    enabled = models.BooleanField(default=True)
+
+    def __str__(self) -> str:
+        return self.slug
+
+
+class Provider(models.Model):
+    """An OAuth provider that users connect to. ``client_secret`` is sealed by the vault."""
+
+    slug = models.SlugField(max_length=64, unique=True)
+    name = models.CharField(max_length=200)
+    preset = models.CharField(max_length=64, blank=True)
+    issuer = models.CharField(max_length=500, blank=True)
+    authorize_url = models.CharField(max_length=1000, blank=True)
+    token_url = models.CharField(max_length=1000, blank=True)
+    revocation_url = models.CharField(max_length=1000, blank=True)
+    userinfo_url = models.CharField(max_length=1000, blank=True)
+    client_id = models.CharField(max_length=500)
+    client_secret = models.TextField(blank=True, editable=False)
+    token_auth = models.CharField(max_length=32, default="client_secret_basic")
+    scopes = models.JSONField(default=list)
+    pkce = models.CharField(max_length=8, default="S256")
+    enabled = models.BooleanField(default=True)
+
+    def __str__(self) -> str:
+        return self.name

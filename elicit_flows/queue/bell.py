@@ -1,0 +1,53 @@
+"""The bell: a hint, after a commit, that an agent's feed moved. Losing it costs a second, never an event.
+
+In one process it is a function call; between processes it is Redis, or where there is none PostgreSQL's NOTIFY,
+which queue/publish.py sends with the event. Whoever hears it reads the database.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable
+
+from django.conf import settings
+from django_redis import get_redis_connection
+from redis.exceptions import RedisError
+
+log = logging.getLogger(__name__)
+CHANNEL = "elicit_feed"
+_QUIET_SECONDS = 5.0
+
+# Who wants to know in this process: the waiting hub, the embedded worker, Celery's hint.
+feed_listeners: list[Callable[[int], None]] = []
+work_listeners: list[Callable[[], None]] = []
+
+_quiet_until = 0.0
+
+
+def ring(agent_id: int, work: bool) -> None:
+    """Tell this process and the others. Never raises: the event is already committed."""
+    for listener in feed_listeners:
+        listener(agent_id)
+    if settings.REDIS_URL:
+        hint(lambda: get_redis_connection("default").publish(CHANNEL, agent_id))
+    if work:
+        ring_workers()
+
+
+def ring_workers() -> None:
+    """There is something to deliver or to revoke upstream."""
+    for listener in work_listeners:
+        listener()
+
+
+def hint(call: Callable[[], object]) -> None:
+    """Try ``call`` against Redis; after a failure try none for five seconds, so that no request waits for it twice."""
+    global _quiet_until  # noqa: PLW0603
+    if time.monotonic() < _quiet_until:
+        return
+    try:
+        call()
+    except (RedisError, OSError) as error:
+        _quiet_until = time.monotonic() + _QUIET_SECONDS
+        log.warning("no bell for %d s (%s): readers find the event when they poll", _QUIET_SECONDS, error)

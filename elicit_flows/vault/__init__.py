@@ -1,0 +1,42 @@
+"""The vault: the only importer of connection rows and of lib.crypto.
+
+``keep`` stores a grant, ``token`` gives out an access token and refreshes it, ``revoke`` ends a connection,
+``rotate`` seals everything anew under the newest key.
+"""
+
+from elicit_flows.vault.configs import (
+    oauth,
+    openid,
+    seal_client_secret,
+    seal_webhook_secret,
+    webhook_secrets,
+)
+from elicit_flows.vault.connections import already, held_by, keep, owned, result
+from elicit_flows.vault.revocation import drop, revoke, tell_due_providers
+from elicit_flows.vault.rotation import rotate, verify_keys
+from elicit_flows.models import Connection
+from elicit_flows.vault.seal import open_stash, seal_stash
+from elicit_flows.vault.tokens import token
+
+__all__ = [
+    "Connection",
+    "already",
+    "drop",
+    "held_by",
+    "keep",
+    "oauth",
+    "open_stash",
+    "openid",
+    "owned",
+    "result",
+    "revoke",
+    "rotate",
+    "seal_client_secret",
+    "seal_stash",
+    "seal_webhook_secret",
+    "tell_due_providers",
+    "token",
+
+    "verify_keys",
+    "webhook_secrets",
+]

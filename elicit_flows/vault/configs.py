@@ -1,0 +1,76 @@
+"""The operator's secrets: client secrets and webhook secrets, sealed in their rows."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from elicit_flows.identity import OpenIdProvider
+from elicit_flows.kinds.oauth.config import OAuthProvider
+from elicit_flows.lib import clock
+from elicit_flows.models import Agent, IdentityProvider, Provider
+from elicit_flows.values import Secret
+from elicit_flows.vault.seal import place, reveal, seal
+
+
+def seal_client_secret(row: IdentityProvider | Provider, secret: Secret | None) -> None:
+    """Put the secret on the row; the caller saves it."""
+    row.client_secret = seal(secret, client_secret_place(row))
+
+
+def client_secret(row: IdentityProvider | Provider) -> Secret | None:
+    return reveal(row.client_secret, client_secret_place(row))
+
+
+def openid(row: IdentityProvider) -> OpenIdProvider:
+    return OpenIdProvider(
+        slug=row.slug,
+        issuer=row.issuer,
+        client_id=row.client_id,
+        client_secret=client_secret(row),
+        scopes=tuple(row.scopes or ["openid"]),
+        max_age=row.max_age,
+    )
+
+
+def oauth(row: Provider) -> OAuthProvider:
+    return OAuthProvider(
+        slug=row.slug,
+        name=row.name,
+        client_id=row.client_id,
+        client_secret=client_secret(row),
+        issuer=row.issuer or None,
+        authorize_url=row.authorize_url or None,
+        token_url=row.token_url or None,
+        revocation_url=row.revocation_url or None,
+        userinfo_url=row.userinfo_url or None,
+        token_auth=row.token_auth,
+        scopes=tuple(row.scopes),
+        pkce=row.pkce,
+    )
+
+
+def seal_webhook_secret(agent: Agent, secret: Secret, overlap_until: datetime | None = None) -> None:
+    """Put a new signing secret on the row; the present one goes on signing beside it until ``overlap_until``."""
+    agent.webhook_secret_previous = seal(_webhook(agent, "webhook_secret"), webhook_place(agent, "webhook_secret_previous"))
+    agent.webhook_previous_until = overlap_until if agent.webhook_secret_previous else None
+    agent.webhook_secret = seal(secret, webhook_place(agent, "webhook_secret"))
+
+
+def webhook_secrets(agent: Agent) -> list[Secret]:
+    """The secrets to sign with now, newest first."""
+    found = [_webhook(agent, "webhook_secret")]
+    if agent.webhook_previous_until and agent.webhook_previous_until > clock.now():
+        found.append(_webhook(agent, "webhook_secret_previous"))
+    return [secret for secret in found if secret]
+
+
+def _webhook(agent: Agent, field: str) -> Secret | None:
+    return reveal(getattr(agent, field), webhook_place(agent, field))
+
+
+def webhook_place(agent: Agent, field: str) -> str:
+    return place("agent", agent.slug, field)
+
+
+def client_secret_place(row: IdentityProvider | Provider) -> str:
+    return place(row._meta.model_name or "", row.slug, "client_secret")

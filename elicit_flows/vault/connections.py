@@ -1,0 +1,110 @@
+"""Keeping and finding connections: a user's account at a provider, for one agent."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from django.db.models import QuerySet
+
+from elicit_flows.errors import ConnectionRevoked, NotFound, ReauthorizationRequired
+from elicit_flows.lib import clock
+from elicit_flows.models import Agent, Connection, Provider
+from elicit_flows.values import Claim, Grant, Json, Secret
+from elicit_flows.vault.seal import place, reveal, seal
+
+Status = Connection.Status
+
+
+def keep(agent: Agent, claim: Claim, provider: Provider, grant: Grant) -> Connection:
+    """Store what was granted, in the caller's transaction. The same account again replaces its tokens."""
+    row = _same_account(agent, claim, provider, grant) or Connection(
+        agent=agent, provider=provider, iss=claim.iss, sub=claim.sub, account_id=grant.account_id or "", generation=0
+    )
+    row.status = Status.ACTIVE
+    row.account_label = grant.account_label or grant.account_id or ""
+    row.refresh_token = ""  # a new grant replaces the old one whole
+    put(row, grant)
+    row.save()
+    return row
+
+
+def put(row: Connection, grant: Grant) -> None:
+    """The tokens of ``grant`` on the row, as its next generation. A grant without refresh token keeps the old one."""
+    row.access_token = seal(grant.access_token, where(row, "access_token"))
+    if grant.refresh_token:
+        row.refresh_token = seal(grant.refresh_token, where(row, "refresh_token"))
+    row.token_type = grant.token_type
+    row.scopes = list(grant.scopes)
+    row.issued_at = clock.now()
+    row.expires_at = grant.expires_at
+    row.generation += 1
+    row.refresh_lease_until = None
+
+
+def where(row: Connection, field: str) -> str:
+    """The place of a connection's sealed field."""
+    return place("connection", row.id, str(row.agent_id), row.iss, row.sub, str(row.provider_id), field)
+
+
+def access_token(row: Connection) -> Secret | None:
+    return reveal(row.access_token, where(row, "access_token"))
+
+
+def refresh_token(row: Connection) -> Secret | None:
+    return reveal(row.refresh_token, where(row, "refresh_token"))
+
+
+def valid(agent: Agent, claim: Claim, provider: Provider, scopes: Iterable[str]) -> Connection | None:
+    """A connection that already answers: active, of this agent, this user, this provider, with all these scopes."""
+    wanted = set(scopes)
+    rows = owned(agent).filter(iss=claim.iss, sub=claim.sub, provider=provider, status=Status.ACTIVE)
+    for row in rows.order_by("-issued_at"):
+        dead = row.expires_at is not None and row.expires_at <= clock.now() and not row.refresh_token
+        if wanted <= set(row.scopes) and not dead:
+            return row
+    return None
+
+
+def owned(agent: Agent) -> QuerySet[Connection]:
+    """The agent's connections. Everything that an agent sees starts here."""
+    return Connection.objects.filter(agent=agent).select_related("provider")
+
+
+def held_by(claim: Claim) -> QuerySet[Connection]:
+    """What this person has connected, for every agent, revoked ones left out."""
+    rows = Connection.objects.filter(iss=claim.iss, sub=claim.sub).exclude(status=Status.REVOKED)
+    return rows.select_related("provider", "agent").order_by("-created_at")
+
+
+def usable(agent: Agent, connection_id: str) -> Connection:
+    """The agent's connection, fit to give out tokens. Raises NotFound, ConnectionRevoked, ReauthorizationRequired."""
+    row = owned(agent).filter(pk=connection_id).first()
+    if row is None:
+        raise NotFound("There is no connection with this id.")
+    return checked(row)
+
+
+def checked(row: Connection) -> Connection:
+    if row.status == Status.REVOKED:
+        raise ConnectionRevoked("The connection was revoked. Ask the user again if it is still needed.")
+    if row.status == Status.REAUTHORIZATION_REQUIRED:
+        raise ReauthorizationRequired("The provider no longer honours the grant. Create a new elicitation.")
+    return row
+
+
+def _same_account(agent: Agent, claim: Claim, provider: Provider, grant: Grant) -> Connection | None:
+    rows = Connection.objects.select_for_update().filter(
+        agent=agent, provider=provider, iss=claim.iss, sub=claim.sub, account_id=grant.account_id or ""
+    )
+    return rows.exclude(status=Status.REVOKED).first()
+
+
+def already(agent: Agent, claim: Claim, provider: Provider | None, params: Json) -> Json | None:
+    """The result of an elicitation that an existing connection answers."""
+    row = valid(agent, claim, provider, params.get("scopes") or []) if provider else None
+    return result(row) if row else None
+
+
+def result(row: Connection) -> Json:
+    """What a completed elicitation of kind oauth answers (contract, section 4)."""
+    return {"connection": row.pk, "provider": row.provider.slug, "scopes": row.scopes, "account": row.account}

@@ -1,0 +1,99 @@
+"""Revoking: at once here, and at the provider (RFC 7009) as soon as it listens."""
+
+from __future__ import annotations
+
+import logging
+from datetime import timedelta
+
+from django.db import transaction
+
+from elicit_flows import queue
+from elicit_flows.kinds.oauth import revoke as tell_provider
+from elicit_flows.lib import clock
+from elicit_flows.lib.oauth import DiscoveryError, ProviderError, Transient
+from elicit_flows.models import Connection, Provider
+from elicit_flows.queue import bell
+from elicit_flows.values import Grant
+from elicit_flows.vault import configs, connections
+
+log = logging.getLogger(__name__)
+LEASE = timedelta(seconds=60)
+MAX_TRIES = 30  # with the delays below about three days
+Status, Upstream = Connection.Status, Connection.Upstream
+
+
+def revoke(row: Connection) -> None:
+    """Nobody gets a token from it any more; the provider is told by the worker. Harmless when repeated."""
+    with transaction.atomic():
+        mine = (
+            Connection.objects.filter(pk=row.pk)
+            .exclude(status=Status.REVOKED)
+            .update(
+                status=Status.REVOKED,
+                revoked_at=clock.now(),
+                refresh_lease_until=None,
+                upstream=Upstream.PENDING,
+                upstream_next_at=clock.now(),
+            )
+        )
+        if mine:
+            row.refresh_from_db()
+            queue.publish(row.agent, "connection.revoked", row.summary())
+            transaction.on_commit(bell.ring_workers)
+
+
+def drop_late_tokens(row: Connection) -> None:
+    """A refresh that ended after the revocation brought new tokens: they replace the old ones on the way out."""
+    Connection.objects.filter(pk=row.pk, status=Status.REVOKED).update(
+        access_token=row.access_token,
+        refresh_token=row.refresh_token,
+        upstream=Upstream.PENDING,
+        upstream_next_at=clock.now(),
+    )
+
+
+def drop(provider: Provider, grant: Grant) -> None:
+    """Give back a grant that came too late to be kept (RFC 7009), if the provider listens now."""
+    token, hint = (grant.refresh_token, "refresh_token") if grant.refresh_token else (grant.access_token, "access_token")
+    try:
+        tell_provider(configs.oauth(provider), token, hint)
+    except (Transient, ProviderError, DiscoveryError) as error:
+        log.warning("a grant that came too late could not be given back to %s: %s", provider.slug, error)
+
+
+def tell_due_providers(limit: int = 20) -> int:
+    """Tell the providers of revoked connections; how many were told. Called by the worker."""
+    due = Connection.objects.filter(upstream=Upstream.PENDING, upstream_next_at__lte=clock.now())
+    return sum(_tell(row) for row in due.select_related("provider").order_by("upstream_next_at")[:limit])
+
+
+def _tell(row: Connection) -> bool:
+    now = clock.now()
+    claimed = Connection.objects.filter(pk=row.pk, upstream=Upstream.PENDING, upstream_tries=row.upstream_tries).update(
+        upstream_tries=row.upstream_tries + 1, upstream_next_at=now + LEASE
+    )
+    if not claimed:
+        return False
+    token, hint = connections.refresh_token(row), "refresh_token"
+    if token is None:
+        token, hint = connections.access_token(row), "access_token"
+    try:
+        if token:
+            tell_provider(configs.oauth(row.provider), token, hint)
+    except (Transient, ProviderError, DiscoveryError) as error:
+        return _later(row, error)
+    mine = Connection.objects.filter(pk=row.pk, upstream_tries=row.upstream_tries + 1, refresh_token=row.refresh_token)
+    return mine.update(upstream=Upstream.DONE, upstream_next_at=None, access_token="", refresh_token="") == 1
+
+
+def _later(row: Connection, error: Exception) -> bool:
+    tries = row.upstream_tries + 1
+    log.warning("provider %s was not told of a revocation (try %d): %s", row.provider.slug, tries, error)
+    delay = min(timedelta(seconds=2**tries), timedelta(hours=3))
+    change = (
+        {"upstream_next_at": clock.now() + delay}
+        if tries < MAX_TRIES
+        else {"upstream": Upstream.FAILED, "upstream_next_at": None, "access_token": "", "refresh_token": ""}
+    )
+    Connection.objects.filter(pk=row.pk, upstream_tries=tries).update(**change)
+    return False

@@ -1,0 +1,1 @@
+"""What people see. An edge: parse, call one verb, render."""

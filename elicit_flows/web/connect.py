@@ -1,0 +1,89 @@
+"""The connect pages: /c/{id} and what its buttons do, and the one callback for all kinds."""
+
+from __future__ import annotations
+
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import render
+from django.views.decorators.http import require_POST, require_safe
+
+from elicit_flows import flow
+from elicit_flows.lib import ids
+from elicit_flows.states import Status
+from elicit_flows.values import Answer
+from elicit_flows.web import pages, session
+
+
+class SeeOther(HttpResponseRedirect):
+    """303: what follows a POST is a GET. Any scheme that the line has checked."""
+
+    status_code = 303
+
+
+@require_safe
+@pages.says_why
+def show(request: HttpRequest, elicitation_id: str) -> HttpResponse:
+    """Never changes anything, whoever asks: link scanners open links too."""
+    flow.find(elicitation_id)
+    me = session.person(request)
+    if me is None:
+        return pages.signin(request, f"/c/{elicitation_id}")
+    view = flow.look(elicitation_id, me.claim)
+    if view.status not in (Status.PENDING, Status.STARTED):
+        return pages.outcome(request, view.elicitation)
+    row = view.elicitation
+    context = {
+        "status": str(view.status),
+        "kind": row.kind,
+        "kind_template": f"connect/kinds/{row.kind}.html",
+        "agent_name": row.agent.name,
+        "message": row.message,
+        "what": view.what,
+        "me": me,
+        "expires_at": row.expires_at,
+        "press": ids.token(),
+        "continue_url": f"/c/{row.pk}/continue",
+        "decline_url": f"/c/{row.pk}/decline",
+        "switch_url": "/switch",
+        "next": f"/c/{row.pk}",
+    }
+    return render(request, "connect/consent.html", context)
+
+
+@require_POST
+@pages.says_why
+def proceed(request: HttpRequest, elicitation_id: str) -> HttpResponse:
+    me = session.person(request)
+    if me is None:
+        return pages.signin(request, f"/c/{elicitation_id}", status=403)
+    url = flow.begin(elicitation_id, me.claim, me.browser, request.POST.get("press"))
+    return SeeOther(url or f"/c/{elicitation_id}/done")
+
+
+@require_POST
+@pages.says_why
+def decline(request: HttpRequest, elicitation_id: str) -> HttpResponse:
+    me = session.person(request)
+    if me is None:
+        return pages.signin(request, f"/c/{elicitation_id}", status=403)
+    flow.decline(elicitation_id, me.claim)
+    return SeeOther(f"/c/{elicitation_id}/done")
+
+
+@require_safe
+@pages.says_why
+def callback(request: HttpRequest, context: str) -> HttpResponse:
+    """Back from a provider: checked against the browser and the person, then off to a clean address."""
+    me = session.person(request)
+    answer = Answer(dict(request.GET.lists()))
+    row = flow.resume(context, answer, me.claim if me else None, me.browser if me else None)
+    return SeeOther(f"/c/{row.pk}/done")
+
+
+@require_safe
+@pages.says_why
+def done(request: HttpRequest, elicitation_id: str) -> HttpResponse:
+    flow.find(elicitation_id)
+    me = session.person(request)
+    if me is None:
+        return pages.signin(request, f"/c/{elicitation_id}/done")
+    return pages.outcome(request, flow.look(elicitation_id, me.claim).elicitation)

@@ -1,0 +1,79 @@
+"""Rendering, and saying why something is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Concatenate, ParamSpec
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+
+from elicit_flows import flow
+from elicit_flows.errors import FlowError, NotFound, Over, TooMany, WrongUser
+from elicit_flows.lib.limits import hit
+from elicit_flows.models import Elicitation
+from elicit_flows.states import TERMINAL, Status
+from elicit_flows.values import Json
+from elicit_flows.web import session
+
+P = ParamSpec("P")
+View = Callable[Concatenate[HttpRequest, P], HttpResponse]
+UNKNOWN_LINKS = 100  # a minute, from one address: beyond it somebody is guessing
+
+
+def says_why(view: View[P]) -> View[P]:
+    """Turn what the line refuses into a page."""
+
+    @wraps(view)
+    def wrapper(request: HttpRequest, *args: P.args, **kwargs: P.kwargs) -> HttpResponse:
+        try:
+            return view(request, *args, **kwargs)
+        except FlowError as error:
+            return _explain(request, error)
+
+    return wrapper
+
+
+def _explain(request: HttpRequest, error: FlowError) -> HttpResponse:
+    if isinstance(error, NotFound) and not hit(f"unknown:{request.META.get('REMOTE_ADDR')}", UNKNOWN_LINKS, 60):
+        error = TooMany("Too many links that do not exist, from your address.", retry_after=60)
+    if isinstance(error, WrongUser) and error.elicitation:
+        return mismatch(request, f"/c/{error.elicitation}")
+    if isinstance(error, Over) and error.elicitation:
+        return outcome(request, flow.find(error.elicitation), http_status=410)
+    back = f"/c/{error.elicitation}" if error.elicitation else ""
+    answer = refused(request, error.status, error.title, error.detail, back_url=back)
+    if error.retry_after is not None:
+        answer["Retry-After"] = str(error.retry_after)
+    return answer
+
+
+def refused(request: HttpRequest, status: int, title: str, detail: str, back_url: str = "") -> HttpResponse:
+    context = {"http_status": status, "title": title, "detail": detail, "back_url": back_url}
+    return render(request, "refused.html", context, status=status)
+
+
+def signin(request: HttpRequest, following: str, status: int = 200, choices: list[Json] | None = None) -> HttpResponse:
+    context = {"login_url": "/login", "next": following, "choices": choices}
+    return render(request, "connect/signin.html", context, status=status)
+
+
+def mismatch(request: HttpRequest, following: str) -> HttpResponse:
+    context = {"me": session.person(request), "switch_url": "/switch", "next": following}
+    return render(request, "connect/mismatch.html", context, status=403)
+
+
+def outcome(request: HttpRequest, row: Elicitation, http_status: int = 200) -> HttpResponse:
+    """The truth as it stands. An elicitation whose time is up shows as expired before the worker has written it."""
+    status = Status.EXPIRED if row.overdue else Status(row.status)
+    context = {
+        "status": str(status),
+        "over": status in TERMINAL,
+        "agent_name": row.agent.name,
+        "error": row.error,
+        "return_url": row.return_url if status in TERMINAL else None,
+        "connect_url": f"/c/{row.pk}",
+        "done_url": f"/c/{row.pk}/done",
+    }
+    return render(request, "connect/done.html", context, status=http_status)

@@ -1,0 +1,134 @@
+"""Signing in at an identity provider (OpenID Connect), and signing out.
+
+What a sign-in needs to remember is sealed into the session that began it, under its single-use state.
+"""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.views.decorators.http import require_GET, require_POST
+
+from elicit_flows import flow, identity, vault
+from elicit_flows.errors import BadCallback, NotFound
+from elicit_flows.lib import clock, ids
+from elicit_flows.models import IdentityProvider
+from elicit_flows.values import Answer, Json
+from elicit_flows.web import pages, session
+
+STATE_SECONDS = 600
+MAX_OPEN = 5  # sign-ins that one session may have under way
+_KEY = "signins"
+
+
+@require_POST
+@pages.says_why
+def begin(request: HttpRequest) -> HttpResponse:
+    """To the identity provider of the link that ``next`` names, or to the one chosen."""
+    return _leave(request, prompt=None)
+
+
+@require_POST
+@pages.says_why
+def switch(request: HttpRequest) -> HttpResponse:
+    """Forget who was signed in and ask who it is now; nothing of the old session is linked."""
+    session.sign_out(request)
+    return _leave(request, prompt="login")
+
+
+@require_POST
+def end(request: HttpRequest) -> HttpResponse:
+    session.sign_out(request)
+    return redirect("/")
+
+
+@require_GET
+@pages.says_why
+def callback(request: HttpRequest, slug: str) -> HttpResponse:
+    """Back from the identity provider. The state is used up before the code is."""
+    answer = Answer(dict(request.GET.lists()))
+    kept = _take(request, slug, answer.one("state") or "")
+    stash = vault.open_stash(kept["stash"], kept["state_hash"])
+    try:
+        signed_in = identity.finish(
+            vault.openid(_provider(slug)),
+            redirect_uri=_redirect_uri(slug),
+            answer=answer,
+            nonce=stash["nonce"],
+            verifier=stash["verifier"],
+        )
+    except identity.SignInRefused as error:
+        return pages.refused(request, 403, "You are not signed in", str(error), back_url=kept["next"])
+    session.sign_in(request, signed_in)
+    return redirect(kept["next"])
+
+
+def _leave(request: HttpRequest, prompt: str | None) -> HttpResponse:
+    following = local(request.POST.get("next", ""))
+    row = _chosen(following, request.POST.get("provider"))
+    state, nonce, verifier = ids.token(), ids.token(), ids.token()
+    url = identity.begin(
+        vault.openid(row),
+        redirect_uri=_redirect_uri(row.slug),
+        state=state,
+        nonce=nonce,
+        verifier=verifier,
+        prompt=prompt,
+    )
+    _keep(request, row.slug, state, following, {"nonce": nonce, "verifier": verifier})
+    return redirect(url)
+
+
+def _keep(request: HttpRequest, slug: str, state: str, following: str, stash: Json) -> None:
+    state_hash = ids.digest(state)
+    begun = {
+        "slug": slug,
+        "next": following,
+        "state_hash": state_hash,
+        "stash": vault.seal_stash(stash, state_hash),
+        "at": clock.now().timestamp(),
+    }
+    request.session[_KEY] = [*request.session.get(_KEY, []), begun][-MAX_OPEN:]
+
+
+def _take(request: HttpRequest, slug: str, state: str) -> Json:
+    """What this session kept under ``state``, once. Raises BadCallback."""
+    state_hash, begun = ids.digest(state), request.session.get(_KEY, [])
+    found = [item for item in begun if item["state_hash"] == state_hash and item["slug"] == slug]
+    if not found or clock.now().timestamp() - found[0]["at"] > STATE_SECONDS:
+        raise BadCallback("This sign-in was not begun by this browser, or too long ago. Open your link again.")
+    request.session[_KEY] = [item for item in begun if item["state_hash"] != state_hash]
+    kept: Json = found[0]
+    return kept
+
+
+def _chosen(following: str, slug: str | None) -> IdentityProvider:
+    """For a link the identity provider of its person; else the one that was chosen, or the only one."""
+    rows = IdentityProvider.objects.filter(enabled=True)
+    if following.startswith("/c/"):
+        row = rows.filter(issuer=flow.find(following.split("/")[2]).iss).first()
+    elif slug:
+        row = rows.filter(slug=slug).first()
+    else:
+        row = rows.first() if rows.count() == 1 else None
+    if row is None:
+        raise NotFound("There is no way to sign in for this. Ask who runs this service.")
+    return row
+
+
+def _provider(slug: str) -> IdentityProvider:
+    row = IdentityProvider.objects.filter(slug=slug, enabled=True).first()
+    if row is None:
+        raise NotFound
+    return row
+
+
+def _redirect_uri(slug: str) -> str:
+    return f"{settings.ELICIT_PUBLIC_URL}/login/{slug}/callback"
+
+
+def local(path: str) -> str:
+    """A path of ours to go on to; anything else becomes /account."""
+    plain = path.isascii() and path.replace("/", "").replace("-", "").replace("_", "").isalnum()
+    return path if plain and path.startswith(("/c/", "/account")) and "//" not in path else "/account"

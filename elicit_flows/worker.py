@@ -1,0 +1,157 @@
+"""The work that nobody waits for: deliveries, upstream revocations, expiry, the purge.
+
+The embedded worker is a thread in the server; a Celery worker runs the same rounds. The rows say what is due.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections import Counter
+from concurrent.futures import Future, ThreadPoolExecutor
+
+from django.db import DatabaseError, close_old_connections
+
+from elicit_flows import flow, vault
+from elicit_flows.errors import FlowError
+from elicit_flows.models import Delivery
+from elicit_flows.purge import purge
+from elicit_flows.queue import bell, courier
+
+log = logging.getLogger(__name__)
+
+IN_FLIGHT = 64
+RECORDERS = 4
+PER_ENDPOINT = 4
+POLL = 1.0  # seconds between looks when no bell rings
+TICK = 5.0  # seconds between sweeps
+PURGE_EVERY = 3600.0
+
+
+class Rounds:
+    """Delivery rounds: keeps up to IN_FLIGHT sends going, fair between endpoints.
+
+    Many threads send, few record: what waits for slow endpoints holds no database connection.
+    """
+
+    def __init__(self) -> None:
+        self._senders = ThreadPoolExecutor(IN_FLIGHT, thread_name_prefix="send")
+        self._recorders = ThreadPoolExecutor(RECORDERS, thread_name_prefix="record")
+        self._busy: Counter[int] = Counter()
+        self._failing = 0
+        self._lock = threading.Lock()
+        self.wake = threading.Event()
+
+    def start_due(self) -> int:
+        """Claim what is due and start sending it; how many were started."""
+        with self._lock:
+            busy, failing = {agent: count for agent, count in self._busy.items() if count}, self._failing
+        room = IN_FLIGHT - sum(busy.values())
+        claimed = courier.claim(room, busy, PER_ENDPOINT, failing=failing < IN_FLIGHT // 2) if room > 0 else []
+        for delivery in claimed:
+            self._count(delivery, 1)
+            self._start(delivery)
+        return len(claimed)
+
+    def _start(self, delivery: Delivery) -> None:
+        try:
+            parcel = courier.prepare(delivery, vault.webhook_secrets(delivery.agent))
+        except FlowError as error:
+            self._recorders.submit(self._record, delivery, courier.Outcome(False, None, error.detail, 0))
+            return
+        self._senders.submit(self._send, parcel).add_done_callback(_report)
+
+    def _send(self, parcel: courier.Parcel) -> None:
+        outcome = courier.send(parcel)
+        self._recorders.submit(self._record, parcel.delivery, outcome).add_done_callback(_report)
+
+    def _record(self, delivery: Delivery, outcome: courier.Outcome) -> None:
+        try:
+            courier.record(delivery, outcome)
+        finally:
+            self._count(delivery, -1)
+            close_old_connections()
+            self.wake.set()
+
+    def _count(self, delivery: Delivery, change: int) -> None:
+        with self._lock:
+            self._busy[delivery.agent_id] += change
+            self._failing += change if delivery.agent.webhook_failures else 0
+
+    @property
+    def idle(self) -> bool:
+        with self._lock:
+            return not any(self._busy.values())
+
+    def close(self) -> None:
+        """Wait for what is in flight."""
+        self._senders.shutdown(wait=True)
+        self._recorders.shutdown(wait=True)
+
+
+def _report(future: Future[None]) -> None:
+    error = future.exception()
+    if error:
+        log.error("a delivery was not recorded; its lease runs out and it is tried again", exc_info=error)
+
+
+def tick() -> None:
+    """One sweep over everything that time makes due."""
+    while flow.sweep():
+        pass
+    while vault.tell_due_providers():
+        pass
+
+
+def deliver_until_idle(seconds: float) -> None:
+    """Deliver what is due, for at most ``seconds``: a Celery task's worth."""
+    rounds, end = Rounds(), time.monotonic() + seconds
+    try:
+        while time.monotonic() < end:
+            if not rounds.start_due() and rounds.idle:
+                return
+            rounds.wake.wait(POLL)
+            rounds.wake.clear()
+    finally:
+        rounds.close()
+
+
+class Embedded(threading.Thread):
+    """The worker inside the server process."""
+
+    def __init__(self) -> None:
+        super().__init__(name="worker", daemon=True)
+        self._rounds = Rounds()
+        self._stopping = threading.Event()
+        self._next_tick = self._next_purge = 0.0
+
+    def run(self) -> None:
+        bell.work_listeners.append(self._rounds.wake.set)
+        while not self._stopping.is_set():
+            try:
+                started = self._round()
+            except DatabaseError:
+                log.warning("the worker cannot reach the database; it tries again", exc_info=True)
+                started = 0
+            close_old_connections()
+            if not started:
+                self._rounds.wake.wait(POLL)
+                self._rounds.wake.clear()
+
+    def _round(self) -> int:
+        now = time.monotonic()
+        if now >= self._next_tick:
+            self._next_tick = now + TICK
+            tick()
+        if now >= self._next_purge:
+            self._next_purge = now + PURGE_EVERY
+            purge()
+        return self._rounds.start_due()
+
+    def stop(self) -> None:
+        """Finish what is in flight and end."""
+        self._stopping.set()
+        self._rounds.wake.set()
+        self.join(timeout=courier.DEADLINE + 5)
+        self._rounds.close()
