@@ -1,0 +1,27 @@
+"""Filters for the pages. None marks its answer safe: the template escapes it like anything else."""
+
+from __future__ import annotations
+
+from django import template
+
+from elicit_flows.lib import text
+
+register = template.Library()
+
+
+@register.filter
+def visible(value: object) -> str:
+    """Text of somebody else's, without what cannot be seen; "" for None."""
+    return "" if value is None else text.visible(str(value))
+
+
+@register.filter
+def safe_url(value: object) -> str:
+    """An address that may stand in href: http, https or a path of ours; else ""."""
+    return "" if value is None else text.safe_url(str(value))
+
+
+@register.filter
+def ascii_host(value: object) -> str:
+    """The host of an address in ASCII; "" when there is none."""
+    return "" if value is None else text.ascii_host(str(value))
