@@ -10,7 +10,7 @@ from django.db import transaction
 from elicit_flows import queue
 from elicit_flows.kinds.oauth import revoke as tell_provider
 from elicit_flows.lib import clock
-from elicit_flows.lib.oauth import DiscoveryError, ProviderError, Transient
+from elicit_flows.lib.oauth import OAuthError
 from elicit_flows.models import Connection, Provider
 from elicit_flows.queue import bell
 from elicit_flows.values import Grant
@@ -57,7 +57,7 @@ def drop(provider: Provider, grant: Grant) -> None:
     token, hint = (grant.refresh_token, "refresh_token") if grant.refresh_token else (grant.access_token, "access_token")
     try:
         tell_provider(configs.oauth(provider), token, hint)
-    except (Transient, ProviderError, DiscoveryError) as error:
+    except OAuthError as error:
         log.warning("a grant that came too late could not be given back to %s: %s", provider.slug, error)
 
 
@@ -80,7 +80,7 @@ def _tell(row: Connection) -> bool:
     try:
         if token:
             tell_provider(configs.oauth(row.provider), token, hint)
-    except (Transient, ProviderError, DiscoveryError) as error:
+    except OAuthError as error:
         return _later(row, error)
     mine = Connection.objects.filter(pk=row.pk, upstream_tries=row.upstream_tries + 1, refresh_token=row.refresh_token)
     return mine.update(upstream=Upstream.DONE, upstream_next_at=None, access_token="", refresh_token="") == 1

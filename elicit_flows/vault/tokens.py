@@ -15,7 +15,7 @@ from elicit_flows import queue
 from elicit_flows.errors import ProviderUnavailable, ReauthorizationRequired
 from elicit_flows.kinds.oauth import refresh as ask_provider
 from elicit_flows.lib import clock
-from elicit_flows.lib.oauth import InvalidGrant, ProviderError, Transient
+from elicit_flows.lib.oauth import InvalidGrant, OAuthError
 from elicit_flows.models import Agent, Connection
 from elicit_flows.values import Grant, Json, Secret
 from elicit_flows.vault import configs, connections, revocation
@@ -90,7 +90,7 @@ def _refresh(row: Connection) -> Connection:
         grant = ask_provider(config, secret or Secret(""), tuple(row.scopes))
     except InvalidGrant:
         return _reauthorize(row)
-    except (Transient, ProviderError) as error:
+    except OAuthError as error:
         return _cool_down(row, error)
     return _record(row, grant)
 
