@@ -15,7 +15,7 @@ from elicit_flows.vault.connections import already, held_by, keep, owned, result
 from elicit_flows.vault.revocation import drop, revoke, tell_due_providers
 from elicit_flows.vault.rotation import rotate, verify_keys
 from elicit_flows.models import Connection
-from elicit_flows.vault.seal import open_stash, seal_stash
+from elicit_flows.vault.seal import open_stash, ring, seal_stash
 from elicit_flows.vault.tokens import token
 
 __all__ = [
@@ -30,6 +30,7 @@ __all__ = [
     "owned",
     "result",
     "revoke",
+    "ring",
     "rotate",
     "seal_client_secret",
     "seal_stash",

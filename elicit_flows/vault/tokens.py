@@ -87,7 +87,7 @@ def _refresh(row: Connection) -> Connection:
     secret = connections.refresh_token(row)
     config = configs.oauth(row.provider)
     try:
-        grant = ask_provider(config, secret or Secret(""), tuple(row.scopes))
+        grant = ask_provider(config, secret or Secret(""), tuple(row.scopes), row.account_id or None)
     except InvalidGrant:
         return _reauthorize(row)
     except OAuthError as error:

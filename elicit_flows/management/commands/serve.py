@@ -11,6 +11,8 @@ import uvicorn
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 from django.core.management.base import BaseCommand, CommandError
+from django.db import connection
+from django.db.migrations.executor import MigrationExecutor
 
 from elicit_flows import vault
 
@@ -23,8 +25,7 @@ class Command(BaseCommand):
         parser.add_argument("--port", type=int, default=8000)
 
     def handle(self, *args: Any, host: str, port: int, **options: Any) -> None:
-        self.check(deploy=False)
-        self.check_migrations()
+        self._check_database()
         try:
             vault.verify_keys()
         except ImproperlyConfigured as error:
@@ -46,6 +47,11 @@ class Command(BaseCommand):
             timeout_graceful_shutdown=10,
         )
         sys.exit(0)
+
+    def _check_database(self) -> None:
+        executor = MigrationExecutor(connection)
+        if executor.migration_plan(executor.loader.graph.leaf_nodes()):
+            raise CommandError("The database is not up to date: run `manage.py migrate` first.")
 
     def _announce(self, host: str, port: int) -> None:
         worker = "Celery" if settings.CELERY_BROKER_URL else "embedded"
