@@ -36,7 +36,8 @@ def test_a_reply_has_status_folded_headers_and_body() -> None:
     lines = head.lower().split(b"\r\n")
     assert lines[0] == b"post /hook?a=1 http/1.1"
     assert {f"host: localhost:{peer.port}".encode(), b"accept-encoding: identity", b"x-mine: yes"} <= set(lines)
-    assert b"content-length: 2" in lines and body == b"{}"
+    assert b"content-length: 2" in lines
+    assert body == b"{}"
 
 
 def test_connections_are_kept_and_used_again() -> None:
@@ -54,7 +55,7 @@ def test_a_connection_that_the_other_side_closed_is_replaced() -> None:
     with listening(once) as peer:
         for number in range(1, 4):
             assert http.send("GET", peer.url).status == 200
-            wait_until(lambda: idle_is_closed())
+            wait_until(idle_is_closed)
             assert peer.connections == number
 
 
@@ -256,7 +257,8 @@ def test_no_proxy_from_the_environment_and_no_cookie_is_used(monkeypatch: pytest
         http.send("GET", peer.url)
         http.send("GET", peer.url)
         assert proxy.connections == 0
-    assert len(peer.heard) == 2 and b"cookie" not in peer.heard[1].lower()
+    assert len(peer.heard) == 2
+    assert b"cookie" not in peer.heard[1].lower()
 
 
 def test_t87_response_headers_stay_out_of_the_debug_log(caplog: pytest.LogCaptureFixture) -> None:

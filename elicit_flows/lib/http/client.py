@@ -84,10 +84,11 @@ def send(
     that are read. Raises ``Refused`` (nothing was sent) and ``Unreachable``. A 3xx is a reply like any other.
     """
     target = urls.parse(url)
+    fields = _headers(target, headers or {}, method, body)
     call = dial.Call(time.monotonic() + deadline, HEADER_BYTES)
     try:
         with dial.calling(call):
-            return _exchange(call, method, target, _headers(target, headers or {}, method, body), body, limit)
+            return _exchange(call, method, target, headers=fields, body=body, limit=limit)
     except httpcore2.LocalProtocolError:
         raise Refused("The request cannot be written as HTTP.") from None
     except (httpcore2.NetworkError, httpcore2.ProtocolError, httpcore2.TimeoutException):
@@ -95,12 +96,7 @@ def send(
 
 
 def _exchange(
-    call: dial.Call,
-    method: str,
-    target: urls.Target,
-    headers: list[tuple[bytes, bytes]],
-    body: bytes,
-    limit: int,
+    call: dial.Call, method: str, target: urls.Target, *, headers: list[tuple[bytes, bytes]], body: bytes, limit: int
 ) -> Reply:
     url = httpcore2.URL(scheme=target.scheme, host=target.host, port=target.port, target=target.path)
     with pool.connections.stream(method, url, headers=headers, content=body) as response:

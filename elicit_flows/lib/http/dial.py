@@ -180,13 +180,17 @@ def _connect(address: str, port: int, timeout: float) -> socket.socket:
     try:
         sock.settimeout(timeout)
         sock.connect((address, port))
-        if ip_address(sock.getpeername()[0]) != ip_address(address):
-            raise Refused("The connection ended up at another address.")
+        _check_peer(sock, address)
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     except (OSError, Refused):
         sock.close()
         raise
     return sock
+
+
+def _check_peer(sock: socket.socket, address: str) -> None:
+    if ip_address(sock.getpeername()[0]) != ip_address(address):
+        raise Refused("The connection ended up at another address.")
 
 
 @contextlib.contextmanager

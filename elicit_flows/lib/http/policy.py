@@ -18,20 +18,19 @@ class Policy:
     own_hosts: frozenset[str] = frozenset()
 
 
-_current = Policy()
+_current = [Policy()]
 _watchers: list[Callable[[], None]] = []
 
 
 def configure(new: Policy) -> None:
     """Sets the policy of the whole process and drops every open connection made under the former one."""
-    global _current
-    _current = new
+    _current[0] = new
     for changed in _watchers:
         changed()
 
 
 def policy() -> Policy:
-    return _current
+    return _current[0]
 
 
 def on_change(changed: Callable[[], None]) -> None:

@@ -1,0 +1,43 @@
+"""An OAuth 2.0 client (RFC 6749 with 6750, 7009, 7523, 7636, 8414, 9207) on the guarded dialer.
+
+Secrets are plain strings here and show in no repr.
+"""
+
+from elicit_flows.lib.oauth.authorization import authorization_url, check_issuer, new_verifier
+from elicit_flows.lib.oauth.client import Client, redeem, refresh, revoke, userinfo
+from elicit_flows.lib.oauth.errors import (
+    DiscoveryError,
+    InvalidGrant,
+    IssuerMismatch,
+    OAuthError,
+    ProviderError,
+    Transient,
+)
+from elicit_flows.lib.oauth.metadata import Metadata, discover, discovered, forget
+from elicit_flows.lib.oauth.replies import SCOPE_TOKEN, Tokens, clean_code
+from elicit_flows.lib.oauth.text import visible
+
+__all__ = [
+    "SCOPE_TOKEN",
+    "Client",
+    "DiscoveryError",
+    "InvalidGrant",
+    "IssuerMismatch",
+    "Metadata",
+    "OAuthError",
+    "ProviderError",
+    "Tokens",
+    "Transient",
+    "authorization_url",
+    "check_issuer",
+    "clean_code",
+    "discover",
+    "discovered",
+    "forget",
+    "new_verifier",
+    "redeem",
+    "refresh",
+    "revoke",
+    "userinfo",
+    "visible",
+]

@@ -1,0 +1,87 @@
+"""What was fetched from the outside, for a while: one fetch at a time for each key, failures kept briefly."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Generic, TypeVar
+
+from elicit_flows.lib.oauth.errors import DiscoveryError
+
+log = logging.getLogger(__name__)
+T = TypeVar("T")
+
+# Replaced by tests that move the time.
+monotonic = time.monotonic
+
+
+@dataclass
+class _Entry(Generic[T]):
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    value: T | None = None
+    failure: str = ""
+    until: float = 0.0
+    renewed: float = float("-inf")
+
+
+class Cache(Generic[T]):
+    """``ttl``, ``failure_ttl`` and ``patience`` in seconds; ``fetch`` raises DiscoveryError.
+
+    ``renew`` fetches before the time, at most once in ``patience`` seconds for each key however often it is called.
+    """
+
+    def __init__(
+        self, fetch: Callable[[str], T], *, ttl: float = 600.0, failure_ttl: float = 2.0, patience: float = 60.0
+    ) -> None:
+        self._fetch, self._ttl, self._failure_ttl, self._patience = fetch, ttl, failure_ttl, patience
+        self._entries: dict[str, _Entry[T]] = {}
+        self._lock = threading.Lock()
+
+    def get(self, key: str) -> T:
+        """The value, fetched when there is none of use. Raises DiscoveryError."""
+        entry = self._entry(key)
+        with entry.lock:
+            if entry.until <= monotonic():
+                self._fill(entry, key)
+            if entry.value is None:
+                raise DiscoveryError(entry.failure)
+            return entry.value
+
+    def renew(self, key: str) -> T:
+        """A value newer than the one that did not do, if one may be fetched now. Raises DiscoveryError."""
+        entry = self._entry(key)
+        with entry.lock:
+            if monotonic() - entry.renewed >= self._patience:
+                entry.renewed = monotonic()
+                self._refill(entry, key)
+        return self.get(key)
+
+    def peek(self, key: str) -> T | None:
+        """The value if it is there; asks nobody and waits for nobody."""
+        entry = self._entries.get(key)
+        return entry.value if entry and entry.until > monotonic() else None
+
+    def clear(self) -> None:
+        with self._lock:
+            self._entries.clear()
+
+    def _entry(self, key: str) -> _Entry[T]:
+        with self._lock:
+            return self._entries.setdefault(key, _Entry())
+
+    def _fill(self, entry: _Entry[T], key: str) -> None:
+        try:
+            entry.value, entry.until = self._fetch(key), monotonic() + self._ttl
+        except DiscoveryError as error:
+            log.warning("%s: %s", key, error)
+            entry.value, entry.failure, entry.until = None, str(error), monotonic() + self._failure_ttl
+
+    def _refill(self, entry: _Entry[T], key: str) -> None:
+        """Like ``_fill``, but a failure leaves what is there in its place for the rest of its time."""
+        try:
+            entry.value, entry.until = self._fetch(key), monotonic() + self._ttl
+        except DiscoveryError as error:
+            log.warning("%s: %s", key, error)

@@ -1,0 +1,131 @@
+"""What an authorization server says about itself (RFC 8414; OpenID Connect Discovery 1.0)."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlsplit
+
+from elicit_flows.lib import http
+from elicit_flows.lib.oauth.cache import Cache
+from elicit_flows.lib.oauth.errors import DiscoveryError
+
+log = logging.getLogger(__name__)
+
+DEADLINE = 5.0
+_ENDPOINTS = ("authorization_endpoint", "token_endpoint", "revocation_endpoint", "userinfo_endpoint", "jwks_uri")
+
+
+@dataclass(frozen=True)
+class Metadata:
+    """Endpoints have passed ``http.check_url``; lists are None where the document leaves them out."""
+
+    issuer: str
+    authorization_endpoint: str | None
+    token_endpoint: str | None
+    revocation_endpoint: str | None
+    userinfo_endpoint: str | None
+    jwks_uri: str | None
+    pkce_methods: tuple[str, ...] | None
+    auth_methods: tuple[str, ...] | None
+    sends_iss: bool
+
+    def offers_s256(self) -> bool:
+        """False only when the document lists the PKCE methods and S256 is not among them (RFC 8414, section 2)."""
+        return self.pkce_methods is None or "S256" in self.pkce_methods
+
+
+def discover(issuer: str) -> Metadata:
+    """The metadata of exactly this issuer, at most ten minutes old. Raises DiscoveryError."""
+    return _known.get(issuer)
+
+
+def discovered(issuer: str) -> Metadata | None:
+    """The metadata if somebody has asked for it lately; asks nobody."""
+    return _known.peek(issuer)
+
+
+def forget() -> None:
+    """Every server is asked anew."""
+    _known.clear()
+
+
+def _fetch(issuer: str) -> Metadata:
+    for url in _places(issuer):
+        document = _read(url)
+        if document is not None:
+            return _parse(issuer, document)
+    raise DiscoveryError("The provider publishes no metadata.")
+
+
+def _places(issuer: str) -> list[str]:
+    parts = urlsplit(issuer)
+    if parts.query:
+        raise DiscoveryError("An issuer has no query.")
+    path = parts.path.rstrip("/")
+    base = f"{parts.scheme}://{parts.netloc}"
+    return [
+        f"{base}{path}/.well-known/openid-configuration",
+        f"{base}/.well-known/oauth-authorization-server{path}",
+    ]
+
+
+def _read(url: str) -> dict[str, Any] | None:
+    """The document, or None when there is none at this place."""
+    try:
+        reply = http.send("GET", url, headers={"accept": "application/json"}, deadline=DEADLINE)
+    except http.Refused as refusal:
+        raise DiscoveryError(f"The provider's metadata may not be asked for: {refusal}") from None
+    except http.Unreachable:
+        raise DiscoveryError("The provider does not answer.") from None
+    if 400 <= reply.status < 500 and reply.status != 429:
+        return None
+    if reply.status != 200:
+        raise DiscoveryError("The provider does not serve its metadata now.")
+    return _object(reply)
+
+
+def _object(reply: http.Reply) -> dict[str, Any]:
+    try:
+        document = reply.json()
+    except ValueError:
+        document = None
+    if not isinstance(document, dict):
+        raise DiscoveryError("The provider's metadata cannot be read.")
+    return document
+
+
+def _parse(issuer: str, document: dict[str, Any]) -> Metadata:
+    if document.get("issuer") != issuer:
+        log.error("the metadata found at issuer %s names another issuer; it is not used", issuer)
+        raise DiscoveryError("The provider's metadata names another issuer.")
+    endpoints = {name: _endpoint(document, name) for name in _ENDPOINTS}
+    return Metadata(
+        issuer=issuer,
+        pkce_methods=_strings(document, "code_challenge_methods_supported"),
+        auth_methods=_strings(document, "token_endpoint_auth_methods_supported"),
+        sends_iss=document.get("authorization_response_iss_parameter_supported") is True,
+        **endpoints,
+    )
+
+
+def _endpoint(document: dict[str, Any], name: str) -> str | None:
+    url = document.get(name)
+    if url is None:
+        return None
+    if not isinstance(url, str):
+        raise DiscoveryError("The provider's metadata cannot be read.")
+    try:
+        http.check_url(url)
+    except http.Refused as refusal:
+        raise DiscoveryError(f"The provider's {name} is refused: {refusal}") from None
+    return url
+
+
+def _strings(document: dict[str, Any], name: str) -> tuple[str, ...] | None:
+    values = document.get(name)
+    return tuple(str(value) for value in values) if isinstance(values, list) else None
+
+
+_known = Cache(_fetch)

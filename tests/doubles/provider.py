@@ -1,0 +1,222 @@
+"""A programmable OAuth 2.0 and OpenID provider for tests.
+
+It plays by the rules (exact redirect URI, single-use codes, PKCE S256, rotating refresh tokens, RFC 7009, RFC 9207)
+until a test changes an attribute or scripts a route: ``authorize token revoke userinfo jwks metadata``. Where the real
+thing can be had, the end-to-end tests use that instead.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import secrets
+import time
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import parse_qsl, unquote_plus, urlencode, urlsplit
+
+from joserfc import jws
+from joserfc.jwk import ECKey, OKPKey, RSAKey
+
+from tests.doubles.server import Request, Response, Route, Server, json_response, redirect
+
+SIGNING = RSAKey.generate_key(2048, {"kid": "first", "use": "sig", "alg": "RS256"})
+
+
+@dataclass
+class Code:
+    """An authorization code: what it was asked for with, and for whom it was given."""
+
+    query: dict[str, str]
+    user: dict[str, Any]
+    used: bool = False
+
+
+@dataclass
+class Issued:
+    """An access token and the refresh token beside it."""
+
+    user: dict[str, Any]
+    scope: str
+    refresh_token: str
+    live: bool = True
+    nonce: str | None = None
+    history: list[str] = field(default_factory=list)
+
+
+class Provider(Server):
+    """One client. ``user`` is who presses "allow" next; ``decision`` is None or the OAuth error to answer with.
+
+    In ``metadata``, ``claims``, ``header`` and ``reply`` a test's values replace the usual ones; None leaves one out.
+    """
+
+    def __init__(self, client_id: str = "elicit", client_secret: str | None = "s3cret") -> None:
+        self.client_id, self.client_secret = client_id, client_secret
+        self.user: dict[str, Any] = {"sub": "alice", "name": "Alice Example"}
+        self.decision: str | None = None
+        self.expires_in, self.default_scope = 3600, "openid"
+        self.metadata: dict[str, Any] = {}
+        self.claims: dict[str, Any] = {}
+        self.header: dict[str, Any] = {}
+        self.reply: dict[str, Any] = {}
+        self.sends_iss, self.rotates, self.opens = True, True, True
+        self.keys: list[dict[str, Any]] = [SIGNING.as_dict(private=False)]
+        self.signing: RSAKey | ECKey | OKPKey = SIGNING
+        self.codes: dict[str, Code] = {}
+        self.tokens: dict[str, Issued] = {}
+        super().__init__()
+        self.issuer = self.url
+
+    def routes(self) -> dict[str, tuple[str, Route]]:
+        return {
+            "/.well-known/openid-configuration": ("metadata", self._metadata),
+            "/.well-known/oauth-authorization-server": ("metadata", self._metadata),
+            "/authorize": ("authorize", self._authorize),
+            "/token": ("token", self._token),
+            "/revoke": ("revoke", self._revoke),
+            "/userinfo": ("userinfo", self._userinfo),
+            "/jwks": ("jwks", lambda _: json_response({"keys": self.keys})),
+        }
+
+    # What a browser does, without one.
+
+    def visit(self, url: str) -> dict[str, list[str]]:
+        """Follow an authorization URL as the user; the query that the callback gets."""
+        answer = self.respond(Request("GET", "/authorize", dict(parse_qsl(urlsplit(url).query)), {}, {}, b""))
+        assert answer.status == 302, answer.body
+        fields: dict[str, list[str]] = {}
+        for name, value in parse_qsl(urlsplit(answer.headers["Location"]).query):
+            fields.setdefault(name, []).append(value)
+        return fields
+
+    def live(self, access_token: str) -> bool:
+        issued = self.tokens.get(access_token)
+        return issued is not None and issued.live
+
+    def id_token(self, user: dict[str, Any], nonce: str | None, access_token: str) -> str:
+        """Signed with ``signing``; ``header`` and ``claims`` as the test wants them."""
+        now = int(time.time())
+        digest = hashlib.sha256(access_token.encode()).digest()
+        usual: dict[str, Any] = {
+            "iss": self.issuer,
+            "aud": self.client_id,
+            "iat": now,
+            "exp": now + 300,
+            "auth_time": now,
+            "nonce": nonce,
+            "at_hash": base64.urlsafe_b64encode(digest[:16]).rstrip(b"=").decode(),
+            **{name: user[name] for name in ("sub", "name") if name in user},
+        }
+        header = _without_none({"alg": "RS256", "kid": self.signing.kid} | self.header)
+        claims = json_response(_without_none(usual | self.claims)).body
+        return jws.serialize_compact(header, claims, self.signing, algorithms=[header["alg"]])
+
+    # The endpoints.
+
+    def _metadata(self, request: Request) -> Response:
+        usual = {
+            "issuer": self.issuer,
+            "authorization_endpoint": f"{self.url}/authorize",
+            "token_endpoint": f"{self.url}/token",
+            "revocation_endpoint": f"{self.url}/revoke",
+            "userinfo_endpoint": f"{self.url}/userinfo",
+            "jwks_uri": f"{self.url}/jwks",
+            "code_challenge_methods_supported": ["S256"],
+            "authorization_response_iss_parameter_supported": self.sends_iss,
+        }
+        return json_response(_without_none(usual | self.metadata))
+
+    def _authorize(self, request: Request) -> Response:
+        query = request.query
+        if query.get("client_id") != self.client_id or not query.get("redirect_uri"):
+            return Response(400, b"unknown client")
+        answer = {"state": query.get("state", "")} | ({"iss": self.issuer} if self.sends_iss else {})
+        if self.decision:
+            answer |= {"error": self.decision}
+        elif query.get("response_type") != "code" or query.get("code_challenge_method", "S256") != "S256":
+            answer |= {"error": "invalid_request"}
+        else:
+            answer |= {"code": self.code(query)}
+        return redirect(f"{query['redirect_uri']}?{urlencode(answer)}")
+
+    def code(self, query: dict[str, str]) -> str:
+        """A fresh authorization code for ``user``, bound to the query it was asked for with."""
+        code = secrets.token_urlsafe(16)
+        with self.lock:
+            self.codes[code] = Code(query, dict(self.user))
+        return code
+
+    def _token(self, request: Request) -> Response:
+        if not self._authenticated(request):
+            return json_response({"error": "invalid_client"}, 401)
+        with self.lock:
+            if request.form.get("grant_type") == "refresh_token":
+                return self._refreshed(request.form)
+            return self._redeemed(request.form)
+
+    def _redeemed(self, form: dict[str, str]) -> Response:
+        code = self.codes.get(form.get("code", ""))
+        if code is None or code.used or form.get("redirect_uri") != code.query["redirect_uri"]:
+            return json_response({"error": "invalid_grant"}, 400)
+        challenge = code.query.get("code_challenge")
+        if challenge and challenge != _s256(form.get("code_verifier", "")):
+            return json_response({"error": "invalid_grant"}, 400)
+        code.used = True
+        return self._issue(code.user, code.query.get("scope") or self.default_scope, code.query.get("nonce"))
+
+    def _refreshed(self, form: dict[str, str]) -> Response:
+        presented = form.get("refresh_token", "")
+        former = next((issued for issued in self.tokens.values() if presented in issued.history), None)
+        if former is None or not former.live or former.refresh_token != presented:
+            return json_response({"error": "invalid_grant"}, 400)
+        if self.rotates:
+            former.live = False
+        return self._issue(former.user, former.scope, former.nonce, None if self.rotates else presented)
+
+    def _issue(self, user: dict[str, Any], scope: str, nonce: str | None, kept: str | None = None) -> Response:
+        access, refresh = f"at-{secrets.token_urlsafe(16)}", kept or f"rt-{secrets.token_urlsafe(16)}"
+        self.tokens[access] = Issued(user, scope, refresh, nonce=nonce, history=[refresh])
+        usual = {
+            "access_token": access,
+            "token_type": "Bearer",
+            "expires_in": self.expires_in,
+            "refresh_token": refresh,
+            "scope": scope,
+        }
+        if self.opens and "openid" in scope.split():
+            usual["id_token"] = self.id_token(user, nonce, access)
+        return json_response(_without_none(usual | self.reply))
+
+    def _revoke(self, request: Request) -> Response:
+        if not self._authenticated(request):
+            return json_response({"error": "invalid_client"}, 401)
+        token = request.form.get("token", "")
+        for access, issued in self.tokens.items():
+            if token in (access, *issued.history):
+                issued.live = False
+        return Response(200)
+
+    def _userinfo(self, request: Request) -> Response:
+        token = request.headers.get("authorization", "").removeprefix("Bearer ")
+        if not self.live(token):
+            return json_response({"error": "invalid_token"}, 401)
+        return json_response(self.tokens[token].user)
+
+    def _authenticated(self, request: Request) -> bool:
+        """client_secret_basic, client_secret_post, or none for a public client."""
+        scheme, _, encoded = request.headers.get("authorization", "").partition(" ")
+        if scheme == "Basic":
+            name, _, secret = base64.b64decode(encoded).decode().partition(":")
+            return (unquote_plus(name), unquote_plus(secret)) == (self.client_id, self.client_secret)
+        return (request.form.get("client_id"), request.form.get("client_secret")) == (
+            self.client_id,
+            self.client_secret,
+        )
+
+
+def _s256(verifier: str) -> str:
+    return base64.urlsafe_b64encode(hashlib.sha256(verifier.encode()).digest()).rstrip(b"=").decode()
+
+
+def _without_none(values: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in values.items() if value is not None}

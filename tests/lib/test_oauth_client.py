@@ -1,0 +1,408 @@
+"""The token endpoint and its neighbours: what is sent, and what each odd answer means."""
+
+from __future__ import annotations
+
+import base64
+import json
+import time
+from collections.abc import Iterator
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+from joserfc import jwt
+from joserfc.jwk import ECKey, RSAKey
+
+from elicit_flows.lib import oauth
+from tests.doubles.policy import loopback_allowed
+from tests.doubles.provider import Provider
+from tests.doubles.raw import answering, dripping, listening
+from tests.doubles.server import Request, Response, json_response, redirect
+
+CALLBACK = "https://flows.example.com/callback/acme"
+
+
+@pytest.fixture
+def provider() -> Iterator[Provider]:
+    with loopback_allowed(), Provider() as provider:
+        yield provider
+
+
+def client(provider: Provider, auth: str = "client_secret_basic") -> oauth.Client:
+    return oauth.Client(provider.client_id, provider.client_secret, auth, provider.issuer)
+
+
+def leave(provider: Provider, verifier: str | None, **extra: str | None) -> str:
+    return oauth.authorization_url(
+        f"{provider.url}/authorize",
+        client_id=provider.client_id,
+        redirect_uri=CALLBACK,
+        scopes=["files.read", "openid"],
+        state="st4te",
+        verifier=verifier,
+        **extra,
+    )
+
+
+def redeem(provider: Provider, auth: str = "client_secret_basic") -> oauth.Tokens:
+    verifier = oauth.new_verifier()
+    code = provider.visit(leave(provider, verifier))["code"][0]
+    return oauth.redeem(
+        f"{provider.url}/token", client(provider, auth), code=code, redirect_uri=CALLBACK, verifier=verifier
+    )
+
+
+def reading(provider: Provider, answer: Response) -> oauth.Tokens:
+    """What ``answer`` of the token endpoint is taken for."""
+    provider.scripted["token"] = answer
+    return oauth.redeem(f"{provider.url}/token", client(provider), code="c", redirect_uri=CALLBACK, verifier="v" * 43)
+
+
+def test_t19_the_authorization_url_always_carries_s256() -> None:
+    with loopback_allowed(), Provider() as provider:
+        query = parse_qs(urlsplit(leave(provider, "v" * 43, nonce="n", prompt=None)).query)
+    assert query["code_challenge_method"] == ["S256"]
+    assert query["scope"] == ["files.read openid"]
+    assert (query["state"], query["redirect_uri"], query["nonce"]) == (["st4te"], [CALLBACK], ["n"])
+    assert "prompt" not in query
+    assert query["response_type"] == ["code"]
+
+
+def test_an_authorization_endpoint_keeps_its_own_query() -> None:
+    url = oauth.authorization_url(
+        "https://op.example.com/authorize?tenant=7",
+        client_id="a",
+        redirect_uri=CALLBACK,
+        scopes=[],
+        state="s",
+        verifier=None,
+    )
+    query = parse_qs(urlsplit(url).query)
+    assert query["tenant"] == ["7"]
+    assert "code_challenge" not in query
+    assert "scope" not in query
+
+
+def test_t18_verifiers_are_fresh_and_long_enough() -> None:
+    made = {oauth.new_verifier() for _ in range(10_000)}
+    assert len(made) == 10_000
+    assert {len(verifier) for verifier in made} == {64}
+
+
+def test_t18_a_code_of_another_attempt_is_an_invalid_grant(provider: Provider) -> None:
+    stolen = provider.visit(leave(provider, oauth.new_verifier()))["code"][0]
+    with pytest.raises(oauth.InvalidGrant):
+        oauth.redeem(
+            f"{provider.url}/token",
+            client(provider),
+            code=stolen,
+            redirect_uri=CALLBACK,
+            verifier=oauth.new_verifier(),
+        )
+
+
+@pytest.mark.parametrize("auth", ["client_secret_basic", "client_secret_post"])
+def test_a_code_is_redeemed_refreshed_and_revoked(provider: Provider, auth: str) -> None:
+    provider.client_id, provider.client_secret = "a:b c", "s+%/é="
+    tokens = redeem(provider, auth)
+    assert tokens.scopes == ("files.read", "openid")
+    assert tokens.expires_in == 3600
+    assert tokens.id_token
+    newer = oauth.refresh(f"{provider.url}/token", client(provider, auth), refresh_token=tokens.refresh_token or "")
+    assert newer.refresh_token != tokens.refresh_token
+    with pytest.raises(oauth.InvalidGrant):
+        oauth.refresh(f"{provider.url}/token", client(provider, auth), refresh_token=tokens.refresh_token or "")
+    assert oauth.revoke(f"{provider.url}/revoke", client(provider, auth), token=newer.access_token, hint="access_token")
+    assert not provider.live(newer.access_token)
+
+
+def test_a_public_client_sends_its_id_and_no_secret(provider: Provider) -> None:
+    provider.client_secret = None
+    assert redeem(provider).access_token
+    request = provider.seen("token")[0]
+    assert "authorization" not in request.headers
+    assert request.form["client_id"] == provider.client_id
+
+
+def test_t35_the_assertion_is_for_the_issuer_alone(provider: Provider) -> None:
+    for key in (RSAKey.generate_key(2048), ECKey.generate_key("P-256", {"kid": "k1"})):
+        provider.scripted["token"] = json_response({"access_token": "a", "token_type": "bearer"})
+        provider.scripted["revoke"] = Response(200)
+        written = (
+            key.as_pem(private=True).decode() if isinstance(key, RSAKey) else json.dumps(key.as_dict(private=True))
+        )
+        asking = oauth.Client("elicit", written, "private_key_jwt", provider.issuer)
+        oauth.redeem(f"{provider.url}/token", asking, code="c", redirect_uri=CALLBACK, verifier=None)
+        oauth.revoke(f"{provider.url}/revoke", asking, token="t", hint="access_token")
+        sent = [provider.seen(name)[-1].form for name in ("token", "revoke")]
+        read = [jwt.decode(form["client_assertion"], key, algorithms=["RS256", "ES256"]) for form in sent]
+        assert [token.claims["aud"] for token in read] == [provider.issuer, provider.issuer]
+        assert {(token.claims["iss"], token.claims["sub"]) for token in read} == {("elicit", "elicit")}
+        assert read[0].claims["jti"] != read[1].claims["jti"]
+        assert 0 < read[0].claims["exp"] - time.time() <= 60
+        assert "PRIVATE" not in str(sent)
+
+
+def test_t35_without_an_issuer_there_is_no_assertion(provider: Provider) -> None:
+    key = RSAKey.generate_key(2048).as_pem(private=True).decode()
+    for secret, issuer in ((key, None), ("not a key", provider.issuer), ('{"kty": "oct", "k": "YQ"}', provider.issuer)):
+        asking = oauth.Client("elicit", secret, "private_key_jwt", issuer)
+        with pytest.raises(oauth.ProviderError):
+            oauth.refresh(f"{provider.url}/token", asking, refresh_token="r")
+    assert provider.calls["token"] == 0
+
+
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+def test_t31_the_code_does_not_follow_a_redirect(provider: Provider, status: int) -> None:
+    with Provider() as sink:
+        with pytest.raises(oauth.ProviderError) as caught:
+            reading(provider, redirect(f"{sink.url}/token", status))
+        assert sink.requests == []
+    assert caught.value.code == "redirect"
+
+
+GOOD: dict[str, Any] = {"access_token": "at", "token_type": "Bearer", "expires_in": 3600}
+
+
+@pytest.mark.parametrize(
+    ("change", "expires_in"),
+    [
+        ({}, 3600),
+        ({"token_type": "bearer"}, 3600),
+        ({"token_type": "BEARER"}, 3600),
+        ({"expires_in": None}, None),
+        ({"expires_in": "3600"}, 3600),
+        ({"expires_in": 3600.0}, 3600),
+        ({"expires_in": 3600.5}, None),
+        ({"expires_in": 0}, None),
+        ({"expires_in": -1}, None),
+        ({"expires_in": "soon"}, None),
+        ({"expires_in": 10**18}, None),
+        ({"expires_in": 1e18}, None),
+        ({"expires_in": True}, None),
+        ({"expires_in": [3600]}, None),
+        ({"expires_in": "9" * 4000}, None),
+        ({"refresh_token": ""}, 3600),
+        ({"unknown": {"deep": []}}, 3600),
+    ],
+)
+def test_t32_odd_but_usable_answers(provider: Provider, change: dict[str, Any], expires_in: int | None) -> None:
+    tokens = reading(provider, json_response(GOOD | change))
+    assert (tokens.access_token, tokens.expires_in, tokens.refresh_token) == ("at", expires_in, None)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"access_token": None},
+        {"access_token": ""},
+        {"access_token": 7},
+        {"access_token": ["at"]},
+        {"access_token": "a b"},
+        {"access_token": "a\r\nX-Evil: 1"},
+        {"access_token": "\u00e4"},
+        {"access_token": "a" * 20_000},
+        {"token_type": None},
+        {"token_type": "MAC"},
+        {"token_type": "DPoP"},
+        {"token_type": ["Bearer"]},
+        {"refresh_token": {"a": 1}},
+        {"refresh_token": "a\x00"},
+        {"id_token": 5},
+        {"scope": 7},
+        {"scope": ["a", 1]},
+        {"scope": 'a"b'},
+        {"scope": "a\nb"},
+    ],
+)
+def test_t32_unusable_answers_are_provider_errors(provider: Provider, change: dict[str, Any]) -> None:
+    with pytest.raises(oauth.ProviderError) as caught:
+        reading(provider, json_response(GOOD | change))
+    assert caught.value.code == "bad_response"
+
+
+JSON = {"Content-Type": "application/json"}
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        Response(200, b"<html>Please sign in</html>", {"Content-Type": "text/html"}),
+        Response(200, json.dumps(GOOD).encode(), {"Content-Type": "text/html"}),
+        Response(200, b"access_token=at&token_type=bearer", {"Content-Type": "application/x-www-form-urlencoded"}),
+        Response(200, b"", JSON),
+        Response(200, b"[]", JSON),
+        Response(200, b'"at"', JSON),
+        Response(200, b'{"access_token": "a", "access_token": "b", "token_type": "bearer"}', JSON),
+        Response(200, b'{"access_token": "a", "token_type": "bearer", "expires_in": NaN}', JSON),
+        Response(200, b'{"access_token": "\xff", "token_type": "bearer"}', JSON),
+        Response(204),
+        Response(400, b"no", {"Content-Type": "text/plain"}),
+        Response(401, b"", {"WWW-Authenticate": "Basic"}),
+        Response(404),
+    ],
+)
+def test_t32_what_is_no_token_response_is_a_provider_error(provider: Provider, answer: Response) -> None:
+    with pytest.raises(oauth.ProviderError) as caught:
+        reading(provider, answer)
+    assert caught.value.code == "bad_response"
+
+
+def test_t32_ten_megabytes_are_not_read(provider: Provider) -> None:
+    with pytest.raises(oauth.Transient):
+        reading(provider, Response(200, b'{"access_token": "' + b"a" * 10_000_000, JSON))
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "raised"),
+    [
+        (400, {"error": "invalid_grant"}, oauth.InvalidGrant),
+        (200, {"error": "bad_verification_code"}, oauth.InvalidGrant),
+        (200, {"error": "bad_refresh_token"}, oauth.InvalidGrant),
+        (400, {"error": "invalid_request"}, oauth.ProviderError),
+        (401, {"error": "invalid_client"}, oauth.ProviderError),
+        (200, {"error": "incorrect_client_credentials"}, oauth.ProviderError),
+        (400, {"error": "temporarily_unavailable"}, oauth.Transient),
+        (400, {"error": "server_error"}, oauth.Transient),
+        (429, {}, oauth.Transient),
+        (408, {}, oauth.Transient),
+        (500, {}, oauth.Transient),
+        (502, {"error": "invalid_grant"}, oauth.Transient),
+        (503, {}, oauth.Transient),
+    ],
+)
+def test_t84_only_invalid_grant_means_a_dead_grant(
+    provider: Provider, status: int, body: dict[str, str], raised: type[Exception]
+) -> None:
+    with pytest.raises(raised):
+        reading(provider, json_response(body, status))
+
+
+@pytest.mark.parametrize("code", ["<svg onload=alert(1)>", "a b", "x" * 100, "A\u202e", 7, ["invalid_grant"]])
+def test_t33_an_error_code_that_is_not_one_is_not_repeated(provider: Provider, code: Any) -> None:
+    with pytest.raises(oauth.ProviderError) as caught:
+        reading(provider, json_response({"error": code, "error_description": "canary"}, 400))
+    assert caught.value.code == "unknown_error"
+    assert "svg" not in str(caught.value)
+    assert "canary" not in str(caught.value)
+
+
+def test_scopes_come_with_spaces_commas_or_as_an_array(provider: Provider) -> None:
+    for scope in ("repo read:user", "repo,read:user", ["repo", "read:user"], " repo  read:user repo"):
+        assert reading(provider, json_response(GOOD | {"scope": scope})).scopes == ("repo", "read:user")
+    assert reading(provider, json_response(GOOD)).scopes is None
+    assert reading(provider, json_response(GOOD | {"scope": ""})).scopes == ()
+
+
+def test_f16_whether_the_request_may_have_arrived_is_told() -> None:
+    asking = oauth.Client("elicit", "s")
+    with loopback_allowed():
+        with listening(dripping(b"", b"", 0.05)) as silent, pytest.raises(oauth.Transient) as after:
+            oauth.refresh(f"{silent.url}token", asking, refresh_token="r", deadline=0.3)
+        with pytest.raises(oauth.Transient) as before:
+            oauth.refresh(f"{silent.url}token", asking, refresh_token="r", deadline=0.3)
+    assert (after.value.sent, before.value.sent) == (True, False)
+
+
+def test_f16_a_code_is_never_sent_twice_by_itself() -> None:
+    with loopback_allowed(), listening(answering(b"nonsense\r\n\r\n")) as peer:
+        with pytest.raises(oauth.Transient):
+            oauth.redeem(f"{peer.url}t", oauth.Client("a"), code="c", redirect_uri=CALLBACK, verifier=None)
+        assert len(peer.heard) == 1
+
+
+@pytest.mark.parametrize("url", ["https://10.0.0.1/token", "http://provider.example.com/token", "https://a.internal/t"])
+def test_t36_secrets_do_not_go_to_inner_addresses(url: str) -> None:
+    with loopback_allowed(), pytest.raises(oauth.ProviderError) as caught:
+        oauth.redeem(url, oauth.Client("a", "s"), code="c", redirect_uri=CALLBACK, verifier=None)
+    assert caught.value.code == "not_allowed"
+
+
+@pytest.mark.parametrize(
+    ("answer", "outcome"),
+    [
+        (Response(200), True),
+        (Response(200, b"<html>", {"Content-Type": "text/html"}), True),
+        (json_response({"error": "unsupported_token_type"}, 400), False),
+        (json_response({"error": "invalid_client"}, 401), oauth.ProviderError),
+        (Response(404), oauth.ProviderError),
+        (Response(503), oauth.Transient),
+        (Response(429), oauth.Transient),
+        (redirect("https://elsewhere.example.com"), oauth.ProviderError),
+    ],
+)
+def test_t86_revocation_tells_done_from_later_from_never(provider: Provider, answer: Response, outcome: Any) -> None:
+    provider.scripted["revoke"] = answer
+    asked = (f"{provider.url}/revoke", client(provider))
+    if isinstance(outcome, bool):
+        assert oauth.revoke(*asked, token="t", hint="refresh_token") is outcome
+        assert provider.seen("revoke")[0].form["token_type_hint"] == "refresh_token"
+    else:
+        with pytest.raises(outcome):
+            oauth.revoke(*asked, token="t", hint="refresh_token")
+
+
+def test_userinfo_is_asked_with_the_token_in_the_header(provider: Provider) -> None:
+    tokens = redeem(provider)
+    assert oauth.userinfo(f"{provider.url}/userinfo", access_token=tokens.access_token)["sub"] == "alice"
+    with pytest.raises(oauth.ProviderError):
+        oauth.userinfo(f"{provider.url}/userinfo", access_token="other")
+    assert all(tokens.access_token not in str(request.query) for request in provider.seen("userinfo"))
+
+
+@pytest.mark.parametrize(
+    ("given", "expected", "required", "fine"),
+    [
+        (["https://op.example.com"], "https://op.example.com", True, True),
+        (["https://op.example.com"], "https://op.example.com", False, True),
+        ([], "https://op.example.com", False, True),
+        ([], "https://op.example.com", True, False),
+        (["https://op.example.com/"], "https://op.example.com", False, False),
+        (["https://OP.example.com"], "https://op.example.com", False, False),
+        (["https://evil.example.com"], "https://op.example.com", False, False),
+        ([""], "https://op.example.com", False, False),
+        (["https://op.example.com"] * 2, "https://op.example.com", False, False),
+        (["https://op.example.com"], None, False, True),
+        (["a", "b"], None, False, False),
+    ],
+)
+def test_t20_the_issuer_of_an_answer_is_compared_exactly(
+    given: list[str], expected: str | None, required: bool, fine: bool
+) -> None:
+    if fine:
+        oauth.check_issuer(given, expected=expected, required=required)
+    else:
+        with pytest.raises(oauth.IssuerMismatch):
+            oauth.check_issuer(given, expected=expected, required=required)
+
+
+def test_t87_secrets_show_in_no_repr_and_no_message(provider: Provider) -> None:
+    tokens = redeem(provider)
+    shown = repr(tokens) + repr(client(provider))
+    for secret in (provider.client_secret, tokens.access_token, tokens.refresh_token, tokens.id_token):
+        assert secret
+        assert secret not in shown
+
+
+def test_words_of_the_other_side_are_made_visible() -> None:
+    assert oauth.visible("a\r\n\tb\u202ec\x1b[31m\u200b \u00a0d", 100) == "a bc[31m d"
+    assert oauth.visible("x" * 300, 200) == "x" * 199 + "…"
+    assert oauth.visible(None, 10) == ""
+    assert len(oauth.visible("\u202e" * 10_000 + "y", 200)) <= 200
+
+
+def test_basic_credentials_are_form_encoded_first(provider: Provider) -> None:
+    provider.client_id, provider.client_secret = "a:b", "c+d"
+    redeem(provider)
+    sent = provider.seen("token")[0].headers["authorization"].removeprefix("Basic ")
+    assert base64.b64decode(sent) == b"a%3Ab:c%2Bd"
+
+
+def test_scopes_are_named_in_a_refresh_only_when_given(provider: Provider) -> None:
+    def fresh(request: Request) -> Response:
+        return json_response(GOOD)
+
+    provider.scripted["token"] = fresh
+    for scopes in ([], ["a", "b"]):
+        oauth.refresh(f"{provider.url}/token", client(provider), refresh_token="r", scopes=scopes)
+    assert [request.form.get("scope") for request in provider.seen("token")] == [None, "a b"]
