@@ -1,4 +1,4 @@
-"""What a kind is: three pure verbs. Values in, values out; no ORM, no status, no queue."""
+"""What a kind is: a few pure verbs. Values in, values out; no ORM, no status, no queue."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ from elicit_flows.values import Again, Answer, Finish, Json, Step, Visit
 class Kind(Protocol):
     """One thing a user can be asked to do.
 
-    ``context`` names the parameter that picks the operator's plug-in ("provider" for oauth), or is None. ``leaves``
-    says whether its steps go to another host.
+    ``context`` names the parameter that picks the operator's plug-in ("provider" for oauth), or is None. Then a
+    visit's ``config`` is that plug-in's configuration, or None when it has been switched off meanwhile.
 
     Allowed errors: ``errors.Invalid`` from ``clean``; ``errors.ProviderUnavailable`` from ``begin`` when the outside
-    cannot be asked now. ``resume`` raises nothing for what an outside party sent: it answers Finish or Again.
+    cannot be asked now; ``errors.BadCallback`` from ``check_answer``. ``resume`` raises nothing for what an outside
+    party sent: it answers Finish or Again.
     """
 
     context: str | None
@@ -27,6 +28,9 @@ class Kind(Protocol):
 
     def begin(self, visit: Visit) -> Step:
         """The first step, after the right user has pressed the button."""
+
+    def check_answer(self, visit: Visit, answer: Answer) -> None:
+        """Whether the answer may be used at all, before the attempt is spent; asks nobody. Raises ``BadCallback``."""
 
     def resume(self, visit: Visit, answer: Answer) -> Finish | Again:
         """The user came back with an answer."""

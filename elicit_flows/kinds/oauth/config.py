@@ -9,7 +9,10 @@ from elicit_flows.values import Secret
 
 @dataclass(frozen=True, slots=True)
 class OAuthProvider:
-    """``issuer`` given: endpoints that are None come from metadata discovery (RFC 8414, OpenID Connect Discovery)."""
+    """``issuer`` given: endpoints that are None come from metadata discovery (RFC 8414, OpenID Connect Discovery).
+
+    With ``token_auth`` private_key_jwt the ``client_secret`` is the private key, PEM or JWK, and ``issuer`` is needed.
+    """
 
     slug: str
     name: str
@@ -20,6 +23,6 @@ class OAuthProvider:
     token_url: str | None = None
     revocation_url: str | None = None
     userinfo_url: str | None = None
-    token_auth: str = "client_secret_basic"  # client_secret_post | none
+    token_auth: str = "client_secret_basic"  # client_secret_post | private_key_jwt | none
     scopes: tuple[str, ...] = ()
     pkce: str = "S256"  # "off" only with a warning

@@ -1,0 +1,20 @@
+"""Why somebody was not signed in."""
+
+from __future__ import annotations
+
+
+class SignInRefused(Exception):  # noqa: N818
+    """``code`` is an OAuth error code or one of ours; ``message`` is one sentence of ours, safe to show.
+
+    Ours: issuer_mismatch, bad_answer, provider_error, bad_id_token, stale_login (the sign-in is older than the
+    identity provider's ``max_age``; asking again with prompt "login" may help).
+    """
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+
+
+def bad_token(why: str) -> SignInRefused:
+    return SignInRefused("bad_id_token", f"The identity provider's answer is not valid: {why}.")

@@ -1,0 +1,73 @@
+"""The identity provider's public keys, from the one place its metadata names and from nowhere else."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from joserfc.errors import JoseError
+from joserfc.jwk import ECKey, OKPKey, RSAKey
+
+from elicit_flows.lib import http
+from elicit_flows.lib.oauth import DiscoveryError
+from elicit_flows.lib.oauth.cache import Cache
+
+Key = RSAKey | ECKey | OKPKey
+
+DEADLINE = 5.0
+MAX_KEYS = 100
+MIN_RSA_BITS = 2048
+
+_TYPES: dict[str, type[Key]] = {"RSA": RSAKey, "EC": ECKey, "OKP": OKPKey}
+
+
+def signing_keys(jwks_uri: str) -> list[Key]:
+    """The keys, at most ten minutes old. Raises DiscoveryError."""
+    return _sets.get(jwks_uri)
+
+
+def newer_keys(jwks_uri: str) -> list[Key]:
+    """The keys after a token came that none of them fits; asks at most once a minute. Raises DiscoveryError."""
+    return _sets.renew(jwks_uri)
+
+
+def forget() -> None:
+    """Every key set is fetched anew."""
+    _sets.clear()
+
+
+def _fetch(jwks_uri: str) -> list[Key]:
+    try:
+        reply = http.send("GET", jwks_uri, headers={"accept": "application/json"}, deadline=DEADLINE)
+        found = reply.json() if reply.status == 200 else None
+    except http.Refused as refusal:
+        raise DiscoveryError(f"The identity provider's keys may not be asked for: {refusal}") from None
+    except http.Unreachable:
+        raise DiscoveryError("The identity provider does not answer.") from None
+    except ValueError:
+        found = None
+    entries = found.get("keys") if isinstance(found, dict) else None
+    if not isinstance(entries, list):
+        raise DiscoveryError("The identity provider's keys cannot be read.")
+    return [key for entry in entries[:MAX_KEYS] if (key := _import(entry)) is not None]
+
+
+def _import(entry: Any) -> Key | None:
+    """The key, or None for one that we cannot read or must not use: the others still count (OIDC Core, 10.1)."""
+    if not isinstance(entry, dict) or entry.get("use", "sig") != "sig" or not _may_verify(entry):
+        return None
+    kind = _TYPES.get(str(entry.get("kty")))
+    try:
+        key = kind.import_key(entry) if kind else None
+    except (JoseError, ValueError, TypeError, KeyError, OverflowError):
+        return None
+    if isinstance(key, RSAKey) and key.raw_value.key_size < MIN_RSA_BITS:
+        return None
+    return key
+
+
+def _may_verify(entry: dict[str, Any]) -> bool:
+    operations = entry.get("key_ops", ["verify"])
+    return isinstance(operations, list) and "verify" in operations
+
+
+_sets = Cache(_fetch)

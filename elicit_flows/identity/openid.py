@@ -1,0 +1,142 @@
+"""The two halves of a sign-in: send the browser away, read what it brings back."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import Any
+
+from elicit_flows import errors
+from elicit_flows.identity import claims, signature
+from elicit_flows.identity.errors import SignInRefused
+from elicit_flows.lib import oauth
+from elicit_flows.values import Answer, Claim, Secret
+
+DEADLINE = 5.0
+MAX_CODE = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class OpenIdProvider:
+    """An identity provider as its operator configured it; ``max_age`` in seconds."""
+
+    slug: str
+    issuer: str
+    client_id: str
+    client_secret: Secret | None
+    scopes: tuple[str, ...] = ("openid",)
+    max_age: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SignedIn:
+    """``auth_time`` in seconds since 1970, as the provider tells it; ``label`` is what to call the person on a page."""
+
+    claim: Claim
+    auth_time: int | None
+    label: str
+
+
+def begin(
+    op: OpenIdProvider, *, redirect_uri: str, state: str, nonce: str, verifier: str, prompt: str | None = None
+) -> str:
+    """Where to send the browser (OpenID Connect Core, 3.1.2.1). Raises ProviderUnavailable."""
+    found = _metadata(op)
+    return oauth.authorization_url(
+        found.authorization_endpoint or "",
+        client_id=op.client_id,
+        redirect_uri=redirect_uri,
+        scopes=op.scopes,
+        state=state,
+        verifier=verifier,
+        nonce=nonce,
+        prompt=prompt,
+        max_age=None if op.max_age is None else str(op.max_age),
+    )
+
+
+def finish(
+    op: OpenIdProvider,
+    *,
+    redirect_uri: str,
+    answer: Answer,
+    nonce: str,
+    verifier: str,
+    since: float | None = None,
+) -> SignedIn:
+    """Who came back. The caller has matched ``state`` already.
+
+    ``since`` (seconds since 1970) is when the browser was sent away; the age of the sign-in is counted to it. Raises
+    SignInRefused, ProviderUnavailable.
+    """
+    found = _metadata(op)
+    code = _code(op, found, answer)
+    try:
+        tokens = oauth.redeem(
+            found.token_endpoint or "",
+            _client(op, found),
+            code=code,
+            redirect_uri=redirect_uri,
+            verifier=verifier,
+            deadline=DEADLINE,
+        )
+        signed = signature.verify(tokens.id_token or "", found.jwks_uri or "")
+    except oauth.InvalidGrant:
+        raise SignInRefused("invalid_grant", "This sign-in was used already or took too long.") from None
+    except oauth.ProviderError as error:
+        raise SignInRefused("provider_error", str(error)) from None
+    except (oauth.Transient, oauth.DiscoveryError) as error:
+        raise errors.ProviderUnavailable(str(error)) from None
+    now = time.time()
+    began = now if since is None else since
+    expected = claims.Expected(op.issuer, op.client_id, nonce, tokens.access_token, op.max_age, now, began)
+    claims.check(signed, expected)
+    return _signed_in(signed.claims)
+
+
+def _metadata(op: OpenIdProvider) -> oauth.Metadata:
+    try:
+        found = oauth.discover(op.issuer)
+    except oauth.DiscoveryError as error:
+        raise errors.ProviderUnavailable(str(error)) from None
+    if None in (found.authorization_endpoint, found.token_endpoint, found.jwks_uri):
+        raise errors.ProviderUnavailable("The identity provider's metadata lacks an endpoint.")
+    if not found.offers_s256():
+        raise errors.ProviderUnavailable("The identity provider does not offer PKCE with S256.")
+    return found
+
+
+def _code(op: OpenIdProvider, found: oauth.Metadata, answer: Answer) -> str:
+    try:
+        oauth.check_issuer(answer.fields.get("iss", []), expected=op.issuer, required=found.sends_iss)
+    except oauth.IssuerMismatch as error:
+        raise SignInRefused("issuer_mismatch", str(error)) from None
+    refused = answer.one("error")
+    if refused:
+        raise SignInRefused(oauth.clean_code(refused), "The identity provider did not sign you in.")
+    code = answer.one("code")
+    if not code or len(code) > MAX_CODE or answer.repeated("error"):
+        raise SignInRefused("bad_answer", "The identity provider's answer cannot be used.")
+    return code
+
+
+def _client(op: OpenIdProvider, found: oauth.Metadata) -> oauth.Client:
+    """client_secret_basic unless the metadata lists others and leaves it out (OpenID Connect Discovery, section 3)."""
+    secret = op.client_secret.reveal() if op.client_secret else None
+    methods = found.auth_methods or ("client_secret_basic",)
+    auth = "client_secret_basic" if "client_secret_basic" in methods else "client_secret_post"
+    return oauth.Client(op.client_id, secret, auth, op.issuer)
+
+
+def _signed_in(said: dict[str, Any]) -> SignedIn:
+    at = claims.seconds(said.get("auth_time"))
+    return SignedIn(
+        claim=Claim(said["iss"], said["sub"]),
+        auth_time=None if at is None else int(at),
+        label=_label(said),
+    )
+
+
+def _label(said: dict[str, Any]) -> str:
+    names = (oauth.visible(said.get(name), 100) for name in ("name", "preferred_username", "nickname", "sub"))
+    return next((name for name in names if name), "")

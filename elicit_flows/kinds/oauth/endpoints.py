@@ -1,0 +1,55 @@
+"""Where a provider's endpoints are: as configured, the rest from its metadata."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from elicit_flows.kinds.oauth.config import OAuthProvider
+from elicit_flows.lib import http, oauth
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoints:
+    """``issuer`` None: the provider has none that its answers could be compared with."""
+
+    issuer: str | None
+    authorize: str
+    token: str
+    revocation: str | None
+    userinfo: str | None
+    sends_iss: bool = False
+
+
+def resolve(config: OAuthProvider) -> Endpoints:
+    """Raises DiscoveryError: metadata not to be had, PKCE with S256 not offered, or an endpoint missing or refused."""
+    found = oauth.discover(config.issuer) if config.issuer and _incomplete(config) else None
+    if found and not found.offers_s256() and config.pkce != "off":
+        raise oauth.DiscoveryError("The provider does not offer PKCE with S256.")
+    return Endpoints(
+        issuer=config.issuer,
+        authorize=_required(config.authorize_url or (found.authorization_endpoint if found else None)),
+        token=_required(config.token_url or (found.token_endpoint if found else None)),
+        revocation=config.revocation_url or (found.revocation_endpoint if found else None),
+        userinfo=config.userinfo_url or (found.userinfo_endpoint if found else None),
+        sends_iss=found.sends_iss if found else False,
+    )
+
+
+def authorize_url(config: OAuthProvider) -> str | None:
+    """The authorization endpoint, or the next best thing that names its host, without asking anybody."""
+    known = oauth.discovered(config.issuer) if config.issuer else None
+    return config.authorize_url or (known and known.authorization_endpoint) or config.issuer
+
+
+def _incomplete(config: OAuthProvider) -> bool:
+    return None in (config.authorize_url, config.token_url, config.revocation_url, config.userinfo_url)
+
+
+def _required(url: str | None) -> str:
+    if url is None:
+        raise oauth.DiscoveryError("The provider's endpoints are not known.")
+    try:
+        http.check_url(url)
+    except http.Refused as refusal:
+        raise oauth.DiscoveryError(f"An endpoint of the provider is refused: {refusal}") from None
+    return url
