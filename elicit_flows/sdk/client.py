@@ -29,8 +29,8 @@ class Options(TypedDict, total=False):
     """What every kind of question takes besides its parameters.
 
     ``expires_in``: seconds the user has. ``return_url``: where the last page offers to go. ``reuse``: ``"if_valid"``
-    (an earlier answer that still holds is enough) or ``"never"``. ``metadata``: yours, handed back. ``idempotency_key``:
-    a question asked again under the same key is the same question; without one, each call asks anew.
+    (an earlier answer that still holds is enough) or ``"never"``. ``metadata``: yours, handed back.
+    ``idempotency_key``: asked again under the same key it is the same question; without one each call asks anew.
     """
 
     expires_in: int

@@ -19,6 +19,7 @@ from elicit_flows.sdk.errors import ElicitError
 
 CONNECT_SECONDS = 10.0
 PLAIN_PATIENCE = 5.0
+JITTER = random.SystemRandom()
 TRANSIENT = frozenset({429, 502, 503, 504})
 
 
@@ -37,7 +38,7 @@ class Patience:
         """Sleep until the next try; raises ``error`` when that would be too late."""
         now = time.monotonic()
         self._until = now + self._seconds if self._until is None else self._until
-        pause = max(error.retry_after or 0.0, min(0.2 * 2**self._failures, 5.0) * random.uniform(0.5, 1.0))
+        pause = max(error.retry_after or 0.0, min(0.2 * 2**self._failures, 5.0) * JITTER.uniform(0.5, 1.0))
         if now + pause > self._until:
             raise error
         self._failures += 1

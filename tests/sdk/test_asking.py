@@ -53,8 +53,10 @@ async def test_an_answer_that_still_holds_asks_nobody(service: FakeService, elic
     service.on(*CREATE, Reply(COMPLETED | {"reused": True}, 201))
     shown: list[str] = []
     outcome = await elicit.oauth(ALICE, "acme", message="Connect Acme.", on_url=shown.append)
-    assert isinstance(outcome, Completed) and outcome.reused
-    assert shown == [] and len(service.asked) == 1
+    assert isinstance(outcome, Completed)
+    assert outcome.reused
+    assert shown == []
+    assert len(service.asked) == 1
 
 
 async def test_a_coroutine_function_may_take_the_link(service: FakeService, elicit: Elicit) -> None:
@@ -69,7 +71,7 @@ async def test_a_coroutine_function_may_take_the_link(service: FakeService, elic
     assert shown == ["http://127.0.0.1/c/el_1"]
 
 
-@pytest.mark.parametrize("status, kind", [("declined", Declined), ("cancelled", Cancelled), ("expired", Expired)])
+@pytest.mark.parametrize(("status", "kind"), [("declined", Declined), ("cancelled", Cancelled), ("expired", Expired)])
 async def test_an_end_without_a_connection_is_a_value(
     service: FakeService, elicit: Elicit, status: str, kind: type
 ) -> None:
@@ -79,7 +81,8 @@ async def test_an_end_without_a_connection_is_a_value(
     assert type(outcome) is kind
     with pytest.raises(NotCompleted) as refused:
         await elicit.token(outcome)
-    assert refused.value.outcome is outcome and len(service.asked) == 2
+    assert refused.value.outcome is outcome
+    assert len(service.asked) == 2
 
 
 async def test_a_failure_says_why(service: FakeService, elicit: Elicit) -> None:
@@ -96,7 +99,9 @@ async def test_a_lost_answer_to_create_is_asked_for_again_under_the_same_key(
     service.on(*CREATE, DROP, problem(409, "idempotency_in_flight"), Reply(ELICITATION, 200))
     await elicit.create("oauth", ALICE, {"provider": "acme"}, message="Connect Acme.")
     keys = [asked.headers["idempotency-key"] for asked in service.asked]
-    assert len(keys) == 3 and len(set(keys)) == 1 and len(keys[0]) >= 32
+    assert len(keys) == 3
+    assert len(set(keys)) == 1
+    assert len(keys[0]) >= 32
 
 
 async def test_two_questions_have_two_keys_unless_the_caller_names_one(service: FakeService, elicit: Elicit) -> None:
@@ -105,7 +110,8 @@ async def test_two_questions_have_two_keys_unless_the_caller_names_one(service: 
     for options in (Options(), Options(), named):
         await elicit.create("oauth", ALICE, {"provider": "acme"}, message="Connect Acme.", **options)
     keys = [asked.headers["idempotency-key"] for asked in service.asked]
-    assert len(set(keys)) == 3 and keys[2] == "call-17"
+    assert len(set(keys)) == 3
+    assert keys[2] == "call-17"
     assert "idempotency_key" not in service.asked[2].body
 
 
@@ -117,7 +123,8 @@ async def test_a_user_may_be_a_claim_a_pair_or_a_mapping(
     elicitation = await elicit.create("oauth", user, {"provider": "acme"}, message="Hi", expires_in=60, metadata={})
     assert elicitation.subject == Claim(*ALICE)
     sent = service.asked[0].body
-    assert sent["subject"] == {"iss": ALICE[0], "sub": ALICE[1]} and sent["expires_in"] == 60
+    assert sent["subject"] == {"iss": ALICE[0], "sub": ALICE[1]}
+    assert sent["expires_in"] == 60
 
 
 async def test_waiting_goes_on_after_lost_connections_and_503(service: FakeService, elicit: Elicit) -> None:
@@ -125,7 +132,8 @@ async def test_waiting_goes_on_after_lost_connections_and_503(service: FakeServi
     service.on(*ONE, Reply(ELICITATION), DROP, busy, Reply(COMPLETED))
     began = time.monotonic()
     elicitation = await elicit.wait("el_1")
-    assert elicitation.over and time.monotonic() - began >= 1.0
+    assert elicitation.over
+    assert time.monotonic() - began >= 1.0
     assert [asked.query.get("after_seq") for asked in service.asked] == [None, "1", "1", "1"]
 
 
@@ -134,7 +142,8 @@ async def test_waiting_ends_when_the_service_stays_away(service: FakeService) ->
     async with Elicit(service.url, "key", patience=0.3) as impatient:
         with pytest.raises(ElicitError) as gone:
             await impatient.wait("el_1")
-    assert gone.value.code == "unreachable" and service.url in gone.value.detail
+    assert gone.value.code == "unreachable"
+    assert service.url in gone.value.detail
 
 
 async def test_a_timeout_leaves_the_question_open(service: FakeService, elicit: Elicit) -> None:
@@ -142,5 +151,6 @@ async def test_a_timeout_leaves_the_question_open(service: FakeService, elicit: 
     service.on(*ONE, Reply(ELICITATION, when=lambda: time.sleep(0.2)))
     with pytest.raises(StillWaiting) as waiting:
         await elicit.oauth(ALICE, "acme", message="Connect Acme.", on_url=print, timeout=0.1)
-    assert waiting.value.elicitation.id == "el_1" and not waiting.value.elicitation.over
+    assert waiting.value.elicitation.id == "el_1"
+    assert not waiting.value.elicitation.over
     assert service.asked[-1].query["wait"] == "1"

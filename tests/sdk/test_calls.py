@@ -31,11 +31,12 @@ async def test_what_will_not_pass_soon_is_not_waited_for(service: FakeService, e
     service.on(*ONE, problem(429, "too_many_requests", {"Retry-After": "60"}))
     with pytest.raises(ElicitError) as refused:
         await elicit.get("el_1")
-    assert refused.value.retry_after == 60 and len(service.asked) == 1
+    assert refused.value.retry_after == 60
+    assert len(service.asked) == 1
 
 
 @pytest.mark.parametrize(
-    "reply, code",
+    ("reply", "code"),
     [
         (Reply("<html>Proxy</html>", 500, {"Content-Type": "text/html"}), "http_500"),
         (Reply("<html>Another site</html>", 200, {"Content-Type": "text/html"}), "unexpected_answer"),
@@ -73,7 +74,8 @@ async def test_an_id_cannot_lead_to_another_path(service: FakeService, elicit: E
 
 def test_a_token_does_not_show_itself() -> None:
     token = Token.read({"access_token": "at-very-secret", "token_type": "Bearer", "expires_at": None, "scopes": None})
-    assert "at-very-secret" not in repr(token) and "at-very-secret" not in f"{token}"
+    assert "at-very-secret" not in repr(token)
+    assert "at-very-secret" not in f"{token}"
 
 
 def test_the_key_comes_from_the_argument_the_environment_a_file_or_the_demo(

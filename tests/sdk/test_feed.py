@@ -22,8 +22,8 @@ def body(number: int) -> dict[str, Any]:
 
 
 def sse(number: int) -> str:
-    event = Reply(body(number))
-    return f'id: c{number}\nevent: elicitation.started\ndata: {{"id": "{event.body["id"]}",\ndata: "type": "t", "data": {{}}}}\n\n'
+    """As a stream says it: an id, and JSON over two lines."""
+    return f'id: c{number}\nevent: elicitation.started\ndata: {{"id": "ev_{number}",\ndata: "type": "t", "data": {{}}}}\n\n'
 
 
 async def first(count: int, events: AsyncGenerator[Event, None]) -> list[Event]:
@@ -55,7 +55,8 @@ async def test_a_stream_that_is_refused_says_so(service: FakeService, elicit: El
     service.on(*FEED, problem(401, "unauthenticated"))
     with pytest.raises(ElicitError) as refused:
         await first(1, elicit.events())
-    assert refused.value.code == "unauthenticated" and len(service.asked) == 1
+    assert refused.value.code == "unauthenticated"
+    assert len(service.asked) == 1
 
 
 async def test_polling_walks_the_pages_by_their_cursor(service: FakeService, elicit: Elicit) -> None:

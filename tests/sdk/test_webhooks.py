@@ -37,7 +37,7 @@ def test_while_one_secret_replaces_another_either_signs() -> None:
 
 
 @pytest.mark.parametrize(
-    "headers, body",
+    ("headers", "body"),
     [
         (signed(KEY, BODY, time.time()), BODY.replace(b"completed", b"declined")),
         (signed(OLDER, BODY, time.time()), BODY),

@@ -1,0 +1,71 @@
+"""The one Flask application: OpenID provider, Acme Drive and console, and what holds for all their pages."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable
+from urllib.parse import urlsplit
+
+from flask import Flask, Response, abort, render_template, request
+from werkzeug.exceptions import HTTPException
+
+from sandbox.acme import AcmeDrive
+from sandbox.console import Console
+from sandbox.openid import OpenIDProvider
+from sandbox.settings import Settings
+
+
+def create_app(settings: Settings) -> Flask:
+    app = Flask(__name__)
+    app.config.update(
+        SECRET_KEY=secrets.token_hex(),
+        SESSION_COOKIE_NAME="sandbox_session",
+        SESSION_COOKIE_SAMESITE="Lax",
+        MAX_CONTENT_LENGTH=64 * 1024,
+        TRUSTED_HOSTS=["127.0.0.1", "localhost", "[::1]", str(urlsplit(settings.root).hostname)],
+    )
+    for part in (OpenIDProvider, AcmeDrive, Console):
+        app.register_blueprint(part(settings).blueprint())
+    app.before_request(refuse_foreign_forms)
+    app.after_request(headers_for(settings))
+    app.register_error_handler(HTTPException, problem)
+    return app
+
+
+def refuse_foreign_forms() -> None:
+    """A page of another site may not press our buttons. Programs without a browser send no Origin."""
+    origin = request.headers.get("Origin")
+    if request.method == "POST" and origin and urlsplit(origin).netloc != request.host:
+        abort(403, "This form was sent from another site.")
+
+
+def headers_for(settings: Settings) -> Callable[[Response], Response]:
+    """Forms may lead to the service as well: signing in and allowing end with a redirect there."""
+    service = urlsplit(settings.service_url)
+    policy = "; ".join(
+        [
+            "default-src 'none'",
+            "script-src 'self'",
+            "style-src 'self'",
+            "connect-src 'self'",
+            f"form-action 'self' {service.scheme}://{service.netloc}",
+            "base-uri 'none'",
+            "frame-ancestors 'none'",
+        ]
+    )
+
+    def set_headers(response: Response) -> Response:
+        response.headers["Content-Security-Policy"] = policy
+        response.headers["X-Content-Type-Options"] = "nosniff"
+        response.headers["Referrer-Policy"] = "same-origin"
+        response.headers.setdefault("Cache-Control", "no-store")
+        return response
+
+    return set_headers
+
+
+def problem(error: HTTPException) -> tuple[str, int] | Response | HTTPException:
+    """Our page for our errors; Authlib's JSON answers pass as they are."""
+    if error.response is not None or error.code is None:
+        return error
+    return render_template("problem.html", title=error.name, detail=error.description), error.code

@@ -1,0 +1,104 @@
+"""The front page: it plays an agent, through the SDK like any other."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import Any
+
+import httpx2
+from flask import Blueprint, abort, redirect, render_template, request, session, url_for
+from werkzeug import Response
+
+from elicit_flows.sdk import Elicit, Elicitation, ElicitError
+from sandbox.settings import ACME_SCOPES, USERS, Settings
+
+WAIT_SECONDS = 20
+KEPT = 10
+MESSAGE = "Connect Acme Drive so that I can list your files."
+
+
+class Console:
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self.asked: deque[Elicitation] = deque(maxlen=KEPT)
+
+    def blueprint(self) -> Blueprint:
+        pages = Blueprint("console", __name__)
+        pages.get("/")(self.front)
+        pages.post("/ask")(self.ask)
+        pages.get("/asked/<question>")(self.watch)
+        pages.get("/back")(self.back)
+        pages.post("/asked/<question>/cancel")(self.cancel)
+        pages.post("/connections/<connection>/files")(self.files)
+        pages.post("/connections/<connection>/revoke")(self.revoke)
+        pages.app_context_processor(self.shared)
+        pages.register_error_handler(ElicitError, refused)
+        return pages
+
+    def shared(self) -> dict[str, Any]:
+        return {"users": USERS, "service": self.settings.service_url}
+
+    def elicit(self) -> Elicit:
+        return Elicit(self.settings.service_url, self.settings.api_key(), patience=2.0)
+
+    async def front(self) -> str:
+        if self.settings.api_key() is None:
+            return render_template("no_key.html", path=self.settings.key_file)
+        async with self.elicit() as elicit:
+            connections = [one for one in await elicit.connections() if one.status != "revoked"]
+        return render_template("front.html", asked=list(self.asked), connections=connections, scopes=ACME_SCOPES)
+
+    async def ask(self) -> Response:
+        user = request.form.get("user", "")
+        if user not in USERS:
+            abort(400, "Choose alice or bob.")
+        params = {"provider": "acme", "scopes": request.form.getlist("scope")}
+        async with self.elicit() as elicit:
+            question = await elicit.create(
+                "oauth",
+                (self.settings.root, user),
+                params,
+                message=MESSAGE,
+                return_url=self.settings.back_url,
+                reuse="never" if "again" in request.form else "if_valid",
+            )
+        self.asked.appendleft(question)
+        session["asked"] = question.id
+        return redirect(url_for("console.watch", question=question.id), 303)
+
+    async def watch(self, question: str) -> str:
+        """The question as it stands; with ``after_seq`` once it has changed, or after a while all the same."""
+        after_seq = request.args.get("after_seq", type=int)
+        wait = None if after_seq is None else WAIT_SECONDS
+        async with self.elicit() as elicit:
+            found = await elicit.get(question, wait=wait, after_seq=after_seq)
+        return render_template("asked.html", question=found)
+
+    def back(self) -> Response:
+        """Where the user lands who follows the service's way back to the agent."""
+        question = session.get("asked")
+        return redirect(url_for("console.watch", question=question) if question else url_for("console.front"), 303)
+
+    async def cancel(self, question: str) -> Response:
+        async with self.elicit() as elicit:
+            await elicit.cancel(question)
+        return redirect(url_for("console.watch", question=question), 303)
+
+    async def files(self, connection: str) -> str:
+        """What an agent does with a token: call the provider's API."""
+        async with self.elicit() as elicit, httpx2.AsyncClient() as acme:
+            token = await elicit.token(connection)
+            url = f"{self.settings.root}/acme/api/files"
+            answer = await acme.get(url, headers={"Authorization": token.authorization})
+        files = answer.json()["files"] if answer.is_success else []
+        return render_template("files.html", token=token, files=files, status=answer.status_code, connection=connection)
+
+    async def revoke(self, connection: str) -> Response:
+        async with self.elicit() as elicit:
+            await elicit.revoke(connection)
+        return redirect(url_for("console.front"), 303)
+
+
+def refused(error: ElicitError) -> tuple[str, int]:
+    title = "The service cannot be asked" if error.status is None else "The service refused"
+    return render_template("problem.html", title=title, detail=error.detail, code=error.code), 502
