@@ -10,7 +10,7 @@ from ninja import Query, Router
 from pydantic import Field
 
 from elicit_flows import flow
-from elicit_flows.api import schemas
+from elicit_flows.api import openapi, schemas
 from elicit_flows.api.answers import AgentRequest, answer, page
 from elicit_flows.api.find import own_elicitation
 from elicit_flows.errors import BadRequest, Conflict, Invalid
@@ -32,7 +32,12 @@ class Filter(schemas.Strict):
     cursor: str = ""
 
 
-@router.post("", response={201: schemas.Elicitation, 200: schemas.Elicitation}, summary="Ask a user")
+@router.post(
+    "",
+    response={201: schemas.Elicitation, 200: schemas.Elicitation},
+    summary="Ask a user",
+    openapi_extra=openapi.CREATE,
+)
 def create(request: AgentRequest, ask: schemas.CreateElicitation) -> HttpResponse:
     """Makes a link for one person. With ``reuse: if_valid`` an existing connection may answer at once.
 

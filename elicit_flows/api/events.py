@@ -5,14 +5,14 @@ from __future__ import annotations
 from django.http import HttpResponse
 from ninja import Query, Router
 
-from elicit_flows.api import schemas
+from elicit_flows.api import openapi, schemas
 from elicit_flows.api.answers import AgentRequest, answer
 from elicit_flows.queue import feed
 
 router = Router(tags=["events"])
 
 
-@router.get("", response=schemas.EventList, summary="What happened, in order")
+@router.get("", response=schemas.EventList, summary="What happened, in order", openapi_extra=openapi.STREAM)
 def list_all(
     request: AgentRequest, after: str = "", wait: int = Query(0, ge=0), limit: int = Query(100, ge=1, le=1000)
 ) -> HttpResponse:

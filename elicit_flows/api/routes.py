@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from django.http import HttpRequest, HttpResponse
-from ninja import NinjaAPI
 from ninja.errors import HttpError, ValidationError
 
 from elicit_flows import __version__
 from elicit_flows.api import connections, deliveries, elicitations, events, problems
 from elicit_flows.api.auth import by_request
 from elicit_flows.api.body import StrictParser
+from elicit_flows.api.openapi import DescribedAPI
 from elicit_flows.errors import BadRequest, FlowError, Invalid
 
 DESCRIPTION = (
@@ -17,7 +17,7 @@ DESCRIPTION = (
     "Errors are RFC 9457 problem details; another agent's thing answers as a thing that does not exist."
 )
 
-api = NinjaAPI(
+api = DescribedAPI(
     title="Elicit Flows",
     version=__version__,
     description=DESCRIPTION,
@@ -26,7 +26,6 @@ api = NinjaAPI(
     urls_namespace="v1",
     parser=StrictParser(),
     auth=by_request,
-    openapi_extra={"components": {"securitySchemes": {"key": {"type": "http", "scheme": "bearer"}}}},
 )
 api.add_router("/elicitations", elicitations.router)
 api.add_router("/events", events.router)
@@ -58,5 +57,3 @@ def http_error(request: HttpRequest, error: HttpError) -> HttpResponse:
     if isinstance(cause, FlowError):
         return problems.response(cause)
     return problems.response(BadRequest(error.message))
-
-

@@ -13,7 +13,7 @@ from elicit_flows.vault.configs import (
 )
 from elicit_flows.vault.connections import already, held_by, keep, owned, result
 from elicit_flows.vault.revocation import drop, revoke, tell_due_providers
-from elicit_flows.vault.rotation import rotate, verify_keys
+from elicit_flows.vault.rotation import check_keys, rotate, verify_keys
 from elicit_flows.models import Connection
 from elicit_flows.vault.seal import open_stash, ring, seal_stash
 from elicit_flows.vault.tokens import token
@@ -21,6 +21,7 @@ from elicit_flows.vault.tokens import token
 __all__ = [
     "Connection",
     "already",
+    "check_keys",
     "drop",
     "held_by",
     "keep",
@@ -37,7 +38,6 @@ __all__ = [
     "seal_webhook_secret",
     "tell_due_providers",
     "token",
-
     "verify_keys",
     "webhook_secrets",
 ]

@@ -54,7 +54,14 @@ def _uses(model: type[models.Model], field: str, key: str) -> bool:
 
 
 def verify_keys() -> None:
-    """Raise ImproperlyConfigured when the ring cannot open what is stored; note a key that is new. Run at the start."""
+    """As ``check_keys``; notes a key that is new. Run at the start."""
+    check_keys()
+    for key in ring().keys:
+        _remember(key)
+
+
+def check_keys() -> None:
+    """Raise ImproperlyConfigured when the ring cannot open what is stored. Writes nothing."""
     for row in VaultKey.objects.all():
         try:
             ring().open(row.sealed, place("vault_key", row.key_id))
@@ -66,8 +73,6 @@ def verify_keys() -> None:
                 ) from error
         except SealBroken as error:
             raise ImproperlyConfigured(f"ELICIT_VAULT_KEYS: key {row.key_id!r} is not the one used before.") from error
-    for key in ring().keys:
-        _remember(key)
 
 
 def _remember(key: str) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 import uvicorn
 from django.conf import settings
+from django.core.checks import Tags
 from django.core.exceptions import ImproperlyConfigured
 from django.core.management.base import BaseCommand, CommandError
 from django.db import connection
@@ -52,6 +53,7 @@ class Command(BaseCommand):
         executor = MigrationExecutor(connection)
         if executor.migration_plan(executor.loader.graph.leaf_nodes()):
             raise CommandError("The database is not up to date: run `manage.py migrate` first.")
+        self.check(tags=[Tags.database], databases=["default"])
 
     def _announce(self, host: str, port: int) -> None:
         worker = "Celery" if settings.CELERY_BROKER_URL else "embedded"

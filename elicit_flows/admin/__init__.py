@@ -1,0 +1,1 @@
+"""For operators: what they configured, what is going on, and what they did."""
