@@ -1,21 +1,16 @@
-"""Words from the other side, before they are shown to anybody."""
+"""Words from the other side, before they are kept or shown to anybody."""
 
 from __future__ import annotations
 
-import unicodedata
+from elicit_flows.lib import text
 
 
-def visible(text: object, limit: int) -> str:
-    """``text`` on one line, at most ``limit`` characters, without control, bidi, invisible or private-use characters.
+def visible(said: object, limit: int) -> str:
+    """``said`` on one line, at most ``limit`` characters, nothing in it that cannot be seen; "" if it is no string.
 
-    Not escaped: that is the page's part. "" for anything that is not a string.
+    Not escaped: that is the page's part.
     """
-    if not isinstance(text, str):
+    if not isinstance(said, str):
         return ""
-    kept = "".join(" " if mark.isspace() else mark for mark in text[: 20 * limit] if mark.isspace() or _shows(mark))
-    words = " ".join(kept.split())
+    words = " ".join(text.visible(said[: 20 * limit]).split())
     return words if len(words) <= limit else f"{words[: limit - 1].rstrip()}…"
-
-
-def _shows(mark: str) -> bool:
-    return not unicodedata.category(mark).startswith("C")
