@@ -24,7 +24,7 @@ class Kind(Protocol):
         """The parameters, checked and complete; unknown names are refused. Raises ``Invalid``."""
 
     def describe(self, params: Json, config: Any) -> Json:
-        """What the connect page shows: {title, host, ...}; plain text, escaped by the page."""
+        """What the connect page shows: {title, host, host_warning, ...}; plain text, escaped by the page."""
 
     def begin(self, visit: Visit) -> Step:
         """The first step, after the right user has pressed the button."""

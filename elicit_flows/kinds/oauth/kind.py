@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from urllib.parse import urlsplit
-
 from elicit_flows import errors
 from elicit_flows.kinds.oauth import account, params
 from elicit_flows.kinds.oauth.config import OAuthProvider
 from elicit_flows.kinds.oauth.endpoints import Endpoints, authorize_url, resolve
 from elicit_flows.kinds.oauth.exchange import client, grant
-from elicit_flows.lib import oauth
+from elicit_flows.lib import oauth, text
 from elicit_flows.values import Again, Answer, Finish, Grant, Json, Leave, Visit
 
 MAX_CODE = 4096
@@ -27,15 +25,17 @@ class OAuth:
         return params.clean(given)
 
     def describe(self, asked: Json, config: OAuthProvider | None) -> Json:
-        """``{title, provider, host, scopes}``: what will be connected, where, and what is asked for. Asks nobody."""
+        """``{title, host, host_warning, scopes}``: what is connected, the ASCII host that comes next (with a sentence
+        where it may imitate another), and what is asked for. Asks nobody.
+        """
         if config is None:
-            return {"title": "Connect an account", "provider": asked["provider"], "host": "", "scopes": asked["scopes"]}
-        host = urlsplit(authorize_url(config) or "").netloc
+            return {"title": asked["provider"], "host": "", "host_warning": "", "scopes": asked["scopes"]}
+        url = authorize_url(config) or ""
         return {
-            "title": f"Connect {config.name}",
-            "provider": config.name,
-            "host": host,
-            "scopes": wanted(asked, config),
+            "title": config.name,
+            "host": text.ascii_host(url),
+            "host_warning": text.host_warning(url),
+            "scopes": list(wanted(asked, config)),
         }
 
     def begin(self, visit: Visit) -> Leave:
