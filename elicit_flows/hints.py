@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from kombu.exceptions import OperationalError
 
 from elicit_flows.queue import bell
-from elicit_flows.tasks import deliver
+from elicit_flows.tasks import deliver, tick
 
 
-def hint_celery() -> None:
-    """Publish ``deliver``; a broker that is away is forgotten for a while, beat finds the rows."""
-    bell.hint(_publish)
+TASKS = {bell.Work.DELIVER: deliver, bell.Work.SWEEP: tick}
 
 
-def _publish() -> None:
+def hint_celery(work: bell.Work) -> None:
+    """Publish the task; a broker that is away is forgotten for a while, beat finds the rows."""
+    bell.hint(partial(_publish, work))
+
+
+def _publish(work: bell.Work) -> None:
     try:
-        deliver.apply_async(retry=False, expires=60)
+        TASKS[work].apply_async(retry=False, expires=60)
     except OperationalError as error:
         raise ConnectionError(str(error)) from error

@@ -127,7 +127,7 @@ class Embedded(threading.Thread):
         self._next_tick = self._next_purge = 0.0
 
     def run(self) -> None:
-        bell.work_listeners.append(self._rounds.wake.set)
+        bell.work_listeners.append(self._rung)
         while not self._stopping.is_set():
             try:
                 started = self._round()
@@ -138,6 +138,11 @@ class Embedded(threading.Thread):
             if not started:
                 self._rounds.wake.wait(POLL)
                 self._rounds.wake.clear()
+
+    def _rung(self, work: bell.Work) -> None:
+        if work is bell.Work.SWEEP:
+            self._next_tick = 0.0
+        self._rounds.wake.set()
 
     def _round(self) -> int:
         now = time.monotonic()

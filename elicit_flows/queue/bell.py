@@ -9,10 +9,17 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable
+from enum import Enum
 
 from django.conf import settings
 from django_redis import get_redis_connection
 from redis.exceptions import RedisError
+
+
+class Work(Enum):
+    DELIVER = "deliver"
+    SWEEP = "sweep"  # what time makes due, and upstream revocations
+
 
 log = logging.getLogger(__name__)
 CHANNEL = "elicit_feed"
@@ -20,7 +27,7 @@ _QUIET_SECONDS = 5.0
 
 # Who wants to know in this process: the waiting hub, the embedded worker, Celery's hint.
 feed_listeners: list[Callable[[int], None]] = []
-work_listeners: list[Callable[[], None]] = []
+work_listeners: list[Callable[[Work], None]] = []
 
 _quiet_until = 0.0
 
@@ -32,13 +39,13 @@ def ring(agent_id: int, work: bool) -> None:
     if settings.REDIS_URL:
         hint(lambda: get_redis_connection("default").publish(CHANNEL, agent_id))
     if work:
-        ring_workers()
+        ring_workers(Work.DELIVER)
 
 
-def ring_workers() -> None:
-    """There is something to deliver or to revoke upstream."""
+def ring_workers(work: Work) -> None:
+    """There is something to do that nobody waits for."""
     for listener in work_listeners:
-        listener()
+        listener(work)
 
 
 def hint(call: Callable[[], object]) -> None:

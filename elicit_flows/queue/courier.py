@@ -12,6 +12,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import partial
 
 from django.db import connection, transaction
 from django.db.models import F, Q
@@ -188,5 +189,5 @@ def replay(delivery: Delivery) -> None:
             status="pending", tries=0, next_at=clock.now(), lease_until=None, delivered_at=None, fence=F("fence") + 1
         )
         Agent.objects.filter(pk=delivery.agent_id).update(webhook_disabled_at=None, webhook_failures=0)
-        transaction.on_commit(bell.ring_workers)
+        transaction.on_commit(partial(bell.ring_workers, bell.Work.DELIVER))
     delivery.refresh_from_db()

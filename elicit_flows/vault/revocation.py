@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from datetime import timedelta
+from functools import partial
 
 from django.db import transaction
 
@@ -39,7 +40,7 @@ def revoke(row: Connection) -> None:
         if mine:
             row.refresh_from_db()
             queue.publish(row.agent, "connection.revoked", row.summary())
-            transaction.on_commit(bell.ring_workers)
+            transaction.on_commit(partial(bell.ring_workers, bell.Work.SWEEP))
 
 
 def drop_late_tokens(row: Connection) -> None:

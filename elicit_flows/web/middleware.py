@@ -24,7 +24,11 @@ CSP = (
 
 
 class Headers:
-    """Strict headers on everything, errors too; under /v1 every error is a problem document."""
+    """Strict headers on everything, errors too; under /v1 every error is a problem document.
+
+    A form on a page with no-referrer is sent with ``Origin: null``, which the CSRF check refuses. So our pages say
+    same-origin of themselves (base.html), and the admin's, which are Django's, get it here. Neither tells other hosts.
+    """
 
     def __init__(self, get_response: GetResponse) -> None:
         self._get_response = get_response
@@ -36,7 +40,7 @@ class Headers:
         response.setdefault("Content-Security-Policy", CSP)
         response.setdefault("X-Frame-Options", "DENY")
         response.setdefault("X-Content-Type-Options", "nosniff")
-        response.setdefault("Referrer-Policy", "no-referrer")
+        response["Referrer-Policy"] = "same-origin" if request.path.startswith("/admin/") else "no-referrer"
         response.setdefault("Permissions-Policy", "camera=(), geolocation=(), microphone=(), payment=()")
         if not request.path.startswith(settings.STATIC_URL):
             response["Cache-Control"] = "no-store"
