@@ -7,7 +7,7 @@ from collections.abc import Callable
 from urllib.parse import urlsplit
 
 from flask import Flask, Response, abort, render_template, request
-from werkzeug.exceptions import HTTPException
+from werkzeug.exceptions import HTTPException, SecurityError
 
 from sandbox.acme import AcmeDrive
 from sandbox.console import Console
@@ -65,7 +65,7 @@ def headers_for(settings: Settings) -> Callable[[Response], Response]:
 
 
 def problem(error: HTTPException) -> tuple[str, int] | Response | HTTPException:
-    """Our page for our errors; Authlib's JSON answers pass as they are."""
-    if error.response is not None or error.code is None:
+    """Our page for our errors. Authlib's JSON answers pass as they are, and a foreign Host gets no page at all."""
+    if error.response is not None or error.code is None or isinstance(error, SecurityError):
         return error
     return render_template("problem.html", title=error.name, detail=error.description), error.code

@@ -44,7 +44,8 @@ class Elicit:
     """One agent at one service.
 
     ``url`` defaults to ELICIT_URL, ``api_key`` to ELICIT_API_KEY or var/demo.key. ``patience``: seconds for which
-    waiting goes on while the service cannot be reached; other calls give up after 5 at most. Every call raises ElicitError when it is refused.
+    waiting goes on while the service cannot be reached; other calls give up after 5 at most. Every call raises
+    ElicitError when it is refused.
     """
 
     def __init__(self, url: str | None = None, api_key: str | None = None, *, patience: float = 300.0) -> None:

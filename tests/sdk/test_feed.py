@@ -23,7 +23,8 @@ def body(number: int) -> dict[str, Any]:
 
 def sse(number: int) -> str:
     """As a stream says it: an id, and JSON over two lines."""
-    return f'id: c{number}\nevent: elicitation.started\ndata: {{"id": "ev_{number}",\ndata: "type": "t", "data": {{}}}}\n\n'
+    lines = [f"id: c{number}", "event: t", f'data: {{"id": "ev_{number}",', 'data: "type": "t", "data": {}}', "", ""]
+    return "\n".join(lines)
 
 
 async def first(count: int, events: AsyncGenerator[Event, None]) -> list[Event]:
