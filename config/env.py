@@ -30,7 +30,7 @@ def flag(name: str) -> bool:
     raise ImproperlyConfigured(f"{name} is {value!r}: say on or off.")
 
 
-def number(name: str, default: int | None, *, low: int, high: int) -> int | None:
+def number(name: str, default: int, *, low: int, high: int) -> int:
     value = text(name)
     if value is None:
         return default

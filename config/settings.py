@@ -22,7 +22,7 @@ ELICIT_MAX_WAIT = env.number("ELICIT_MAX_WAIT", 50, low=1, high=3600)
 _descriptors = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
 ELICIT_MAX_WAITERS = env.number("ELICIT_MAX_WAITERS", max(100, _descriptors - 1000), low=1, high=1_000_000)
 ELICIT_MAX_WAITERS_PER_AGENT = env.number(
-    "ELICIT_MAX_WAITERS_PER_AGENT", max(1, int((ELICIT_MAX_WAITERS or 0) * 0.8)), low=1, high=1_000_000
+    "ELICIT_MAX_WAITERS_PER_AGENT", max(1, int(ELICIT_MAX_WAITERS * 0.8)), low=1, high=1_000_000
 )
 SERVICE_NAME = "Elicit Flows"
 

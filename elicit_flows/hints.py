@@ -9,7 +9,6 @@ from kombu.exceptions import OperationalError
 from elicit_flows.queue import bell
 from elicit_flows.tasks import deliver, tick
 
-
 TASKS = {bell.Work.DELIVER: deliver, bell.Work.SWEEP: tick}
 
 

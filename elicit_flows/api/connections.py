@@ -29,14 +29,12 @@ def list_all(request: AgentRequest, query: Query[Filter]) -> HttpResponse:
 
 
 @router.post("/{connection_id}/token", response=schemas.Token, summary="Get an access token")
-def token(
-    request: AgentRequest, connection_id: str, ask: schemas.TokenRequest | None = None
-) -> HttpResponse:
+def token(request: AgentRequest, connection_id: str, ask: schemas.TokenRequest | None = None) -> HttpResponse:
     """Refreshed when it expires within ``min_ttl`` seconds, or within half its life where that is shorter.
 
     409 ``reauthorization_required``: ask the user again. 410 ``connection_revoked``. Never a refresh token.
     """
-    return answer(vault.token(request.auth, connection_id, (ask or schemas.TokenRequest()).min_ttl))
+    return answer(vault.token(request.auth, connection_id, ask.min_ttl if ask else vault.DEFAULT_MIN_TTL))
 
 
 @router.delete("/{connection_id}", response={204: None}, summary="Revoke")

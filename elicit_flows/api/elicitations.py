@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from typing import Annotated
 
 from django.http import HttpResponse
 from ninja import Query, Router
@@ -19,6 +20,7 @@ from elicit_flows.models import Elicitation
 from elicit_flows.states import OPEN, Status
 from elicit_flows.values import Claim, Question
 
+Whole = Annotated[int, Query(), Field(ge=0)]
 router = Router(tags=["elicitations"])
 MAX_METADATA = 8 * 1024
 
@@ -64,9 +66,7 @@ def list_all(request: AgentRequest, query: Query[Filter]) -> HttpResponse:
 
 
 @router.get("/{elicitation_id}", response=schemas.Elicitation, summary="Get one, at once or when it changes")
-def get(
-    request: AgentRequest, elicitation_id: str, wait: int = Query(0, ge=0), after_seq: int | None = Query(None, ge=0)
-) -> HttpResponse:
+def get(request: AgentRequest, elicitation_id: str, wait: Whole = 0, after_seq: Whole | None = None) -> HttpResponse:
     """With ``wait`` (seconds) the answer comes as soon as ``seq`` is over ``after_seq`` (default: the ``seq`` at the
     time of the call) or the status is terminal, else unchanged when the time is up.
     """

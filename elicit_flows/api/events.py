@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 from django.http import HttpResponse
 from ninja import Query, Router
+from pydantic import Field
 
 from elicit_flows.api import openapi, schemas
 from elicit_flows.api.answers import AgentRequest, answer
 from elicit_flows.queue import feed
 
+Wait = Annotated[int, Query(), Field(ge=0)]
+Limit = Annotated[int, Query(), Field(ge=1, le=1000)]
 router = Router(tags=["events"])
 
 
 @router.get("", response=schemas.EventList, summary="What happened, in order", openapi_extra=openapi.STREAM)
-def list_all(
-    request: AgentRequest, after: str = "", wait: int = Query(0, ge=0), limit: int = Query(100, ge=1, le=1000)
-) -> HttpResponse:
+def list_all(request: AgentRequest, after: str = "", wait: Wait = 0, limit: Limit = 100) -> HttpResponse:
     """Events behind ``after``, oldest first; without it from the oldest that is kept. ``cursor`` is the next
     ``after``. With ``wait`` (seconds) an empty page waits for its first event. With ``Accept: text/event-stream`` a
     stream: ``id`` is the cursor, ``Last-Event-ID`` resumes, a comment comes every 15 seconds.

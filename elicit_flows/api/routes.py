@@ -41,8 +41,15 @@ def flow_error(request: HttpRequest, error: FlowError) -> HttpResponse:
 @api.exception_handler(ValidationError)
 def shape_error(request: HttpRequest, error: ValidationError) -> HttpResponse:
     """What pydantic found, at the places where the agent wrote it."""
-    found = [{"loc": _place(item["loc"]), "message": str(item["msg"])} for item in error.errors]
-    return problems.response(Invalid(found, f"{'.'.join(map(str, found[0]['loc']))}: {found[0]['message']}"))
+    found: list[dict[str, object]] = [
+        {"loc": _place(item["loc"]), "message": str(item["msg"])} for item in error.errors
+    ]
+    return problems.response(Invalid(found, _sentence(error)))
+
+
+def _sentence(error: ValidationError) -> str:
+    first = error.errors[0]
+    return f"{'.'.join(map(str, _place(first['loc'])))}: {first['msg']}"
 
 
 def _place(loc: list[str | int]) -> list[str | int]:

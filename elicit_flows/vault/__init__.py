@@ -4,6 +4,7 @@
 ``rotate`` seals everything anew under the newest key.
 """
 
+from elicit_flows.models import Connection
 from elicit_flows.vault.configs import (
     oauth,
     openid,
@@ -14,11 +15,11 @@ from elicit_flows.vault.configs import (
 from elicit_flows.vault.connections import already, held_by, keep, owned, result
 from elicit_flows.vault.revocation import drop, revoke, tell_due_providers
 from elicit_flows.vault.rotation import check_keys, rotate, verify_keys
-from elicit_flows.models import Connection
 from elicit_flows.vault.seal import open_stash, ring, seal_stash
-from elicit_flows.vault.tokens import token
+from elicit_flows.vault.tokens import DEFAULT_MIN_TTL, token
 
 __all__ = [
+    "DEFAULT_MIN_TTL",
     "Connection",
     "already",
     "check_keys",

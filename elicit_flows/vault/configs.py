@@ -51,7 +51,9 @@ def oauth(row: Provider) -> OAuthProvider:
 
 def seal_webhook_secret(agent: Agent, secret: Secret, overlap_until: datetime | None = None) -> None:
     """Put a new signing secret on the row; the present one goes on signing beside it until ``overlap_until``."""
-    agent.webhook_secret_previous = seal(_webhook(agent, "webhook_secret"), webhook_place(agent, "webhook_secret_previous"))
+    agent.webhook_secret_previous = seal(
+        _webhook(agent, "webhook_secret"), webhook_place(agent, "webhook_secret_previous")
+    )
     agent.webhook_previous_until = overlap_until if agent.webhook_secret_previous else None
     agent.webhook_secret = seal(secret, webhook_place(agent, "webhook_secret"))
 

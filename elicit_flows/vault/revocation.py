@@ -55,7 +55,9 @@ def drop_late_tokens(row: Connection) -> None:
 
 def drop(provider: Provider, grant: Grant) -> None:
     """Give back a grant that came too late to be kept (RFC 7009), if the provider listens now."""
-    token, hint = (grant.refresh_token, "refresh_token") if grant.refresh_token else (grant.access_token, "access_token")
+    token, hint = (
+        (grant.refresh_token, "refresh_token") if grant.refresh_token else (grant.access_token, "access_token")
+    )
     try:
         tell_provider(configs.oauth(provider), token, hint)
     except OAuthError as error:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
-from typing import Concatenate, ParamSpec
+from typing import Concatenate, ParamSpec, cast
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -32,7 +32,7 @@ def says_why(view: View[P]) -> View[P]:
         except FlowError as error:
             return _explain(request, error)
 
-    return wrapper
+    return cast(View[P], wrapper)
 
 
 def _explain(request: HttpRequest, error: FlowError) -> HttpResponse:

@@ -43,9 +43,10 @@ def _fresh(found: Person) -> bool:
 def sign_in(request: HttpRequest, signed_in: SignedIn) -> None:
     """A new session key; nothing of another person's session stays."""
     kept = request.session.get(_KEY)
-    same = kept is not None and Claim(kept["iss"], kept["sub"]) == signed_in.claim
-    browser = kept["browser"] if same else ids.token()
-    if not same:
+    if kept is not None and Claim(kept["iss"], kept["sub"]) == signed_in.claim:
+        browser = kept["browser"]
+    else:
+        browser = ids.token()
         request.session.flush()
     request.session.cycle_key()
     request.session[_KEY] = {

@@ -71,7 +71,12 @@ def check_call(path: str, node: ast.Call) -> Iterator[tuple[int, str]]:
     name = ast.unparse(node.func)
     keywords = {keyword.arg for keyword in node.keywords}
     on_elicitations = "Elicitation.objects" in name or name.startswith("elicitations.")
-    if on_elicitations and name.endswith(".update") and "status" in keywords and not path.startswith("elicit_flows/flow/"):
+    if (
+        on_elicitations
+        and name.endswith(".update")
+        and "status" in keywords
+        and not path.startswith("elicit_flows/flow/")
+    ):
         yield node.lineno, "only flow/ writes the status of an elicitation"
     if name.endswith(".reveal") and not path.startswith(REVEALERS):
         yield node.lineno, "a secret is revealed where it leaves for its owner, and nowhere else"

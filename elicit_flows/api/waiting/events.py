@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
-from collections.abc import Iterator
 
 from elicit_flows.api import problems
 from elicit_flows.api.waiting.hub import Hub, Watch

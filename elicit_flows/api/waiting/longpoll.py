@@ -29,9 +29,7 @@ async def elicitation(hub: Hub, agent: Agent, elicitation_id: str, query: Query,
     await respond(send, 200, problems.JSON_HEADERS, problems.dumps(body))
 
 
-async def _wait(
-    hub: Hub, watch: Watch, agent: Agent, elicitation_id: str, wait: int, after_seq: int | None
-) -> Json:
+async def _wait(hub: Hub, watch: Watch, agent: Agent, elicitation_id: str, wait: int, after_seq: int | None) -> Json:
     loop, end = asyncio.get_running_loop(), time.monotonic() + wait
     future: asyncio.Future[Json] = loop.create_future()
     watch.by_elicitation[elicitation_id].add(future)  # from here on no event is missed; what came before is read now

@@ -16,7 +16,7 @@ _IDS = ("sub", "id", "login")
 _LABELS = ("preferred_username", "login", "username", "nickname", "name", "display_name")
 
 
-class AccountMismatch(Exception):  # noqa: N818
+class AccountMismatch(Exception):
     """The provider's own statements about the account contradict each other. ``str`` is safe to show."""
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 
-class Refused(Exception):  # noqa: N818
+class Refused(Exception):
     """We do not send there. ``str`` is one sentence, safe to show; it never repeats the URL."""
 
 
-class Unreachable(Exception):  # noqa: N818
+class Unreachable(Exception):
     """No usable answer: name look-up, connect, TLS, time-out, reset, nonsense, or more than we read.
 
     ``sent`` says whether bytes of the request may have reached the other side: only when it is False is it certain

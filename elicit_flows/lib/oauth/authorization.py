@@ -32,9 +32,9 @@ def authorization_url(
     """
     pkce: dict[str, str] = {}
     if verifier is not None:
-        challenge: str = create_s256_code_challenge(verifier)  # type: ignore[no-untyped-call]
+        challenge: str = create_s256_code_challenge(verifier)
         pkce = {"code_challenge": challenge, "code_challenge_method": "S256"}
-    url: str = prepare_grant_uri(  # type: ignore[no-untyped-call]
+    url: str = prepare_grant_uri(
         endpoint,
         client_id=client_id,
         response_type="code",

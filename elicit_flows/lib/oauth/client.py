@@ -101,8 +101,8 @@ def _authenticate(client: Client, headers: dict[str, str], form: str) -> str:
     names = (client.client_id, client.secret or "")
     if method == "client_secret_basic":
         names = (quote_plus(names[0]), quote_plus(names[1]))
-    credentials = ClientAuth(*names, method)  # type: ignore[no-untyped-call]
-    _, _, body = credentials.prepare("POST", "", headers, form)  # type: ignore[no-untyped-call]
+    credentials = ClientAuth(*names, method)
+    _, _, body = credentials.prepare("POST", "", headers, form)
     return str(body)
 
 

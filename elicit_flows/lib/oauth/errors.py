@@ -11,11 +11,11 @@ class DiscoveryError(OAuthError):
     """There is no metadata that we may use: not found, not reachable, contradictory or pointing where we do not go."""
 
 
-class InvalidGrant(OAuthError):  # noqa: N818
+class InvalidGrant(OAuthError):
     """The code or the refresh token is not, or no longer, honoured (RFC 6749, section 5.2)."""
 
 
-class IssuerMismatch(OAuthError):  # noqa: N818
+class IssuerMismatch(OAuthError):
     """The answer does not come from the server that was asked (RFC 9207)."""
 
 
@@ -30,7 +30,7 @@ class ProviderError(OAuthError):
         self.code = code
 
 
-class Transient(OAuthError):  # noqa: N818
+class Transient(OAuthError):
     """No answer, or one that says "later". ``sent``: the request may have had its effect all the same."""
 
     def __init__(self, message: str, *, sent: bool) -> None:
