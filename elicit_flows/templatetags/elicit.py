@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from django import template
 
 from elicit_flows.lib import text
@@ -25,3 +27,9 @@ def safe_url(value: object) -> str:
 def ascii_host(value: object) -> str:
     """The host of an address in ASCII; "" when there is none."""
     return "" if value is None else text.ascii_host(str(value))
+
+
+@register.filter
+def paragraphs(value: object) -> list[str]:
+    """The parts of a text that blank lines divide; single line breaks in them are only where the source was wrapped."""
+    return [part for part in re.split(r"\n\s*\n", str(value or "").strip()) if part]

@@ -1,0 +1,176 @@
+"""The pages with examples of what the views give them, and a reader of what comes out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from copy import deepcopy
+from datetime import timedelta
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+from django.template.loader import get_template
+from django.utils import translation
+
+from elicit_flows.lib import clock
+from elicit_flows.states import Status
+
+ROOT = Path(__file__).resolve().parents[2]
+BARE = ["400.html", "403.html", "403_csrf.html", "404.html", "500.html"]
+VOID = {"meta", "link", "input", "br", "circle", "path"}
+Context = dict[str, Any]
+
+
+class Page(HTMLParser):
+    """A page as a list of (tag, attributes), with its text and, per tag, what it contains."""
+
+    def __init__(self, source: str) -> None:
+        super().__init__()
+        self.source, self.tags, self.words, self.open = source, [], [], []
+        self.feed(source)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        parents = tuple(name for name, _ in self.open)
+        self.tags.append((tag, dict(attrs), parents))
+        if tag not in VOID:
+            self.open.append((tag, dict(attrs)))
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs), tuple(name for name, _ in self.open)))
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open, f"</{tag}> closes nothing"
+        assert self.open[-1][0] == tag, f"</{tag}> closes <{self.open[-1][0]}>"
+        self.open.pop()
+
+    def handle_data(self, data: str) -> None:
+        self.words.append((self.open[-1][0] if self.open else "", data))
+
+    def all(self, tag: str) -> list[dict[str, str | None]]:
+        return [attributes for name, attributes, _ in self.tags if name == tag]
+
+    def text(self) -> str:
+        return " ".join(" ".join(data for _, data in self.words).split())
+
+    def skeleton(self) -> list[tuple[str, tuple[str, ...]]]:
+        return [(tag, tuple(attributes)) for tag, attributes, _ in self.tags]
+
+
+def render(name: str, context: Context, language: str = "en") -> Page:
+    with translation.override(language):
+        return Page(get_template(name).render(deepcopy(context)))
+
+
+def everywhere() -> Context:
+    return {"service_name": "Elicit Flows", "allow_loopback": False, "csrf_token": "t" * 64, "status": ""}
+
+
+def request_page() -> Context:
+    return {
+        **everywhere(),
+        "status": "pending",
+        "agent_name": "Drive Bot",
+        "message": "Connect Acme Drive so that I can list your files.",
+        "what": {
+            "title": "Acme Drive",
+            "scopes": ["files.read", "profile"],
+            "host": "acme.example",
+            "host_warning": "",
+        },
+        "me": {"label": "alice@corp.example"},
+        "expires_at": clock.now() + timedelta(minutes=15),
+        "press": "press-1",
+        "continue_url": "/c/el_1/continue",
+        "decline_url": "/c/el_1/decline",
+        "switch_url": "/switch",
+        "login_url": "/login",
+        "next": "/c/el_1",
+    }
+
+
+def outcome_page(status: str = "completed") -> Context:
+    return {
+        **everywhere(),
+        "status": status,
+        "agent_name": "Drive Bot",
+        "error": {"code": "provider_error", "message": "Acme Drive did not accept the answer."},
+        "connect_url": "/c/el_1",
+        "return_url": "https://drive-bot.example/done",
+    }
+
+
+def account_page() -> Context:
+    connection = {
+        "id": "cn_1",
+        "provider_name": "Acme Drive",
+        "account_label": "alice@acme.example",
+        "agent_name": "Drive Bot",
+        "scopes": ["files.read"],
+        "status": "active",
+        "created_at": clock.now() - timedelta(days=3),
+        "last_used_at": clock.now() - timedelta(hours=2),
+        "uses": 7,
+    }
+    request = {
+        "message": "Connect Acme Drive.",
+        "agent_name": "Drive Bot",
+        "url": "/c/el_1",
+        "expires_at": clock.now() + timedelta(minutes=15),
+    }
+    stale = {**connection, "id": "cn_2", "status": "reauthorization_required", "last_used_at": None, "uses": 0}
+    ended = {**connection, "id": "cn_3", "status": "revoked"}
+    connections = [connection, stale, ended]
+    return {**everywhere(), "me": {"label": "alice"}, "waiting": [request], "connections": connections}
+
+
+def docs_page() -> Context:
+    row = {"name": "kind", "type": "string", "required": True, "description": "What to ask for."}
+    operation = {
+        "method": "post",
+        "path": "/v1/elicitations",
+        "summary": "Ask a user",
+        "description": "Makes an\nelicitation.\n\nSend a key to be safe.",
+        "anchor": "create",
+        "tag": "Elicitations",
+        "params": [{**row, "where": "header"}],
+        "body": [row],
+        "responses": [{"status": "201", "description": "Made."}],
+    }
+    api = {"title": "Elicit Flows API", "version": "1", "description": "Ask the user of an agent."}
+    errors = [{"code": "invalid", "status": 422, "title": "A value is not acceptable", "anchor": "error-invalid"}]
+    return {
+        **everywhere(),
+        "api": api,
+        "errors": errors,
+        "operations": [operation, {**operation, "anchor": "again", "tag": "Others"}],
+    }
+
+
+def refused_page() -> Context:
+    page = {"title": "Too many requests", "detail": "Wait a minute.", "http_status": 429}
+    return {**everywhere(), **page, "back_url": "/", "back_label": "Back"}
+
+
+CHOICES = [{"slug": "corp", "label": "Corp"}, {"slug": "lab", "label": "Lab"}]
+PAGES: dict[str, tuple[str, str, Callable[[], Context]]] = {
+    "sign-in": ("connect/signin.html", "signin", request_page),
+    "sign-in with a choice": ("connect/signin.html", "signin", lambda: {**request_page(), "choices": CHOICES}),
+    "consent": ("connect/consent.html", "consent", request_page),
+    "mismatch": ("connect/mismatch.html", "mismatch", request_page),
+    **{
+        f"done, {status}": ("connect/done.html", "done", lambda s=status: outcome_page(s))
+        for status in map(str, Status)
+    },
+    "refused": ("refused.html", "refused", refused_page),
+    **{name: (name, "refused", dict) for name in BARE},
+    "home": ("home.html", "home", everywhere),
+    "account": ("account.html", "account", account_page),
+    "account, empty": ("account.html", "account", lambda: {**account_page(), "waiting": [], "connections": []}),
+    "docs": ("api/docs.html", "docs", docs_page),
+}
+
+
+def shown(name: str, **more: Any) -> Page:
+    template, _, context = PAGES[name]
+    return render(template, {**context(), **more})

@@ -1,0 +1,250 @@
+"""The structure of the pages, as programs that drive a browser rely on it (contract, section 5)."""
+
+from __future__ import annotations
+
+import itertools
+import re
+
+import pytest
+
+from elicit_flows.lib import text
+from elicit_flows.states import OPEN, Status
+from tests.web.samples import PAGES, ROOT, Context, Page, render, request_page, shown
+
+STATIC = ROOT / "elicit_flows" / "static" / "elicit"
+every_page = pytest.mark.parametrize("name", PAGES)
+
+
+@every_page
+def test_a_page_names_itself_and_its_status_for_programs(name: str):
+    body = shown(name).all("body")[0]
+    assert body["data-page"] == PAGES[name][1]
+    assert body["data-status"] == PAGES[name][2]().get("status", "")
+
+
+@every_page
+def test_a_page_is_well_formed_with_one_main_and_one_heading(name: str):
+    page = shown(name)
+    assert not page.open, "every tag that opens closes"
+    for tag in ("main", "h1", "title", "header", "footer"):
+        assert len(page.all(tag)) == 1, tag
+    assert page.all("html")[0] == {"lang": "en", "dir": "ltr"}
+    assert "width=device-width" in str(page.all("meta"))
+    levels = [int(tag[1]) for tag, _, _ in page.tags if re.fullmatch(r"h[1-6]", tag)]
+    assert all(after <= before + 1 for before, after in itertools.pairwise(levels)), levels
+    identifiers = [attributes["id"] for _, attributes, _ in page.tags if "id" in attributes]
+    assert len(identifiers) == len(set(identifiers))
+
+
+@every_page
+def test_a_page_has_a_title_of_its_own_and_a_way_past_the_header(name: str):
+    page = shown(name)
+    title = " ".join(data for tag, data in page.words if tag == "title")
+    assert title.endswith(" · Elicit Flows")
+    assert len(title) > len(" · Elicit Flows")
+    first = next(attributes for tag, attributes, _ in page.tags if tag == "a")
+    assert first["href"] == "#" + str(page.all("main")[0]["id"])
+
+
+@every_page
+def test_t50_every_form_posts_with_a_token_and_says_what_it_does(name: str):
+    page = shown(name)
+    actions = {"signin", "continue", "decline", "switch", "revoke", "signout"}
+    forms = page.source.split("<form ")[1:]
+    assert len(forms) == len(page.all("form"))
+    tokens = {"name": "csrfmiddlewaretoken", "value": "t" * 64}
+    for attributes, source in zip(page.all("form"), forms, strict=True):
+        assert attributes["method"] == "post"
+        assert attributes["data-action"] in actions
+        assert str(attributes["action"]).startswith("/")
+        inputs = Page("<form " + source.partition("</form>")[0]).all("input")
+        assert [item for item in inputs if tokens.items() <= item.items()], attributes["data-action"]
+
+
+@every_page
+def test_t52_a_page_needs_no_inline_script_or_style(name: str):
+    page = shown(name)
+    assert not page.all("style")
+    assert not [data for tag, data in page.words if tag in {"script", "style"} and data.strip()]
+    for tag, attributes, _ in page.tags:
+        assert not [key for key in attributes if key == "style" or key.startswith("on")], tag
+        assert tag != "script" or str(attributes["src"]).startswith("/static/elicit/")
+
+
+@every_page
+def test_t52_a_link_leads_to_the_web_or_to_a_page_of_ours(name: str):
+    for attributes in shown(name).all("a"):
+        href = str(attributes["href"])
+        assert href.startswith("#") or text.safe_url(href) == href != "", href
+
+
+@every_page
+def test_development_settings_are_said_on_every_page(name: str):
+    sentence = "Development settings: addresses on this machine are allowed"
+    assert sentence in shown(name, allow_loopback=True).text()
+    assert sentence not in shown(name, allow_loopback=False).text()
+
+
+@every_page
+def test_a_page_turns_around_for_languages_from_right_to_left(name: str):
+    template, _, context = PAGES[name]
+    assert render(template, context(), "ar").all("html")[0] == {"lang": "ar", "dir": "rtl"}
+
+
+@every_page
+def test_a_page_with_all_it_loads_is_small(name: str):
+    page = shown(name)
+    style, script = (STATIC / "style.css").read_bytes(), (STATIC / "done.js").read_bytes()
+    assert len(style) <= 8_000
+    assert len(script) <= 1_500
+    assert len(page.source.encode()) + len(style) + len(script) <= 30_000
+    loaded = [item for item in page.all("link") if not str(item["href"]).startswith("data:")] + page.all("script")
+    assert len(loaded) + 1 <= 4
+
+
+# What each page says
+
+
+def test_t9_the_sign_in_page_says_nothing_of_the_request():
+    page = shown("sign-in")
+    for said in ("Drive Bot", "Acme", "acme.example", "files.read", "alice", "list your files"):
+        assert said not in page.source
+    assert [form["data-action"] for form in page.all("form")] == ["signin"]
+    assert len(page.all("button")) == 1
+    assert {"type": "hidden", "name": "next", "value": "/c/el_1"} in page.all("input")
+
+
+def test_the_sign_in_page_offers_each_identity_provider():
+    page = shown("sign-in with a choice")
+    assert [(button["name"], button["value"]) for button in page.all("button")] == [
+        ("provider", "corp"),
+        ("provider", "lab"),
+    ]
+    assert "Sign in with Corp" in page.text()
+
+
+def test_the_consent_page_says_who_asks_for_what_and_what_comes_next():
+    page = shown("consent")
+    for said in (
+        "Drive Bot asks",
+        "Acme Drive",
+        "files.read",
+        "profile",
+        "acme.example",
+        "alice@corp.example",
+        "minutes",
+    ):
+        assert said in page.text(), said
+    forms = {form["data-action"]: form["action"] for form in page.all("form")}
+    assert forms == {"continue": "/c/el_1/continue", "decline": "/c/el_1/decline", "switch": "/switch"}
+    assert {"type": "hidden", "name": "press", "value": "press-1"} in page.all("input")
+
+
+def test_t53_the_words_of_the_agent_stand_in_a_quotation_under_its_name():
+    page = shown("consent")
+    quoted = [data for tag, data in page.words if tag == "blockquote"]
+    assert "".join(quoted) == "Connect Acme Drive so that I can list your files."
+    assert page.source.count("list your files") == 1
+    assert "Drive Bot says" in page.text()
+    assert page.all("blockquote")[0]["dir"] == "auto"
+
+
+def test_t53_a_suspicious_host_comes_with_its_warning():
+    what = {**request_page()["what"], "host": "xn--pple-43d.com", "host_warning": text.MIXED}
+    assert text.MIXED in shown("consent", what=what).text()
+    assert text.MIXED not in shown("consent").text()
+
+
+def test_t1_the_wrong_person_learns_nothing_of_the_request():
+    page = shown("mismatch")
+    for said in ("Drive Bot", "Acme", "acme.example", "files.read", "list your files"):
+        assert said not in page.source
+    assert "This link was made for somebody else" in page.text()
+    assert "alice@corp.example" in page.text()
+    assert [form["data-action"] for form in page.all("form")] == ["switch"]
+
+
+def test_every_status_has_words_of_its_own():
+    headings = {" ".join(d for tag, d in shown(f"done, {status}").words if tag == "h1") for status in Status}
+    assert len(headings) == len(Status)
+
+
+@pytest.mark.parametrize("status", list(Status))
+def test_the_page_of_an_outcome_follows_it_until_it_is_over_and_then_leads_back(status: Status):
+    page = shown(f"done, {status}")
+    scripts = [str(item["src"]) for item in page.all("script")]
+    refreshes = [parents for _, attributes, parents in page.tags if attributes.get("http-equiv") == "refresh"]
+    back = [link for link in page.all("a") if link["href"] == "https://drive-bot.example/done"]
+    again = [link for link in page.all("a") if link["href"] == "/c/el_1"]
+    assert page.all("main")[0]["aria-live"] == "polite"
+    assert scripts == (["/static/elicit/done.js"] if status in OPEN else [])
+    assert ["noscript" in parents for parents in refreshes] == ([True] if status in OPEN else [])
+    assert len(back) == (0 if status in OPEN else 1)
+    assert all(link["rel"] == "noopener noreferrer" for link in back)
+    assert len(again) == (1 if status in {Status.PENDING, Status.STARTED} else 0)
+
+
+def test_a_failure_says_why_and_a_success_does_not():
+    assert "did not accept the answer" in shown("done, failed").text()
+    assert "did not accept the answer" not in shown("done, completed").text()
+
+
+def test_the_script_knows_the_statuses_that_are_not_the_end():
+    listed = re.search(r"OPEN = (\[.*?\])", (STATIC / "done.js").read_text())
+    assert listed is not None
+    assert set(re.findall(r'"(\w+)"', listed[1])) == {str(status) for status in OPEN}
+
+
+def test_a_live_connection_ends_with_two_presses_and_no_script():
+    page = shown("account")
+    revokes = [
+        (a["action"], parents) for tag, a, parents in page.tags if tag == "form" and a["data-action"] == "revoke"
+    ]
+    assert [action for action, _ in revokes] == [f"/account/connections/cn_{n}/revoke" for n in (1, 2)]
+    assert all("details" in parents for _, parents in revokes)
+    assert not page.all("script")
+
+
+def test_the_account_page_shows_what_waits_and_who_may_use_what():
+    page = shown("account")
+    for said in (
+        "Signed in as alice",
+        "Connect Acme Drive.",
+        "alice@acme.example",
+        "files.read",
+        "7 times",
+        "never",
+        "Ended",
+    ):
+        assert said in page.text(), said
+    assert "/c/el_1" in [link["href"] for link in page.all("a")]
+    assert "Nothing yet" in shown("account, empty").text()
+
+
+@pytest.mark.parametrize(
+    ("back", "words"),
+    [
+        ({"back_url": "/"}, "Go to the front page"),
+        ({"back_url": "/c/el_1"}, "Go back and try again"),
+        ({"back_url": ""}, ""),
+    ],
+)
+def test_a_refusal_says_why_and_leads_somewhere(back: Context, words: str):
+    page = shown("refused", **{"back_label": "", **back})
+    assert "Too many requests" in page.text()
+    assert "Wait a minute." in page.text()
+    assert "Error 429" in page.text()
+    assert [link["href"] for link in page.all("a") if link.get("class") == "button"] == (
+        [back["back_url"]] if words else []
+    )
+    assert words in page.text()
+
+
+def test_the_docs_page_leads_to_every_call():
+    page = shown("docs")
+    anchors = {link["href"] for link in page.all("a")}
+    assert {"#create", "#again"} <= anchors
+    assert {"create", "again"} <= {section["id"] for section in page.all("section")}
+    assert [attributes["id"] for attributes in page.all("div") if "id" in attributes] == ["error-invalid"]
+    for said in ("POST /v1/elicitations", "required", "header", "201", "Made.", "Makes an elicitation."):
+        assert said in page.text(), said
