@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import signal
 import socket
 import sys
@@ -11,7 +12,7 @@ from pathlib import Path
 from werkzeug.serving import WSGIRequestHandler, make_server
 
 from sandbox.app import create_app
-from sandbox.settings import LiveKey, Settings
+from sandbox.settings import SERVICE_URL, LiveKey, Settings
 
 BACKLOG = 128
 
@@ -30,7 +31,7 @@ def main() -> int:
     try:
         listener = socket.create_server((args.host, args.port), backlog=BACKLOG)
     except OSError as error:
-        return refuse(f"Cannot listen on {args.host}:{args.port}: {error.strerror}")
+        return refuse(f"Cannot listen on {args.host}:{args.port}: {os.strerror(error.errno or 0)}")
     root = f"http://{args.host}:{listener.getsockname()[1]}"
     settings = Settings(root, args.service_url.rstrip("/"), args.key_file, args.token_seconds)
     try:
@@ -48,7 +49,7 @@ def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m sandbox", description="The development doubles of Elicit Flows.")
     parser.add_argument("--host", default="127.0.0.1")
     parser.add_argument("--port", type=int, default=8001, help="0 picks a free one (default: %(default)s)")
-    parser.add_argument("--service-url", default="http://127.0.0.1:8000", help="default: %(default)s")
+    parser.add_argument("--service-url", default=SERVICE_URL, help="default: %(default)s")
     parser.add_argument("--key-file", type=Path, default=Path("var/demo.key"), help="default: %(default)s")
     parser.add_argument("--token-seconds", type=int, default=120, help="life of Acme's access tokens (%(default)s)")
     return parser.parse_args()

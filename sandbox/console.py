@@ -86,7 +86,7 @@ class Console:
 
     async def files(self, connection: str) -> str:
         """What an agent does with a token: call the provider's API."""
-        async with self.elicit() as elicit, httpx2.AsyncClient() as acme:
+        async with self.elicit() as elicit, httpx2.AsyncClient(trust_env=False) as acme:
             token = await elicit.token(connection)
             url = f"{self.settings.root}/acme/api/files"
             answer = await acme.get(url, headers={"Authorization": token.authorization})

@@ -11,8 +11,9 @@ from typing import Any
 
 from sandbox.store import Client
 
-HERE = Path(__file__).parent
-DEMO = HERE / "demo.toml"
+DEMO = Path(__file__).parent / "demo.toml"
+SERVICE_URL = "http://127.0.0.1:8000"
+SANDBOX_URL = "http://127.0.0.1:8001"
 USERS = {"alice": "Alice Archer", "bob": "Bob Baker"}
 ACME_SCOPES = {"files.read": "See your files", "files.write": "Add, change and delete your files"}
 _LIVE = re.compile(r"(?:^|[^a-z0-9])live(?:[^a-z0-9]|$)", re.IGNORECASE)

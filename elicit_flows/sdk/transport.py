@@ -19,6 +19,7 @@ from elicit_flows.sdk.errors import ElicitError
 
 CONNECT_SECONDS = 10.0
 PLAIN_PATIENCE = 5.0
+LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
 JITTER = random.SystemRandom()
 TRANSIENT = frozenset({429, 502, 503, 504})
 
@@ -73,7 +74,9 @@ class Transport:
         self.url = url
         self._patience = min(patience, PLAIN_PATIENCE)
         self.http = httpx2.AsyncClient(
-            base_url=url, headers={"Authorization": f"Bearer {key}", "Accept": "application/json"}
+            base_url=url,
+            headers={"Authorization": f"Bearer {key}", "Accept": "application/json"},
+            trust_env=httpx2.URL(url).host not in LOOPBACK,  # no proxy of the environment's leads back to this machine
         )
 
     async def call(

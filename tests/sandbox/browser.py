@@ -24,9 +24,12 @@ class Forms(HTMLParser):
         if tag == "form":
             self._current = {}
             self.found[given["data-action"]] = (given.get("action", ""), self._current)
-        elif tag in ("input", "button") and "name" in given:
-            if given.get("type") not in ("radio", "checkbox") or "checked" in given:
-                self._current[given["name"]] = given["value"]
+        elif tag in ("input", "button") and "name" in given and is_sent(given):
+            self._current[given["name"]] = given["value"]
+
+
+def is_sent(given: dict[str, str]) -> bool:
+    return given.get("type") not in ("radio", "checkbox") or "checked" in given
 
 
 class Browser:

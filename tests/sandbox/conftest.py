@@ -2,8 +2,9 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 import pytest
 
@@ -21,13 +22,13 @@ def start(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Start]:
     """Start a sandbox with these arguments and say where it is."""
     running: list[Process] = []
 
-    def start(*arguments: str) -> str:
+    def start(*arguments: str, environment: Mapping[str, str] = MappingProxyType({"ELICIT_API_KEY": KEY})) -> str:
         log = tmp_path_factory.mktemp("sandbox") / "log"
         command = [sys.executable, "-m", "sandbox", "--port", "0", *arguments]
-        process = Process(command, log, env={"ELICIT_API_KEY": KEY})
+        process = Process(command, log, env=environment)
         running.append(process)
         process.start()
-        return until(lambda: address(process, log), "the sandbox says where it is")
+        return until(lambda: address(process, log), "the sandbox says where it is") or ""
 
     yield start
     for process in running:
@@ -37,7 +38,7 @@ def start(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Start]:
 def address(process: Process, log: Path) -> str | None:
     assert process.alive, log.read_text()
     said = re.search(r"^Sandbox at (\S+)$", log.read_text(), re.MULTILINE)
-    return said and said[1]
+    return said[1] if said else None
 
 
 @pytest.fixture(scope="module")
