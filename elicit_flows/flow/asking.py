@@ -4,17 +4,24 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from django.db import IntegrityError, transaction
+from django.db import IntegrityError, connection, transaction
 
 from elicit_flows import kinds, queue, vault
 from elicit_flows.errors import IdempotencyMismatch, Invalid, TooMany
-from elicit_flows.kinds.base import Kind
+from elicit_flows.flow import permits
 from elicit_flows.lib import clock
 from elicit_flows.models import Agent, Elicitation, Provider
-from elicit_flows.states import OPEN, Status
-from elicit_flows.values import Json, Question
+from elicit_flows.states import Status
+from elicit_flows.values import Claim, Json, Question
 
 OPEN_PER_PERSON = 1000  # open elicitations of one agent for one person
+
+# Asked at every create, and most of what the ORM would cost here is making this text anew.
+_OPEN = """
+    SELECT 1 FROM elicit_flows_elicitation
+    WHERE agent_id = %s AND iss = %s AND sub = %s AND status IN ('pending', 'started', 'settling') AND expires_at > %s
+    LIMIT 1 OFFSET %s
+"""
 
 
 def create(agent: Agent, question: Question) -> tuple[Elicitation, bool]:
@@ -49,29 +56,29 @@ def _earlier(agent: Agent, question: Question) -> Elicitation | None:
 def _checked(agent: Agent, question: Question) -> tuple[Json, Provider | None]:
     if question.kind not in kinds.REGISTRY:
         raise Invalid.at("kind", f"There is no kind {question.kind!r} here; use one of {', '.join(kinds.REGISTRY)}.")
-    if not agent.identity_providers.filter(issuer=question.claim.iss, enabled=True).exists():
+    allowed = permits.of(agent)
+    if question.claim.iss not in allowed.issuers:
         raise Invalid.at("subject.iss", "This is not the issuer of an identity provider that this agent may use.")
     if question.return_url is not None and question.return_url not in agent.return_urls:
         raise Invalid.at("return_url", "This is not one of the agent's registered return URLs, letter for letter.")
     kind = kinds.get(question.kind)
     params = kind.clean(question.params)
-    open_now = Elicitation.objects.filter(
-        agent=agent, iss=question.claim.iss, sub=question.claim.sub, status__in=OPEN, expires_at__gt=clock.now()
-    )
-    if open_now[OPEN_PER_PERSON - 1 : OPEN_PER_PERSON].exists():
+    provider = None
+    if kind.context:
+        provider = allowed.providers.get(params[kind.context])
+        if provider is None:
+            what = f"There is no {kind.context} {params[kind.context]!r} that this agent may use."
+            raise Invalid.at(f"params.{kind.context}", what)
+    if _too_many_open(agent, question.claim):
         raise TooMany("This person has too many open elicitations of this agent.", retry_after=60)
-    return params, _provider(agent, kind, params)
+    return params, provider
 
 
-def _provider(agent: Agent, kind: Kind, params: Json) -> Provider | None:
-    if kind.context is None:
-        return None
-    slug = params[kind.context]
-    allowed = Provider.objects.filter(slug=slug, enabled=True)
-    row = (allowed if agent.all_providers else allowed.filter(agent=agent)).first()
-    if row is None:
-        raise Invalid.at(f"params.{kind.context}", f"There is no {kind.context} {slug!r} that this agent may use.")
-    return row
+def _too_many_open(agent: Agent, claim: Claim) -> bool:
+    now = connection.ops.adapt_datetimefield_value(clock.now())
+    with connection.cursor() as cursor:
+        cursor.execute(_OPEN, [agent.pk, claim.iss, claim.sub, now, OPEN_PER_PERSON - 1])
+        return cursor.fetchone() is not None
 
 
 def _insert(agent: Agent, question: Question, params: Json, result: Json | None) -> Elicitation:
