@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 
-class SignInRefused(Exception):  # noqa: N818
+class SignInRefused(Exception):
     """``code`` is an OAuth error code or one of ours; ``message`` is one sentence of ours, safe to show.
 
     Ours: issuer_mismatch, bad_answer, provider_error, bad_id_token, stale_login (the sign-in is older than the

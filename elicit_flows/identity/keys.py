@@ -56,13 +56,12 @@ def _import(entry: Any) -> Key | None:
     if not isinstance(entry, dict) or entry.get("use", "sig") != "sig" or not _may_verify(entry):
         return None
     kind = _TYPES.get(str(entry.get("kty")))
+    if kind is None or (kind is RSAKey and len(str(entry.get("n"))) * 6 < MIN_RSA_BITS):
+        return None
     try:
-        key = kind.import_key(entry) if kind else None
+        return kind.import_key(entry)
     except (JoseError, ValueError, TypeError, KeyError, OverflowError):
         return None
-    if isinstance(key, RSAKey) and key.raw_value.key_size < MIN_RSA_BITS:
-        return None
-    return key
 
 
 def _may_verify(entry: dict[str, Any]) -> bool:
