@@ -56,7 +56,8 @@ def _next_position(agent_id: int) -> int:
 
 def _insert(event: Event) -> None:
     """The hottest write of all: as one prepared text."""
-    values = [event.id, event.agent_id, event.position, event.type, event.elicitation_id, event.seq]
+    values: list[str | int | None] = [event.id, event.agent_id, event.position, event.type]
+    values += [event.elicitation_id, event.seq]
     created = connection.ops.adapt_datetimefield_value(event.created_at)
     with connection.cursor() as cursor:
         cursor.execute(_INSERT, [*values, created, json.dumps(event.data)])
