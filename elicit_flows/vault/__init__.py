@@ -6,6 +6,7 @@
 
 from elicit_flows.models import Connection
 from elicit_flows.vault.configs import (
+    client_secret,
     oauth,
     openid,
     seal_client_secret,
@@ -23,6 +24,7 @@ __all__ = [
     "Connection",
     "already",
     "check_keys",
+    "client_secret",
     "drop",
     "held_by",
     "keep",

@@ -86,6 +86,7 @@ REVEALERS = (
     "elicit_flows/vault/",
     "elicit_flows/kinds/oauth/",
     "elicit_flows/identity/",
+    "elicit_flows/configure/",
     "elicit_flows/queue/courier.py",
     "elicit_flows/sdk/",
 )

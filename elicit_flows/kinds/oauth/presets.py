@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +21,11 @@ class Preset:
     userinfo_url: str = ""
     token_auth: str = "client_secret_basic"
     scopes: tuple[str, ...] = ()
+
+    def fields(self) -> dict[str, str | list[str]]:
+        """What it says about a provider, under the names of the configuration; what it leaves open is left out."""
+        said = {name: value for name, value in asdict(self).items() if value and name != "source_url"}
+        return {**said, "scopes": list(self.scopes)}
 
 
 PRESETS = {
@@ -55,13 +60,13 @@ PRESETS = {
         token_auth="client_secret_post",
         scopes=("openid",),
     ),
-    # Any account; no issuer, because the shared endpoint answers in the name of the user's own tenant.
+    # Any account; no issuer, because the shared endpoint answers in the name of the user's own tenant; the ID token
+    # says which account it is.
     "microsoft": Preset(
         name="Microsoft",
         source_url="https://learn.microsoft.com/en-us/entra/identity-platform/v2-oauth2-auth-code-flow",
         authorize_url="https://login.microsoftonline.com/common/oauth2/v2.0/authorize",
         token_url="https://login.microsoftonline.com/common/oauth2/v2.0/token",
-        userinfo_url="https://graph.microsoft.com/oidc/userinfo",
         token_auth="client_secret_post",
         scopes=("openid", "offline_access"),
     ),

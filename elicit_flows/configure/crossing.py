@@ -1,0 +1,109 @@
+"""What no single value shows: whether a file agrees with itself and with what is stored."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from elicit_flows.configure.faults import Fault, Wrong, WrongFile
+from elicit_flows.configure.keys import check_private_key, key_hash
+from elicit_flows.configure.reading import Entry, Tables
+from elicit_flows.models import Agent, IdentityProvider, Provider
+from elicit_flows.values import Json
+
+REFERENCES = {"identity_providers": "identity_provider", "providers": "provider", "payment_accounts": "payment_account"}
+
+
+def check(tables: Tables) -> None:
+    """Raises WrongFile with every fault there is. Reads the database, writes nothing."""
+    faults = [*tables.faults, *_repeated(tables), *_taken(tables), *_unknown(tables), *_incomplete(tables)]
+    if faults:
+        raise WrongFile(faults)
+
+
+def _repeated(tables: Tables) -> Iterator[Fault]:
+    seen: set[tuple[str, str, str]] = set()
+    for entry in tables.entries:
+        for key, value in _unique(entry):
+            if (entry.table, key, value) in seen:
+                yield tables.fault(
+                    entry, key, f"another [[{entry.table}]] of this file has the same; each needs its own"
+                )
+            seen.add((entry.table, key, value))
+
+
+def _unique(entry: Entry) -> Iterator[tuple[str, str]]:
+    """The keys that no two may share."""
+    if entry.slug:
+        yield "slug", entry.slug
+    if entry.values.get("api_key"):
+        yield "api_key", key_hash(entry.values["api_key"])
+    if entry.table == "identity_provider" and entry.values["issuer"]:
+        yield "issuer", entry.values["issuer"]
+
+
+def _taken(tables: Tables) -> Iterator[Fault]:
+    """Against rows that this file says nothing about."""
+    openids, agents = tables.of("identity_provider"), tables.of("agent")
+    issuers = dict(IdentityProvider.objects.exclude(slug__in=_slugs(openids)).values_list("issuer", "slug"))
+    hashes = dict(Agent.objects.exclude(slug__in=_slugs(agents)).values_list("key_hash", "slug"))
+    for entry in openids:
+        if entry.values["issuer"] in issuers:
+            other = issuers[entry.values["issuer"]]
+            yield tables.fault(entry, "issuer", f"is the issuer of identity provider {other} already; use that slug")
+    for entry in agents:
+        key = entry.values["api_key"]
+        if key and key_hash(key) in hashes:
+            yield tables.fault(entry, "api_key", f"is the key of agent {hashes[key_hash(key)]}; each needs its own")
+
+
+def _unknown(tables: Tables) -> Iterator[Fault]:
+    known = {
+        "identity_provider": {*_slugs(tables.of("identity_provider")), *_stored(IdentityProvider)},
+        "provider": {*_slugs(tables.of("provider")), *_stored(Provider)},
+        "payment_account": set(_slugs(tables.of("payment_account"))),
+    }
+    for entry in tables.of("agent"):
+        for key, table in REFERENCES.items():
+            for slug in entry.values[key] or []:
+                if slug not in known[table]:
+                    yield tables.fault(entry, key, f"there is no {table} {slug}; add its table")
+
+
+def _stored(model: type[IdentityProvider] | type[Provider]) -> list[str]:
+    return list(model.objects.values_list("slug", flat=True))
+
+
+def _slugs(entries: list[Entry]) -> list[str]:
+    return [entry.slug for entry in entries]
+
+
+def _incomplete(tables: Tables) -> Iterator[Fault]:
+    for entry in tables.of("provider"):
+        if not entry.wrong:
+            for key, message in provider_faults(entry.values, has_secret=entry.values["client_secret"] is not None):
+                yield tables.fault(entry, key, message)
+
+
+def provider_faults(values: Json, *, has_secret: bool) -> Iterator[tuple[str, str]]:
+    """What a provider's values lack together: (key, message)."""
+    if not values["issuer"] and not (values["authorize_url"] and values["token_url"]):
+        yield "issuer", "is missing, and so is authorize_url or token_url; give the issuer, or both addresses"
+    if values["token_auth"] == "none":
+        return
+    if not has_secret:
+        yield (
+            "client_secret",
+            f'is missing, and token_auth is {values["token_auth"]}; add it, or say token_auth = "none"',
+        )
+    elif values["token_auth"] == "private_key_jwt":
+        yield from _private_key_faults(values)
+
+
+def _private_key_faults(values: Json) -> Iterator[tuple[str, str]]:
+    if not values["issuer"]:
+        yield "issuer", "is missing; private_key_jwt says in every request for whom it is"
+    elif values["client_secret"]:
+        try:
+            check_private_key(values["client_secret"])
+        except Wrong as wrong:
+            yield "client_secret", str(wrong)

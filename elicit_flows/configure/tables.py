@@ -1,0 +1,83 @@
+"""The tables of a configuration file and their keys (contract, section 3), as data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from elicit_flows.configure.keys import api_key, reference, secret, webhook_secret
+from elicit_flows.configure.values import (
+    Reader,
+    development_url,
+    issuer,
+    list_of,
+    one_of,
+    openid_scopes,
+    return_url,
+    scope,
+    slug,
+    text,
+    url,
+    whole,
+    yes_or_no,
+)
+from elicit_flows.kinds.oauth.presets import PRESETS
+
+TOKEN_AUTHS = ("client_secret_basic", "client_secret_post", "private_key_jwt", "none")
+PKCES = ("S256", "off")
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """``default`` is what a table that leaves the key out says; None: nothing."""
+
+    read: Reader
+    required: bool = False
+    default: Any = None
+
+
+TABLES: Mapping[str, Mapping[str, Key]] = {
+    "identity_provider": {
+        "slug": Key(slug, required=True),
+        "issuer": Key(issuer, required=True),
+        "client_id": Key(text(500), required=True),
+        "client_secret": Key(secret),
+        "scopes": Key(openid_scopes, default=["openid"]),
+        "max_age": Key(whole(0, 10 * 366 * 86400)),
+    },
+    "provider": {
+        "slug": Key(slug, required=True),
+        "preset": Key(one_of(*PRESETS), default=""),
+        "name": Key(text(200)),
+        "issuer": Key(issuer, default=""),
+        "authorize_url": Key(url, default=""),
+        "token_url": Key(url, default=""),
+        "revocation_url": Key(url, default=""),
+        "userinfo_url": Key(url, default=""),
+        "client_id": Key(text(500), required=True),
+        "client_secret": Key(secret),
+        "token_auth": Key(one_of(*TOKEN_AUTHS), default="client_secret_basic"),
+        "scopes": Key(list_of(scope), default=[]),
+        "pkce": Key(one_of(*PKCES), default="S256"),
+    },
+    "payment_account": {
+        "slug": Key(slug, required=True),
+        "provider": Key(one_of("stripe", "mollie"), required=True),
+        "secret_key": Key(reference, required=True),
+        "webhook_secrets": Key(list_of(reference), default=[]),
+        "api_base": Key(development_url),
+        "livemode": Key(yes_or_no, default=False),
+    },
+    "agent": {
+        "slug": Key(slug, required=True),
+        "name": Key(text(200)),
+        "api_key": Key(api_key),
+        "identity_providers": Key(list_of(slug), default=[]),
+        "providers": Key(list_of(slug)),
+        "payment_accounts": Key(list_of(slug), default=[]),
+        "return_urls": Key(list_of(return_url), default=[]),
+        "webhook_url": Key(url, default=""),
+        "webhook_secret": Key(webhook_secret),
+    },
+}
