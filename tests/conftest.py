@@ -1,0 +1,9 @@
+"""The ground the tests stand on. Fixtures are in tests/support/fixtures.py, what every test is held to in policy.py."""
+
+from __future__ import annotations
+
+from tests.support import environment
+
+environment.prepare()
+
+pytest_plugins = ["tests.support.in_process", "tests.support.fixtures", "tests.support.policy"]

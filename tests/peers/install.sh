@@ -1,0 +1,11 @@
+#!/usr/bin/env bash
+# Installs the peers when they are missing or the lock file has changed; says nothing and does nothing otherwise.
+set -euo pipefail
+cd "$(dirname "$0")"
+
+wanted="$(cksum package-lock.json package.json)"
+[ -f node_modules/.installed ] && [ "$(cat node_modules/.installed)" = "$wanted" ] && exit 0
+
+echo "installing the test peers (npm ci in tests/peers)"
+npm ci --no-progress
+printf '%s\n' "$wanted" > node_modules/.installed

@@ -1,0 +1,48 @@
+"""The operator's configuration of a box: the file that ``manage.py apply`` reads, and the same at the peers."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from tests.cast import Program
+from tests.support.op import Op
+
+Tables = dict[str, list[dict[str, Any]]]
+
+IDENTITY, PROVIDER = "corp", "drive"
+IDENTITY_SECRET = "corp-client-secret-for-tests-only-000000"
+PROVIDER_SECRET = "drive-client-secret-for-tests-only-00000"
+SCOPES = ["openid", "files.read"]
+
+
+def to_toml(tables: Tables) -> str:
+    """TOML of arrays of tables; a JSON string, number, boolean or array of those is a TOML value as it stands."""
+    blocks = []
+    for name, rows in tables.items():
+        for row in rows:
+            values = "".join(f"{key} = {json.dumps(value)}\n" for key, value in row.items() if value is not None)
+            blocks.append(f"[[{name}]]\n{values}")
+    return "\n".join(blocks)
+
+
+def identity_provider(op: Op, public_url: str, *, slug: str = IDENTITY, **more: Any) -> dict[str, Any]:
+    """The table, after registering the client at ``op``."""
+    client_id = f"elicit-at-{public_url.rpartition(':')[2]}-{slug}"
+    op.add_client(client_id, f"{public_url}/login/{slug}/callback", secret=IDENTITY_SECRET)
+    return {"slug": slug, "issuer": op.issuer, "client_id": client_id, "client_secret": IDENTITY_SECRET, **more}
+
+
+def oauth_provider(op: Op, public_url: str, *, slug: str = PROVIDER, **more: Any) -> dict[str, Any]:
+    """The table, found by discovery, after registering the client at ``op``."""
+    client_id = f"elicit-at-{public_url.rpartition(':')[2]}-{slug}"
+    op.add_client(client_id, f"{public_url}/callback/{slug}", secret=PROVIDER_SECRET)
+    table = {"slug": slug, "name": slug.title(), "issuer": op.issuer, "client_id": client_id}
+    return {**table, "client_secret": PROVIDER_SECRET, "scopes": SCOPES, **more}
+
+
+def agent(program: Program, webhook_url: str | None = None, **more: Any) -> dict[str, Any]:
+    """The table of an agent that may ask users of the standard identity provider."""
+    table = {"slug": program.slug, "name": program.name, "api_key": program.api_key, "identity_providers": [IDENTITY]}
+    hook = {"webhook_url": webhook_url, "webhook_secret": program.webhook_secret} if webhook_url else {}
+    return {**table, **hook, **more}

@@ -1,0 +1,98 @@
+"""Crash points without a hook in the product: strace kills a process at its n-th system call of a kind."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tests.support.left_out import left_out
+from tests.support.process import clean_env
+
+# What touches the outside: the network, the disk.
+OUTSIDE = "sendto,sendmsg,recvfrom,recvmsg,write,writev,pwrite64,fsync,fdatasync"
+
+
+def strace_program() -> str:
+    """Where strace is, if it may trace here; leaves the test out otherwise."""
+    found = shutil.which("strace")
+    if not found:
+        left_out("crash points: strace is missing (Debian: apt-get install strace)")
+    tried = subprocess.run([found, "-qq", "-e", "trace=none", "true"], capture_output=True, check=False)
+    if tried.returncode:
+        left_out("crash points: strace may not trace here (the container lacks SYS_PTRACE)")
+    return found
+
+
+@dataclass
+class Trace:
+    """What strace saw; complete when the block has ended. One pair for each call: thread id and name."""
+
+    calls: list[tuple[int, str]] = field(default_factory=list)
+
+    def read(self, log: Path) -> None:
+        lines = re.findall(r"^(\d+) +(\w+)\(", log.read_text(errors="replace"), re.MULTILINE)
+        self.calls = [(int(thread), name) for thread, name in lines]
+
+    def busiest(self) -> int:
+        """The calls of the thread with the most: how far ``crash_at`` has to count."""
+        return max(Counter(thread for thread, _ in self.calls).values(), default=0)
+
+
+@contextmanager
+def _attached(pid: int, *options: str) -> Iterator[Trace]:
+    folder = Path(tempfile.mkdtemp(prefix="elicit-strace-"))
+    log, said = folder / "calls", folder / "said"
+    command = [strace_program(), "-f", "-p", str(pid), "-o", str(log), *options]
+    with said.open("w") as output:
+        tracer = subprocess.Popen(command, stderr=output, env=clean_env())
+    trace = Trace()
+    try:
+        _wait_attached(tracer, said)
+        yield trace
+    finally:
+        # SIGINT makes it let go of the process; it is gone already when the process was killed.
+        tracer.send_signal(signal.SIGINT)
+        tracer.wait(10)
+        trace.read(log)
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _wait_attached(tracer: subprocess.Popen[bytes], said: Path) -> None:
+    deadline = time.monotonic() + 10
+    while "attached" not in said.read_text():
+        if tracer.poll() is not None or time.monotonic() > deadline:
+            raise RuntimeError(f"strace did not attach: {said.read_text()}")
+        time.sleep(0.01)
+
+
+@contextmanager
+def watching(pid: int, calls: str = OUTSIDE) -> Iterator[Trace]:
+    """Counts the system calls of the process and its threads while the block runs."""
+    with _attached(pid, "-e", f"trace={calls}") as trace:
+        yield trace
+
+
+@contextmanager
+def crash_at(pid: int, nth: int, calls: str = OUTSIDE) -> Iterator[Trace]:
+    """Kills the process (SIGKILL) as it enters its ``nth`` of ``calls``, counted from here.
+
+    strace counts for each thread by itself: the first thread that gets there takes the process with it.
+    """
+    with _attached(pid, "-e", f"trace={calls}", "-e", f"inject={calls}:signal=KILL:when={nth}") as trace:
+        yield trace
+
+
+@contextmanager
+def failing(pid: int, error: str, calls: str, when: str = "1+") -> Iterator[Trace]:
+    """Lets ``calls`` fail with ``error`` (ENOSPC, EIO, …); ``when`` as strace's inject takes it."""
+    with _attached(pid, "-e", f"trace={calls}", "-e", f"inject={calls}:error={error}:when={when}") as trace:
+        yield trace
