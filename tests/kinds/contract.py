@@ -1,0 +1,128 @@
+"""What every kind promises. A kind's own test subclasses ``KindContract`` and says what is particular to it."""
+
+from __future__ import annotations
+
+import copy
+import json
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+
+from elicit_flows import errors, kinds
+from elicit_flows.kinds.base import Kind
+from elicit_flows.lib import http
+from elicit_flows.states import TERMINAL
+from elicit_flows.values import Again, Answer, Finish, Json, Leave, Visit
+
+NONSENSE: list[dict[str, list[str]]] = [
+    {},
+    {"": [""]},
+    {"code": []},
+    {"code": ["a", "b"]},
+    {"error": ["<svg onload=alert(1)>"], "error_description": ["<b>x</b>\u202e\x00"]},
+    {"error": ["a", "b"], "code": ["c"]},
+    {"code": ["\x00"], "iss": ["\x00"]},
+    {"code": ["x" * 100_000]},
+]
+
+
+class KindContract:
+    """Subclasses set ``name``, ``good`` (parameters that pass, each with what they become), ``bad`` (each with the
+    places that must be named) and implement ``visit``, a visit ready for ``begin``; ``secrets`` must show nowhere.
+    """
+
+    name: str
+    good: list[tuple[Json, Json]]
+    bad: list[tuple[Json, list[list[Any]]]]
+    secrets: tuple[str, ...] = ()
+
+    @pytest.fixture
+    def visit(self) -> Visit:
+        raise NotImplementedError
+
+    @pytest.fixture
+    def kind(self) -> Kind:
+        return kinds.get(self.name)
+
+    def test_it_is_registered(self, kind: Kind) -> None:
+        assert kinds.get(self.name) is kind
+        assert kind.context is None or isinstance(kind.context, str)
+
+    def test_good_parameters_pass_and_pass_again(self, kind: Kind) -> None:
+        for given, cleaned in self.good:
+            before = copy.deepcopy(given)
+            assert kind.clean(given) == cleaned
+            assert kind.clean(cleaned) == cleaned
+            assert given == before
+            assert json.loads(json.dumps(cleaned)) == cleaned
+
+    def test_bad_parameters_are_named(self, kind: Kind) -> None:
+        for given, places in self.bad:
+            with pytest.raises(errors.Invalid) as caught:
+                kind.clean(given)
+            assert [error["loc"] for error in caught.value.errors] == places, given
+            assert all(str(error["message"]).endswith(".") for error in caught.value.errors)
+
+    def test_an_unknown_parameter_is_refused(self, kind: Kind) -> None:
+        for given, _ in self.good:
+            with pytest.raises(errors.Invalid) as caught:
+                kind.clean(given | {"state": "completed"})
+            assert caught.value.errors[0]["loc"] == ["params", "state"]
+
+    def test_it_describes_itself_in_plain_text(self, kind: Kind, visit: Visit) -> None:
+        for config in (visit.config, None) if kind.context else (None,):
+            said = kind.describe(visit.params, config)
+            assert said["title"]
+            assert isinstance(said["host"], str)
+            assert isinstance(said["host_warning"], str)
+            self.assert_no_secret(json.dumps(said))
+
+    def test_it_leaves_with_the_state_and_without_secrets(self, kind: Kind, visit: Visit) -> None:
+        leave = kind.begin(visit)
+        assert isinstance(leave, Leave)
+        http.check_url(leave.url)
+        assert parse_qs(urlsplit(leave.url).query)["state"] == [visit.state]
+        assert json.loads(json.dumps(leave.stash)) == leave.stash
+        self.assert_no_secret(leave.url + json.dumps(leave.stash))
+
+    def test_a_plug_in_that_is_switched_off_is_unavailable(self, kind: Kind, visit: Visit) -> None:
+        if kind.context is None:
+            return
+        away = kind.begin(visit)
+        off = self.returning(visit, away, config=None)
+        with pytest.raises(errors.ProviderUnavailable):
+            kind.begin(off)
+        assert isinstance(kind.resume(off, Answer({"code": ["x"]})), Again)
+
+    def test_nonsense_is_refused_before_the_attempt_is_spent(self, kind: Kind, visit: Visit) -> None:
+        back = self.returning(visit, kind.begin(visit))
+        for fields in NONSENSE:
+            try:
+                kind.check_answer(back, Answer(fields))
+            except errors.BadCallback:
+                continue
+            raise AssertionError(f"{fields} passed")
+
+    def test_resume_answers_whatever_comes(self, kind: Kind, visit: Visit) -> None:
+        back = self.returning(visit, kind.begin(visit))
+        for fields in NONSENSE:
+            outcome = kind.resume(back, Answer(fields))
+            if isinstance(outcome, Finish):
+                assert outcome.status in TERMINAL
+                assert outcome.status != "completed"
+                assert outcome.grant is None
+            else:
+                assert isinstance(outcome, Again)
+            assert repr(outcome).isprintable()
+            self.assert_no_secret(repr(outcome))
+
+    @staticmethod
+    def returning(visit: Visit, leave: Leave, **changes: Any) -> Visit:
+        """The visit as the line makes it when the browser is back: no state, the stash as it went through JSON."""
+        given = {name: getattr(visit, name) for name in ("elicitation", "claim", "params", "config", "redirect_uri")}
+        return Visit(**given | {"stash": json.loads(json.dumps(leave.stash))} | changes)
+
+    def assert_no_secret(self, text: str) -> None:
+        for secret in self.secrets:
+            assert secret not in text
