@@ -123,9 +123,13 @@ class Process:
                 os.killpg(self.pid, number)
 
     def stop(self, timeout: float = 15.0) -> int:
-        """Asks it to end, kills it after ``timeout`` seconds; the exit status (negative: the signal)."""
+        """Asks it to end, kills it after ``timeout`` seconds; the exit status (negative: the signal).
+
+        As a supervisor does, only the process itself is asked: a Celery worker lets its children finish their tasks.
+        """
         self.signal(signal.SIGCONT)
-        self.signal(self.stop_with)
+        if self.alive:
+            os.kill(self.pid, self.stop_with)
         return self._wait(timeout)
 
     def kill9(self) -> int:
