@@ -47,6 +47,7 @@ def headers_for(settings: Settings) -> Callable[[Response], Response]:
             "default-src 'none'",
             "script-src 'self'",
             "style-src 'self'",
+            "img-src 'self'",
             "connect-src 'self'",
             f"form-action 'self' {service.scheme}://{service.netloc}",
             "base-uri 'none'",

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from sandbox.configure import configuration
 from sandbox.family import Family, Gone, Stopped
+from sandbox.settings import SANDBOX_URL, SERVICE_URL
 
 HOST = "127.0.0.1"
 VAR = Path("var")
@@ -111,9 +112,16 @@ def greeting(service: str, sandbox: str) -> str:
   Open {sandbox} in a browser. It plays an agent: ask alice to connect Acme Drive, open the link,
   sign in, allow, and watch the agent being told. Or ask from a program:
 
-      .venv/bin/python examples/quickstart.py
+      {quickstart(service, sandbox)}
 
   Ctrl-C stops both."""
+
+
+def quickstart(service: str, sandbox: str) -> str:
+    """The command that asks at these addresses; what is usual is left out."""
+    where = "" if service == SERVICE_URL else f"ELICIT_URL={service} "
+    whom = "" if sandbox == SANDBOX_URL else f" --user {sandbox} alice --files-url {sandbox}/acme/api/files"
+    return f"{where}.venv/bin/python examples/quickstart.py{whom}"
 
 
 if __name__ == "__main__":

@@ -19,11 +19,16 @@ async function follow() {
 function show(page) {
   const fresh = page.getElementById("live");
   if (fresh.dataset.next === live.dataset.next) return;
+  const held = live.contains(document.activeElement);
   document.title = page.title;
+  // The element stays and its text changes: that is what screen readers announce.
+  document.getElementById("said").textContent = page.getElementById("said").textContent;
   live.replaceChildren(...fresh.childNodes);
   live.dataset.status = fresh.dataset.status;
   if (fresh.dataset.next) live.dataset.next = fresh.dataset.next;
   else delete live.dataset.next;
+  document.querySelector("h1").textContent = page.querySelector("h1").textContent;
+  if (held) document.querySelector("h1").focus();
 }
 
 follow();

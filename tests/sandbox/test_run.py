@@ -61,8 +61,7 @@ def test_it_prepares_starts_both_and_ends_both(place: Path, make_run: Callable[.
     process = make_run(port, sandbox_port, ELICIT_API_KEY="somebody-elses-live-key")
     until(lambda: "Ctrl-C stops both." in said(place), "it says what to do next")
     service, sandbox = f"http://127.0.0.1:{port}", f"http://127.0.0.1:{sandbox_port}"
-    assert service in said(place)
-    assert sandbox in said(place)
+    assert f"ELICIT_URL={service} .venv/bin/python examples/quickstart.py --user {sandbox} alice" in said(place)
     assert httpx2.get(f"{sandbox}/.well-known/openid-configuration").json()["issuer"] == sandbox
 
     asked = [line.split(" ", 1)[1] for line in (place / "asked").read_text().splitlines()]
