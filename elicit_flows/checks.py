@@ -13,7 +13,7 @@ from django.conf import settings
 from django.core import checks as system
 from django.core.checks import CheckMessage, Error, Tags, register
 from django.core.exceptions import ImproperlyConfigured
-from django.db import DatabaseError, connection
+from django.db import DatabaseError
 
 from elicit_flows import vault
 from elicit_flows.models import Provider
@@ -42,7 +42,7 @@ def shape(**kwargs: Any) -> list[CheckMessage]:
 
 
 def _shape() -> Iterator[CheckMessage]:
-    if settings.CELERY_BROKER_URL and connection.vendor == "sqlite":
+    if settings.CELERY_BROKER_URL and str(settings.DATABASES["default"]["ENGINE"]).endswith("sqlite3"):
         yield system.Warning(
             "A broker is set, but the database is SQLite, which workers on other machines cannot share.",
             hint="Set DATABASE_URL to a PostgreSQL, or leave out CELERY_BROKER_URL and REDIS_URL.",

@@ -7,10 +7,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from django.core.exceptions import ImproperlyConfigured
 from django.core.management.base import BaseCommand, CommandError
 from django.db import DatabaseError, IntegrityError
 
-from elicit_flows import configure
+from elicit_flows import configure, vault
 from elicit_flows.errors import Unavailable
 
 
@@ -38,6 +39,8 @@ class Command(BaseCommand):
             raise CommandError(
                 f"Nothing was changed: the database does not answer, or `manage.py migrate` was not run ({error})."
             ) from error
+        except ImproperlyConfigured as error:
+            raise CommandError(f"Nothing was changed: {error}") from error
         except Unavailable as error:
             raise CommandError(
                 "Nothing was changed: a stored secret does not open with ELICIT_VAULT_KEYS. Use the keys of before."
@@ -50,6 +53,7 @@ class Command(BaseCommand):
             raise CommandError(f"{file} cannot be read ({error.strerror}).") from error
         tables = configure.read(raw)
         configure.check(tables)
+        vault.verify_keys()
         for line in configure.write(tables):
             self.stdout.write(line)
         for line in _warnings(tables):
