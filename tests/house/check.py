@@ -24,6 +24,7 @@ CHECKS: list[tuple[str, list[str], dict[str, str]]] = [
     ("types", [str(BIN / "mypy")], {}),
     ("layers", [str(BIN / "lint-imports")], {}),
     ("house rules", [PYTHON, "-m", "tests.house.rules"], {}),
+    ("threat table", [PYTHON, "-m", "tests.house.threats"], {}),
     ("migrations", [PYTHON, "manage.py", "makemigrations", "--check", "--dry-run"], PRODUCTION),
     ("deploy", [PYTHON, "manage.py", "check", "--deploy", "--fail-level", "WARNING"], PRODUCTION),
 ]

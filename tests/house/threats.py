@@ -1,0 +1,230 @@
+"""docs/security.md, made from the names of the tests: which threat and which fault is covered where.
+
+``python -m tests.house.threats --write`` writes it; ``make check`` holds it against the tests.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from collections import defaultdict
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = ROOT / "docs" / "security.md"
+_TEST = re.compile(r"^\s*(?:async )?def (test_([tf])(\d+)_\w+)\(", re.MULTILINE)
+
+PAYMENTS = "comes with kind `payment`"
+FORMS = "comes with kind `form`"
+
+# Number: what is attacked; a second text says why there is no test yet.
+THREATS: dict[int, tuple[str, str]] = {
+    1: ("A link is forwarded to somebody else", ""),
+    2: ("The provider's address is forwarded instead of ours", ""),
+    3: ("A callback without any cookie", ""),
+    4: ("Session fixed before sign-in", ""),
+    5: ("A sign-in callback opened in another browser", ""),
+    6: ("Look-alike identities: case, blanks, normal forms, other issuer", ""),
+    7: ("A shared computer with somebody else signed in", ""),
+    8: ("A stale sign-in", ""),
+    9: ("Persons or credentials in the link", ""),
+    10: ("Guessing ids", ""),
+    11: ("Link scanners and prefetch", ""),
+    12: ("Flooding one person with questions", ""),
+    13: ("One agent riding on another's consent", ""),
+    14: ("Foreign state at the callback", ""),
+    15: ("State used twice", ""),
+    16: ("State missing, empty, doubled, huge", ""),
+    17: ("State that lives too long", ""),
+    18: ("A code of another flow", ""),
+    19: ("PKCE absent or weakened", ""),
+    20: ("Mix-up: answer of another issuer (RFC 9207)", ""),
+    21: ("A code delivered to another provider's callback", ""),
+    22: ("State of one provider accepted at another", ""),
+    23: ("Open redirect by return_url", ""),
+    24: ("Callback after the time is up", ""),
+    25: ("Callback after cancel or decline", ""),
+    26: ("Twenty callbacks at once", ""),
+    27: ("Cancel, callback and expiry at once", ""),
+    28: ("Userinfo about somebody else", ""),
+    29: ("Reconnecting swaps the account", "another account makes another connection and the old one stays; asking for a yes comes with issue 6"),
+    30: ("Other scopes granted than asked", ""),
+    31: ("Token endpoint redirects", ""),
+    32: ("Malformed token responses", ""),
+    33: ("Errors from the provider", ""),
+    34: ("Code or token leaking onward", ""),
+    35: ("Audience of client assertions", ""),
+    36: ("Metadata pointing inside", ""),
+    37: ("Metadata of another issuer", ""),
+    38: ("Unsigned ID token", ""),
+    39: ("ID token signed with the public key as a secret", ""),
+    40: ("ID token signed by another key", ""),
+    41: ("Unknown keys to make us fetch keys all the time", ""),
+    42: ("Rotating signing keys", ""),
+    43: ("Keys smuggled in the token's header", ""),
+    44: ("Claims that are wrong one by one", ""),
+    45: ("Nonce missing or wrong", ""),
+    46: ("Clocks that differ", ""),
+    47: ("A token of another identity provider", ""),
+    48: ("Identity provider down or slow", ""),
+    49: ("Forged back-channel logout", "back-channel logout is not offered"),
+    50: ("Forms sent from another site", ""),
+    51: ("Our pages in a frame", ""),
+    52: ("Script in what agents and providers write", ""),
+    53: ("Look-alike and invisible characters", ""),
+    54: ("Line breaks into headers", ""),
+    55: ("Cookie attributes", ""),
+    56: ("Caches and referrers", ""),
+    57: ("Back, reload, two tabs", ""),
+    58: ("The opener's window", ""),
+    59: ("Forged Host header", ""),
+    60: ("Forged X-Forwarded-For", ""),
+    61: ("Signed out in another tab", ""),
+    62: ("Reaching for another agent's things", ""),
+    63: ("Another agent's events by feed or cursor", ""),
+    64: ("API keys in database, address or log", ""),
+    65: ("Guessing API keys", ""),
+    66: ("Writing fields that are not writable", ""),
+    67: ("Idempotency keys misused", ""),
+    68: ("Hostile bodies", ""),
+    69: ("Form schemas as bombs", FORMS),
+    70: ("Secrets asked by form", FORMS),
+    71: ("Using up connections", ""),
+    72: ("Odd methods", ""),
+    73: ("Refresh tokens shown to agents", ""),
+    74: ("Tokens in caches between", ""),
+    75: ("A stolen dump", ""),
+    76: ("Sealed text moved to another row", ""),
+    77: ("Nonces used twice", ""),
+    78: ("Changing keys while running", ""),
+    79: ("Starting with a wrong key", ""),
+    80: ("Everybody refreshes at once", ""),
+    81: ("Whoever refreshes is stopped meanwhile", ""),
+    82: ("Killed between rotation and commit", ""),
+    83: ("Refresh responses that omit or change things", ""),
+    84: ("Provider down taken for a dead grant", ""),
+    85: ("Revoked while refreshing", ""),
+    86: ("Provider does not hear of a revocation", ""),
+    87: ("Tokens in logs", ""),
+    88: ("Malformed webhook addresses", ""),
+    89: ("Addresses that lead inside", ""),
+    90: ("Names that change their address", ""),
+    91: ("Webhooks that redirect", ""),
+    92: ("Webhooks that drip", ""),
+    93: ("Replayed or altered deliveries", ""),
+    94: ("Rotating webhook secrets", ""),
+    95: ("Order and duplicates", ""),
+    96: ("Endpoints that say stop or slow down", ""),
+    97: ("One bad endpoint", ""),
+    98: ("An outage longer than the schedule", ""),
+    **{number: (title, PAYMENTS) for number, title in enumerate([
+        "Forged provider events", "Stale or future events", "Event bodies rewritten on the way", "Doubled events",
+        "Events out of order", "Amounts that do not match", "Paying twice", "Paid after the time is up",
+        "Delayed methods", "Refunds and disputes", "Visiting the return address unpaid", "Answering before it is kept",
+        "All provider events lost"], 99)},
+    112: ("Secrets in the admin", ""),
+    113: ("Operators' actions without trace; formulas in exports", ""),
+    114: ("Debug pages and traces", ""),
+    115: ("Metrics that tell too much", ""),
+    116: ("Forged log lines", ""),
+    117: ("Changing SECRET_KEY while people are under way", ""),
+    118: ("Vulnerable dependencies", ""),
+    119: ("Keeping things for ever", ""),
+}  # fmt: skip
+LATER = "comes with the operations issue"
+FAULTS: dict[int, tuple[str, str]] = {
+    1: ("Killed during a create", ""),
+    2: ("Killed at a system call of the callback", ""),
+    3: ("Killed during consent, decline, cancel, revoke", LATER),
+    4: ("Killed during a payment event", PAYMENTS),
+    5: ("Delivery worker killed while sending", ""),
+    6: ("Worker stopped for longer than its lease", ""),
+    7: ("Killed while refreshing", LATER),
+    8: ("The sweeper dies", ""),
+    9: ("Broker down or emptied", ""),
+    10: ("Redis killed or emptied", ""),
+    11: ("Redis slow", LATER),
+    12: ("PostgreSQL killed", ""),
+    13: ("Connection cut during the commit", LATER),
+    14: ("Database disk full", LATER),
+    15: ("Log disk full", LATER),
+    16: ("Provider in every kind of trouble", LATER),
+    17: ("Payment provider down at create", PAYMENTS),
+    18: ("Clocks that jump", LATER),
+    19: ("Everything delivered twice", ""),
+    20: ("Agents that come and go", ""),
+    21: ("Rolling deploy", LATER),
+    22: ("Out of memory", LATER),
+    23: ("Yesterday's backup", LATER),
+}
+
+
+def found() -> dict[tuple[str, int], list[str]]:
+    """The tests by letter and number, as ``file::name``."""
+    listed = subprocess.run(
+        ["git", "ls-files", "--cached", "--others", "--exclude-standard", "tests/**/test_*.py", "tests/test_*.py"],
+        cwd=ROOT, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    tests: dict[tuple[str, int], list[str]] = defaultdict(list)
+    for path in sorted(set(listed.stdout.split())):
+        if (ROOT / path).exists():
+            for name, letter, number in _TEST.findall((ROOT / path).read_text(encoding="utf-8")):
+                tests[letter, int(number)].append(f"{path}::{name}")
+    return tests
+
+
+def table(letter: str, rows: dict[int, tuple[str, str]], tests: dict[tuple[str, int], list[str]]) -> list[str]:
+    lines = ["| | what | tests |", "| --- | --- | --- |"]
+    for number, (title, reason) in rows.items():
+        names = "<br>".join(f"`{name.removeprefix('tests/')}`" for name in tests.get((letter, number), []))
+        lines.append(f"| {letter.upper()}{number} | {title} | {names or 'not covered: ' + reason} |")
+    return lines
+
+
+def page() -> str:
+    tests = found()
+    covered = [sum((letter, number) in tests for number in rows) for letter, rows in (("t", THREATS), ("f", FAULTS))]
+    return "\n".join([
+        "# Threats and faults, and the tests that hold",
+        "",
+        f"{covered[0]} of {len(THREATS)} threats and {covered[1]} of {len(FAULTS)} faults have tests named after them "
+        "(paths below `tests/`). Run one with `.venv/bin/python -m pytest -k t26`.",
+        "This page is written by `python -m tests.house.threats --write`; `make check` holds it against the tests.",
+        "",
+        "## Threats",
+        "",
+        *table("t", THREATS, tests),
+        "",
+        "## Faults",
+        "",
+        *table("f", FAULTS, tests),
+        "",
+    ])  # fmt: skip
+
+
+def faults() -> list[str]:
+    """What is wrong: a row with neither test nor reason, a test for no row, a page that is out of date."""
+    tests = found()
+    rows = {("t", number): row for number, row in THREATS.items()} | {
+        ("f", number): row for number, row in FAULTS.items()
+    }
+    wrong = [
+        f"{key[0].upper()}{key[1]} has no test and no reason" for key in rows if not tests.get(key) and not rows[key][1]
+    ]
+    wrong += [f"{names[0]} is for a row that does not exist" for key, names in tests.items() if key not in rows]
+    if not PAGE.exists() or PAGE.read_text(encoding="utf-8") != page():
+        wrong.append("docs/security.md is out of date: python -m tests.house.threats --write")
+    return wrong
+
+
+def main() -> int:
+    if "--write" in sys.argv:
+        PAGE.write_text(page(), encoding="utf-8")
+    wrong = faults()
+    print("\n".join(wrong))
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
