@@ -1,0 +1,210 @@
+"""The API's description: the file for programs is right, and the page for people promises what there is (T114)."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from elicit_flows.api.openapi import METHODS
+from elicit_flows.api.problems import problem
+from elicit_flows.errors import FlowError, NotFound
+
+# The calls of the contract (section 4) that this version has.
+CALLS = {
+    "POST /v1/elicitations",
+    "GET /v1/elicitations",
+    "GET /v1/elicitations/{elicitation_id}",
+    "POST /v1/elicitations/{elicitation_id}/cancel",
+    "POST /v1/elicitations/{elicitation_id}/complete",
+    "GET /v1/events",
+    "GET /v1/connections",
+    "POST /v1/connections/{connection_id}/token",
+    "DELETE /v1/connections/{connection_id}",
+    "GET /v1/webhooks/deliveries",
+    "POST /v1/webhooks/deliveries/{delivery_id}/replay",
+}
+TYPES = {"string", "integer", "boolean", "array", "object", "null"}
+
+
+def everything(kind: type[FlowError] = FlowError) -> Iterator[type[FlowError]]:
+    yield kind
+    for child in kind.__subclasses__():
+        yield from everything(child)
+
+
+class Page(HTMLParser):
+    """``ids`` of the page and, by id, the text below it; ``links`` to places on the page."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.texts: dict[str, str] = {}
+        self.ids: list[str] = []
+        self.links: list[str] = []
+        self._inside: list[tuple[str, str]] = []
+        self.feed(html)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = dict(attrs)
+        if identifier := given.get("id"):
+            self.ids.append(identifier)
+            self.texts[identifier] = ""
+        if (given.get("href") or "").startswith("#"):
+            self.links.append((given["href"] or "")[1:])
+        if tag not in {"br", "meta", "link", "input", "img"}:
+            self._inside.append((tag, given.get("id") or ""))
+
+    def handle_endtag(self, tag: str) -> None:
+        while self._inside and self._inside.pop()[0] != tag:
+            pass
+
+    def handle_data(self, data: str) -> None:
+        for _, identifier in self._inside:
+            if identifier:
+                self.texts[identifier] += f" {data}"
+
+
+@pytest.fixture
+def page(client: Client) -> Page:
+    answer = client.get("/v1/docs", headers={"host": "127.0.0.1"})
+    assert answer.status_code == 200
+    return Page(answer.text)
+
+
+@pytest.fixture
+def described(client: Client) -> dict[str, Any]:
+    """Without a key."""
+    answer = client.get("/v1/openapi.json", headers={"host": "127.0.0.1"})
+    assert answer.status_code == 200
+    assert answer["Content-Type"].startswith("application/json")
+    assert answer["Cache-Control"] == "no-store"
+    found: dict[str, Any] = json.loads(answer.content)
+    return found
+
+
+def operations(described: dict[str, Any]) -> list[tuple[str, str, dict[str, Any]]]:
+    return [
+        (method, path, item[method])
+        for path, item in described["paths"].items()
+        for method in METHODS
+        if method in item
+    ]
+
+
+def schemas(node: Any) -> Iterator[dict[str, Any]]:
+    """Every object below, so every schema among them."""
+    if isinstance(node, dict):
+        yield node
+        for child in node.values():
+            yield from schemas(child)
+    elif isinstance(node, list):
+        for child in node:
+            yield from schemas(child)
+
+
+def test_the_page_promises_every_error_with_its_status(page: Page) -> None:
+    for kind in everything():
+        text = page.texts[f"error-{kind.code}"].split()
+        assert kind.code in text
+        assert str(kind.status) in text
+
+
+def test_the_type_of_a_problem_leads_to_its_place_on_the_page(page: Page) -> None:
+    address, _, anchor = problem(NotFound())["type"].partition("#")
+    assert address.endswith("/v1/docs")
+    assert anchor in page.ids
+
+
+def test_no_two_errors_share_a_code_with_different_statuses() -> None:
+    statuses: dict[str, set[tuple[int, str]]] = {}
+    for kind in everything():
+        statuses.setdefault(kind.code, set()).add((kind.status, kind.title))
+    assert {code: found for code, found in statuses.items() if len(found) > 1} == {}
+
+
+def test_the_page_tells_of_every_call_and_every_parameter_and_field(page: Page, described: dict[str, Any]) -> None:
+    for method, path, operation in operations(described):
+        text = page.texts[operation["operationId"]]
+        assert f"{method.upper()} {path}" in " ".join(text.split())
+        assert operation["summary"] in text
+        for parameter in operation["parameters"]:
+            assert parameter["name"] in text
+    body = page.texts["elicitations_create"]
+    for name in described["components"]["schemas"]["CreateElicitation"]["properties"]:
+        assert name in body
+    assert "subject.iss" in body
+    assert "min_ttl" in page.texts["connections_token"]
+
+
+def test_the_page_is_one_that_links_within_itself_rightly(page: Page) -> None:
+    assert len(page.ids) == len(set(page.ids))
+    assert set(page.links) <= set(page.ids)
+    assert len(page.links) >= len(CALLS)
+
+
+def test_the_description_has_the_contracts_calls_and_no_others(described: dict[str, Any]) -> None:
+    assert {f"{method.upper()} {path}" for method, path, _ in operations(described)} == CALLS
+
+
+def test_the_description_is_openapi_3_1(described: dict[str, Any]) -> None:
+    assert described["openapi"] == "3.1.0"
+    assert described["info"].keys() >= {"title", "version"}
+    assert described["servers"][0]["url"].startswith("http")
+    names = [operation["operationId"] for _, _, operation in operations(described)]
+    assert len(names) == len(set(names))
+    for _, path, operation in operations(described):
+        in_path = {one["name"] for one in operation["parameters"] if one["in"] == "path"}
+        assert in_path == set(re.findall(r"{(\w+)}", path))
+        assert all(one["required"] for one in operation["parameters"] if one["in"] == "path")
+        places = [(one["in"], one["name"]) for one in operation["parameters"]]
+        assert len(places) == len(set(places))
+        assert all(re.fullmatch(r"[1-5]\d\d|default", status) for status in operation["responses"])
+        assert all("description" in answer for answer in operation["responses"].values())
+
+
+def test_every_reference_leads_somewhere_and_every_type_is_one_of_json_schema(described: dict[str, Any]) -> None:
+    for schema in schemas(described):
+        reference = schema.get("$ref")
+        if isinstance(reference, str):
+            assert reference.removeprefix("#/components/schemas/") in described["components"]["schemas"]
+    for name, schema in described["components"]["schemas"].items():
+        assert schema["type"] in TYPES, name
+        assert set(schema.get("required", [])) <= set(schema.get("properties", {}))
+        assert "nullable" not in json.dumps(schema)  # that was OpenAPI 3.0
+
+
+def test_every_call_needs_the_key_and_may_answer_a_problem(described: dict[str, Any]) -> None:
+    assert described["security"] == [{"key": []}]
+    assert described["components"]["securitySchemes"]["key"]["scheme"] == "bearer"
+    for _, _, operation in operations(described):
+        content = operation["responses"]["default"]["content"]
+        assert content == {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}
+
+
+def test_a_problem_has_the_fields_that_the_description_says(described: dict[str, Any]) -> None:
+    said = described["components"]["schemas"]["Problem"]
+    assert set(said["required"]) == set(problem(NotFound()))
+
+
+def test_unknown_fields_are_described_as_refused(described: dict[str, Any]) -> None:
+    bodies = [operation["requestBody"] for _, _, operation in operations(described) if "requestBody" in operation]
+    assert len(bodies) == 2
+    for name in ("CreateElicitation", "Subject", "TokenRequest"):
+        assert described["components"]["schemas"][name]["additionalProperties"] is False
+
+
+def test_the_stream_and_the_idempotency_key_are_described(described: dict[str, Any]) -> None:
+    paths = described["paths"]
+    assert "text/event-stream" in paths["/v1/events"]["get"]["responses"]["200"]["content"]
+    assert "Last-Event-ID" in [one["name"] for one in paths["/v1/events"]["get"]["parameters"]]
+    assert "Idempotency-Key" in [one["name"] for one in paths["/v1/elicitations"]["post"]["parameters"]]
+
+
+def test_the_description_is_the_same_every_time(client: Client) -> None:
+    first, second = (client.get("/v1/openapi.json", headers={"host": "127.0.0.1"}).content for _ in range(2))
+    assert first == second
