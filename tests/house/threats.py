@@ -48,7 +48,7 @@ THREATS: dict[int, tuple[str, str]] = {
     26: ("Twenty callbacks at once", ""),
     27: ("Cancel, callback and expiry at once", ""),
     28: ("Userinfo about somebody else", ""),
-    29: ("Reconnecting swaps the account", "another account makes another connection and the old one stays; asking for a yes comes with issue 6"),
+    29: ("Reconnecting swaps the account", ""),
     30: ("Other scopes granted than asked", ""),
     31: ("Token endpoint redirects", ""),
     32: ("Malformed token responses", ""),
@@ -188,8 +188,8 @@ def page() -> str:
     return "\n".join([
         "# Threats and faults, and the tests that hold",
         "",
-        f"{covered[0]} of {len(THREATS)} threats and {covered[1]} of {len(FAULTS)} faults have tests named after them "
-        "(paths below `tests/`). Run one with `.venv/bin/python -m pytest -k t26`.",
+        f"{covered[0]} of {len(THREATS)} threats and {covered[1]} of {len(FAULTS)} faults have tests named after them.",
+        "Paths are below `tests/`; run one with `.venv/bin/python -m pytest -k t26`.",
         "This page is written by `python -m tests.house.threats --write`; `make check` holds it against the tests.",
         "",
         "## Threats",
