@@ -115,7 +115,7 @@ def _handler(service: FakeService) -> type[BaseHTTPRequestHandler]:
             if reply.status != 204:
                 self.wfile.write(data.encode())
 
-        do_GET = do_POST = do_DELETE = answer  # noqa: N815 http.server calls them so
+        do_GET = do_POST = do_DELETE = answer
 
         def log_message(self, format: str, *args: Any) -> None:
             """Nothing: the test reads ``asked``."""
