@@ -90,7 +90,10 @@ class Box:
             celery = ("-m", "celery", "-A", "config")
             yield "worker", self._process("worker", *celery, "worker", "--concurrency=2", "--loglevel=INFO")
             schedule = str(self.home / "beat-schedule")
-            yield "beat", self._process("beat", *celery, "beat", "--loglevel=INFO", f"--schedule={schedule}", "--pidfile=")
+            yield (
+                "beat",
+                self._process("beat", *celery, "beat", "--loglevel=INFO", f"--schedule={schedule}", "--pidfile="),
+            )
 
     def _process(self, name: str, *command: str) -> Process:
         return Process([sys.executable, *command], self.home / f"{name}.log", env=self.env)

@@ -28,27 +28,39 @@ FLAGS = [
 PATIENCE = 15_000  # milliseconds
 
 
+class Chromium:
+    """A running browser.
+
+    Playwright's loop waits, half run, in the thread that uses it, and is marked there as the running one: asyncio.run
+    and Django's ORM then refuse to work. So the mark is there only while somebody uses the browser.
+    """
+
+    def __init__(self, browser: Browser) -> None:
+        self.browser = browser
+        self._loop = asyncio.get_running_loop()
+        asyncio._set_running_loop(None)
+
+    @contextmanager
+    def in_use(self) -> Iterator[Browser]:
+        asyncio._set_running_loop(self._loop)
+        try:
+            yield self.browser
+        finally:
+            asyncio._set_running_loop(None)
+
+
 @contextmanager
-def chromium() -> Iterator[Browser]:
-    """A browser for many contexts; leaves the test out where there is none."""
+def chromium() -> Iterator[Chromium]:
+    """A browser for many windows; leaves the test out where there is none."""
     program = next(filter(None, map(shutil.which, PROGRAMS)), None)
     if program is None:
         left_out("Chromium: not found (Debian: apt-get install chromium)")
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=program, args=FLAGS)
-        hide_event_loop()
-        try:
-            yield browser
-        finally:
-            browser.close()
-    hide_event_loop()
-
-
-def hide_event_loop() -> None:
-    """Playwright leaves its loop marked as running in this thread, where asyncio.run and Django's ORM then refuse.
-
-    It marks it anew with every call of its own, so taking the mark away between tests harms nothing.
-    """
+        started = Chromium(playwright.chromium.launch(executable_path=program, args=FLAGS))
+        yield started
+        with started.in_use():
+            started.browser.close()
+        asyncio._set_running_loop(started._loop)
     asyncio._set_running_loop(None)
 
 

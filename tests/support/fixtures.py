@@ -15,7 +15,7 @@ from playwright.sync_api import Browser
 from tests.cast import DRIVE_BOT, PHOTO_BOT, Program
 from tests.support import binaries, box_config, op, services
 from tests.support.box import Box
-from tests.support.browser import User, chromium, hide_event_loop
+from tests.support.browser import Chromium, User, chromium
 from tests.support.environment import POSTGRES_PORT, REDIS_PORT
 from tests.support.http_user import HttpUser
 from tests.support.left_out import left_out
@@ -193,9 +193,16 @@ def box(request: pytest.FixtureRequest) -> Box:
 
 
 @pytest.fixture(scope="session")
-def browser() -> Iterator[Browser]:
+def shared_chromium() -> Iterator[Chromium]:
     with chromium() as started:
         yield started
+
+
+@pytest.fixture
+def browser(shared_chromium: Chromium) -> Iterator[Browser]:
+    """Playwright's own object, for the length of one test."""
+    with shared_chromium.in_use() as browser:
+        yield browser
 
 
 @pytest.fixture
@@ -209,7 +216,6 @@ def new_user(browser: Browser) -> Iterator[Callable[..., User]]:
             return user
 
         yield make
-    hide_event_loop()
 
 
 @pytest.fixture

@@ -19,12 +19,16 @@ class Form:
 
 @dataclass
 class Page:
-    """``name`` and ``status`` are the body's data-page and data-status; ``forms`` by their data-action."""
+    """``name`` and ``status`` are the body's data-page and data-status; ``forms`` by their data-action.
+
+    ``referrer`` is the policy that the page itself declares; it goes before the header's.
+    """
 
     name: str = ""
     status: str = ""
     title: str = ""
     text: str = ""
+    referrer: str = ""
     forms: dict[str, Form] = field(default_factory=dict)
     links: list[str] = field(default_factory=list)
 
@@ -51,6 +55,10 @@ class _Reader(HTMLParser):
 
     def _start_body(self, given: dict[str, str]) -> None:
         self.page.name, self.page.status = given.get("data-page", ""), given.get("data-status", "")
+
+    def _start_meta(self, given: dict[str, str]) -> None:
+        if given.get("name", "").lower() == "referrer":
+            self.page.referrer = given.get("content", "")
 
     def _start_a(self, given: dict[str, str]) -> None:
         if "href" in given:

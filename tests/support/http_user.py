@@ -114,20 +114,21 @@ class HttpUser(Persona):
             return self._request("GET", target, params=values)
         return self._request("POST", target, data=values)
 
-    def _hides_origin(self) -> bool:
-        """As browsers do: under no-referrer a form's Origin is null. A page's own <meta> overrides the header."""
-        own = '<meta name="referrer" content="same-origin">' in self.answer.text
-        return not own and self.answer.headers.get("referrer-policy", "").strip() == "no-referrer"
-
     def _request(self, method: str, url: str, **content: Any) -> httpx2.Request:
         """A navigation that began at ``_left_from``; a chain that once went to another site stays one."""
         self._sites.append(fetch_site(self._left_from, url))
         site = max(self._sites, key=SITES.index)
         headers = {"sec-fetch-site": site, "sec-fetch-mode": "navigate", "sec-fetch-dest": "document"}
         if method == "POST" and self._left_from:
-            # A page that forbids the Referer keeps its origin to itself as well (Fetch standard, "Origin" header).
-            headers["origin"] = "null" if self._hides_origin() else origin(self._left_from)
+            headers["origin"] = self._origin_for(url)
         return self.http.build_request(method, url, headers=headers, **content)
+
+    def _origin_for(self, url: str) -> str:
+        """A page that keeps the Referer to itself keeps its origin too (Fetch standard, section on "Origin")."""
+        policy = self.page.referrer or self.answer.headers.get("referrer-policy", "").strip()
+        here = origin(self._left_from or "")
+        hidden = policy == "no-referrer" or (policy == "same-origin" and here != origin(url))
+        return "null" if hidden else here
 
     def _go(self, request: httpx2.Request) -> httpx2.Response:
         for _ in range(MOST_REDIRECTS):

@@ -117,6 +117,7 @@ def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
     return report
 
 
+@pytest.hookimpl(trylast=True)
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     lines = summary(terminalreporter.stats.get("skipped", []))
     if lines:

@@ -143,16 +143,21 @@ class Process:
         self.signal(signal.SIGCONT)
 
     def _wait(self, timeout: float) -> int:
+        """Reaps it, and kills what is left of its group while its number cannot yet be anybody else's."""
         if self._child is None:
             return 0
-        try:
-            self._child.wait(timeout)
-        except subprocess.TimeoutExpired:
-            os.killpg(self.pid, signal.SIGKILL)
+        if self._child.returncode is None:
+            with contextlib.suppress(TimeoutError):
+                until(self._ended, f"{self.command[0]} ends", timeout=timeout)
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self.pid, signal.SIGKILL)
             self._child.wait()
         if self._child.stdin:
             self._child.stdin.close()
         return self._child.returncode
+
+    def _ended(self) -> bool:
+        return os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
 
     def output(self) -> str:
         return self.log.read_text(errors="replace") if self.log.exists() else ""

@@ -136,6 +136,19 @@ def test_a_process_that_will_not_end_is_killed(tmp_path: Path) -> None:
     assert process.stop(timeout=0.2) == -signal.SIGKILL
 
 
+def test_children_that_outlive_their_parent_are_ended_with_it(tmp_path: Path) -> None:
+    parent = (
+        "import subprocess, sys, time\n"
+        "child = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(60)'])\n"
+        "print('child', child.pid, flush=True); time.sleep(60)"
+    )
+    process = Process([sys.executable, "-c", parent], tmp_path / "log")
+    process.start()
+    child = int(process.wait_for_output(r"child (\d+)").group(1))
+    assert process.stop() == -signal.SIGTERM
+    until(lambda: not guardian.started_at(child), "the child is gone", timeout=5)
+
+
 def test_what_a_killed_run_started_is_ended(tmp_path: Path) -> None:
     """The guardian's reason: kill -9 leaves a run no time to clean up."""
     script = (

@@ -1,0 +1,105 @@
+"""Rows for tests that run the code inside the test process, as ``manage.py apply`` and a finished flow would make them."""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+import httpx2
+from django.db import transaction
+
+from elicit_flows import vault
+from elicit_flows.lib import clock, ids
+from elicit_flows.models import Agent, Connection, IdentityProvider
+from elicit_flows.models import Provider as ProviderRow
+from elicit_flows.values import Claim, Grant, Secret
+from tests.cast import Program, program
+from tests.doubles.provider import Provider
+
+ISSUER = "https://idp.test"
+ALICE_CLAIM = Claim(ISSUER, "alice")
+
+
+@dataclass(frozen=True)
+class Known:
+    """An agent's row with what only its owner knows."""
+
+    row: Agent
+    who: Program
+
+    def client(self, url: str, **options: Any) -> httpx2.Client:
+        """The API as this agent."""
+        headers = {"authorization": f"Bearer {self.who.api_key}"}
+        return httpx2.Client(base_url=url, headers=headers, trust_env=False, timeout=30, **options)
+
+
+def agent(slug: str = "", *, webhook_url: str = "", **more: Any) -> Known:
+    """An agent that nobody used before; it may ask users of ``ISSUER``."""
+    who = program(slug or f"agent-{secrets.token_hex(6)}")
+    row = Agent(
+        slug=who.slug, name=who.name, key_hash=ids.digest(who.api_key), key_hint=who.api_key[:6],
+        webhook_url=webhook_url, **more,
+    )  # fmt: skip
+    vault.seal_webhook_secret(row, Secret(who.webhook_secret))
+    row.save()
+    row.identity_providers.add(identity_provider())
+    return Known(row, who)
+
+
+def identity_provider() -> IdentityProvider:
+    row, _ = IdentityProvider.objects.get_or_create(
+        slug="corp", defaults={"issuer": ISSUER, "client_id": "elicit", "scopes": ["openid"]}
+    )
+    return row
+
+
+def provider(double: Provider | None = None, slug: str = "drive", **more: Any) -> ProviderRow:
+    """The row of a provider; with ``double`` its endpoints and credentials are the double's."""
+    at = double.url if double else "https://drive.test"
+    row = ProviderRow(
+        slug=slug, name=slug.title(), client_id="elicit", scopes=["files.read"], authorize_url=f"{at}/authorize",
+        token_url=f"{at}/token", revocation_url=f"{at}/revoke", userinfo_url=f"{at}/userinfo", **more,
+    )  # fmt: skip
+    vault.seal_client_secret(row, Secret(double.client_secret or "" if double else "s3cret"))
+    row.save()
+    return row
+
+
+def grant(double: Provider | None = None, *, expires_in: int = 3600, account: str | None = "alice") -> Grant:
+    """With ``double`` its tokens are real there: issued for a code, as at the end of a flow."""
+    access, refresh = f"at-{secrets.token_hex(8)}", f"rt-{secrets.token_hex(8)}"
+    if double:
+        with httpx2.Client(trust_env=False, auth=(double.client_id, double.client_secret or "")) as client:
+            code = double.code({"redirect_uri": "x", "scope": "files.read"})
+            form = {"grant_type": "authorization_code", "code": code, "redirect_uri": "x"}
+            issued = client.post(f"{double.url}/token", data=form).json()
+        access, refresh = issued["access_token"], issued["refresh_token"]
+        double.calls.clear()
+    return Grant(
+        Secret(access), Secret(refresh), "Bearer", clock.now() + timedelta(seconds=expires_in), ("files.read",),
+        account_id=account, account_label=account,
+    )  # fmt: skip
+
+
+def connection(owner: Known, at: ProviderRow, given: Grant | None = None, claim: Claim = ALICE_CLAIM) -> Connection:
+    with transaction.atomic():
+        return vault.keep(owner.row, claim, at, given or grant())
+
+
+def expire(*rows: Connection) -> None:
+    """Their access tokens ran out a minute ago."""
+    now = clock.now()
+    Connection.objects.filter(pk__in=[row.pk for row in rows]).update(
+        issued_at=now - timedelta(hours=1), expires_at=now - timedelta(minutes=1)
+    )
+
+
+def question(**more: Any) -> dict[str, Any]:
+    """The body of a create that is acceptable once there is a provider ``drive``."""
+    usual = {
+        "kind": "oauth", "subject": {"iss": ISSUER, "sub": "alice"}, "message": "Connect your drive.",
+        "params": {"provider": "drive", "scopes": ["files.read"]},
+    }  # fmt: skip
+    return {**usual, **more}

@@ -1,0 +1,107 @@
+"""The real ASGI application on a port, in a thread of the test process, where a test can move time and constants.
+
+It answers over HTTP as a box does; its database is the one of the test.
+"""
+
+from __future__ import annotations
+
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import ExitStack
+
+import pytest
+import uvicorn
+from django.db import connections
+from pytest_django import DjangoDbBlocker
+
+from config.asgi import Service
+from elicit_flows.api import auth
+from elicit_flows.queue import bell
+from tests.support.process import until
+
+
+class Served:
+    """``url`` is where it answers. ``worker`` runs the embedded worker beside it, which most tests do without."""
+
+    def __init__(self, *, worker: bool = False) -> None:
+        auth._remembered.clear()
+        self._listeners = bell.feed_listeners[:], bell.work_listeners[:]
+        self._ears: list[threading.Thread] = []
+        self.service = Service()
+        if not worker:
+            self.service._worker = None
+        self._socket = socket.create_server(("127.0.0.1", 0), backlog=512)
+        self.url = f"http://127.0.0.1:{self._socket.getsockname()[1]}"
+        config = uvicorn.Config(
+            self.service, log_config=None, access_log=False, lifespan="on", timeout_graceful_shutdown=2
+        )
+        self._server = uvicorn.Server(config)
+        self._thread = threading.Thread(target=self._server.run, args=([self._socket],), daemon=True)
+
+    def start(self) -> Served:
+        self._thread.start()
+        until(lambda: self._server.started, "the server in this process started", timeout=10)
+        self._ears = [thread for thread in threading.enumerate() if thread.name == "ears"]
+        return self
+
+    @property
+    def waiting(self) -> int:
+        """How many requests wait now."""
+        return self.service._waiting.admission.waiting
+
+    def stop(self) -> None:
+        pools = [self.service._quick._pool, self.service._away._pool]
+        if self.service._waiting.hub:
+            pools.append(self.service._waiting.hub._pool)
+        for pool in pools:
+            _hang_up(pool)
+        self._server.should_exit = True
+        self._thread.join(15)
+        for ears in self._ears:
+            ears.join(5)
+        bell.feed_listeners[:], bell.work_listeners[:] = self._listeners
+        for pool in pools:
+            pool.shutdown()
+        self._socket.close()
+
+
+def _hang_up(pool: ThreadPoolExecutor) -> None:
+    """Every thread of the pool closes its database connection: they would hold on to the test's database."""
+    together = threading.Barrier(len(pool._threads) or 1)
+
+    def close() -> None:
+        together.wait(10)
+        connections.close_all()
+
+    wait([pool.submit(close) for _ in pool._threads])
+
+
+@pytest.fixture(scope="session")
+def _served_for_all(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[Served]:
+    with django_db_blocker.unblock():
+        served = Served().start()
+    yield served
+    with django_db_blocker.unblock():
+        served.stop()
+
+
+@pytest.fixture
+def served(_served_for_all: Served, transactional_db: None) -> Served:
+    """The application with its usual settings, one for all tests; the database is empty at the start of each."""
+    auth._remembered.clear()
+    return _served_for_all
+
+
+@pytest.fixture
+def serve() -> Iterator[Callable[..., Served]]:
+    """Starts the application: ``serve(worker=True)``. The test has to ask for a database that commits."""
+    with ExitStack() as stack:
+
+        def start(**options: bool) -> Served:
+            served = Served(**options)
+            stack.callback(served.stop)
+            return served.start()
+
+        yield start
