@@ -89,10 +89,10 @@ def held_by(claim: Claim) -> QuerySet[Connection]:
 
 def usable(agent: Agent, connection_id: str) -> Connection:
     """The agent's connection, fit to give out tokens. Raises NotFound, ConnectionRevoked, ReauthorizationRequired."""
-    row = Connection.objects.filter(agent=agent, pk=connection_id).first()
-    if row is None:
-        raise NotFound("There is no connection with this id.")
-    return checked(row)
+    try:
+        return checked(Connection.objects.get(agent=agent, pk=connection_id))
+    except Connection.DoesNotExist:
+        raise NotFound("There is no connection with this id.") from None
 
 
 def checked(row: Connection) -> Connection:
