@@ -6,4 +6,10 @@ from tests.support import environment
 
 environment.prepare()
 
-pytest_plugins = ["tests.support.in_process", "tests.support.fixtures", "tests.support.policy"]
+pytest_plugins = [
+    "tests.support.in_process",
+    "tests.support.fixtures",
+    "tests.support.serving",
+    "tests.support.moving",
+    "tests.support.policy",
+]

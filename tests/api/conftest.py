@@ -1,0 +1,53 @@
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from typing import Any
+
+import httpx2
+import pytest
+
+from elicit_flows.models import Provider
+from tests.api.described import Described
+from tests.support import rows
+from tests.support.rows import Known
+from tests.support.serving import Served
+
+
+@pytest.fixture
+def described(served: Served) -> Described:
+    return Described(served.url)
+
+
+@pytest.fixture
+def drive_row(served: Served) -> Provider:
+    """A provider that agents may name; nobody talks to it."""
+    return rows.provider()
+
+
+@pytest.fixture
+def known(drive_row: Provider) -> Known:
+    """An agent that nobody used before."""
+    return rows.agent()
+
+
+@pytest.fixture
+def new_client(served: Served) -> Iterator[Callable[..., httpx2.Client]]:
+    """The API as an agent: ``new_client(known)``."""
+    with ExitStack() as stack:
+
+        def make(who: Known, **options: Any) -> httpx2.Client:
+            return stack.enter_context(who.client(served.url, **options))
+
+        yield make
+
+
+@pytest.fixture
+def client(known: Known, new_client: Callable[..., httpx2.Client]) -> httpx2.Client:
+    return new_client(known)
+
+
+@pytest.fixture
+def stranger(drive_row: Provider, new_client: Callable[..., httpx2.Client]) -> httpx2.Client:
+    """The API as another agent."""
+    return new_client(rows.agent())
