@@ -1,0 +1,134 @@
+"""The journeys' own providers beside the standard ones: a second identity provider, and doubles that misbehave."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from tests.cast import Program, program
+from tests.doubles.provider import Provider
+from tests.journey.stage import Stage
+from tests.support import box_config
+from tests.support.box import Box
+from tests.support.op import Op
+from tests.support.sink import Sink
+
+AGENTS = 120
+STRICT_AGE = 60  # seconds
+
+
+@dataclass
+class Doubles:
+    """Named as in the configuration: each is the OAuth provider, and some the identity provider, of that slug."""
+
+    bad: Provider = field(default_factory=Provider)  # answers as the test says
+    evil: Provider = field(default_factory=Provider)  # would like to have the codes of others
+    strict: Provider = field(default_factory=Provider)  # an identity provider with a max_age
+    liar: Provider = field(default_factory=Provider)  # its metadata names another issuer
+    lax: Provider = field(default_factory=Provider)  # offers no PKCE with S256
+
+    def all(self) -> list[Provider]:
+        return [self.bad, self.evil, self.strict, self.liar, self.lax]
+
+    def reset(self) -> None:
+        for one in self.all():
+            one.calls.clear()
+            one.requests.clear()
+            one.scripted.clear()
+            one.reply.clear()
+            one.claims.clear()
+            one.decision, one.user = None, {"sub": "alice", "name": "Alice"}
+
+
+@pytest.fixture(scope="session")
+def doubles_servers() -> Iterator[Doubles]:
+    found = Doubles()
+    found.liar.metadata = {"issuer": "https://honest.example.com"}
+    found.lax.metadata = {"code_challenge_methods_supported": ["plain"]}
+    with ExitStack() as stack:
+        for one in found.all():
+            stack.callback(one.close)
+        yield found
+
+
+@pytest.fixture
+def doubles(doubles_servers: Doubles) -> Doubles:
+    doubles_servers.reset()
+    return doubles_servers
+
+
+@pytest.fixture(scope="session")
+def partner_server(new_op: Callable[..., Op]) -> Op:
+    return new_op(name="partner", role="identity")
+
+
+@pytest.fixture
+def partner(partner_server: Op) -> Op:
+    """A second identity provider: its alice is another person than corp's."""
+    partner_server.reset()
+    return partner_server
+
+
+def _openid(slug: str, double: Provider, **more: Any) -> dict[str, Any]:
+    client = {"client_id": double.client_id, "client_secret": double.client_secret}
+    return {"slug": slug, "issuer": double.url, **client, **more}
+
+
+def _oauth(slug: str, double: Provider, **more: Any) -> dict[str, Any]:
+    return {**_openid(slug, double), "name": slug.title(), "scopes": ["openid"], **more}
+
+
+def prepare(box: Box, doubles: Doubles, partner: Op, sink: Sink) -> Iterator[Program]:
+    """Adds the journeys' providers and agents to the box; gives the agents one by one."""
+    standard = {"return_urls": [sink.url("/done")], "identity_providers": ["corp", "partner", "strict", "liar"]}
+    agents = [program(f"journey-{number}") for number in range(1, AGENTS + 1)]
+    box.apply(
+        {
+            "identity_provider": [
+                box_config.identity_provider(partner, box.url, slug="partner"),
+                _openid("strict", doubles.strict, max_age=STRICT_AGE),
+                _openid("liar", doubles.liar),
+            ],
+            "provider": [_oauth(slug, getattr(doubles, slug)) for slug in ("bad", "evil", "liar", "lax")],
+            "agent": [box_config.agent(one, sink.url(f"/{one.slug}"), **standard) for one in agents],
+        }
+    )
+    box.programs.update({one.slug: one for one in agents})
+    return iter(agents)
+
+
+@pytest.fixture(scope="session")
+def agents_of(doubles_servers: Doubles, partner_server: Op, sink: Sink) -> Callable[[Box], Iterator[Program]]:
+    """The unused agents of a box, which is made ready for journeys on first use."""
+    known: dict[str, Iterator[Program]] = {}
+
+    def agents(box: Box) -> Iterator[Program]:
+        if box.url not in known:
+            known[box.url] = prepare(box, doubles_servers, partner_server, sink)
+        return known[box.url]
+
+    return agents
+
+
+@pytest.fixture
+def new_stage(agents_of: Callable[[Box], Iterator[Program]], corp: Op, drive: Op) -> Callable[[Box], Stage]:
+    def make(box: Box) -> Stage:
+        return Stage(box, box.agent(next(agents_of(box)).slug), corp, drive)
+
+    return make
+
+
+@pytest.fixture
+def stage(new_stage: Callable[[Box], Stage], embedded_box: Box) -> Stage:
+    """On the embedded shape: for what does not depend on the shape."""
+    return new_stage(embedded_box)
+
+
+@pytest.fixture
+def each_stage(new_stage: Callable[[Box], Stage], box: Box) -> Stage:
+    """On either shape in turn: for whole ways and races."""
+    return new_stage(box)

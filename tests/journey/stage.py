@@ -1,0 +1,176 @@
+"""What every journey needs: an agent that asks, the providers, and a look behind the scenes of one box."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, closing, contextmanager
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import httpx2
+import psycopg
+
+from tests.cast import ALICE, Person
+from tests.support.box import AgentClient, Box
+from tests.support.box_config import PROVIDER
+from tests.support.http_user import HttpUser
+from tests.support.op import Op
+from tests.support.process import until
+
+Json = dict[str, Any]
+TERMINAL = {"completed", "declined", "cancelled", "expired", "failed"}
+
+
+@dataclass
+class Stage:
+    """One agent of a box that nobody used before, and the box's standard providers."""
+
+    box: Box
+    agent: AgentClient
+    corp: Op
+    drive: Op
+
+    def ask(
+        self, who: Person = ALICE, *, iss: str | None = None, provider: str = PROVIDER,
+        scopes: list[str] | None = None, key: str | None = None, agent: AgentClient | None = None, **more: Any,
+    ) -> Json:  # fmt: skip
+        """Creates an elicitation of kind oauth for ``who``; the answer's body."""
+        answer = self.try_to_ask(who, iss=iss, provider=provider, scopes=scopes, key=key, agent=agent, **more)
+        assert answer.status_code in {200, 201}, answer.text
+        return dict(answer.json())
+
+    def try_to_ask(
+        self, who: Person = ALICE, *, iss: str | None = None, provider: str = PROVIDER,
+        scopes: list[str] | None = None, key: str | None = None, agent: AgentClient | None = None, **more: Any,
+    ) -> httpx2.Response:  # fmt: skip
+        body = {
+            "kind": "oauth",
+            "subject": who.subject(iss or self.corp.issuer),
+            "message": "Connect your drive so that I can list your files.",
+            "params": {"provider": provider, "scopes": scopes or []},
+            **more,
+        }
+        headers = {"idempotency-key": key} if key else {}
+        return (agent or self.agent).post("/v1/elicitations", json=body, headers=headers)
+
+    def look(self, asked: Json) -> Json:
+        """How it stands, as the agent sees it."""
+        answer = self.agent.get(f"/v1/elicitations/{asked['id']}")
+        assert answer.status_code == 200, answer.text
+        return dict(answer.json())
+
+    def status(self, asked: Json) -> str:
+        return str(self.look(asked)["status"])
+
+    def events(self, asked: Json | None = None) -> list[str]:
+        """The types of the agent's events, in order, without their prefix."""
+        found = self.agent.get("/v1/events", params={"limit": 100}).json()["data"]
+        return [
+            event["type"].removeprefix("elicitation.")
+            for event in found
+            if asked is None or event["elicitation"] == asked["id"]
+        ]
+
+    def connections(self) -> list[Json]:
+        return list(self.agent.get("/v1/connections").json()["data"])
+
+    def token(self, asked: Json) -> httpx2.Response:
+        """The agent fetches the access token that the completed elicitation gave it."""
+        result = self.look(asked)["result"]
+        return self.agent.post(f"/v1/connections/{result['connection']}/token", json={})
+
+    def works(self, token: httpx2.Response) -> bool:
+        """Whether the provider takes the token."""
+        assert token.status_code == 200, token.text
+        return self.userinfo(token.json()["access_token"]).status_code == 200
+
+    def userinfo(self, access_token: str) -> httpx2.Response:
+        return self.drive.http.get("/me", headers={"authorization": f"Bearer {access_token}"})
+
+    def at_provider(self, user: HttpUser, asked: Json, who: str = "alice", provider: str | None = None) -> str:
+        """Takes the user to where our page sends them, and stops there; the provider's authorization URL."""
+        with user.stopping_at(provider or self.drive.issuer):
+            user.connect(asked["url"], who)
+            assert user.stopped, f"{user.url}: {user.text[:300]}"
+            return user.location
+
+    def answer(self, user: HttpUser, asked: Json, who: str = "alice", decide: str = "allow") -> str:
+        """Takes the user through the provider and stops before our callback; the callback's URL."""
+        with user.stopping_at(f"{self.box.url}/callback/"):
+            user.connect(asked["url"], who, decide=decide)
+            assert user.stopped, f"{user.url}: {user.text[:300]}"
+            return user.location
+
+    def complete(self, user: HttpUser, asked: Json, who: str = "alice") -> None:
+        user.connect(asked["url"], who)
+        assert (user.page_name, user.page_status) == ("done", "completed"), user.text
+        assert self.status(asked) == "completed"
+
+    def sql(self, statement: str, *values: object) -> list[tuple[Any, ...]]:
+        """Reads or changes the box's database behind its back, as time would; ``%s`` for values."""
+        if self.box.shape == "full":
+            with psycopg.connect(self.box.database_url, autocommit=True) as connection:
+                cursor = connection.execute(statement.encode(), values)
+                return cursor.fetchall() if cursor.description else []
+        with closing(sqlite3.connect(self.box.home / "elicit.sqlite3", timeout=20)) as lite, lite:
+            return lite.execute(statement.replace("%s", "?"), values).fetchall()
+
+    def let_time_run_out(self, asked: Json) -> None:
+        past = "2026-01-01 00:00:00+00:00" if self.box.shape == "full" else "2026-01-01 00:00:00"
+        self.sql("UPDATE elicit_flows_elicitation SET expires_at = %s WHERE id = %s", past, asked["id"])
+
+    def attempts(self, asked: Json) -> int:
+        """How often somebody left for the provider."""
+        rows = self.sql("SELECT count(*) FROM elicit_flows_attempt WHERE elicitation_id = %s", asked["id"])
+        return int(rows[0][0])
+
+    def check_invariants(self, asked: Json) -> None:
+        """I1 to I3: one end, told once; a connection exactly when it completed."""
+        found = self.look(asked)
+        ends = [event for event in self.events(asked) if event in TERMINAL]
+        assert ends == ([found["status"]] if found["status"] in TERMINAL else [])
+        assert bool(found["result"]) == (found["status"] == "completed")
+        kept = {row["id"] for row in self.connections()}
+        if found["result"]:
+            assert found["result"]["connection"] in kept
+
+    def nothing_asked(self) -> AbstractContextManager[None]:
+        return unasked(self.drive)
+
+    def revoked_upstream(self, access_token: str) -> None:
+        until(lambda: self.userinfo(access_token).status_code == 401, "the provider has been told of the revocation")
+
+
+@contextmanager
+def unasked(op: Op) -> Iterator[None]:
+    """Within the block nobody calls the token endpoint of ``op``."""
+    before = op.counts().get("token", 0)
+    yield
+    assert op.counts().get("token", 0) == before, "the provider's token endpoint was called"
+
+
+def query(url: str) -> dict[str, str]:
+    """The query of a URL, where nothing stands twice."""
+    found = parse_qs(urlsplit(url).query, keep_blank_values=True)
+    assert all(len(values) == 1 for values in found.values()), url
+    return {name: values[0] for name, values in found.items()}
+
+
+def without_query(url: str) -> str:
+    return urlsplit(url)._replace(query="").geturl()
+
+
+def form_post(user: HttpUser, url: str, **fields: str) -> httpx2.Response:
+    """Sends a form that no page offers this person, with the CSRF token of the page they are on."""
+    token = next(value for form in user.page.forms.values() for name, value in form.fields if name == "csrfmiddlewaretoken")
+    headers = {"origin": url.rpartition("/c/")[0] or url, "sec-fetch-site": "same-origin"}
+    request = user.http.build_request("POST", url, data={"csrfmiddlewaretoken": token, **fields}, headers=headers)
+    return user.send(request)
+
+
+def problem(answer: httpx2.Response) -> Json:
+    assert answer.headers["content-type"].startswith("application/problem+json"), answer.text
+    return dict(json.loads(answer.text))

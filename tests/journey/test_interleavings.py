@@ -1,0 +1,149 @@
+"""T27 at length: callbacks, cancel, decline and expiry of one elicitation, in many orders, on PostgreSQL."""
+
+from __future__ import annotations
+
+import random
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from datetime import timedelta
+
+import pytest
+from django.db import connections
+
+from elicit_flows import flow, vault
+from elicit_flows.errors import AlreadyOver, BadCallback, FlowError, Over, StartAgain
+from elicit_flows.lib import clock, ids
+from elicit_flows.models import Agent, Connection, Elicitation, Event, IdentityProvider
+from elicit_flows.models import Provider as ProviderRow
+from elicit_flows.states import TERMINAL
+from elicit_flows.values import Answer, Claim, Question, Secret
+from tests.doubles.policy import loopback_allowed
+from tests.doubles.provider import Provider
+from tests.doubles.server import Request, Response
+
+RUNS = 240
+ACTORS = 5
+ISSUER = "https://idp.example.com"
+EXPECTED = (AlreadyOver, BadCallback, Over, StartAgain)
+
+
+@dataclass
+class Run:
+    """One elicitation of one person, at the provider and about to come back."""
+
+    seed: int
+    agent: Agent
+    provider: Provider
+    chance: random.Random = field(init=False)
+    claim: Claim = field(init=False)
+    row: Elicitation = field(init=False)
+    answer: Answer = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.chance = random.Random(self.seed)
+        self.claim = Claim(ISSUER, f"person-{self.seed}")
+        params = {"provider": "bad", "scopes": []}
+        self.row, _ = flow.create(self.agent, Question("oauth", self.claim, "May I?", params))
+        url = flow.begin(self.row.pk, self.claim, "browser", "press")
+        self.provider.user = {"sub": f"account-{self.seed}"}
+        self.answer = Answer(self.provider.visit(url or ""))
+
+    def actors(self) -> list[Callable[[], object]]:
+        """Two callbacks always, and some of those who would rather end it; each after its own short delay."""
+        others = [self.cancel, self.decline, self.expire, self.sweep]
+        chosen = self.chance.sample(others, self.chance.randint(1, 3))
+        return [self.later(actor) for actor in [self.callback, self.callback, *chosen]]
+
+    def later(self, actor: Callable[[], object]) -> Callable[[], object]:
+        delay = self.chance.choice([0, 0, 0.001, 0.002, 0.004, 0.008])
+
+        def act() -> object:
+            time.sleep(delay)
+            return actor()
+
+        return act
+
+    def callback(self) -> None:
+        flow.resume("bad", self.answer, self.claim, "browser")
+
+    def cancel(self) -> None:
+        flow.cancel(flow.find(self.row.pk))
+
+    def decline(self) -> None:
+        flow.decline(self.row.pk, self.claim)
+
+    def expire(self) -> None:
+        Elicitation.objects.filter(pk=self.row.pk).update(expires_at=clock.now() - timedelta(seconds=1))
+        flow.expire(flow.find(self.row.pk))
+
+    def sweep(self) -> None:
+        Elicitation.objects.filter(pk=self.row.pk).update(expires_at=clock.now() - timedelta(seconds=1))
+        flow.sweep()
+
+    def check(self) -> str:
+        row = Elicitation.objects.get(pk=self.row.pk)
+        assert row.status in TERMINAL, row.status
+        events = list(Event.objects.filter(elicitation=row).order_by("position"))
+        ends = [event.type for event in events if event.type.rpartition(".")[2] in TERMINAL]
+        assert ends == [events[-1].type] == [f"elicitation.{row.status}"], [event.type for event in events]
+        assert [event.seq for event in events] == list(range(1, row.seq + 1))
+        kept = Connection.objects.filter(iss=ISSUER, sub=self.claim.sub)
+        assert kept.count() == (row.status == "completed"), (row.status, kept.count())
+        issued = [one for one in list(self.provider.tokens.values()) if one.user == {"sub": f"account-{self.seed}"}]
+        assert len(issued) <= 1
+        assert [one.live for one in issued if one.live] == [True] * (row.status == "completed")
+        return str(row.status)
+
+
+@pytest.fixture
+def provider() -> Iterator[Provider]:
+    with loopback_allowed(), Provider() as started:
+        yield started
+
+
+@pytest.fixture
+def agent(on_postgres: str, provider: Provider) -> Agent:
+    identity = IdentityProvider.objects.create(slug="corp", issuer=ISSUER, client_id="x")
+    row = ProviderRow(
+        slug="bad", name="Bad", client_id=provider.client_id, authorize_url=f"{provider.url}/authorize",
+        token_url=f"{provider.url}/token", revocation_url=f"{provider.url}/revoke", scopes=["openid"],
+    )  # fmt: skip
+    vault.seal_client_secret(row, Secret(provider.client_secret or ""))
+    row.save()
+    agent = Agent.objects.create(slug="bot", name="Bot", key_hash=ids.digest("k" * 40), key_hint="k")
+    agent.identity_providers.add(identity)
+    return agent
+
+
+def _close(start: threading.Barrier) -> None:
+    start.wait(10)
+    connections.close_all()
+
+
+def test_t27_in_any_order_there_is_one_end_told_once_and_kept_only_when_it_completed(
+    agent: Agent, provider: Provider
+):
+    usual, seen = provider.routes()["/token"][1], set()
+    with ThreadPoolExecutor(ACTORS) as pool:
+        for seed in range(RUNS):
+            run = Run(seed, agent, provider)
+
+            def slowly(request: Request, run: Run = run) -> Response:
+                time.sleep(run.chance.choice([0, 0.002, 0.005]))
+                return usual(request)
+
+            provider.scripted["token"] = slowly
+            errors = [future.exception() for future in [pool.submit(actor) for actor in run.actors()]]
+            strange = [error for error in errors if error and not isinstance(error, EXPECTED)]
+            assert not strange, (seed, strange)
+            try:
+                seen.add(run.check())
+            except AssertionError as error:
+                raise AssertionError(f"seed {seed}: {error}") from error
+        start = threading.Barrier(ACTORS)
+        list(pool.map(_close, [start] * ACTORS))
+    assert seen == {"completed", "cancelled", "declined", "expired"}
+    assert issubclass(Over, FlowError)
