@@ -15,21 +15,29 @@ from elicit_flows.lib import http
 from elicit_flows.states import TERMINAL
 from elicit_flows.values import Again, Answer, Finish, Json, Leave, Visit
 
-NONSENSE: list[dict[str, list[str]]] = [
+NO_ANSWERS: list[dict[str, list[str]]] = [
     {},
     {"": [""]},
     {"code": []},
+    {"code": [""], "error": [""]},
     {"code": ["a", "b"]},
-    {"error": ["<svg onload=alert(1)>"], "error_description": ["<b>x</b>\u202e\x00"]},
+    {"error": ["access_denied", "server_error"]},
     {"error": ["a", "b"], "code": ["c"]},
-    {"code": ["\x00"], "iss": ["\x00"]},
+    {"error": ["access_denied"], "code": ["a", "b"]},
+    {"error": ["access_denied"], "code": ["a"]},
     {"code": ["x" * 100_000]},
+]
+NONSENSE = [
+    *NO_ANSWERS,
+    {"code": ["\x00"], "iss": ["\x00"]},
+    {"error": ["<svg onload=alert(1)>"], "error_description": ["<b>x</b>\u202e\x00"]},
 ]
 
 
 class KindContract:
     """Subclasses set ``name``, ``good`` (parameters that pass, each with what they become), ``bad`` (each with the
     places that must be named) and implement ``visit``, a visit ready for ``begin``; ``secrets`` must show nowhere.
+    ``proof`` is what an answer needs besides to count as one of the asked side.
     """
 
     name: str
@@ -40,6 +48,10 @@ class KindContract:
     @pytest.fixture
     def visit(self) -> Visit:
         raise NotImplementedError
+
+    @pytest.fixture
+    def proof(self) -> dict[str, list[str]]:
+        return {}
 
     @pytest.fixture
     def kind(self) -> Kind:
@@ -95,14 +107,17 @@ class KindContract:
             kind.begin(off)
         assert isinstance(kind.resume(off, Answer({"code": ["x"]})), Again)
 
-    def test_nonsense_is_refused_before_the_attempt_is_spent(self, kind: Kind, visit: Visit) -> None:
+    def test_what_is_no_answer_is_refused_before_the_attempt_is_spent(
+        self, kind: Kind, visit: Visit, proof: dict[str, list[str]]
+    ) -> None:
         back = self.returning(visit, kind.begin(visit))
-        for fields in NONSENSE:
-            try:
-                kind.check_answer(back, Answer(fields))
-            except errors.BadCallback:
-                continue
-            raise AssertionError(f"{fields} passed")
+        for fields in NO_ANSWERS:
+            for given in (fields, fields | proof):
+                try:
+                    kind.check_answer(back, Answer(given))
+                except errors.BadCallback:
+                    continue
+                raise AssertionError(f"{str(given)[:100]} passed")
 
     def test_resume_answers_whatever_comes(self, kind: Kind, visit: Visit) -> None:
         back = self.returning(visit, kind.begin(visit))

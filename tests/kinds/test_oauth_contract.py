@@ -49,5 +49,9 @@ class TestOAuth(KindContract):
     ]
 
     @pytest.fixture
+    def proof(self, provider: Provider) -> dict[str, list[str]]:
+        return {"iss": [provider.issuer]}
+
+    @pytest.fixture
     def visit(self, provider: Provider) -> Visit:
         return connecting.visit(connecting.by_issuer(provider))
