@@ -66,16 +66,19 @@ def api_key(value: Any) -> Secret:
 
 
 def webhook_secret(value: Any) -> Secret:
-    """As Standard Webhooks has them: whsec_ and base64 of 24 to 64 bytes."""
-    found = secret(value)
-    prefix, mark, encoded = found.reveal().partition("_")
+    return checked_webhook_secret(secret(value))
+
+
+def checked_webhook_secret(given: Secret) -> Secret:
+    """As Standard Webhooks has them: whsec_ and base64 of 24 to 64 bytes. Raises Wrong."""
+    prefix, mark, encoded = given.reveal().partition("_")
     try:
         size = len(base64.b64decode(encoded, validate=True))
     except (binascii.Error, ValueError):
         size = 0
     if (prefix, mark) != ("whsec", "_") or not 24 <= size <= 64:
         raise Wrong("must be whsec_ and base64 of 24 to 64 bytes; leave it out and one is made")
-    return found
+    return given
 
 
 def new_api_key() -> Secret:
@@ -84,6 +87,11 @@ def new_api_key() -> Secret:
 
 def new_webhook_secret() -> Secret:
     return Secret("whsec_" + base64.b64encode(secrets.token_bytes(32)).decode())
+
+
+def show_once(made: dict[str, Secret]) -> list[tuple[str, str]]:
+    """Secrets that were just made, by name, for whoever had them made."""
+    return [(name, secret.reveal()) for name, secret in made.items()]
 
 
 def key_hash(key: Secret) -> str:

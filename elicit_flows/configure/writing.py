@@ -61,8 +61,8 @@ def _agent(entry: Entry) -> Iterator[str]:
     changed += _link(row, "identity_providers", entry.values["identity_providers"])
     changed += _link(row, "providers", entry.values["providers"] or [])
     yield said if said.endswith(": made") else _said(what, changed)
-    for name, secret in made.items():
-        yield f"{what}: {name}, shown only this once: {secret.reveal()}"
+    for name, secret in keys.show_once(made):
+        yield f"{what}: {name}, shown only this once: {secret}"
 
 
 def _made_secrets(entry: Entry, row: Agent) -> dict[str, Secret]:

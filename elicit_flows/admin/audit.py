@@ -1,0 +1,39 @@
+"""What happened, and which operator did what. Neither can be changed here, nor removed with the operator."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib.auth.admin import UserAdmin
+from django.http import HttpRequest
+
+from elicit_flows.admin.base import ReadOnly
+
+
+class EventAdmin(ReadOnly):
+    """The events of all agents, without what they tell."""
+
+    list_display = ("created_at", "agent", "type", "elicitation_id", "id")
+    list_filter = ("type", "agent", "created_at")
+    search_fields = ("=id", "=elicitation__id")
+    search_help_text = "The id of an event or of its elicitation, whole."
+    ordering = ("-created_at",)
+    fields = ("id", "agent", "position", "type", "elicitation", "seq", "created_at")
+
+    def get_queryset(self, request: HttpRequest) -> Any:
+        return super().get_queryset(request).select_related("agent").defer("data")
+
+
+class LogEntryAdmin(ReadOnly):
+    list_display = ("action_time", "user", "content_type", "object_repr", "action_flag", "change_message")
+    list_filter = ("action_time", "user", "content_type")
+    list_select_related = ("user", "content_type")
+    ordering = ("-action_time",)
+    fields = ("action_time", "user", "content_type", "object_id", "object_repr", "action_flag", "change_message")
+
+
+class OperatorAdmin(UserAdmin):  # type: ignore[type-arg]
+    """An operator who leaves is made inactive: deleting the account would delete what it did from the log."""
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False

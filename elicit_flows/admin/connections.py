@@ -1,0 +1,45 @@
+"""What users have connected: to look at, and to revoke. Tokens are not even read."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import admin
+from django.db import transaction
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from django.utils.translation import gettext_lazy as _
+
+from elicit_flows import vault
+from elicit_flows.admin.base import ReadOnly
+
+
+class ConnectionAdmin(ReadOnly):
+    list_display = ("id", "agent", "provider", "sub", "account_label", "status", "upstream", "created_at")
+    list_filter = ("status", "upstream", "provider", "agent", "created_at")
+    search_fields = ("=id", "=sub", "=account_id")
+    search_help_text = "An id, a user's sub or an account's id, whole."
+    ordering = ("-created_at",)
+    actions = ("revoke",)
+    fields = (
+        "id", "agent", "provider", "iss", "sub", "account_id", "account_label", "scopes", "status", "token_type",
+        "generation", "created_at", "issued_at", "expires_at", "last_used_at", "revoked_at",
+        "upstream", "upstream_tries", "upstream_next_at",
+    )  # fmt: skip
+
+    def get_queryset(self, request: HttpRequest) -> Any:
+        rows = super().get_queryset(request).select_related("agent", "provider")
+        return rows.defer("access_token", "refresh_token")
+
+    def has_revoke_permission(self, request: HttpRequest) -> bool:
+        return request.user.has_perm("elicit_flows.change_connection")
+
+    @admin.action(description=_("Revoke"), permissions=["revoke"])
+    def revoke(self, request: HttpRequest, rows: QuerySet[vault.Connection]) -> None:
+        """At once here; the provider is told by the worker."""
+        live = [row for row in rows if row.status != row.Status.REVOKED]
+        for row in live:
+            with transaction.atomic():
+                vault.revoke(row)
+                self.log_change(request, row, "Revoked.")
+        self.message_user(request, _("%d revoked.") % len(live))

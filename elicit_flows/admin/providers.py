@@ -1,0 +1,119 @@
+"""Who signs users in, and what they connect to."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from django import forms
+from django.conf import settings
+from django.contrib import admin
+from django.http import HttpRequest
+from django.utils.translation import gettext_lazy as _
+
+from elicit_flows import vault
+from elicit_flows.admin.base import Guarded
+from elicit_flows.admin.fields import Lines, NewSecret, address, rule
+from elicit_flows.configure import values as rules
+from elicit_flows.configure.crossing import provider_faults
+from elicit_flows.configure.tables import PKCES, TOKEN_AUTHS
+from elicit_flows.values import Secret
+
+
+class ClientForm(forms.ModelForm):  # type: ignore[type-arg]
+    """A row with a client secret."""
+
+    new_client_secret = NewSecret(label=_("Client secret"))
+    forget_client_secret = forms.BooleanField(
+        label=_("Forget the client secret"), required=False, help_text=_("For a public client, which has none.")
+    )
+
+    def secret(self) -> Secret | None:
+        """What was typed."""
+        typed = self.cleaned_data.get("new_client_secret")
+        return Secret(typed) if typed else None
+
+    def put_secret(self) -> None:
+        """On the row; the caller saves it."""
+        if self.secret() or self.cleaned_data["forget_client_secret"]:
+            vault.seal_client_secret(self.instance, self.secret())
+
+    def will_have_secret(self) -> bool:
+        kept = bool(self.instance.client_secret) and not self.cleaned_data.get("forget_client_secret")
+        return kept or self.secret() is not None
+
+
+class IdentityProviderForm(ClientForm):
+    issuer = address(rules.issuer, required=True)
+    scopes = Lines(
+        validators=[rule(rules.openid_scopes)], required=True, initial=["openid"], help_text=_("One to a line.")
+    )
+
+
+class ProviderForm(ClientForm):
+    issuer = address(rules.issuer, help_text=_("For discovery: addresses left empty are asked for there."))
+    authorize_url = address(rules.url)
+    token_url = address(rules.url)
+    revocation_url = address(rules.url)
+    userinfo_url = address(rules.url)
+    token_auth = forms.ChoiceField(choices=[(one, one) for one in TOKEN_AUTHS])
+    scopes = Lines(
+        validators=[rule(rules.list_of(rules.scope))],
+        help_text=_("Always asked for, beside those that an agent asks for. One to a line."),
+    )
+    pkce = forms.ChoiceField(
+        label="PKCE",
+        choices=[(one, one) for one in PKCES],
+        help_text=_("Off only for a provider that refuses it: whoever gets hold of a code can redeem it."),
+    )
+
+    def clean(self) -> dict[str, Any]:
+        values = super().clean() or self.cleaned_data
+        if not self.errors:
+            told = {**values, "client_secret": self.secret()}
+            for name, message in provider_faults(told, has_secret=self.will_have_secret()):
+                self.add_error("new_client_secret" if name == "client_secret" else name, f"It {message}.")
+        return values
+
+
+class ClientAdmin(Guarded):
+    """The slug stands in the redirect URI and in the seal of the secret, so it stays as it was made."""
+
+    readonly_fields: ClassVar[tuple[str, ...]] = ("redirect_uri", "has_client_secret")
+    redirect_path = ""
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
+        return (*self.readonly_fields, "slug") if obj else self.readonly_fields
+
+    @admin.display(description=_("Redirect URI"))
+    def redirect_uri(self, row: Any) -> str:
+        return settings.ELICIT_PUBLIC_URL + self.redirect_path.format(row.slug) if row.pk else "-"
+
+    @admin.display(description=_("Has a client secret"), boolean=True)
+    def has_client_secret(self, row: Any) -> bool:
+        return bool(row.client_secret)
+
+    def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
+        form.put_secret()
+        super().save_model(request, obj, form, change)
+
+
+class IdentityProviderAdmin(ClientAdmin):
+    form = IdentityProviderForm
+    list_display = ("slug", "issuer", "client_id", "enabled")
+    redirect_path = "/login/{}/callback"
+    fields = (
+        "slug", "redirect_uri", "issuer", "client_id", "has_client_secret", "new_client_secret", "forget_client_secret",
+        "scopes", "max_age", "enabled",
+    )  # fmt: skip
+
+
+class ProviderAdmin(ClientAdmin):
+    form = ProviderForm
+    list_display = ("slug", "name", "client_id", "pkce", "enabled")
+    readonly_fields = (*ClientAdmin.readonly_fields, "preset")
+    redirect_path = "/callback/{}"
+    fields = (
+        "slug", "redirect_uri", "name", "preset", "issuer", "authorize_url", "token_url", "revocation_url",
+        "userinfo_url", "client_id", "token_auth", "has_client_secret", "new_client_secret", "forget_client_secret",
+        "scopes", "pkce", "enabled",
+    )  # fmt: skip

@@ -1,0 +1,27 @@
+"""Which pages there are. Imported once, when the models are loaded."""
+
+from __future__ import annotations
+
+from django.contrib import admin
+from django.contrib.admin.models import LogEntry
+from django.contrib.auth.models import User
+
+from elicit_flows import vault
+from elicit_flows.admin.agents import AgentAdmin
+from elicit_flows.admin.audit import EventAdmin, LogEntryAdmin, OperatorAdmin
+from elicit_flows.admin.connections import ConnectionAdmin
+from elicit_flows.admin.deliveries import DeliveryAdmin
+from elicit_flows.admin.elicitations import ElicitationAdmin
+from elicit_flows.admin.providers import IdentityProviderAdmin, ProviderAdmin
+from elicit_flows.models import Agent, Delivery, Elicitation, Event, IdentityProvider, Provider
+
+admin.site.register(Agent, AgentAdmin)
+admin.site.register(IdentityProvider, IdentityProviderAdmin)
+admin.site.register(Provider, ProviderAdmin)
+admin.site.register(vault.Connection, ConnectionAdmin)
+admin.site.register(Elicitation, ElicitationAdmin)
+admin.site.register(Delivery, DeliveryAdmin)
+admin.site.register(Event, EventAdmin)
+admin.site.register(LogEntry, LogEntryAdmin)
+admin.site.unregister(User)
+admin.site.register(User, OperatorAdmin)
