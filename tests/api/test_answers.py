@@ -1,0 +1,140 @@
+"""What the API answers when all is well, held against its own description."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import httpx2
+import pytest
+
+from elicit_flows.models import Agent, Provider
+from tests.api.described import Described
+from tests.support import rows
+from tests.support.rows import Known, question
+
+ID = r"{}_[A-Za-z0-9_-]{{32}}"
+
+
+class Recorder:
+    """Checks every answer that passes through, and notes which calls there were."""
+
+    def __init__(self, client: httpx2.Client, described: Described) -> None:
+        self.client, self.described = client, described
+        self.seen: set[tuple[str, str]] = set()
+
+    def __call__(self, method: str, template: str, *ids: str, **options: object) -> httpx2.Response:
+        path = template
+        for one in ids:
+            path = path.replace(path[path.index("{") : path.index("}") + 1], one)
+        response = self.client.request(method, path, **options)  # type: ignore[arg-type]
+        self.described.check(response)
+        assert response.headers["cache-control"] == "no-store"
+        self.seen.add((method, template))
+        return response
+
+
+def test_every_described_call_answers_as_described(
+    client: httpx2.Client, known: Known, drive_row: Provider, described: Described
+) -> None:
+    Agent.objects.filter(pk=known.row.pk).update(webhook_url="http://127.0.0.1:9/hooks")
+    held = rows.connection(known, drive_row)
+    call = Recorder(client, described)
+
+    asked = call("POST", "/v1/elicitations", json=question(reuse="never", metadata={"call": "t-17"}))
+    assert (asked.status_code, asked.headers["location"]) == (201, f"/v1/elicitations/{asked.json()['id']}")
+    one = "/v1/elicitations/{elicitation_id}"
+    assert call("GET", one, asked.json()["id"]).json() == asked.json()
+    assert call("GET", one, asked.json()["id"], params={"wait": 5, "after_seq": 0}).json() == asked.json()
+    assert call("GET", "/v1/elicitations").json() == {"data": [asked.json()], "next_cursor": None}
+    assert call("POST", f"{one}/complete", asked.json()["id"]).status_code == 409
+    over = call("POST", f"{one}/cancel", asked.json()["id"]).json()
+    assert (over["status"], over["action"], over["seq"]) == ("cancelled", "cancel", 2)
+    assert call("POST", f"{one}/cancel", asked.json()["id"]).json() == over
+
+    told = call("GET", "/v1/events").json()["data"]
+    assert [(event["type"], event["seq"]) for event in told] == [
+        ("elicitation.created", 1), ("elicitation.cancelled", 2),
+    ]  # fmt: skip
+    assert told[1]["data"] == over
+    sent = call("GET", "/v1/webhooks/deliveries", params={"status": "pending"}).json()["data"]
+    assert [one["event"] for one in sent] == [told[1]["id"], told[0]["id"]]
+    assert call("POST", "/v1/webhooks/deliveries/{delivery_id}/replay", sent[0]["id"]).json()["status"] == "pending"
+
+    assert [one["id"] for one in call("GET", "/v1/connections").json()["data"]] == [held.pk]
+    token = call("POST", "/v1/connections/{connection_id}/token", held.pk, json={"min_ttl": 0}).json()
+    assert token.keys() == {"access_token", "token_type", "expires_at", "scopes"}
+    assert call("DELETE", "/v1/connections/{connection_id}", held.pk).status_code == 204
+    assert call("POST", "/v1/connections/{connection_id}/token", held.pk).status_code == 410
+    assert call.seen == set(described.calls())
+
+
+def test_a_connection_that_is_there_answers_at_once_and_nobody_is_asked(
+    client: httpx2.Client, known: Known, drive_row: Provider, described: Described
+) -> None:
+    held = rows.connection(known, drive_row)
+    answer = client.post("/v1/elicitations", json=question())
+    described.check(answer)
+    body = answer.json()
+    assert (answer.status_code, body["status"], body["reused"], body["action"]) == (201, "completed", True, "accept")
+    assert body["result"] == {
+        "connection": held.pk, "provider": "drive", "scopes": ["files.read"],
+        "account": {"id": "alice", "label": "alice"},
+    }  # fmt: skip
+    events = client.get("/v1/events").json()["data"]
+    assert [event["type"] for event in events] == ["elicitation.completed"]
+    wider = question(params={"provider": "drive", "scopes": ["files.write"]})
+    assert client.post("/v1/elicitations", json=wider).json()["status"] == "pending"
+    other = question(subject={"iss": rows.ISSUER, "sub": "Alice"})
+    assert client.post("/v1/elicitations", json=other).json()["status"] == "pending"
+
+
+def test_what_was_asked_comes_back_as_it_was(client: httpx2.Client) -> None:
+    metadata = {"deep": {"er": [1, 2.5, None, True, "ß\u202e𝒳"]}, "": ""}
+    asked = client.post("/v1/elicitations", json=question(message="« Ünïcode » 🎉", metadata=metadata, expires_in=60))
+    body = client.get(f"/v1/elicitations/{asked.json()['id']}").json()
+    assert body["metadata"] == metadata
+    assert body["message"] == "« Ünïcode » 🎉"
+    assert body["subject"] == {"iss": rows.ISSUER, "sub": "alice"}
+    assert body["url"].endswith(f"/c/{body['id']}")
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ({}, "abc"), ({"sub": "alice"}, "ab"), ({"sub": "ALICE"}, ""), ({"iss": rows.ISSUER}, "abc"),
+        ({"iss": rows.ISSUER + "/"}, ""), ({"kind": "oauth"}, "abc"), ({"kind": "form"}, ""),
+        ({"status": "pending"}, "bc"), ({"status": "cancelled"}, "a"), ({"status": "pending", "sub": "bob"}, "c"),
+    ],
+)  # fmt: skip
+def test_the_list_shows_what_was_asked_for(client: httpx2.Client, query: dict[str, str], expected: str) -> None:
+    names = {}
+    for name, sub in (("a", "alice"), ("b", "alice"), ("c", "bob")):
+        asked = client.post("/v1/elicitations", json=question(subject={"iss": rows.ISSUER, "sub": sub}))
+        names[asked.json()["id"]] = name
+    first = next(key for key, name in names.items() if name == "a")
+    client.post(f"/v1/elicitations/{first}/cancel")
+    found = client.get("/v1/elicitations", params=query).json()["data"]
+    assert sorted(names[one["id"]] for one in found) == list(expected)
+
+
+def test_pages_of_a_list_hold_everything_once(client: httpx2.Client) -> None:
+    made = [client.post("/v1/elicitations", json=question()).json()["id"] for _ in range(7)]
+    seen, cursor = [], ""
+    while cursor is not None:
+        page = client.get("/v1/elicitations", params={"limit": 3, "cursor": cursor}).json()
+        assert len(page["data"]) <= 3
+        seen += [one["id"] for one in page["data"]]
+        cursor = page["next_cursor"]
+    assert seen == made[::-1]
+
+
+def test_the_description_says_where_it_is_and_that_every_call_needs_the_key(described: Described) -> None:
+    assert described.root["openapi"] == "3.1.0"
+    assert described.root["security"] == [{"key": []}]
+    assert described.root["servers"][0]["url"].startswith("http")
+
+
+def test_ids_are_opaque_and_long(client: httpx2.Client, new_client: Callable[..., httpx2.Client]) -> None:
+    asked = [client.post("/v1/elicitations", json=question()).json()["id"] for _ in range(20)]
+    assert len({one[:9] for one in asked}) > 15, "they share no beginning"
+    assert all(len(one) == len("el_") + 32 for one in asked), "192 bits in base64"

@@ -1,0 +1,166 @@
+"""T62, T63: another agent's thing answers, byte for byte, as a thing that does not exist."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+import httpx2
+import pytest
+from django.urls import get_resolver
+
+from elicit_flows.lib import ids
+from elicit_flows.models import Agent, Connection, Delivery, Elicitation, Event, Provider
+from tests.api.described import Described
+from tests.support import rows
+from tests.support.rows import Known, question
+
+PREFIX = {"elicitation_id": "el", "connection_id": "cn", "delivery_id": "dl"}
+METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "PURGE")
+BODIES: tuple[object, ...] = (None, {"min_ttl": 0}, {"unknown": 1})
+# What the contract offers but is not there yet belongs to the same rule, so it is asked for as well.
+FURTHER = ("/v1/elicitations/{elicitation_id}/draft", "/v1/connections/{connection_id}/secret")
+
+
+@pytest.fixture
+def owned(client: httpx2.Client, known: Known, drive_row: Provider) -> dict[str, str]:
+    """One thing of each sort, of the first agent."""
+    Agent.objects.filter(pk=known.row.pk).update(webhook_url="http://127.0.0.1:9/hooks")
+    asked = client.post("/v1/elicitations", json=question()).json()["id"]
+    held = rows.connection(known, drive_row)
+    sent = Delivery.objects.get(event__elicitation=asked)
+    return {"elicitation_id": asked, "connection_id": held.pk, "delivery_id": sent.pk}
+
+
+def everything() -> list[object]:
+    """All that the agents own, as it stands in the database."""
+    models = (Elicitation, Connection, Delivery, Event)
+    return [list(model._default_manager.order_by("pk").values()) for model in models]
+
+
+def said(response: httpx2.Response) -> tuple[object, ...]:
+    headers = {name: value for name, value in response.headers.items() if name not in {"date", "server"}}
+    return response.status_code, headers, response.content
+
+
+def test_t62_whatever_is_done_to_a_foreign_thing_answers_as_if_there_were_none(
+    stranger: httpx2.Client, owned: dict[str, str], described: Described
+) -> None:
+    before = everything()
+    templates = sorted({path for _, path in described.calls() if "{" in path} | set(FURTHER))
+    tried = 0
+    for template in templates:
+        name = re.findall(r"{(\w+)}", template)[0]
+        for method in METHODS:
+            for body in BODIES:
+                for query in ("", "wait=1&after_seq=0"):
+                    asked = [
+                        said(stranger.request(method, template.replace(f"{{{name}}}", one), json=body, params=query))
+                        for one in (owned[name], ids.name(PREFIX[name]))
+                    ]
+                    assert asked[0] == asked[1], f"{method} {template} tells them apart"
+                    offered = (method, template) in described.calls()
+                    assert asked[0][0] in ({404, 422} if offered else {404, 405}), (method, template, asked[0])
+                    tried += 1
+    assert tried > 300
+    assert everything() == before, "and nothing was changed"
+
+
+def test_t62_a_foreign_id_is_neither_listed_nor_findable(stranger: httpx2.Client, owned: dict[str, str]) -> None:
+    subject = {"iss": rows.ISSUER, "sub": "alice"}
+    for path, query in (
+        ("/v1/elicitations", subject), ("/v1/elicitations", {"status": "pending"}), ("/v1/connections", subject),
+        ("/v1/connections", {"provider": "drive"}), ("/v1/webhooks/deliveries", {"status": "pending"}),
+        ("/v1/events", {}),
+    ):  # fmt: skip
+        assert stranger.get(path, params=query).json()["data"] == [], path
+
+
+def test_t62_the_same_key_of_another_agent_is_another_request(
+    client: httpx2.Client, stranger: httpx2.Client
+) -> None:
+    headers = {"idempotency-key": "the same"}
+    mine = client.post("/v1/elicitations", json=question(), headers=headers)
+    theirs = stranger.post("/v1/elicitations", json=question(message="Another body."), headers=headers)
+    assert (mine.status_code, theirs.status_code) == (201, 201)
+    assert mine.json()["id"] != theirs.json()["id"]
+
+
+def test_t62_another_agents_connection_answers_no_question(
+    client: httpx2.Client, stranger: httpx2.Client, owned: dict[str, str]
+) -> None:
+    assert client.post("/v1/elicitations", json=question()).json()["reused"] is True
+    assert stranger.post("/v1/elicitations", json=question()).json()["status"] == "pending"
+
+
+def test_t63_two_agents_with_many_events_see_their_own_alone(
+    client: httpx2.Client, stranger: httpx2.Client, described: Described
+) -> None:
+    mine, theirs = set(), set()
+    for number in range(60):
+        agent, own = ((client, mine), (stranger, theirs))[number % 2]
+        own.add(agent.post("/v1/elicitations", json=question()).json()["id"])
+    for agent, own in ((client, mine), (stranger, theirs)):
+        seen, cursor = set(), ""
+        while page := agent.get("/v1/events", params={"after": cursor, "limit": 7}).json():
+            cursor = page["cursor"]
+            seen |= {event["elicitation"] for event in page["data"]}
+            if not page["data"]:
+                break
+        assert seen == own
+        assert {one["id"] for one in agent.get("/v1/elicitations", params={"limit": 100}).json()["data"]} == own
+
+
+@pytest.mark.parametrize("waiting", [{}, {"wait": "1"}], ids=["list", "wait"])
+def test_t63_a_cursor_that_was_changed_or_belongs_to_another_agent_is_refused(
+    client: httpx2.Client, stranger: httpx2.Client, waiting: dict[str, str]
+) -> None:
+    client.post("/v1/elicitations", json=question())
+    good = client.get("/v1/events").json()["cursor"]
+    position, _, signature = good.partition(".")
+    changed = [
+        f"{int(position) + 1}.{signature}", f"0.{signature}", position, f".{signature}", f"{position}.", "0", "-1",
+        good.swapcase(), good + "A", good[:-1], "\0", "é", f"{good}\n", "x" * 3000,
+    ]  # fmt: skip
+    for cursor in changed:
+        answer = client.get("/v1/events", params={"after": cursor, **waiting})
+        assert (answer.status_code, answer.json()["code"]) == (400, "bad_cursor"), cursor
+    answer = stranger.get("/v1/events", params={"after": good, **waiting})
+    assert (answer.status_code, answer.json()["code"]) == (400, "bad_cursor")
+    stream = {"accept": "text/event-stream", "last-event-id": good}
+    assert stranger.get("/v1/events", headers=stream).status_code == 400
+
+
+@pytest.mark.parametrize("path", ["/v1/elicitations", "/v1/webhooks/deliveries"])
+def test_t63_a_lists_cursor_cannot_be_changed_or_lent(
+    client: httpx2.Client, known: Known, stranger: httpx2.Client, path: str
+) -> None:
+    Agent.objects.filter(pk=known.row.pk).update(webhook_url="http://127.0.0.1:9/hooks")
+    for _ in range(3):
+        client.post("/v1/elicitations", json=question())
+    good = client.get(path, params={"limit": 1}).json()["next_cursor"]
+    assert client.get(path, params={"cursor": good}).status_code == 200
+    place, star, signature = good.partition("*")
+    for agent, cursor in ((stranger, good), (client, place), (client, f"2030{place[4:]}{star}{signature}")):
+        answer = agent.get(path, params={"cursor": cursor})
+        assert (answer.status_code, answer.json()["code"]) == (400, "bad_cursor")
+
+
+def test_t62_every_address_of_the_api_is_in_the_matrix(described: Described) -> None:
+    """An address with an id that the description leaves out would be left out of the matrix too."""
+    patterns = [pattern for pattern in get_resolver().url_patterns if str(pattern.pattern) == "v1/"]
+    found = {f"/v1/{one.pattern}" for pattern in patterns for one in pattern.url_patterns}
+    with_ids = {re.sub(r"<(?:\w+:)?(\w+)>", r"{\1}", path) for path in found if "<" in path}
+    assert with_ids == {path for _, path in described.calls() if "{" in path}
+
+
+def test_t62_the_stranger_is_no_stranger_to_their_own(
+    new_client: Callable[..., httpx2.Client], drive_row: Provider
+) -> None:
+    """What the matrix asks is asked rightly: the owner gets an answer."""
+    owner = rows.agent()
+    client = new_client(owner)
+    asked = client.post("/v1/elicitations", json=question()).json()["id"]
+    held = rows.connection(owner, drive_row).pk
+    assert client.get(f"/v1/elicitations/{asked}", params={"wait": 0}).status_code == 200
+    assert client.post(f"/v1/connections/{held}/token", json={"min_ttl": 0}).status_code == 200
