@@ -18,8 +18,8 @@ from elicit_flows.api import problems
 from elicit_flows.api.waiting.app import Waiting
 from elicit_flows.api.waiting.ears import Ears
 from elicit_flows.api.waiting.hub import Hub
-from elicit_flows.errors import TooLarge
-from elicit_flows.lib.pooled import BodyTooLarge, Pooled, Receive, Scope, Send, respond
+from elicit_flows.errors import TooLarge, TooSlow
+from elicit_flows.lib.pooled import BodyTooLarge, BodyTooSlow, Pooled, Receive, Scope, Send, respond
 from elicit_flows.queue import bell
 from elicit_flows.worker import Embedded
 
@@ -56,6 +56,8 @@ class Service:
             await plane(scope, receive, send)
         except BodyTooLarge:
             await respond(send, *problems.raw(TooLarge(f"A request may have {MAX_BODY} bytes.")))
+        except BodyTooSlow:
+            await respond(send, *problems.raw(TooSlow()))
 
     async def _lifespan(self, receive: Receive, send: Send) -> None:
         while True:

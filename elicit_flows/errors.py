@@ -52,6 +52,10 @@ class MethodNotAllowed(FlowError):
     code, status, title = "method_not_allowed", 405, "This method is not offered here"
 
 
+class TooSlow(FlowError):
+    code, status, title = "too_slow", 408, "The request took too long to arrive"
+
+
 class Conflict(FlowError):
     code, status, title = "conflict", 409, "The state of the thing forbids this"
 

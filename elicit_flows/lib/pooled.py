@@ -14,6 +14,8 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 from urllib.parse import quote
 
+BODY_SECONDS = 30.0
+
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
@@ -24,6 +26,10 @@ Wsgi = Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes]]
 
 class BodyTooLarge(Exception):
     """The request's body is over the limit; the rest was not read."""
+
+
+class BodyTooSlow(Exception):
+    """The request's body did not arrive in time."""
 
 
 class Disconnected(Exception):
@@ -38,7 +44,7 @@ class Pooled:
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix=name)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request. Raises BodyTooLarge before anything is sent."""
+        """Answer one request. Raises BodyTooLarge or BodyTooSlow before anything is sent."""
         try:
             body = await read_body(scope, receive, self._max_body)
         except Disconnected:
@@ -98,10 +104,18 @@ def _add_header(environ: dict[str, Any], name: str, value: str) -> None:
 
 
 async def read_body(scope: Scope, receive: Receive, limit: int) -> bytes:
-    """The whole body. Raises BodyTooLarge beyond ``limit`` bytes, Disconnected when the client leaves."""
+    """The whole body. Raises BodyTooLarge beyond ``limit`` bytes, BodyTooSlow, Disconnected when the client leaves."""
     declared = dict(scope["headers"]).get(b"content-length", b"0")
     if not declared.isdigit() or int(declared) > limit:
         raise BodyTooLarge
+    try:
+        async with asyncio.timeout(BODY_SECONDS):
+            return await _read_body(receive, limit)
+    except TimeoutError:
+        raise BodyTooSlow from None
+
+
+async def _read_body(receive: Receive, limit: int) -> bytes:
     chunks, size, more = [], 0, True
     while more:
         message = await receive()

@@ -13,7 +13,6 @@ from elicit_flows.models import Elicitation, IdentityProvider
 from elicit_flows.states import OPEN
 from elicit_flows.values import Claim, Json
 from elicit_flows.web import pages, session
-from elicit_flows.web.connect import SeeOther
 
 MAX_WAITING = 50
 
@@ -44,7 +43,7 @@ def revoke(request: HttpRequest, connection_id: str) -> HttpResponse:
     if row is None:
         raise NotFound("You have no such connection.")
     vault.revoke(row)
-    return SeeOther("/account")
+    return pages.SeeOther("/account")
 
 
 def _choices() -> list[Json]:

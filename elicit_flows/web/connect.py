@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_POST, require_safe
 
@@ -11,12 +11,6 @@ from elicit_flows.lib import ids
 from elicit_flows.states import Status
 from elicit_flows.values import Answer
 from elicit_flows.web import pages, session
-
-
-class SeeOther(HttpResponseRedirect):
-    """303: what follows a POST is a GET. Any scheme that the line has checked."""
-
-    status_code = 303
 
 
 @require_safe
@@ -56,7 +50,7 @@ def proceed(request: HttpRequest, elicitation_id: str) -> HttpResponse:
     if me is None:
         return pages.signin(request, f"/c/{elicitation_id}", status=403)
     url = flow.begin(elicitation_id, me.claim, me.browser, request.POST.get("press"))
-    return SeeOther(url or f"/c/{elicitation_id}/done")
+    return pages.SeeOther(url or f"/c/{elicitation_id}/done")
 
 
 @require_POST
@@ -66,7 +60,7 @@ def decline(request: HttpRequest, elicitation_id: str) -> HttpResponse:
     if me is None:
         return pages.signin(request, f"/c/{elicitation_id}", status=403)
     flow.decline(elicitation_id, me.claim)
-    return SeeOther(f"/c/{elicitation_id}/done")
+    return pages.SeeOther(f"/c/{elicitation_id}/done")
 
 
 @require_safe
@@ -76,7 +70,7 @@ def callback(request: HttpRequest, context: str) -> HttpResponse:
     me = session.person(request)
     answer = Answer(dict(request.GET.lists()))
     row = flow.resume(context, answer, me.claim if me else None, me.browser if me else None)
-    return SeeOther(f"/c/{row.pk}/done")
+    return pages.SeeOther(f"/c/{row.pk}/done")
 
 
 @require_safe

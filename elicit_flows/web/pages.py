@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Concatenate, ParamSpec, cast
 
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 
 from elicit_flows import flow
@@ -20,6 +20,12 @@ from elicit_flows.web import session
 P = ParamSpec("P")
 View = Callable[Concatenate[HttpRequest, P], HttpResponse]
 UNKNOWN_LINKS = 100  # a minute, from one address: beyond it somebody is guessing
+
+
+class SeeOther(HttpResponseRedirect):
+    """303: what follows is a GET, whatever led here."""
+
+    status_code = 303
 
 
 def says_why(view: View[P]) -> View[P]:

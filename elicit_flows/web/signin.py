@@ -7,11 +7,10 @@ from __future__ import annotations
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import redirect
 from django.views.decorators.http import require_GET, require_POST
 
 from elicit_flows import flow, identity, vault
-from elicit_flows.errors import BadCallback, NotFound
+from elicit_flows.errors import BadCallback, NotFound, ProviderUnavailable
 from elicit_flows.lib import clock, ids
 from elicit_flows.models import IdentityProvider
 from elicit_flows.values import Answer, Json
@@ -40,7 +39,7 @@ def switch(request: HttpRequest) -> HttpResponse:
 @require_POST
 def end(request: HttpRequest) -> HttpResponse:
     session.sign_out(request)
-    return redirect("/")
+    return pages.SeeOther("/")
 
 
 @require_GET
@@ -60,24 +59,29 @@ def callback(request: HttpRequest, slug: str) -> HttpResponse:
         )
     except identity.SignInRefused as error:
         return pages.refused(request, 403, "You are not signed in", str(error), back_url=kept["next"])
+    except ProviderUnavailable as error:
+        return pages.refused(request, error.status, error.title, error.detail, back_url=kept["next"])
     session.sign_in(request, signed_in)
-    return redirect(kept["next"])
+    return pages.SeeOther(kept["next"])
 
 
 def _leave(request: HttpRequest, prompt: str | None) -> HttpResponse:
     following = local(request.POST.get("next", ""))
     row = _chosen(following, request.POST.get("provider"))
     state, nonce, verifier = ids.token(), ids.token(), ids.token()
-    url = identity.begin(
-        vault.openid(row),
-        redirect_uri=_redirect_uri(row.slug),
-        state=state,
-        nonce=nonce,
-        verifier=verifier,
-        prompt=prompt,
-    )
+    try:
+        url = identity.begin(
+            vault.openid(row),
+            redirect_uri=_redirect_uri(row.slug),
+            state=state,
+            nonce=nonce,
+            verifier=verifier,
+            prompt=prompt,
+        )
+    except ProviderUnavailable as error:
+        return pages.refused(request, error.status, error.title, error.detail, back_url=following)
     _keep(request, row.slug, state, following, {"nonce": nonce, "verifier": verifier})
-    return redirect(url)
+    return pages.SeeOther(url)
 
 
 def _keep(request: HttpRequest, slug: str, state: str, following: str, stash: Json) -> None:

@@ -16,6 +16,7 @@ from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
 
 from elicit_flows import vault
+from elicit_flows.lib.headers_in_time import HeadersInTime
 
 
 class Command(BaseCommand):
@@ -38,6 +39,7 @@ class Command(BaseCommand):
             "config.asgi:application",
             host=host,
             port=port,
+            http=HeadersInTime,
             backlog=4096,
             access_log=False,
             server_header=False,
