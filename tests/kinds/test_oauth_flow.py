@@ -97,6 +97,15 @@ def test_t18_a_code_of_another_attempt_opens_nothing(provider: Provider) -> None
     assert not provider.tokens
 
 
+@pytest.mark.parametrize("nonce", [None, "", "another", 7])
+def test_t18_an_identity_of_another_attempt_fails(provider: Provider, nonce: object) -> None:
+    config = by_issuer(provider, scopes=("openid",), pkce="off")
+    asked = [query(KIND.begin(visit(config)).url)["nonce"] for _ in range(2)]
+    assert asked[0] != asked[1]
+    provider.claims = {"nonce": nonce}
+    failed(connect(provider, config))
+
+
 @pytest.mark.parametrize("iss", [[], ["{}/"], ["{}x"], ["https://evil.example.com"], ["{}", "{}"], [""]])
 def test_t20_an_answer_of_another_issuer_costs_no_token_request(provider: Provider, iss: list[str]) -> None:
     back, answer = away(provider, visit(by_issuer(provider)))

@@ -20,12 +20,12 @@ class AccountMismatch(Exception):
     """The provider's own statements about the account contradict each other. ``str`` is safe to show."""
 
 
-def find(config: OAuthProvider, endpoints: Endpoints, tokens: oauth.Tokens) -> Account:
+def find(config: OAuthProvider, endpoints: Endpoints, tokens: oauth.Tokens, nonce: str | None) -> Account:
     """The account's id and a label without e-mail addresses; None where the provider does not say.
 
     Raises AccountMismatch when the userinfo is about another subject than the ID token (OpenID Connect Core, 5.3.2).
     """
-    subject = subject_of(tokens.id_token, issuer=endpoints.issuer, client_id=config.client_id)
+    subject = subject_of(tokens.id_token, issuer=endpoints.issuer, client_id=config.client_id, nonce=nonce)
     said = _userinfo(endpoints.userinfo, tokens.access_token) if endpoints.userinfo else {}
     if subject is None:
         return _id(said), _label(said)
@@ -36,11 +36,12 @@ def find(config: OAuthProvider, endpoints: Endpoints, tokens: oauth.Tokens) -> A
     return subject, _label(said)
 
 
-def subject_of(id_token: str | None, *, issuer: str | None, client_id: str) -> str | None:
+def subject_of(id_token: str | None, *, issuer: str | None, client_id: str, nonce: str | None = None) -> str | None:
     """``sub`` of an ID token that came straight from the token endpoint; None when there is none to read.
 
     Its signature is not looked at: TLS to the token endpoint vouches for it (OpenID Connect Core, 3.1.3.7, item 6)
-    and nobody is signed in by it. Raises AccountMismatch when it was issued by or for somebody else.
+    and nobody is signed in by it. Raises AccountMismatch when it was issued by or for somebody else, or for
+    another attempt than the one that sent ``nonce``.
     """
     claims = _payload(id_token) if id_token else None
     if claims is None or not isinstance(claims.get("sub"), str):
@@ -50,6 +51,8 @@ def subject_of(id_token: str | None, *, issuer: str | None, client_id: str) -> s
         raise AccountMismatch("The provider answered with an identity that was issued for somebody else.")
     if issuer is not None and claims.get("iss") != issuer:
         raise AccountMismatch("The provider answered with an identity of another issuer.")
+    if nonce is not None and claims.get("nonce") != nonce:
+        raise AccountMismatch("The provider answered with an identity of another attempt.")
     return _id(claims)
 
 

@@ -47,16 +47,20 @@ class OAuth:
             endpoints = resolve(config)
         except oauth.DiscoveryError as error:
             raise errors.ProviderUnavailable(str(error)) from None
+        scopes = wanted(visit.params, config)
         verifier = None if config.pkce == "off" else oauth.new_verifier()
+        nonce = oauth.new_verifier() if "openid" in scopes else None
         url = oauth.authorization_url(
             endpoints.authorize,
             client_id=config.client_id,
             redirect_uri=visit.redirect_uri,
-            scopes=wanted(visit.params, config),
+            scopes=scopes,
             state=visit.state,
             verifier=verifier,
+            nonce=nonce,
         )
-        return Leave(url, {"verifier": verifier, "sends_iss": endpoints.sends_iss, **_asked(config, endpoints)})
+        kept = {"verifier": verifier, "nonce": nonce, "sends_iss": endpoints.sends_iss}
+        return Leave(url, kept | _asked(config, endpoints))
 
     def check_answer(self, visit: Visit, answer: Answer) -> None:
         """One code or one error, from the issuer that was asked (RFC 9207). Raises BadCallback."""
@@ -73,7 +77,7 @@ class OAuth:
             raise errors.BadCallback("The provider's answer is too long.")
 
     def resume(self, visit: Visit, answer: Answer) -> Finish | Again:
-        """Redeems the code. At most 25 seconds."""
+        """Redeems the code. At most 30 seconds."""
         refused = answer.one("error")
         if refused is not None:
             return _refused(refused, answer.one("error_description"))
@@ -124,18 +128,16 @@ def _redeem(visit: Visit, config: OAuthProvider, endpoints: Endpoints, code: str
         return Again("provider_unavailable", "The provider does not answer. Try again.")
     except oauth.ProviderError as error:
         return Finish.failed("provider_error", str(error))
-    return _conclude(config, endpoints, tokens, wanted(visit.params, config))
+    return _conclude(visit, config, endpoints, tokens)
 
 
-def _conclude(
-    config: OAuthProvider, endpoints: Endpoints, tokens: oauth.Tokens, asked: tuple[str, ...]
-) -> Finish | Again:
+def _conclude(visit: Visit, config: OAuthProvider, endpoints: Endpoints, tokens: oauth.Tokens) -> Finish:
     try:
-        who = account.find(config, endpoints, tokens)
+        who = account.find(config, endpoints, tokens, nonce=visit.stash.get("nonce"))
     except account.AccountMismatch as mismatch:
         _give_back(config, endpoints, tokens)
         return Finish.failed("provider_error", str(mismatch))
-    granted = grant(tokens, asked, who)
+    granted = grant(tokens, wanted(visit.params, config), who)
     return Finish("completed", result=_result(config, granted), grant=granted)
 
 
