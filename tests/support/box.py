@@ -205,7 +205,8 @@ class Box:
     def remove(self) -> None:
         for client in self._clients.values():
             client.close()
-        self.stop()
+        for process in self.processes.values():
+            process.kill9()
         if self in LIVE:
             LIVE.remove(self)
         shutil.rmtree(self.home, ignore_errors=True)
