@@ -40,7 +40,7 @@ class Exported(ReadOnly):
     def export_csv(self, request: HttpRequest, rows: QuerySet[Any]) -> HttpResponse:
         found = [self.row(row) for row in rows[:MAX_ROWS]]
         response = HttpResponse(content_type="text/csv; charset=utf-8")
-        response["Content-Disposition"] = f'attachment; filename="{self.opts.model_name}s.csv"'
+        response["Content-Disposition"] = f'attachment; filename="{self.opts.verbose_name_plural}.csv"'
         _write(response, found)
         LogEntry.objects.create(
             user_id=int(request.user.pk or 0),

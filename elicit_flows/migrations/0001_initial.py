@@ -214,6 +214,7 @@ class Migration(migrations.Migration):
                 ("agent", models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, to="elicit_flows.agent")),
                 ("event", models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, to="elicit_flows.event")),
             ],
+            options={"verbose_name_plural": "deliveries"},
         ),
         migrations.AddField(
             model_name="agent",

@@ -33,6 +33,7 @@ class Delivery(models.Model):
     delivered_at = models.DateTimeField(null=True)
 
     class Meta:
+        verbose_name_plural = "deliveries"
         indexes = [
             # the worker's claim: what is due, oldest first; finished rows cost it nothing
             models.Index(fields=["next_at"], name="delivery_due", condition=models.Q(status="pending")),
