@@ -1,0 +1,42 @@
+from __future__ import annotations
+
+import pytest
+from django.contrib.auth.models import User
+from django.core.cache import cache
+from django.test import Client
+from pytest_django import Settings
+
+from tests.admin.rows import Rows, make
+from tests.cast import OLGA
+
+
+@pytest.fixture(autouse=True)
+def quick_passwords(settings: Settings) -> None:
+    """A hash that takes no time: what is tried here is what happens before and after it."""
+    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+
+
+@pytest.fixture
+def rows(db: None) -> Rows:
+    return make()
+
+
+@pytest.fixture
+def olga(db: None) -> User:
+    """An operator."""
+    return User.objects.create_superuser(OLGA.username, password=OLGA.password)
+
+
+@pytest.fixture
+def admin(olga: User) -> Client:
+    """Olga's browser."""
+    browser = Client()
+    browser.force_login(olga)
+    return browser
+
+
+@pytest.fixture
+def anybody(db: None) -> Client:
+    """A browser that nobody is signed in with; no try at a password has been counted yet."""
+    cache.clear()
+    return Client()

@@ -1,0 +1,105 @@
+"""One row of everything, with a canary in every place where a secret is kept."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from datetime import timedelta
+
+from django.db import transaction
+
+from elicit_flows import queue, vault
+from elicit_flows.configure import keys
+from elicit_flows.lib import clock, ids
+from elicit_flows.models import Agent, Attempt, Delivery, Elicitation, Event, IdentityProvider, Provider
+from elicit_flows.values import Claim, Grant, Secret
+
+ISSUER = "https://idp.example.com"
+ALICE = Claim(ISSUER, "alice")
+
+API_KEY = "canary-api-key-0123456789-0123456789"
+OPENID_SECRET = "canary-secret-at-the-identity-provider"
+OAUTH_SECRET = "canary-secret-at-the-provider"
+HOOK = "whsec_" + "canary" + "A" * 37 + "="
+OLD_HOOK = "whsec_" + "canary" + "B" * 37 + "="
+ACCESS, REFRESH = "canary-access-token", "canary-refresh-token"
+VERIFIER = "canary-verifier"
+CANARIES = (API_KEY, OPENID_SECRET, OAUTH_SECRET, HOOK, OLD_HOOK, ACCESS, REFRESH, VERIFIER)
+
+
+@dataclass
+class Rows:
+    openid: IdentityProvider
+    provider: Provider
+    agent: Agent
+    connection: vault.Connection
+    elicitation: Elicitation
+    attempt: Attempt
+    event: Event
+    delivery: Delivery
+
+    def sealed(self) -> list[str]:
+        """Every sealed text and every hash that there is."""
+        return [
+            self.openid.client_secret,
+            self.provider.client_secret,
+            self.agent.key_hash,
+            self.agent.webhook_secret,
+            self.agent.webhook_secret_previous,
+            self.connection.access_token,
+            self.connection.refresh_token,
+            self.attempt.stash,
+            self.attempt.state_hash,
+        ]
+
+    def refresh(self) -> Rows:
+        for field in fields(self):
+            getattr(self, field.name).refresh_from_db()
+        return self
+
+
+def agent(slug: str = "drive-bot", webhook_url: str = "https://drive-bot.example.com/hooks") -> Agent:
+    row = Agent(slug=slug, name=slug.title(), webhook_url=webhook_url)
+    keys.put_api_key(row, Secret(API_KEY + slug.removeprefix("drive-bot")))
+    keys.put_webhook_secret(row, Secret(OLD_HOOK))
+    keys.put_webhook_secret(row, Secret(HOOK))
+    row.save()
+    return row
+
+
+def elicitation(asking: Agent, sub: str = "alice") -> Elicitation:
+    return Elicitation.objects.create(
+        agent=asking,
+        kind="oauth",
+        iss=ISSUER,
+        sub=sub,
+        message="Connect your drive.",
+        params={"provider": "drive", "scopes": []},
+        expires_at=clock.now() + timedelta(hours=1),
+    )
+
+
+def make() -> Rows:
+    openid = IdentityProvider(slug="corp", issuer=ISSUER, client_id="elicit", scopes=["openid"])
+    vault.seal_client_secret(openid, Secret(OPENID_SECRET))
+    openid.save()
+    provider = Provider(slug="drive", name="Drive", client_id="ours", issuer="https://drive.example.com")
+    vault.seal_client_secret(provider, Secret(OAUTH_SECRET))
+    provider.save()
+    asking = agent()
+    asking.identity_providers.set([openid])
+    row = elicitation(asking)
+    state_hash = ids.digest("canary-state")
+    attempt = Attempt.objects.create(
+        elicitation=row,
+        state_hash=state_hash,
+        browser_hash=ids.digest("browser"),
+        stash=vault.seal_stash({"verifier": VERIFIER}, state_hash),
+        created_at=clock.now(),
+        expires_at=clock.now() + timedelta(minutes=10),
+    )
+    grant = Grant(Secret(ACCESS), Secret(REFRESH), "Bearer", None, ("files.read",), "a-1", "alice@drive")
+    with transaction.atomic():
+        connection = vault.keep(asking, ALICE, provider, grant)
+        event = queue.publish(asking, "elicitation.created", row.snapshot(), row)
+    delivery = Delivery.objects.get(event=event)
+    return Rows(openid, provider, asking, connection, row, attempt, event, delivery).refresh()
