@@ -67,7 +67,7 @@ def decline(request: HttpRequest, elicitation_id: str) -> HttpResponse:
 @pages.says_why
 def callback(request: HttpRequest, context: str) -> HttpResponse:
     """Back from a provider: checked against the browser and the person, then off to a clean address."""
-    me = session.person(request)
+    me = session.returning(request)
     answer = Answer(dict(request.GET.lists()))
     row = flow.resume(context, answer, me.claim if me else None, me.browser if me else None)
     return pages.SeeOther(f"/c/{row.pk}/done")
@@ -77,7 +77,7 @@ def callback(request: HttpRequest, context: str) -> HttpResponse:
 @pages.says_why
 def done(request: HttpRequest, elicitation_id: str) -> HttpResponse:
     flow.find(elicitation_id)
-    me = session.person(request)
+    me = session.returning(request)
     if me is None:
         return pages.signin(request, f"/c/{elicitation_id}/done")
     return pages.outcome(request, flow.look(elicitation_id, me.claim).elicitation)

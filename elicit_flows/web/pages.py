@@ -66,7 +66,7 @@ def signin(request: HttpRequest, following: str, status: int = 200, choices: lis
 
 
 def mismatch(request: HttpRequest, following: str) -> HttpResponse:
-    context = {"me": session.person(request), "switch_url": "/switch", "next": following}
+    context = {"me": session.returning(request), "switch_url": "/switch", "next": following}
     return render(request, "connect/mismatch.html", context, status=403)
 
 

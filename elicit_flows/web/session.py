@@ -12,6 +12,8 @@ from elicit_flows.models import IdentityProvider
 from elicit_flows.values import Claim
 
 _KEY = "person"
+# A sign-in counts this long, however small the max_age: seconds to read the page and press the button.
+TIME_TO_ACT = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,18 +28,20 @@ class Person:
 
 def person(request: HttpRequest) -> Person | None:
     """Who is signed in, if the sign-in is as fresh as its identity provider asks for."""
-    kept = request.session.get(_KEY)
-    if kept is None:
+    found = returning(request)
+    if found is None:
         return None
-    found = Person(Claim(kept["iss"], kept["sub"]), kept["label"], kept["auth_time"], kept["browser"])
-    return found if _fresh(found) else None
+    max_age = IdentityProvider.objects.values_list("max_age", flat=True).get(issuer=found.claim.iss)
+    stale = max_age is not None and clock.now().timestamp() - found.auth_time > max(max_age, TIME_TO_ACT)
+    return None if stale else found
 
 
-def _fresh(found: Person) -> bool:
-    row = IdentityProvider.objects.filter(issuer=found.claim.iss, enabled=True).first()
-    if row is None:
-        return False
-    return row.max_age is None or clock.now().timestamp() - found.auth_time <= row.max_age
+def returning(request: HttpRequest) -> Person | None:
+    """Who is signed in, for the way back from a provider: the button has asked for freshness, the way may take long."""
+    kept = request.session.get(_KEY)
+    if kept is None or not IdentityProvider.objects.filter(issuer=kept["iss"], enabled=True).exists():
+        return None
+    return Person(Claim(kept["iss"], kept["sub"]), kept["label"], kept["auth_time"], kept["browser"])
 
 
 def sign_in(request: HttpRequest, signed_in: SignedIn) -> None:

@@ -56,6 +56,7 @@ def callback(request: HttpRequest, slug: str) -> HttpResponse:
             answer=answer,
             nonce=stash["nonce"],
             verifier=stash["verifier"],
+            since=kept["at"],
         )
     except identity.SignInRefused as error:
         return pages.refused(request, 403, "You are not signed in", str(error), back_url=kept["next"])
