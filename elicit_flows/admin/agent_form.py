@@ -12,8 +12,10 @@ from elicit_flows.values import Secret
 
 
 class AgentForm(forms.ModelForm):  # type: ignore[type-arg]
-    return_urls = Lines(validators=[rule(rules.list_of(rules.return_url))], help_text=_("One to a line."))
-    webhook_url = address(rules.url)
+    return_urls = Lines(
+        label="Return URLs", validators=[rule(rules.list_of(rules.return_url))], help_text=_("One to a line.")
+    )
+    webhook_url = address(rules.url, "Webhook URL")
     new_webhook_secret = NewSecret(
         label=_("Webhook secret"),
         # What is typed is the secret itself: a page must not read the server's variables and files.

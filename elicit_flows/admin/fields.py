@@ -50,7 +50,9 @@ class Lines(forms.CharField):
         return [line.strip() for line in (value or "").splitlines() if line.strip()]
 
 
-def address(reader: Reader, *, required: bool = False, help_text: Any = "") -> forms.CharField:
+def address(reader: Reader, label: str, *, required: bool = False, help_text: Any = "") -> forms.CharField:
     """A URL that ``reader`` takes."""
     widget = forms.TextInput(attrs={"class": "vTextField", "spellcheck": "false"})
-    return forms.CharField(required=required, validators=[rule(reader)], widget=widget, help_text=help_text)
+    return forms.CharField(
+        required=required, label=label, validators=[rule(reader)], widget=widget, help_text=help_text
+    )

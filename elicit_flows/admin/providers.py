@@ -43,18 +43,18 @@ class ClientForm(forms.ModelForm):  # type: ignore[type-arg]
 
 
 class IdentityProviderForm(ClientForm):
-    issuer = address(rules.issuer, required=True)
+    issuer = address(rules.issuer, "Issuer", required=True)
     scopes = Lines(
         validators=[rule(rules.openid_scopes)], required=True, initial=["openid"], help_text=_("One to a line.")
     )
 
 
 class ProviderForm(ClientForm):
-    issuer = address(rules.issuer, help_text=_("For discovery: addresses left empty are asked for there."))
-    authorize_url = address(rules.url)
-    token_url = address(rules.url)
-    revocation_url = address(rules.url)
-    userinfo_url = address(rules.url)
+    issuer = address(rules.issuer, "Issuer", help_text=_("For discovery: addresses left empty are asked for there."))
+    authorize_url = address(rules.url, "Authorize URL")
+    token_url = address(rules.url, "Token URL")
+    revocation_url = address(rules.url, "Revocation URL")
+    userinfo_url = address(rules.url, "Userinfo URL")
     token_auth = forms.ChoiceField(choices=[(one, one) for one in TOKEN_AUTHS])
     scopes = Lines(
         validators=[rule(rules.list_of(rules.scope))],
