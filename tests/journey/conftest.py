@@ -18,7 +18,7 @@ from tests.support.op import Op
 from tests.support.sink import Sink
 
 AGENTS = 120
-STRICT_AGE = 60  # seconds
+STRICT_AGE = 1000  # seconds
 
 
 @dataclass
@@ -84,7 +84,7 @@ def _oauth(slug: str, double: Provider, **more: Any) -> dict[str, Any]:
 
 def prepare(box: Box, doubles: Doubles, partner: Op, sink: Sink) -> Iterator[Program]:
     """Adds the journeys' providers and agents to the box; gives the agents one by one."""
-    standard = {"return_urls": [sink.url("/done")], "identity_providers": ["corp", "partner", "strict", "liar"]}
+    standard = {"return_urls": [sink.url("/done")], "identity_providers": ["corp", "partner", "strict", "liar", "evil"]}
     agents = [program(f"journey-{number}") for number in range(1, AGENTS + 1)]
     box.apply(
         {
@@ -92,6 +92,7 @@ def prepare(box: Box, doubles: Doubles, partner: Op, sink: Sink) -> Iterator[Pro
                 box_config.identity_provider(partner, box.url, slug="partner"),
                 _openid("strict", doubles.strict, max_age=STRICT_AGE),
                 _openid("liar", doubles.liar),
+                _openid("evil", doubles.evil, max_age=0),
             ],
             "provider": [_oauth(slug, getattr(doubles, slug)) for slug in ("bad", "evil", "liar", "lax")],
             "agent": [box_config.agent(one, sink.url(f"/{one.slug}"), **standard) for one in agents],

@@ -245,6 +245,18 @@ def test_t8_an_identity_provider_that_tells_an_old_sign_in_again_is_refused(
     assert http_user.page_name == "signin"
 
 
+def test_t8_an_identity_provider_that_must_ask_every_time_lets_people_through(
+    stage: Stage, http_user: HttpUser, doubles: Doubles
+):
+    asked = stage.ask(iss=doubles.evil.url)
+    http_user.open(asked["url"])
+    http_user.press("signin")
+    assert doubles.evil.seen("authorize")[-1].query["max_age"] == "0"
+    assert http_user.page_name == "consent"
+    http_user.carry_on("continue", "alice", "allow")
+    assert http_user.page_status == "completed"
+
+
 def test_t13_what_one_agent_was_given_is_asked_for_anew_by_another(
     stage: Stage, new_stage: Callable[..., Stage], http_user: HttpUser
 ):
