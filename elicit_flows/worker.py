@@ -131,8 +131,11 @@ class Embedded(threading.Thread):
         while not self._stopping.is_set():
             try:
                 started = self._round()
-            except DatabaseError:
-                log.warning("the worker cannot reach the database; it tries again", exc_info=True)
+            except DatabaseError as error:
+                log.warning("the worker cannot reach the database; it tries again: %s", error)
+                started = 0
+            except Exception:  # nothing that one round meets may end the worker
+                log.exception("a round of the worker failed; the next one comes")
                 started = 0
             close_old_connections()
             if not started:

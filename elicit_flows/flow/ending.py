@@ -23,8 +23,7 @@ SETTLING_LIFE = timedelta(minutes=2)  # beyond every deadline of a code exchange
 def finish(row: Elicitation, outcome: Finish | Again) -> None:
     """Write the outcome and what came with it, all or nothing. Raises StartAgain when nothing was concluded."""
     if isinstance(outcome, Again):
-        with transaction.atomic():
-            move(row, Status.STARTED, only=[Status.SETTLING], settling_since=None)
+        _reopen(row)
         raise StartAgain(outcome.reason, elicitation=row.pk)
     provider = provider_of(row)
     try:
@@ -65,22 +64,24 @@ def cancel(row: Elicitation) -> Elicitation:
     return row
 
 
-def expire(row: Elicitation) -> None:
-    """Enforce the end of its time, if it has come."""
-    if row.overdue:
-        with transaction.atomic():
-            move(row, Status.EXPIRED, only=[Status.PENDING, Status.STARTED])
+def expire(row: Elicitation) -> bool:
+    """Enforce the end of its time, if it has come; whether that was now."""
+    if not row.overdue:
+        return False
+    with transaction.atomic():
+        return move(row, Status.EXPIRED, only=[Status.PENDING, Status.STARTED])
 
 
 def sweep(limit: int = 100) -> int:
-    """Expire what is overdue and reopen what somebody left while settling; how many there were. Run by the worker."""
+    """Expire what is overdue and reopen what somebody left while settling; how many were moved. Run by the worker."""
     now = clock.now()
     open_rows = Elicitation.objects.select_related("agent").filter(status__in=OPEN)
     overdue = open_rows.filter(expires_at__lte=now).exclude(status=Status.SETTLING)[:limit]
     stuck = open_rows.filter(status=Status.SETTLING, settling_since__lte=now - SETTLING_LIFE)[:limit]
-    for row in overdue:
-        expire(row)
-    for row in stuck:
-        with transaction.atomic():
-            move(row, Status.STARTED, only=[Status.SETTLING], settling_since=None)
-    return len(overdue) + len(stuck)
+    return sum(expire(row) for row in overdue) + sum(_reopen(row) for row in stuck)
+
+
+def _reopen(row: Elicitation) -> bool:
+    """Nothing was concluded: the person may press again."""
+    with transaction.atomic():
+        return move(row, Status.STARTED, only=[Status.SETTLING], settling_since=None)

@@ -1,0 +1,48 @@
+"""The embedded worker: nothing that a round meets ends it."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+from django.db import OperationalError
+
+from elicit_flows import worker
+
+
+@pytest.mark.parametrize("trouble", [OperationalError("gone"), RuntimeError("unforeseen")])
+def test_the_worker_goes_on_after_a_round_that_failed(
+    committed: None, monkeypatch: pytest.MonkeyPatch, trouble: Exception
+) -> None:
+    rounds: list[int] = []
+    again = threading.Event()
+
+    def tick() -> None:
+        rounds.append(1)
+        if len(rounds) == 1:
+            raise trouble
+        again.set()
+
+    monkeypatch.setattr(worker, "tick", tick)
+    monkeypatch.setattr(worker, "TICK", 0.05)
+    embedded = worker.Embedded()
+    embedded.start()
+    try:
+        assert again.wait(10)
+    finally:
+        embedded.stop()
+
+
+def test_a_sweep_counts_what_it_moved_so_that_sweeping_comes_to_an_end(
+    committed: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A row that cannot be moved must not keep the sweeper going round for ever."""
+    calls: list[int] = []
+
+    def sweep() -> int:
+        calls.append(1)
+        return 0
+
+    monkeypatch.setattr(worker.flow, "sweep", sweep)
+    worker.tick()
+    assert calls == [1]
