@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.contrib.auth.admin import UserAdmin
 from django.http import HttpRequest
 
 from elicit_flows.admin.base import ReadOnly
@@ -25,15 +24,10 @@ class EventAdmin(ReadOnly):
 
 
 class LogEntryAdmin(ReadOnly):
+    """It may not be deleted, so neither may the account of an operator who did something: that is made inactive."""
+
     list_display = ("action_time", "user", "content_type", "object_repr", "action_flag", "change_message")
     list_filter = ("action_time", "user", "content_type")
     list_select_related = ("user", "content_type")
     ordering = ("-action_time",)
     fields = ("action_time", "user", "content_type", "object_id", "object_repr", "action_flag", "change_message")
-
-
-class OperatorAdmin(UserAdmin):  # type: ignore[type-arg]
-    """An operator who leaves is made inactive: deleting the account would delete what it did from the log."""
-
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from django.contrib import admin
 from django.contrib.admin.models import LogEntry
-from django.contrib.auth.models import User
 
 from elicit_flows import vault
 from elicit_flows.admin.agents import AgentAdmin
-from elicit_flows.admin.audit import EventAdmin, LogEntryAdmin, OperatorAdmin
+from elicit_flows.admin.audit import EventAdmin, LogEntryAdmin
 from elicit_flows.admin.connections import ConnectionAdmin
 from elicit_flows.admin.deliveries import DeliveryAdmin
 from elicit_flows.admin.elicitations import ElicitationAdmin
@@ -23,5 +22,3 @@ admin.site.register(Elicitation, ElicitationAdmin)
 admin.site.register(Delivery, DeliveryAdmin)
 admin.site.register(Event, EventAdmin)
 admin.site.register(LogEntry, LogEntryAdmin)
-admin.site.unregister(User)
-admin.site.register(User, OperatorAdmin)

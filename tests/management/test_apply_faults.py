@@ -127,9 +127,10 @@ def test_the_same_key_for_two_agents_is_refused(operator: Operator) -> None:
 def test_a_key_that_moves_from_one_agent_to_another_is_refused_in_a_sentence(operator: Operator) -> None:
     one, two = "1" * 32, "2" * 32
     file = '[[agent]]\nslug = "a"\napi_key = "{}"\n[[agent]]\nslug = "b"\napi_key = "{}"\n'
-    operator.apply(file.format(one, two))
-    ran = operator.apply(file.format(two, one))
-    assert ran.failed == 1
+    operator.apply(SMALL + file.format(one, two))
+    before = stored()
+    ran = operator.apply(SMALL.replace('"elicit"', '"changed"') + file.format(two, one))
+    assert (ran.failed, stored()) == (1, before)
     assert "moves from one to another. Apply it in two steps" in ran.said[-1]
 
 
