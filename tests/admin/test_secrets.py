@@ -32,7 +32,7 @@ def crawl(browser: Client, start: str = "/admin/", most: int = 400) -> dict[str,
         assert len(seen) <= most
         for link in LINK.findall(answer.text.replace("&amp;", "&")):
             if not link.startswith("?"):
-                queue.append(link)
+                queue.append(link.partition("?_changelist_filters")[0])  # where "back" leads, and no other page
             elif "?" not in address:  # each filter and order by itself: together they are endless
                 queue.append(address + link)
     return seen
