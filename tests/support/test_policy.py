@@ -17,21 +17,10 @@ OUTSIDE = "192.0.2.1"  # TEST-NET-1 (RFC 5737): nobody is there
 def run(folder: Path, source: str, **env: str) -> subprocess.CompletedProcess[str]:
     file = folder / "test_inner.py"
     file.write_text("import socket, pytest\n" + source)
-    command = [
-        sys.executable,
-        "-m",
-        "pytest",
-        "-p",
-        "tests.support.policy",
-        "-p",
-        "no:cacheprovider",
-        "-p",
-        "no:django",
-    ]
-    return subprocess.run(
-        [*command, "-c", "pyproject.toml", f"--rootdir={PROJECT}", "--strict-markers", str(file)],
-        cwd=PROJECT, env=clean_env({"PYTHONDONTWRITEBYTECODE": "1", **env}), capture_output=True, text=True, check=False,
-    )  # fmt: skip
+    given = [str(file), "-c", "pyproject.toml", f"--rootdir={PROJECT}", "-p", "tests.support.policy", "-p", "no:django"]
+    command = [sys.executable, "-m", "pytest", *given, "-p", "no:cacheprovider", "--strict-markers"]
+    surroundings = clean_env({"PYTHONDONTWRITEBYTECODE": "1", **env})
+    return subprocess.run(command, cwd=PROJECT, env=surroundings, capture_output=True, text=True, check=False)
 
 
 ATTEMPTS = [
