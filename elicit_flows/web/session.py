@@ -12,6 +12,7 @@ from elicit_flows.models import IdentityProvider
 from elicit_flows.values import Claim
 
 _KEY = "person"
+SIGN_INS = "signins"  # those that this session has under way
 # A sign-in counts this long, however small the max_age: seconds to read the page and press the button.
 TIME_TO_ACT = 60
 
@@ -50,8 +51,11 @@ def sign_in(request: HttpRequest, signed_in: SignedIn) -> None:
     if kept is not None and Claim(kept["iss"], kept["sub"]) == signed_in.claim:
         browser = kept["browser"]
     else:
+        # What nobody in particular began goes on: a second tab may be at the identity provider as well.
+        under_way = request.session.get(SIGN_INS, []) if kept is None else []
         browser = ids.token()
         request.session.flush()
+        request.session[SIGN_INS] = under_way
     request.session.cycle_key()
     request.session[_KEY] = {
         "iss": signed_in.claim.iss,

@@ -18,7 +18,6 @@ from elicit_flows.web import pages, session
 
 STATE_SECONDS = 600
 MAX_OPEN = 5  # sign-ins that one session may have under way
-_KEY = "signins"
 
 
 @require_POST
@@ -94,16 +93,16 @@ def _keep(request: HttpRequest, slug: str, state: str, following: str, stash: Js
         "stash": vault.seal_stash(stash, state_hash),
         "at": clock.now().timestamp(),
     }
-    request.session[_KEY] = [*request.session.get(_KEY, []), begun][-MAX_OPEN:]
+    request.session[session.SIGN_INS] = [*request.session.get(session.SIGN_INS, []), begun][-MAX_OPEN:]
 
 
 def _take(request: HttpRequest, slug: str, state: str) -> Json:
     """What this session kept under ``state``, once. Raises BadCallback."""
-    state_hash, begun = ids.digest(state), request.session.get(_KEY, [])
+    state_hash, begun = ids.digest(state), request.session.get(session.SIGN_INS, [])
     found = [item for item in begun if item["state_hash"] == state_hash and item["slug"] == slug]
     if not found or clock.now().timestamp() - found[0]["at"] > STATE_SECONDS:
         raise BadCallback("This sign-in was not begun by this browser, or too long ago. Open your link again.")
-    request.session[_KEY] = [item for item in begun if item["state_hash"] != state_hash]
+    request.session[session.SIGN_INS] = [item for item in begun if item["state_hash"] != state_hash]
     kept: Json = found[0]
     return kept
 

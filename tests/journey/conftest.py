@@ -19,6 +19,11 @@ from tests.support.sink import Sink
 
 AGENTS = 120
 STRICT_AGE = 1000  # seconds
+# Its host is written with a Cyrillic letter. Nobody goes there.
+LOOKALIKE = {
+    "slug": "lookalike", "name": "Apple", "client_id": "elicit", "token_auth": "none",
+    "authorize_url": "https://xn--pple-43d.example/authorize", "token_url": "https://xn--pple-43d.example/token",
+}  # fmt: skip
 
 
 @dataclass
@@ -94,7 +99,10 @@ def prepare(box: Box, doubles: Doubles, partner: Op, sink: Sink) -> Iterator[Pro
                 _openid("liar", doubles.liar),
                 _openid("evil", doubles.evil, max_age=0),
             ],
-            "provider": [_oauth(slug, getattr(doubles, slug)) for slug in ("bad", "evil", "liar", "lax")],
+            "provider": [
+                *(_oauth(slug, getattr(doubles, slug)) for slug in ("bad", "evil", "liar", "lax")),
+                LOOKALIKE,
+            ],
             "agent": [box_config.agent(one, sink.url(f"/{one.slug}"), **standard) for one in agents],
         }
     )

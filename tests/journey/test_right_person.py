@@ -257,6 +257,21 @@ def test_t8_an_identity_provider_that_must_ask_every_time_lets_people_through(
     assert http_user.page_status == "completed"
 
 
+def test_t8_whoever_left_in_time_may_come_back_late(stage: Stage, http_user: HttpUser, doubles: Doubles):
+    doubles.strict.claims["auth_time"] = int(time.time()) - STRICT_AGE // 2
+    asked = stage.ask(iss=doubles.strict.url)
+    callback = stage.answer(http_user, asked)
+    change = "UPDATE elicit_flows_identityprovider SET max_age = %s WHERE slug = 'strict'"
+    stage.sql(change, STRICT_AGE // 4)
+    try:
+        http_user.open(asked["url"])
+        assert http_user.page_name == "signin"
+        assert http_user.get(callback).status_code == 303
+    finally:
+        stage.sql(change, STRICT_AGE)
+    assert stage.status(asked) == "completed"
+
+
 def test_t13_what_one_agent_was_given_is_asked_for_anew_by_another(
     stage: Stage, new_stage: Callable[..., Stage], http_user: HttpUser
 ):

