@@ -15,6 +15,7 @@ from elicit_flows.models import Agent, IdentityProvider, Provider
 from elicit_flows.values import Secret
 from tests.doubles.policy import loopback_allowed
 from tests.management.files import API_KEY, CLIENT_SECRET, HOOK, SMALL, WHOLE, Operator
+from tests.support.process import PROJECT
 
 OTHER_HOOK = "whsec_" + "B" * 43 + "="
 
@@ -221,3 +222,11 @@ def test_addresses_of_this_machine_are_for_development_alone(operator: Operator)
     assert refused == [["8", "issuer"], ["15", "return_urls"], ["16", "webhook_url"]]
     with loopback_allowed():
         assert operator.apply(near).failed == 0
+
+
+def test_the_example_of_the_documentation_is_applied_as_it_stands(operator: Operator, tmp_path: Path) -> None:
+    (tmp_path / "github").write_text("secret\n")
+    example = (PROJECT / "docs" / "configuration.md").read_text().split("```toml\n")[1].split("```")[0]
+    ran = operator.apply(example.replace("/run/secrets/github", f"{tmp_path}/github"))
+    assert (ran.failed, ran.said) == (0, [])
+    assert [line.rpartition(": ")[2] for line in ran.lines[:3]] == ["made"] * 3
