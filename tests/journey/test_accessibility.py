@@ -1,0 +1,119 @@
+"""Every kind of page through axe-core: light and dark, on a phone 375 pixels wide."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from elicit_flows.states import Status
+from tests.journey.conftest import Doubles
+from tests.journey.stage import Stage
+from tests.support import op
+from tests.support.browser import User
+from tests.support.http_user import HttpUser
+from tests.support.sink import Sink
+
+PHONE = {"width": 375, "height": 720}
+RUN = """async (rules) => {
+  const found = await axe.run(document, rules ? {runOnly: {type: 'rule', values: rules}} : {});
+  return found.violations.map(one => `${one.id}: ${one.help}: ${one.nodes.map(node => node.html).join(' ')}`);
+}"""
+WIDTH = "document.documentElement.scrollWidth"
+
+
+@dataclass
+class Reader:
+    """Somebody with a phone."""
+
+    user: User
+    axe: str
+
+    def check(self, url: str, page: str, status: str | None = None) -> None:
+        self.user.open(url)
+        assert (self.user.page_name, status or self.user.page_status) == (page, self.user.page_status)
+        self.user.page.evaluate(self.axe)
+        self.user.page.emulate_media(color_scheme="light")
+        assert self._run() == [], (url, page)
+        self.user.page.emulate_media(color_scheme="dark")
+        # Nothing else depends on the colours.
+        assert self._run("color-contrast") == [], (url, page, "dark")
+        assert self.user.page.evaluate(WIDTH) <= PHONE["width"], (url, page, "is wider than the phone")
+
+    def _run(self, *rules: str) -> list[str]:
+        return list(self.user.page.evaluate(RUN, list(rules) or None))
+
+
+@pytest.fixture
+def reader(new_user: Callable[..., User]) -> Reader:
+    op.node()
+    axe = (op.PEERS / "node_modules" / "axe-core" / "axe.min.js").read_text()
+    return Reader(new_user(viewport=PHONE, is_mobile=True, has_touch=True), axe)
+
+
+def _sign_in(stage: Stage, user: HttpUser, reader: Reader, who: str) -> None:
+    user.open(f"{stage.box.url}/account")
+    if user.page_name == "signin":
+        user.press("signin", provider="corp")
+        user.press(who)
+    cookie: Any = {"name": "sessionid", "value": user.http.cookies["sessionid"], "url": stage.box.url}
+    reader.user.context.add_cookies([cookie])
+
+
+def test_pages_for_anybody_are_accessible(stage: Stage, reader: Reader):
+    url, asked = stage.box.url, stage.ask()
+    reader.check(url, "home")
+    reader.check(asked["url"], "signin")
+    reader.check(f"{url}/account", "signin")
+    reader.check(f"{url}/nothing", "refused")
+    reader.check(f"{url}/callback/drive", "refused")
+    reader.check(f"{url}/v1/docs", "docs")
+
+
+def test_pages_of_a_request_are_accessible(stage: Stage, reader: Reader, http_user: HttpUser, sink: Sink):
+    _sign_in(stage, http_user, reader, "alice")
+    asked = stage.ask(scopes=["files.write"], message="Line one.\n\nLine two, " + "which goes on and on " * 20)
+    reader.check(asked["url"], "consent")
+    reader.check(stage.ask(provider="lookalike")["url"], "consent")
+    over = stage.ask(return_url=sink.url("/done"))
+    change = "UPDATE elicit_flows_elicitation SET status = %s, error = %s WHERE id = %s"
+    for status in Status:
+        error = '{"code": "provider_error", "message": "It would not."}' if status == Status.FAILED else None
+        stage.sql(change, str(status), error, over["id"])
+        reader.check(f"{over['url']}/done", "done", str(status))
+
+
+def test_pages_of_a_person_are_accessible(
+    stage: Stage, reader: Reader, new_http_user: Callable[..., HttpUser], doubles: Doubles
+):
+    alice, bob = new_http_user(), new_http_user()
+    stage.complete(alice, stage.ask())
+    doubles.bad.user = {"sub": "a-very-long-name-" * 8, "name": "A very long name that does not end " * 3}
+    stage.complete(alice, stage.ask(provider="bad", scopes=["https://example.com/a/very/long/scope/" * 3]))
+    stage.ask(reuse="never", message="word" * 60)
+    _sign_in(stage, alice, reader, "alice")
+    reader.check(f"{stage.box.url}/account", "account")
+    _sign_in(stage, bob, reader, "bob")
+    reader.check(stage.ask(reuse="never")["url"], "mismatch")
+
+
+def test_the_whole_way_goes_by_keyboard_alone(stage: Stage, user: User, http_user: HttpUser):
+    _sign_in(stage, http_user, Reader(user, ""), "alice")
+    asked = stage.ask()
+    user.open(asked["url"])
+    keyboard = user.page.keyboard
+    keyboard.press("Tab")
+    assert user.page.evaluate("document.activeElement.className") == "skip"
+    keyboard.press("Enter")
+    assert user.page.evaluate("document.activeElement.id") == "main"
+    for _ in range(6):
+        keyboard.press("Tab")
+        if user.page.evaluate("document.activeElement.matches('[data-action=continue] button')"):
+            break
+    assert "Continue to" in user.page.evaluate("document.activeElement.innerText")
+    assert user.page.evaluate("getComputedStyle(document.activeElement).outlineStyle") != "none"
+    with user.page.expect_navigation():
+        keyboard.press("Enter")
+    assert user.url.startswith(stage.drive.issuer)
