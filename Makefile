@@ -43,6 +43,7 @@ $(VENV)/bin/python:
 $(VENV)/.installed: requirements.txt | $(VENV)/bin/python
 	@echo "Installing the locked requirements …"
 	@$(BIN)/pip install --disable-pip-version-check --require-hashes --progress-bar off -q -r requirements.txt
+	@$(BIN)/python -c "import pathlib, site; pathlib.Path(site.getsitepackages()[0], 'elicit_flows.pth').write_text('$(CURDIR)')"
 	@touch $@
 
 $(VENV)/.installed-dev: requirements-dev.txt $(VENV)/.installed
