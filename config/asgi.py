@@ -18,7 +18,7 @@ from elicit_flows.api import problems
 from elicit_flows.api.waiting.app import Waiting
 from elicit_flows.api.waiting.ears import Ears
 from elicit_flows.api.waiting.hub import Hub
-from elicit_flows.errors import TooLarge, TooSlow
+from elicit_flows.errors import BadRequest, TooLarge, TooSlow
 from elicit_flows.lib.pooled import BodyTooLarge, BodyTooSlow, Pooled, Receive, Scope, Send, respond
 from elicit_flows.queue import bell
 from elicit_flows.worker import Embedded
@@ -48,6 +48,10 @@ class Service:
             await self._http(scope, receive, send)
 
     async def _http(self, scope: Scope, receive: Receive, send: Send) -> None:
+        # PostgreSQL refuses a text with NUL, even to look for, and no address of ours has one.
+        if "\0" in scope["path"] or b"%00" in scope["query_string"]:
+            await respond(send, *problems.raw(BadRequest("An address has no NUL.")))
+            return
         if self._waiting.wants(scope):
             await self._waiting(scope, receive, send)
             return

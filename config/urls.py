@@ -12,6 +12,7 @@ from elicit_flows.web import account, connect, signin
 handler400 = "elicit_flows.web.problems.bad_request"
 handler403 = "elicit_flows.web.problems.forbidden"
 handler404 = "elicit_flows.web.problems.not_found"
+handler500 = "elicit_flows.web.problems.server_error"
 
 urlpatterns = [
     path("", account.home),

@@ -44,6 +44,10 @@ class WrongUser(FlowError):
     code, status, title = "wrong_user", 403, "This link was made for somebody else"
 
 
+class Forbidden(FlowError):
+    code, status, title = "forbidden", 403, "This is not allowed"
+
+
 class NotFound(FlowError):
     code, status, title = "not_found", 404, "There is no such thing"
 

@@ -9,6 +9,7 @@ environment.prepare()
 pytest_plugins = [
     "tests.support.in_process",
     "tests.support.fixtures",
+    "tests.support.rows",
     "tests.support.serving",
     "tests.support.moving",
     "tests.support.policy",

@@ -8,11 +8,14 @@ from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 
 from elicit_flows.api import problems
-from elicit_flows.errors import BadRequest, FlowError, MethodNotAllowed, NotFound
+from elicit_flows.errors import BadRequest, FlowError, Forbidden, MethodNotAllowed, NotFound, Unavailable
 from elicit_flows.web import pages
 
 GetResponse = Callable[[HttpRequest], HttpResponse]
 _UNSAFE = {"POST", "PUT", "PATCH", "DELETE"}
+_BY_STATUS: dict[int, type[FlowError]] = {
+    kind.status: kind for kind in (BadRequest, Forbidden, NotFound, MethodNotAllowed, Unavailable)
+}
 
 # Browsers hold the redirect that follows a form to form-action too, and a provider may redirect again: so a form may
 # lead to any https host, and the line decides to which (docs/adr/0008).
@@ -51,11 +54,10 @@ def _as_problem(response: HttpResponse) -> HttpResponse:
     """What Django or ninja answered by themselves, said as everything else under /v1."""
     if response.get("Content-Type", "").startswith(problems.PROBLEM):
         return response
-    kinds: dict[int, type[FlowError]] = {400: BadRequest, 404: NotFound, 405: MethodNotAllowed}
-    replaced = problems.response(kinds.get(response.status_code, FlowError)())
-    replaced.status_code = response.status_code
-    if "Allow" in response:
-        replaced["Allow"] = response["Allow"]
+    replaced = problems.response(_BY_STATUS.get(response.status_code, FlowError)())
+    for name in ("Allow", "Retry-After"):
+        if name in response:
+            replaced[name] = response[name]
     return replaced
 
 

@@ -43,7 +43,7 @@ def new_client(served: Served) -> Iterator[Callable[..., httpx2.Client]]:
 
 
 @pytest.fixture
-def client(known: Known, new_client: Callable[..., httpx2.Client]) -> httpx2.Client:
+def api(known: Known, new_client: Callable[..., httpx2.Client]) -> httpx2.Client:
     return new_client(known)
 
 
@@ -51,3 +51,12 @@ def client(known: Known, new_client: Callable[..., httpx2.Client]) -> httpx2.Cli
 def stranger(drive_row: Provider, new_client: Callable[..., httpx2.Client]) -> httpx2.Client:
     """The API as another agent."""
     return new_client(rows.agent())
+
+
+@pytest.fixture
+def postgres_client(on_postgres: str, serve: Callable[..., Served]) -> Iterator[httpx2.Client]:
+    """The API as an agent, with everything in a PostgreSQL database of the test's own."""
+    served = serve()
+    rows.provider()
+    with rows.agent(webhook_url="http://127.0.0.1:9/hooks").client(served.url) as api:
+        yield api

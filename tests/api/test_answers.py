@@ -34,11 +34,11 @@ class Recorder:
 
 
 def test_every_described_call_answers_as_described(
-    client: httpx2.Client, known: Known, drive_row: Provider, described: Described
+    api: httpx2.Client, known: Known, drive_row: Provider, described: Described
 ) -> None:
     Agent.objects.filter(pk=known.row.pk).update(webhook_url="http://127.0.0.1:9/hooks")
     held = rows.connection(known, drive_row)
-    call = Recorder(client, described)
+    call = Recorder(api, described)
 
     asked = call("POST", "/v1/elicitations", json=question(reuse="never", metadata={"call": "t-17"}))
     assert (asked.status_code, asked.headers["location"]) == (201, f"/v1/elicitations/{asked.json()['id']}")
@@ -69,10 +69,10 @@ def test_every_described_call_answers_as_described(
 
 
 def test_a_connection_that_is_there_answers_at_once_and_nobody_is_asked(
-    client: httpx2.Client, known: Known, drive_row: Provider, described: Described
+    api: httpx2.Client, known: Known, drive_row: Provider, described: Described
 ) -> None:
     held = rows.connection(known, drive_row)
-    answer = client.post("/v1/elicitations", json=question())
+    answer = api.post("/v1/elicitations", json=question())
     described.check(answer)
     body = answer.json()
     assert (answer.status_code, body["status"], body["reused"], body["action"]) == (201, "completed", True, "accept")
@@ -80,18 +80,18 @@ def test_a_connection_that_is_there_answers_at_once_and_nobody_is_asked(
         "connection": held.pk, "provider": "drive", "scopes": ["files.read"],
         "account": {"id": "alice", "label": "alice"},
     }  # fmt: skip
-    events = client.get("/v1/events").json()["data"]
+    events = api.get("/v1/events").json()["data"]
     assert [event["type"] for event in events] == ["elicitation.completed"]
     wider = question(params={"provider": "drive", "scopes": ["files.write"]})
-    assert client.post("/v1/elicitations", json=wider).json()["status"] == "pending"
+    assert api.post("/v1/elicitations", json=wider).json()["status"] == "pending"
     other = question(subject={"iss": rows.ISSUER, "sub": "Alice"})
-    assert client.post("/v1/elicitations", json=other).json()["status"] == "pending"
+    assert api.post("/v1/elicitations", json=other).json()["status"] == "pending"
 
 
-def test_what_was_asked_comes_back_as_it_was(client: httpx2.Client) -> None:
+def test_what_was_asked_comes_back_as_it_was(api: httpx2.Client) -> None:
     metadata = {"deep": {"er": [1, 2.5, None, True, "ß\u202e𝒳"]}, "": ""}
-    asked = client.post("/v1/elicitations", json=question(message="« Ünïcode » 🎉", metadata=metadata, expires_in=60))
-    body = client.get(f"/v1/elicitations/{asked.json()['id']}").json()
+    asked = api.post("/v1/elicitations", json=question(message="« Ünïcode » 🎉", metadata=metadata, expires_in=60))
+    body = api.get(f"/v1/elicitations/{asked.json()['id']}").json()
     assert body["metadata"] == metadata
     assert body["message"] == "« Ünïcode » 🎉"
     assert body["subject"] == {"iss": rows.ISSUER, "sub": "alice"}
@@ -106,22 +106,22 @@ def test_what_was_asked_comes_back_as_it_was(client: httpx2.Client) -> None:
         ({"status": "pending"}, "bc"), ({"status": "cancelled"}, "a"), ({"status": "pending", "sub": "bob"}, "c"),
     ],
 )  # fmt: skip
-def test_the_list_shows_what_was_asked_for(client: httpx2.Client, query: dict[str, str], expected: str) -> None:
+def test_the_list_shows_what_was_asked_for(api: httpx2.Client, query: dict[str, str], expected: str) -> None:
     names = {}
     for name, sub in (("a", "alice"), ("b", "alice"), ("c", "bob")):
-        asked = client.post("/v1/elicitations", json=question(subject={"iss": rows.ISSUER, "sub": sub}))
+        asked = api.post("/v1/elicitations", json=question(subject={"iss": rows.ISSUER, "sub": sub}))
         names[asked.json()["id"]] = name
     first = next(key for key, name in names.items() if name == "a")
-    client.post(f"/v1/elicitations/{first}/cancel")
-    found = client.get("/v1/elicitations", params=query).json()["data"]
+    api.post(f"/v1/elicitations/{first}/cancel")
+    found = api.get("/v1/elicitations", params=query).json()["data"]
     assert sorted(names[one["id"]] for one in found) == list(expected)
 
 
-def test_pages_of_a_list_hold_everything_once(client: httpx2.Client) -> None:
-    made = [client.post("/v1/elicitations", json=question()).json()["id"] for _ in range(7)]
+def test_pages_of_a_list_hold_everything_once(api: httpx2.Client) -> None:
+    made = [api.post("/v1/elicitations", json=question()).json()["id"] for _ in range(7)]
     seen, cursor = [], ""
     while cursor is not None:
-        page = client.get("/v1/elicitations", params={"limit": 3, "cursor": cursor}).json()
+        page = api.get("/v1/elicitations", params={"limit": 3, "cursor": cursor}).json()
         assert len(page["data"]) <= 3
         seen += [one["id"] for one in page["data"]]
         cursor = page["next_cursor"]
@@ -134,7 +134,7 @@ def test_the_description_says_where_it_is_and_that_every_call_needs_the_key(desc
     assert described.root["servers"][0]["url"].startswith("http")
 
 
-def test_ids_are_opaque_and_long(client: httpx2.Client, new_client: Callable[..., httpx2.Client]) -> None:
-    asked = [client.post("/v1/elicitations", json=question()).json()["id"] for _ in range(20)]
+def test_ids_are_opaque_and_long(api: httpx2.Client, new_client: Callable[..., httpx2.Client]) -> None:
+    asked = [api.post("/v1/elicitations", json=question()).json()["id"] for _ in range(20)]
     assert len({one[:9] for one in asked}) > 15, "they share no beginning"
     assert all(len(one) == len("el_") + 32 for one in asked), "192 bits in base64"

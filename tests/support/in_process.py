@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 
 import pytest
 from django.db import connections
@@ -43,14 +44,21 @@ def _postgres_if_marked(request: pytest.FixtureRequest) -> None:
         request.getfixturevalue("on_postgres")
 
 
+@contextmanager
+def default_database(url: str, blocker: DjangoDbBlocker) -> Iterator[None]:
+    """Within the block ``url`` is the default database, committed to for real."""
+    before = connections.settings["default"], connections["default"]
+    with blocker.unblock():
+        _point_default_at(url)
+        yield
+        connections["default"].close()
+    connections.settings["default"], connections["default"] = before
+
+
 @pytest.fixture
 def on_postgres(postgres: Postgres, django_db_blocker: DjangoDbBlocker) -> Iterator[str]:
     """The default database is a fresh one on PostgreSQL, committed to for real; gives its address."""
-    before = connections.settings["default"], connections["default"]
     url = postgres.database()
-    with django_db_blocker.unblock():
-        _point_default_at(url)
+    with default_database(url, django_db_blocker):
         yield url
-        connections["default"].close()
-    connections.settings["default"], connections["default"] = before
     postgres.drop(url)

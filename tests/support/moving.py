@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import datetime, timedelta, tzinfo
 
 import pytest
@@ -25,7 +24,7 @@ class MovingClock:
 
 
 @pytest.fixture
-def moving_clock(monkeypatch: pytest.MonkeyPatch) -> Iterator[MovingClock]:
+def moving_clock(monkeypatch: pytest.MonkeyPatch) -> MovingClock:
     moved = MovingClock()
     monkeypatch.setattr(clock, "datetime", moved)
-    yield moved
+    return moved

@@ -1,25 +1,71 @@
-"""Rows for tests that run the code inside the test process, as ``manage.py apply`` and a finished flow would make them."""
+"""Rows for tests that run the code inside the test process, as ``manage.py apply`` and finished flows make them."""
 
 from __future__ import annotations
 
 import secrets
+import shutil
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
 import httpx2
+import pytest
+from django.contrib.sessions.models import Session
 from django.db import transaction
+from pytest_django import DjangoDbBlocker
 
 from elicit_flows import vault
 from elicit_flows.lib import clock, ids
-from elicit_flows.models import Agent, Connection, IdentityProvider
+from elicit_flows.models import (
+    Agent,
+    Attempt,
+    Connection,
+    Delivery,
+    Elicitation,
+    Event,
+    Feed,
+    IdentityProvider,
+    VaultKey,
+)
 from elicit_flows.models import Provider as ProviderRow
 from elicit_flows.values import Claim, Grant, Secret
 from tests.cast import Program, program
 from tests.doubles.provider import Provider
+from tests.support.environment import FULL, HOME
+from tests.support.in_process import default_database
 
 ISSUER = "https://idp.test"
 ALICE_CLAIM = Claim(ISSUER, "alice")
+
+# Children before parents, as the foreign keys want it.
+OURS = (
+    Delivery, Event, Feed, Attempt, Connection, Elicitation, Agent.identity_providers.through,
+    Agent.providers.through, Agent, ProviderRow, IdentityProvider, VaultKey, Session,
+)  # fmt: skip
+
+
+@pytest.fixture(scope="session")
+def committed_database(request: pytest.FixtureRequest) -> str:
+    """The address of the database that ``committed`` uses: SQLite, or PostgreSQL where TEST_SHAPE says so."""
+    if FULL:
+        return str(request.getfixturevalue("postgres").database())
+    shutil.copy(request.getfixturevalue("migrated_sqlite"), HOME / "committed.sqlite3")
+    return f"sqlite:///{HOME}/committed.sqlite3"
+
+
+@pytest.fixture
+def committed(committed_database: str, django_db_blocker: DjangoDbBlocker) -> Iterator[None]:
+    """A database where every thread sees what another committed; emptied after each test.
+
+    It does what pytest-django's ``transactional_db`` does, in a tenth of the time.
+    """
+    with default_database(committed_database, django_db_blocker):
+        yield
+        with transaction.atomic():
+            for model in OURS:
+                rows = model._default_manager.all()
+                rows._raw_delete(rows.db)
 
 
 @dataclass(frozen=True)

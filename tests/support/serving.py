@@ -18,8 +18,13 @@ from pytest_django import DjangoDbBlocker
 
 from config.asgi import Service
 from elicit_flows.api import auth
+from elicit_flows.api.waiting import ears
+from elicit_flows.lib.headers_in_time import HeadersInTime
 from elicit_flows.queue import bell
+from tests.support.in_process import default_database
 from tests.support.process import until
+
+ears.PAUSE = 0.05  # seconds: a server here ends at once, not when its listener next looks up
 
 
 class Served:
@@ -35,8 +40,9 @@ class Served:
         self._socket = socket.create_server(("127.0.0.1", 0), backlog=512)
         self.url = f"http://127.0.0.1:{self._socket.getsockname()[1]}"
         config = uvicorn.Config(
-            self.service, log_config=None, access_log=False, lifespan="on", timeout_graceful_shutdown=2
-        )
+            self.service, http=HeadersInTime, log_config=None, access_log=False, lifespan="on",
+            timeout_graceful_shutdown=2,
+        )  # fmt: skip
         self._server = uvicorn.Server(config)
         self._thread = threading.Thread(target=self._server.run, args=([self._socket],), daemon=True)
 
@@ -59,8 +65,8 @@ class Served:
             _hang_up(pool)
         self._server.should_exit = True
         self._thread.join(15)
-        for ears in self._ears:
-            ears.join(5)
+        for listener in self._ears:
+            listener.join(5)
         bell.feed_listeners[:], bell.work_listeners[:] = self._listeners
         for pool in pools:
             pool.shutdown()
@@ -79,8 +85,8 @@ def _hang_up(pool: ThreadPoolExecutor) -> None:
 
 
 @pytest.fixture(scope="session")
-def _served_for_all(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[Served]:
-    with django_db_blocker.unblock():
+def _served_for_all(committed_database: str, django_db_blocker: DjangoDbBlocker) -> Iterator[Served]:
+    with default_database(committed_database, django_db_blocker):
         served = Served().start()
     yield served
     with django_db_blocker.unblock():
@@ -88,7 +94,7 @@ def _served_for_all(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -
 
 
 @pytest.fixture
-def served(_served_for_all: Served, transactional_db: None) -> Served:
+def served(committed: None, _served_for_all: Served) -> Served:
     """The application with its usual settings, one for all tests; the database is empty at the start of each."""
     auth._remembered.clear()
     return _served_for_all

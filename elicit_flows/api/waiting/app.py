@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
+import logging
 from urllib.parse import parse_qs
 
 from django.conf import settings
@@ -15,11 +15,29 @@ from elicit_flows.api.waiting import events, longpoll
 from elicit_flows.api.waiting.admission import Admission
 from elicit_flows.api.waiting.hub import Hub
 from elicit_flows.errors import FlowError, Unavailable
-from elicit_flows.lib.pooled import Receive, Scope, Send, respond
+from elicit_flows.lib.pooled import Message, Receive, Scope, Send, respond
 from elicit_flows.models import Agent
 
+log = logging.getLogger(__name__)
 ELICITATIONS = "/v1/elicitations/"
 EVENTS = "/v1/events"
+
+
+class Sender:
+    """Remembers whether the answer has begun: from then on it can only be ended."""
+
+    def __init__(self, send: Send) -> None:
+        self._send, self._begun = send, False
+
+    async def __call__(self, message: Message) -> None:
+        self._begun = True
+        await self._send(message)
+
+    async def give_up(self, error: FlowError) -> None:
+        if self._begun:
+            await self._send({"type": "http.response.body", "body": b""})
+        else:
+            await respond(self._send, *problems.raw(error))
 
 
 class Waiting:
@@ -40,26 +58,31 @@ class Waiting:
         return waits and path.startswith(ELICITATIONS) and "/" not in path[len(ELICITATIONS) :]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        answer = asyncio.ensure_future(self._answer(scope, send))
+        sender = Sender(send)
+        answer = asyncio.ensure_future(self._answer(scope, sender))
         gone = asyncio.ensure_future(_disconnected(receive))
         try:
             await asyncio.wait({answer, gone}, return_when=asyncio.FIRST_COMPLETED)
         finally:
-            for task in (gone, answer):
-                task.cancel()
-                with contextlib.suppress(asyncio.CancelledError):
-                    await task
+            gone.cancel()
+            answer.cancel()
+            await asyncio.wait({gone, answer})
+        error = None if answer.cancelled() else answer.exception()
+        if error:
+            log.error("a request that waits met what nobody foresaw", exc_info=error)
+            await sender.give_up(FlowError())
 
-    async def _answer(self, scope: Scope, send: Send) -> None:
+    async def _answer(self, scope: Scope, sender: Sender) -> None:
         try:
             agent = await self._agent(scope)
             query = parse_qs(scope["query_string"].decode("latin-1"), keep_blank_values=True)
             with self.admission.admit(agent.pk):
-                await self._wait(agent, scope, query, send)
+                await self._wait(agent, scope, query, sender)
         except FlowError as error:
-            await respond(send, *problems.raw(error))
+            await sender.give_up(error)
         except DatabaseError:
-            await respond(send, *problems.raw(Unavailable("The database does not answer.", retry_after=2)))
+            log.warning("a request that waits was ended: the database does not answer")
+            await sender.give_up(Unavailable("The database does not answer.", retry_after=2))
 
     async def _wait(self, agent: Agent, scope: Scope, query: dict[str, list[str]], send: Send) -> None:
         hub = self._hub()

@@ -78,7 +78,8 @@ async def _since(hub: Hub, watch: Watch, agent_id: int, position: int, limit: in
 
 async def _woken(moved: asyncio.Event, timeout: float) -> bool:
     try:
-        await asyncio.wait_for(moved.wait(), timeout)
+        async with asyncio.timeout(timeout):  # wait_for may swallow the cancelling of a request whose client has left
+            await moved.wait()
     except TimeoutError:
         return False
     moved.clear()

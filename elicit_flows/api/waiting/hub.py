@@ -9,9 +9,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections import defaultdict, deque
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, contextmanager
 from typing import TypeVar
 
 from django.db import DatabaseError, close_old_connections
@@ -27,6 +27,30 @@ RECENT = 1000  # events kept in memory for each feed that is watched
 POLL = 1.0
 
 
+class Waiter:
+    """One request that waits for one elicitation."""
+
+    __slots__ = ("_newest", "_told")
+
+    def __init__(self) -> None:
+        self._newest: Json | None = None
+        self._told: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+    def tell(self, elicitation: Json) -> None:
+        """May be called several times before the request gets to read: the last one counts."""
+        self._newest = elicitation
+        if not self._told.done():
+            self._told.set_result(None)
+
+    async def news(self, timeout: float) -> Json | None:
+        """The newest that was told since the last call, within ``timeout`` seconds; else None."""
+        done, _ = await asyncio.wait({self._told}, timeout=timeout)
+        if done:
+            self._told = asyncio.get_running_loop().create_future()
+        newest, self._newest = self._newest, None
+        return newest
+
+
 class Watch:
     """Those who wait for one agent's events."""
 
@@ -34,7 +58,7 @@ class Watch:
         self.position = position
         self.users = 0
         self.recent: deque[tuple[int, Json]] = deque(maxlen=RECENT)
-        self.by_elicitation: defaultdict[str, set[asyncio.Future[Json]]] = defaultdict(set)
+        self.by_elicitation: defaultdict[str, set[Waiter]] = defaultdict(set)
         self.streams: set[asyncio.Event] = set()
         self.reading: asyncio.Task[None] | None = None
         self.rung = False
@@ -43,18 +67,22 @@ class Watch:
         for event in events:
             self.recent.append((event.position, event.body()))
             self.position = event.position
-            for future in self.by_elicitation.pop(event.elicitation_id or "", ()):
-                if not future.done():
-                    future.set_result(event.data)
+            for waiter in self.by_elicitation.get(event.elicitation_id or "", ()):
+                waiter.tell(event.data)
         if events:
             for stream in self.streams:
                 stream.set()
 
-    def forget(self, elicitation_id: str, future: asyncio.Future[Json]) -> None:
-        waiting = self.by_elicitation.get(elicitation_id)
-        if waiting is not None:
-            waiting.discard(future)
-            if not waiting:
+    @contextmanager
+    def waiting_for(self, elicitation_id: str) -> Iterator[Waiter]:
+        """Inside, no event of the elicitation is missed."""
+        waiter = Waiter()
+        self.by_elicitation[elicitation_id].add(waiter)
+        try:
+            yield waiter
+        finally:
+            self.by_elicitation[elicitation_id].discard(waiter)
+            if not self.by_elicitation[elicitation_id]:
                 del self.by_elicitation[elicitation_id]
 
     def since(self, position: int) -> list[tuple[int, Json]] | None:

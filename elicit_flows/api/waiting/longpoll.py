@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
 
 from django.conf import settings
@@ -30,27 +29,24 @@ async def elicitation(hub: Hub, agent: Agent, elicitation_id: str, query: Query,
 
 
 async def _wait(hub: Hub, watch: Watch, agent: Agent, elicitation_id: str, wait: int, after_seq: int | None) -> Json:
-    loop, end = asyncio.get_running_loop(), time.monotonic() + wait
-    future: asyncio.Future[Json] = loop.create_future()
-    watch.by_elicitation[elicitation_id].add(future)  # from here on no event is missed; what came before is read now
-    try:
+    end = time.monotonic() + wait
+    with watch.waiting_for(elicitation_id) as waiter:  # what came before is read now
         row = await hub.run(lambda: _read(agent, elicitation_id))
         body, floor = row.snapshot(), row.seq if after_seq is None else after_seq
         while body["seq"] <= floor and body["status"] not in TERMINAL and time.monotonic() < end:
-            remaining = end - time.monotonic()
-            if not row.over:
-                remaining = min(remaining, max((row.expires_at - clock.now()).total_seconds(), 0.05))
-            done, _ = await asyncio.wait({future}, timeout=remaining)
-            if done:
-                body = future.result()
-                future = loop.create_future()
-                watch.by_elicitation[elicitation_id].add(future)
-            elif row.expires_at <= clock.now():
+            news = await waiter.news(_patience(row, end))
+            if news is None and row.expires_at <= clock.now():
                 row = await hub.run(lambda: _read(agent, elicitation_id))  # reading enforces the end of its time
-                body = row.snapshot()
-        return body
-    finally:
-        watch.forget(elicitation_id, future)
+                news = row.snapshot()
+            if news and news["seq"] > body["seq"]:  # a watch that lags behind tells what the row said before
+                body = news
+    return body
+
+
+def _patience(row: Elicitation, end: float) -> float:
+    """Seconds until somebody has to look again by themselves."""
+    remaining = end - time.monotonic()
+    return remaining if row.over else min(remaining, max((row.expires_at - clock.now()).total_seconds(), 0.05))
 
 
 def _read(agent: Agent, elicitation_id: str) -> Elicitation:
