@@ -32,7 +32,7 @@ class AgentClient(httpx2.Client):
 
     def __init__(self, url: str, who: Program) -> None:
         headers = {"authorization": f"Bearer {who.api_key}"}
-        super().__init__(base_url=url, headers=headers, trust_env=False, timeout=60)
+        super().__init__(base_url=url, headers=headers, trust_env=False, verify=False, timeout=60)
         self.slug, self.api_key, self.webhook_secret = who.slug, who.api_key, who.webhook_secret
 
 
