@@ -17,7 +17,7 @@ from tests.support.box import Box
 from tests.support.op import Op
 from tests.support.sink import Sink
 
-AGENTS = 120
+AGENTS = 250
 STRICT_AGE = 1000  # seconds
 # Its host is written with a Cyrillic letter. Nobody goes there.
 LOOKALIKE = {

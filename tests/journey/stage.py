@@ -165,7 +165,9 @@ def without_query(url: str) -> str:
 
 def form_post(user: HttpUser, url: str, **fields: str) -> httpx2.Response:
     """Sends a form that no page offers this person, with the CSRF token of the page they are on."""
-    token = next(value for form in user.page.forms.values() for name, value in form.fields if name == "csrfmiddlewaretoken")
+    token = next(
+        value for form in user.page.forms.values() for name, value in form.fields if name == "csrfmiddlewaretoken"
+    )
     headers = {"origin": url.rpartition("/c/")[0] or url, "sec-fetch-site": "same-origin"}
     request = user.http.build_request("POST", url, data={"csrfmiddlewaretoken": token, **fields}, headers=headers)
     return user.send(request)

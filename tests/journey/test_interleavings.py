@@ -123,9 +123,7 @@ def _close(start: threading.Barrier) -> None:
     connections.close_all()
 
 
-def test_t27_in_any_order_there_is_one_end_told_once_and_kept_only_when_it_completed(
-    agent: Agent, provider: Provider
-):
+def test_t27_in_any_order_there_is_one_end_told_once_and_kept_only_when_it_completed(agent: Agent, provider: Provider):
     usual, seen = provider.routes()["/token"][1], set()
     with ThreadPoolExecutor(ACTORS) as pool:
         for seed in range(RUNS):

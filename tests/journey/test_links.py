@@ -193,7 +193,9 @@ def test_t12_one_agent_cannot_flood_one_person(client: Client, monkeypatch: pyte
             "message": "x",
             "params": {"provider": "drive"},
         }
-        return client.post("/v1/elicitations", body, "application/json", headers={"authorization": "Bearer " + "k" * 40})
+        return client.post(
+            "/v1/elicitations", body, "application/json", headers={"authorization": "Bearer " + "k" * 40}
+        )
 
     refused = ask(ALICE.sub)
     assert refused.status_code == 429

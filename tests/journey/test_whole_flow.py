@@ -1,4 +1,4 @@
-"""The whole way: an agent asks, the right person connects an account, the agent is told and uses it; and every way off."""
+"""The whole way: an agent asks, the right person connects an account, the agent is told; and every way off."""
 
 from __future__ import annotations
 
