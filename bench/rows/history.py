@@ -1,0 +1,38 @@
+"""Growing old: what a create and a claim cost beside a million finished elicitations."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+
+from bench.findings import Finding, Goal
+from bench.ground import BOT, Ground
+from bench.plan import Plan
+from bench.rounds import Sample, interleaved
+from bench.talk import Peer
+
+TITLE = "History"
+
+
+def measure(ground: Ground, plan: Plan) -> Iterator[Finding]:
+    sides = {"old": plan.history, "new": 0}
+    hands: dict[str, Peer] = {}
+    wrote = 0.0
+    for name, count in sides.items():
+        hands[name] = ground.inside(ground.box(start=False))
+        wrote += hands[name].call("past", slug=BOT.slug, count=count)
+    many = 100 if plan.quick else 400
+
+    def once(hand: Peer) -> Sample:
+        return {
+            "create": hand.call("creates", slug=BOT.slug, count=many),
+            "claim": hand.call("claims", slug=BOT.slug, count=many),
+        }
+
+    for hand in hands.values():
+        once(hand)
+    found = interleaved(plan.rounds, **{name: partial(once, hand) for name, hand in hands.items()})
+    for what in ("create", "claim"):
+        beside = f"{found.span('old', what, 'ms')} ÷ {found.span('new', what, 'ms')}; written in {wrote:.0f} s"
+        title = f"a {what} with {plan.history:,} finished elicitations ÷ with none"
+        yield Finding(title, found.ratio(what, "old", "new"), "", Goal("≤", 1.5), beside)

@@ -1,0 +1,116 @@
+"""Waiting: how long after a commit the agent knows, what a waiter costs, how many are let in, and who else feels it.
+
+Two servers stand side by side, one with a few waiters and one with very many, and are measured by turns.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from functools import partial
+
+from bench import machine
+from bench.findings import Finding, Goal, number
+from bench.ground import Ground, settle
+from bench.hall import Hall
+from bench.plan import Plan
+from bench.rounds import Rounds, interleaved
+from tests.support.ports import free_port, is_free
+from tests.support.process import Process
+
+TITLE = "Waiting"
+FEW = 10
+
+
+def measure(ground: Ground, plan: Plan) -> Iterator[Finding]:
+    quiet = Hall.open(ground, FEW)
+    for streams in (False, True):
+        quiet.warm(ground.client, streams=streams, first=FEW)
+        full = Hall.open(ground, plan.waiters, {"ELICIT_MAX_WAITERS": str(plan.admitted)} if plan.quick else None)
+        full.warm(ground.client, streams=streams, first=FEW)
+        yield from _transport(ground, plan, quiet, full, streams=streams)
+        quiet.leave()
+        full.leave()
+        full.box.stop()
+    quiet.box.stop()
+
+
+def _transport(ground: Ground, plan: Plan, quiet: Hall, full: Hall, *, streams: bool) -> Iterator[Finding]:
+    name = "server-sent events" if streams else "long-poll"
+    memory, threads, connections = machine.memory(full.pid), machine.threads(full.pid), full.connections()
+    told = full.join(list(range(FEW, plan.waiters)), streams=streams)
+    each = (machine.memory(full.pid) - memory) / (plan.waiters - FEW) / 1000
+    rate = (plan.waiters - FEW) / told["seconds"]
+    idle = full.idle(plan.seconds * 2)
+    found = _rounds(ground, plan, quiet, full)
+    yield from _wakes(plan, found, quiet, full, name)
+    yield _others(plan, found, name, idle)
+    held = machine.threads(full.pid) - threads + full.connections() - connections
+    beside = f"{full.waiting:,} waiting; threads {threads} before; connections {connections} before"
+    yield Finding(f"{name}: threads and connections held by waiters", held, "", Goal("=", 0), beside)
+    bare = _bare_kilobytes(ground, plan.waiters) if streams else 0.0
+    joined = f"{rate:,.0f} began to wait a second"
+    if not streams:
+        yield Finding(f"{name}: memory a waiter", each, "kB", None, joined)
+        return
+    beside = f"{each:.1f} ÷ {bare:.1f} kB; {joined}"
+    yield Finding(f"{name}: memory a waiter ÷ bare application", each / bare, "", Goal("≤", 1.5), beside)
+    yield _admitted(plan, full)
+
+
+def _rounds(ground: Ground, plan: Plan, quiet: Hall, full: Hall) -> Rounds:
+    wakes = 50 if plan.quick else 200
+    once = {name: partial(hall.sample, ground.client, wakes, plan.seconds) for name, hall in _halls(quiet, full)}
+    quiet.wakes(20)
+    full.wakes(20)
+    return interleaved(plan.rounds, **once)
+
+
+def _halls(quiet: Hall, full: Hall) -> list[tuple[str, Hall]]:
+    return [("quiet", quiet), ("full", full)]
+
+
+def _wakes(plan: Plan, found: Rounds, quiet: Hall, full: Hall, name: str) -> Iterator[Finding]:
+    said = f"p50 {found.span('quiet', 'p50', 'ms')}, worst {number(max(found.values('quiet', 'worst')))} ms"
+    yield Finding(f"{name}: commit → told, p99, {FEW} waiters", found.median("quiet", "p99"), "ms", Goal("≤", 10), said)
+    said = f"p99 {found.span('full', 'p99', 'ms')}, p50 {found.span('full', 'p50', 'ms')}"
+    said += f", worst {number(max(found.values('full', 'worst')))} ms; not told: {quiet.lost + full.lost}"
+    what = f"{name}: the same, {plan.waiters:,} waiters ÷ {FEW}"
+    yield Finding(what, found.ratio("p99", "full", "quiet"), "", Goal("≤", 2), said)
+
+
+def _others(plan: Plan, found: Rounds, name: str, idle: float) -> Finding:
+    said = f"{found.span('full', 'api', 'ms')} ÷ {found.span('quiet', 'api', 'ms')}"
+    said += f"; {plan.waiters:,} who just wait take {idle * 100:.1f} % of a core"
+    what = f"{name}: API p50, {plan.waiters:,} waiters ÷ {FEW}"
+    return Finding(what, found.ratio("api", "full", "quiet"), "", Goal("≤", 1.5), said)
+
+
+def _bare_kilobytes(ground: Ground, waiters: int) -> float:
+    """Resident memory a stream of the bare application, under the same server with the same settings."""
+    port, crowd = free_port(), ground.peer("bench.crowd")
+    command = [sys.executable, "-m", "uvicorn", "bench.bare_sse:application", "--port", str(port), "--backlog", "4096"]
+    server = Process([*command, "--no-access-log", "--log-level", "warning"], ground.home / "bare_sse.log")
+    server.start()
+    try:
+        server.wait_until(lambda: not is_free(port), "the bare application listens")
+        crowd.call("join", port=port, numbers=list(range(FEW)), key="%08d", elicitations=[])
+        before = machine.memory(server.pid)
+        crowd.call("join", port=port, numbers=list(range(FEW, waiters)), key="%08d", elicitations=[])
+        settle(server.pid)
+        return (machine.memory(server.pid) - before) / (waiters - FEW) / 1000
+    finally:
+        crowd.call("leave")
+        server.stop()
+
+
+def _admitted(plan: Plan, full: Hall) -> Finding:
+    """More come until the process says that it is full."""
+    before, more = full.waiting, plan.admitted - full.waiting + 50
+    told = full.join([number % plan.waiters for number in range(more)], streams=True)
+    refused = {status: count for status, count in told["statuses"].items() if status != "200"}
+    beside = (
+        f"the others were answered {refused or 'nothing else'}, Retry-After {', '.join(told['retry_after']) or '-'}"
+    )
+    what = "waiters that one process admits before 503 with Retry-After"
+    return Finding(what, before + told["statuses"].get("200", 0), "", Goal("≥", plan.admitted), beside)
