@@ -286,18 +286,21 @@ def test_t23_the_return_url_is_offered_when_it_is_over_and_not_before(stage: Sta
     assert sink.url("/done") in http_user.page.links
 
 
-@pytest.mark.parametrize(
-    "following",
-    ["//evil.example", "/\\evil.example", "https://evil.example/c/x", "/c//evil.example", "/account\r\nSet-Cookie: a=b",
-     "/account/../..//evil.example", "javascript:alert(1)", "/c/el_%2f%2fevil", "/admin/", "/v1/events"],
-)  # fmt: skip
-def test_t23_signing_in_leads_to_our_own_pages_alone(stage: Stage, http_user: HttpUser, following: str):
-    assert signin.local(following) == "/account"
-    http_user.open(f"{stage.box.url}/account")
-    http_user.press("signin", next=following, provider="corp")
-    http_user.press("alice")
-    assert http_user.url == f"{stage.box.url}/account"
-    assert "set-cookie: a=b" not in str(http_user.trail[-1].headers).lower()
+ELSEWHERE = [
+    "//evil.example", "/\\evil.example", "https://evil.example/c/x", "/c//evil.example", "/account\r\nSet-Cookie: a=b",
+    "/account/../..//evil.example", "javascript:alert(1)", "/c/el_%2f%2fevil", "/admin/", "/v1/events", "/c/\u0435l_1",
+]  # fmt: skip
+
+
+def test_t23_signing_in_leads_to_our_own_pages_alone(stage: Stage, new_http_user: NewUser):
+    assert [signin.local(following) for following in ELSEWHERE] == ["/account"] * len(ELSEWHERE)
+    for following in ELSEWHERE[:5:2]:
+        user = new_http_user()
+        user.open(f"{stage.box.url}/account")
+        user.press("signin", next=following, provider="corp")
+        user.press("alice")
+        assert user.url == f"{stage.box.url}/account"
+        assert not any("set-cookie: a=b" in str(answer.headers).lower() for answer in user.trail)
 
 
 def test_t24_an_answer_after_the_end_changes_nothing(stage: Stage, http_user: HttpUser):

@@ -131,32 +131,32 @@ def test_an_address_of_the_provider_that_is_passed_on_ends_at_a_refusal(stage: S
     assert alice.page_status == "completed"
 
 
-def test_a_link_whose_time_is_up_says_so(stage: Stage, somebody: Persona):
+def test_a_link_whose_time_is_up_says_so(stage: Stage, http_user: HttpUser):
     asked = stage.ask()
-    somebody.open(asked["url"])
-    somebody.carry_on("signin", "alice")
-    assert somebody.page_name == "consent"
+    http_user.open(asked["url"])
+    http_user.carry_on("signin", "alice")
+    assert http_user.page_name == "consent"
     stage.let_time_run_out(asked)
-    somebody.press("continue")
-    assert (somebody.page_name, somebody.page_status) == ("done", "expired")
+    http_user.press("continue")
+    assert (http_user.page_name, http_user.page_status) == ("done", "expired")
     found = stage.look(asked)
     assert (found["status"], found["action"]) == ("expired", "cancel")
     stage.check_invariants(asked)
 
 
 @pytest.mark.parametrize("when", ["before", "during"])
-def test_a_question_that_was_taken_back_says_so(stage: Stage, somebody: Persona, when: str):
+def test_a_question_that_was_taken_back_says_so(stage: Stage, http_user: HttpUser, when: str):
     asked = stage.ask()
     if when == "during":
-        somebody.open(asked["url"])
-        somebody.carry_on("signin", "alice", "continue")
-        assert somebody.url.startswith(stage.drive.issuer)
+        http_user.open(asked["url"])
+        http_user.carry_on("signin", "alice", "continue")
+        assert http_user.url.startswith(stage.drive.issuer)
     answer = stage.agent.post(f"/v1/elicitations/{asked['id']}/cancel")
     assert (answer.status_code, answer.json()["status"]) == (200, "cancelled")
     if when == "before":
-        somebody.open(asked["url"])
-    somebody.carry_on("signin", "alice", "allow")
-    assert (somebody.page_name, somebody.page_status) == ("done", "cancelled")
+        http_user.open(asked["url"])
+    http_user.carry_on("signin", "alice", "allow")
+    assert (http_user.page_name, http_user.page_status) == ("done", "cancelled")
     assert stage.connections() == []
     stage.check_invariants(asked)
 
@@ -237,13 +237,13 @@ def test_a_button_that_was_used_up_leads_to_where_it_can_be_pressed_again(stage:
     stage.complete(http_user, asked)
 
 
-def test_people_of_several_identity_providers_sign_in_at_their_own(stage: Stage, somebody: Persona, partner: Op):
+def test_people_of_several_identity_providers_sign_in_at_their_own(stage: Stage, http_user: HttpUser, partner: Op):
     asked = stage.ask(iss=partner.issuer)
-    somebody.open(asked["url"])
-    somebody.press("signin")
-    assert somebody.url.startswith(partner.issuer)
-    somebody.carry_on("alice", "continue", "allow")
-    assert somebody.page_status == "completed"
+    http_user.open(asked["url"])
+    http_user.press("signin")
+    assert http_user.url.startswith(partner.issuer)
+    http_user.carry_on("alice", "continue", "allow")
+    assert http_user.page_status == "completed"
     assert stage.look(asked)["subject"]["iss"] == partner.issuer
 
 
