@@ -12,5 +12,6 @@ pytest_plugins = [
     "tests.support.rows",
     "tests.support.serving",
     "tests.support.moving",
+    "tests.support.several",
     "tests.support.policy",
 ]

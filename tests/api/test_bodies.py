@@ -26,6 +26,7 @@ BODIES: dict[str, tuple[bytes, dict[str, str], set[int]]] = {
     "10 MB": (b'{"kind": "' + b"x" * 10_000_000 + b'"}', JSON, {413}),
     "just over the limit": (holding('"' + "x" * 65_536 + '"'), JSON, {413}),
     "over the limit of the server": (b" " * 1_000_001, JSON, {413}),
+    "16 levels deep in the metadata": (holding('{"a":' * 16 + "1" + "}" * 16), JSON, {400}),
     "lists, 10,000 deep": (holding("[" * 10_000 + "]" * 10_000), JSON, {400}),
     "objects, 10,000 deep": (holding('{"a":' * 10_000 + "1" + "}" * 10_000), JSON, {400}),
     "only opening brackets": (b"[" * 60_000, JSON, {400}),
@@ -45,6 +46,7 @@ BODIES: dict[str, tuple[bytes, dict[str, str], set[int]]] = {
     "NaN": (holding('{"a": NaN}'), JSON, {400}),
     "Infinity": (holding('{"a": -Infinity}'), JSON, {400}),
     "1e400": (holding('{"a": 1e400}'), JSON, {400}),
+    "a number of 21 digits": (holding('{"a": ' + "9" * 21 + "}"), JSON, {400}),
     "a number of 5,000 digits": (holding('{"a": ' + "9" * 5_000 + "}"), JSON, {400}),
     "a name twice": (GOOD[:-1] + b', "kind": "oauth"}', JSON, {400}),
     "a name twice, inside": (holding('{"a": 1, "a": 2}'), JSON, {400}),
@@ -89,7 +91,17 @@ def test_t68_nor_where_a_body_may_be_left_out(api: httpx2.Client, known: Known, 
     assert "access_token" not in answer.text or name == "empty"
 
 
-ODD = (1e308, 5e-324, -0.0, 99999999999999999999, "\x7f\x01", "\uffff", {"": {"": []}}, "\u2028\u202e", [[[[]]]])
+ODD = (
+    1e308,
+    5e-324,
+    -0.0,
+    99999999999999999999,
+    "\x7f\x01",
+    "\uffff",
+    {"": {"": []}},
+    "\u2028\u202e",
+    [[[[[[[[[[[[[[]]]]]]]]]]]]]],
+)
 
 
 def comes_back(api: httpx2.Client, value: object) -> None:

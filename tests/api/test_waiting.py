@@ -158,12 +158,12 @@ def test_the_end_of_its_time_ends_a_wait(api: httpx2.Client) -> None:
 def test_f8_what_is_overdue_is_said_to_be_expired_though_nobody_sweeps(
     api: httpx2.Client, asked: dict[str, Any]
 ) -> None:
+    plain, overdue = [api.post("/v1/elicitations", json=question()).json()["id"] for _ in range(2)]
     Elicitation.objects.update(expires_at=clock.now() - timedelta(hours=1))
-    overdue = api.post("/v1/elicitations", json=question()).json()["id"]
-    Elicitation.objects.filter(pk=overdue).update(expires_at=clock.now())
     assert api.get("/v1/elicitations", params={"status": "pending"}).json()["data"] == []
     assert api.get(f"/v1/elicitations/{asked['id']}", params={"wait": 5}).json()["status"] == "expired"
-    assert api.get("/v1/elicitations").json()["data"][0]["status"] == "expired"
+    assert api.get(f"/v1/elicitations/{plain}").json()["status"] == "expired"
+    assert [one["status"] for one in api.get("/v1/elicitations").json()["data"]] == ["expired"] * 3
     assert api.post(f"/v1/elicitations/{overdue}/cancel").status_code == 409
     assert {event["type"] for event in api.get("/v1/events").json()["data"]} == {
         "elicitation.created", "elicitation.expired",
