@@ -11,7 +11,7 @@ import time
 from collections import Counter
 from concurrent.futures import Future, ThreadPoolExecutor
 
-from django.db import DatabaseError, close_old_connections
+from django.db import DatabaseError, close_old_connections, connections
 
 from elicit_flows import flow, vault
 from elicit_flows.errors import FlowError
@@ -85,9 +85,17 @@ class Rounds:
             return not any(self._busy.values())
 
     def close(self) -> None:
-        """Wait for what is in flight."""
+        """Wait for what is in flight, and give the database connections back."""
         self._senders.shutdown(wait=True)
+        together = threading.Barrier(RECORDERS)  # so that each thread hangs up once
+        for _ in range(RECORDERS):
+            self._recorders.submit(_hang_up, together)
         self._recorders.shutdown(wait=True)
+
+
+def _hang_up(together: threading.Barrier) -> None:
+    together.wait()
+    connections.close_all()
 
 
 def _report(future: Future[None]) -> None:
@@ -141,6 +149,7 @@ class Embedded(threading.Thread):
             if not started:
                 self._rounds.wake.wait(POLL)
                 self._rounds.wake.clear()
+        connections.close_all()
 
     def _rung(self, work: bell.Work) -> None:
         if work is bell.Work.SWEEP:
