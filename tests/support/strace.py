@@ -43,8 +43,8 @@ class Trace:
         self.calls = [(int(thread), name) for thread, name in lines]
 
     def busiest(self) -> int:
-        """The calls of the thread with the most: how far ``crash_at`` has to count."""
-        return max(Counter(thread for thread, _ in self.calls).values(), default=0)
+        """How often a thread made the call that it made most: how far ``crash_at`` has to count."""
+        return max(Counter(self.calls).values(), default=0)
 
 
 @contextmanager
@@ -59,11 +59,33 @@ def _attached(pid: int, *options: str) -> Iterator[Trace]:
         _wait_attached(tracer, said)
         yield trace
     finally:
-        # SIGINT makes it let go of the process; it is gone already when the process was killed.
-        tracer.send_signal(signal.SIGINT)
-        tracer.wait(10)
+        _let_go(tracer, pid)
         trace.read(log)
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def _let_go(tracer: subprocess.Popen[bytes], pid: int) -> None:
+    """Ends strace: SIGINT makes it leave the process, and it ends by itself with a process that was killed.
+
+    Interrupted while the process dies it can wait for ever on the first thread, which ends only when strace has taken
+    note of the others; killed, it lets go as well.
+    """
+    if alive(pid):
+        tracer.send_signal(signal.SIGINT)
+    try:
+        tracer.wait(2)
+    except subprocess.TimeoutExpired:
+        tracer.kill()
+        tracer.wait(10)
+
+
+def alive(pid: int) -> bool:
+    """Whether there is such a process that has not been killed yet, reaped or not."""
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return False
+    return stat.rpartition(")")[2].split()[0] not in {"Z", "X"}
 
 
 def _wait_attached(tracer: subprocess.Popen[bytes], said: Path) -> None:
@@ -83,9 +105,9 @@ def watching(pid: int, calls: str = OUTSIDE) -> Iterator[Trace]:
 
 @contextmanager
 def crash_at(pid: int, nth: int, calls: str = OUTSIDE) -> Iterator[Trace]:
-    """Kills the process (SIGKILL) as it enters its ``nth`` of ``calls``, counted from here.
+    """Kills the process (SIGKILL) as it enters its ``nth`` of one of ``calls``, counted from here.
 
-    strace counts for each thread by itself: the first thread that gets there takes the process with it.
+    strace counts for each thread and each name by itself: the first that gets there takes the process with it.
     """
     with _attached(pid, "-e", f"trace={calls}", "-e", f"inject={calls}:signal=KILL:when={nth}") as trace:
         yield trace

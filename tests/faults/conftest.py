@@ -1,0 +1,44 @@
+"""Boxes to be broken: each module that asks gets its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+
+import pytest
+
+from tests.faults.crashing import Crashing
+from tests.cast import program
+from tests.support import box_config
+from tests.support.box import AgentClient, Box
+from tests.support.services import Postgres
+
+
+@pytest.fixture(scope="session")
+def new_crashing(new_box: Callable[..., Box], postgres: Postgres) -> Iterator[Callable[[str], Crashing]]:
+    """A box of one process on ``sqlite`` or ``postgresql``, its web process under the supervisor."""
+    with ExitStack() as stack:
+
+        def make(database: str) -> Crashing:
+            options = {"database_url": postgres.database()} if database == "postgresql" else {}
+            crashing = Crashing(new_box("embedded", start=False, **options))
+            stack.callback(crashing.box.remove)
+            crashing.box.start()
+            return crashing
+
+        yield make
+
+
+@pytest.fixture(scope="session", params=["sqlite", "postgresql"])
+def crashing(request: pytest.FixtureRequest, new_crashing: Callable[[str], Crashing]) -> Crashing:
+    """The sweep runs on either database in turn."""
+    return new_crashing(request.param)
+
+
+@pytest.fixture
+def quiet_agent(crashing: Crashing) -> AgentClient:
+    """An agent without webhooks: what the web process does is done for its requests."""
+    who = program("quiet-agent")
+    crashing.box.apply({"agent": [box_config.agent(who)]})
+    crashing.box.programs[who.slug] = who
+    return crashing.box.agent(who.slug)

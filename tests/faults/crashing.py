@@ -1,0 +1,85 @@
+"""A sweep: the web process of a box is killed at one system call after another, and each time comes back by itself."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import httpx2
+
+from tests.faults.supervisor import STARTED
+from tests.support.box import Box, answers_ready
+from tests.support.process import until
+from tests.support.strace import Trace, alive, crash_at, watching
+
+
+@dataclass(frozen=True)
+class Point:
+    """The ``nth`` time that one thread makes this system call."""
+
+    call: str
+    nth: int
+
+
+class Crashing:
+    """``box`` with its web process under a supervisor. ``kills`` counts the points that were really hit."""
+
+    def __init__(self, box: Box) -> None:
+        self.box = box
+        self.process = box.processes["web"]
+        self.process.command = [sys.executable, "-m", "tests.faults.supervisor", str(box.ports[0])]
+        self.kills = 0
+
+    @property
+    def pid(self) -> int:
+        """The web process that runs now."""
+        return int(re.findall(rf"{STARTED} (\d+)", self.process.output())[-1])
+
+    @property
+    def speech(self) -> tuple[str, ...]:
+        """The calls that reach the database, be it a file or a server, and those that carry answers (uvloop's)."""
+        server = self.box.database_url.startswith("postgres")
+        return ("sendto", "recvfrom", "write") if server else ("pwrite64", "fdatasync", "write")
+
+    def points(self, act: Callable[[], object], calls: Iterable[str], most: int) -> list[Point]:
+        """Up to ``most`` points of each of ``calls``, spread over what ``act`` makes the service do, both ends in."""
+        with watching(self.pid, ",".join(calls)) as trace:
+            act()
+        return [Point(call, nth) for call in calls for nth in _spread(_busiest(trace, call), most)]
+
+    @contextmanager
+    def at(self, point: Point) -> Iterator[None]:
+        """Within the block the process is killed at ``point``; behind it, it is back and ready."""
+        pid = self.pid
+        with crash_at(pid, point.nth, point.call):
+            yield
+        if alive(pid):
+            return
+        self.kills += 1
+        self.back(pid)
+
+    def back(self, former: int) -> None:
+        until(lambda: self.pid != former and answers_ready(self.box.url), "the web process is back", every=0.01)
+
+
+def cut(call: Callable[[], httpx2.Response]) -> httpx2.Response | None:
+    """The answer, or None where the process died before it gave one."""
+    try:
+        return call()
+    except httpx2.TransportError:
+        return None
+
+
+def _busiest(trace: Trace, call: str) -> int:
+    return max(Counter(thread for thread, name in trace.calls if name == call).values(), default=0)
+
+
+def _spread(count: int, most: int) -> list[int]:
+    """Up to ``most`` of 1 … ``count``, evenly, both ends in."""
+    if count <= most or most < 2:
+        return list(range(1, min(count, most) + 1))
+    return sorted({1 + round(step * (count - 1) / (most - 1)) for step in range(most)})
