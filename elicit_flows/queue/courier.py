@@ -18,6 +18,7 @@ from django.db import connection, transaction
 from django.db.models import F, Q
 from standardwebhooks import Webhook
 
+from elicit_flows.errors import Unavailable
 from elicit_flows.lib import clock, http
 from elicit_flows.models import Agent, Delivery
 from elicit_flows.queue import bell
@@ -101,7 +102,12 @@ def _lease(chosen: list[Delivery], now: datetime) -> None:
 
 
 def prepare(delivery: Delivery, secrets: list[Secret]) -> Parcel:
-    """The event's body and its signature of this moment: each try is signed anew, under the same id."""
+    """The event's body and its signature of this moment: each try is signed anew, under the same id.
+
+    Raises Unavailable when there is nothing to sign with: a receiver that takes one unsigned event takes any.
+    """
+    if not secrets:
+        raise Unavailable("The agent has no webhook secret to sign with.")
     body = json.dumps(delivery.event.body(), separators=(",", ":"), ensure_ascii=False)
     return Parcel(delivery, delivery.agent.webhook_url, signed(delivery.event_id, body, secrets), body.encode())
 
