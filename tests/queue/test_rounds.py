@@ -94,6 +94,7 @@ def test_f8_a_sweeper_that_was_dead_catches_up(hooked: Hooked, served: Served, m
         assert api.get(f"/v1/elicitations/{asked[0]}").json()["status"] == "expired"
         assert Elicitation.objects.filter(status="pending").count() == 128
         worker.tick()
+        assert not Elicitation.objects.filter(status="pending").exists(), "one sweep is enough"
         worker.tick()
         found = api.get("/v1/events", params={"limit": 1000}).json()["data"]
     ends = [event["elicitation"] for event in found if event["type"] != "elicitation.created"]
