@@ -9,6 +9,7 @@ from functools import partial
 from django.db import transaction
 
 from elicit_flows import queue
+from elicit_flows.errors import Unavailable
 from elicit_flows.kinds.oauth import revoke as tell_provider
 from elicit_flows.lib import clock
 from elicit_flows.lib.oauth import OAuthError
@@ -77,13 +78,13 @@ def _tell(row: Connection) -> bool:
     )
     if not claimed:
         return False
-    token, hint = connections.refresh_token(row), "refresh_token"
-    if token is None:
-        token, hint = connections.access_token(row), "access_token"
     try:
+        token, hint = connections.refresh_token(row), "refresh_token"
+        if token is None:
+            token, hint = connections.access_token(row), "access_token"
         if token:
             tell_provider(configs.oauth(row.provider), token, hint)
-    except OAuthError as error:
+    except (OAuthError, Unavailable) as error:  # Unavailable: the vault cannot open it
         return _later(row, error)
     mine = Connection.objects.filter(pk=row.pk, upstream_tries=row.upstream_tries + 1, refresh_token=row.refresh_token)
     return mine.update(upstream=Upstream.DONE, upstream_next_at=None, access_token="", refresh_token="") == 1

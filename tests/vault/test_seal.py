@@ -112,7 +112,9 @@ def test_a_sealed_text_of_which_a_byte_was_changed_opens_nothing(at: int) -> Non
         ring.open("".join(changed), "here")
 
 
-@pytest.mark.parametrize("text", ["", "v1", "v1.k1", "v1.k1.", "v1.k1.AAAA", "v2.k1.AAAAAAAAAAAAAAAAAAAAAAAA", "token", "v1.k1.é"])
+@pytest.mark.parametrize(
+    "text", ["", "v1", "v1.k1", "v1.k1.", "v1.k1.AAAA", "v2.k1.AAAAAAAAAAAAAAAAAAAAAAAA", "token", "v1.k1.é"]
+)
 def test_what_was_never_sealed_opens_nothing(text: str) -> None:
     ring = KeyRing.parse("k1:" + base64.b64encode(bytes(32)).decode())
     with pytest.raises(SealBroken):
@@ -145,7 +147,12 @@ def test_no_row_holds_a_token_or_a_secret_as_it_is(known: Known, drive_row: Prov
     rows.connection(known, drive_row, given)
     models = (Agent, ProviderRow, Connection, Elicitation, Event)
     held = json.dumps([list(model._default_manager.values()) for model in models], default=str)
-    for secret in (given.access_token, given.refresh_token, Secret(known.who.webhook_secret), Secret(known.who.api_key)):
+    for secret in (
+        given.access_token,
+        given.refresh_token,
+        Secret(known.who.webhook_secret),
+        Secret(known.who.api_key),
+    ):
         assert secret is not None
         assert secret.reveal() not in held
 

@@ -1,0 +1,55 @@
+"""T80 with four server processes: one provider call, whoever asks and wherever."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Iterator
+
+import httpx2
+import pytest
+from django.conf import LazySettings
+from pytest_django import DjangoDbBlocker
+
+from elicit_flows.models import Agent, Connection
+from tests.doubles.provider import Provider
+from tests.doubles.server import Request, Response
+from tests.support import rows
+from tests.support.box import Box
+from tests.support.in_process import default_database
+from tests.support.rows import Known
+
+CALLERS = 50  # in each process
+
+
+@pytest.fixture
+def inside(several: Box, settings: LazySettings, django_db_blocker: DjangoDbBlocker) -> Iterator[None]:
+    """The test process looks into the box's database, with its keys."""
+    settings.ELICIT_VAULT_KEYS = several.env["ELICIT_VAULT_KEYS"]
+    with default_database(several.database_url, django_db_blocker):
+        yield
+
+
+def test_t80_four_processes_and_all_their_callers_are_one_refresh(several: Box, inside: None, double: Provider) -> None:
+    agent = several.fresh_agent()
+    row = rows.provider(double, slug="t80")
+    known = Known(Agent.objects.get(slug=agent.slug), several.programs[agent.slug])
+    held = rows.connection(known, row, rows.grant(double))
+    rows.expire(held)
+
+    async def slowly_answered() -> list[httpx2.Response]:
+        limits = httpx2.Limits(max_connections=None)
+        async with httpx2.AsyncClient(headers=agent.headers, trust_env=False, timeout=50, limits=limits) as client:
+            urls = [f"{url}/v1/connections/{held.pk}/token" for url in several.urls for _ in range(CALLERS)]
+            return list(await asyncio.gather(*(client.post(url) for url in urls)))
+
+    def answer(request: Request) -> Response:
+        time.sleep(1.0)  # as a provider may: meanwhile all the others ask
+        return double._token(request)
+
+    double.scripted["token"] = answer
+    answers = asyncio.run(slowly_answered())
+    assert {answer.status_code for answer in answers} == {200}
+    assert double.calls["token"] == 1
+    assert len({answer.json()["access_token"] for answer in answers}) == 1
+    assert Connection.objects.get(pk=held.pk).generation == 2

@@ -1,0 +1,123 @@
+"""T86: revoked is revoked at once here, and at the provider as soon as it listens."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from elicit_flows import vault
+from elicit_flows.errors import ConnectionRevoked
+from elicit_flows.lib import clock
+from elicit_flows.models import Connection, Event
+from elicit_flows.models import Provider as ProviderRow
+from elicit_flows.vault import revocation
+from tests.doubles.provider import Provider
+from tests.doubles.server import Response
+from tests.support import rows
+from tests.support.moving import MovingClock
+from tests.support.rows import Known
+
+
+@pytest.fixture
+def held(known: Known, drive_row: ProviderRow, double: Provider) -> Connection:
+    return rows.connection(known, drive_row, rows.grant(double))
+
+
+def now(row: Connection) -> Connection:
+    return Connection.objects.get(pk=row.pk)
+
+
+def tell_all() -> None:
+    while vault.tell_due_providers():
+        pass
+
+
+def test_t86_revoked_ends_the_token_at_once_though_the_provider_is_down(
+    known: Known, held: Connection, double: Provider
+) -> None:
+    double.scripted["revoke"] = Response(503)
+    vault.revoke(held)
+    with pytest.raises(ConnectionRevoked):
+        vault.token(known.row, held.pk)
+    assert list(vault.held_by(rows.ALICE_CLAIM)) == []
+    assert double.calls["revoke"] == 0, "nobody who revokes waits for the provider"
+
+
+def test_t86_the_provider_is_told_until_it_understands(
+    known: Known, held: Connection, double: Provider, moving_clock: MovingClock
+) -> None:
+    token = next(iter(double.tokens))
+    double.scripted["revoke"] = Response(503)
+    vault.revoke(held)
+    for tries in range(1, 6):
+        tell_all()
+        assert (double.calls["revoke"], now(held).upstream) == (tries, "pending")
+        moving_clock.forward(seconds=2**tries - 1)
+        tell_all()
+        assert double.calls["revoke"] == tries, "not before its time"
+        moving_clock.forward(seconds=2)
+    del double.scripted["revoke"]
+    assert double.live(token)
+    tell_all()
+    assert not double.live(token)
+    gone = now(held)
+    assert (gone.upstream, gone.upstream_next_at, gone.access_token, gone.refresh_token) == ("done", None, "", "")
+    assert [event.type for event in Event.objects.all()] == ["connection.revoked"]
+
+
+def test_t86_a_provider_that_never_listens_is_given_up_and_its_tokens_forgotten(
+    held: Connection, double: Provider, moving_clock: MovingClock
+) -> None:
+    double.scripted["revoke"] = Response(500)
+    vault.revoke(held)
+    began = clock.now()
+    while now(held).upstream == "pending":
+        tell_all()
+        moving_clock.forward(minutes=30)
+    gone = now(held)
+    assert (gone.upstream, gone.access_token, gone.refresh_token) == ("failed", "", "")
+    assert double.calls["revoke"] == revocation.MAX_TRIES
+    assert clock.now() - began > timedelta(days=2)
+
+
+def test_t86_revoking_twice_tells_once(held: Connection, double: Provider) -> None:
+    vault.revoke(held)
+    vault.revoke(now(held))
+    tell_all()
+    tell_all()
+    assert (double.calls["revoke"], Event.objects.count()) == (1, 1)
+
+
+def test_t86_what_cannot_be_opened_any_more_holds_up_nobody_and_comes_to_an_end(
+    known: Known, drive_row: ProviderRow, held: Connection, double: Provider, moving_clock: MovingClock
+) -> None:
+    other = rows.connection(known, drive_row, rows.grant(double, account="alice-2"))
+    vault.revoke(held)
+    Connection.objects.filter(pk=held.pk).update(refresh_token="v1.gone.AAAA", access_token="")
+    vault.revoke(other)
+    tell_all()
+    assert now(other).upstream == "done"
+    for _ in range(revocation.MAX_TRIES):
+        moving_clock.forward(hours=4)
+        tell_all()
+    assert now(held).upstream == "failed"
+
+
+def test_two_workers_tell_the_provider_once(
+    held: Connection, double: Provider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The second finds the row due as well, but the first has claimed it."""
+    vault.revoke(held)
+    tell = revocation.tell_provider
+
+    def while_the_other_looks(*given: object) -> bool:
+        monkeypatch.setattr(revocation, "tell_provider", tell)
+        stale = now(held)
+        stale.upstream_tries = 0
+        assert not revocation._tell(stale)
+        return tell(*given)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(revocation, "tell_provider", while_the_other_looks)
+    tell_all()
+    assert double.calls["revoke"] == 1

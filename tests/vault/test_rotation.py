@@ -1,0 +1,266 @@
+"""T78, T79: changing keys while the service runs, and starting with the wrong ones."""
+
+from __future__ import annotations
+
+import base64
+import random
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from django.conf import LazySettings
+from django.core.exceptions import ImproperlyConfigured
+from django.db import connections, transaction
+
+from elicit_flows import checks, vault
+from elicit_flows.lib.crypto import KeyRing
+from elicit_flows.models import Agent, Attempt, Connection, Elicitation, IdentityProvider, VaultKey
+from elicit_flows.models import Provider as ProviderRow
+from elicit_flows.values import Secret
+from elicit_flows.vault import rotation
+from tests.cast import ALICE
+from tests.doubles.provider import Provider
+from tests.support import dump, rows
+from tests.support.box import Box
+from tests.support.http_user import HttpUser
+from tests.support.op import Op
+from tests.support.rows import Known, question
+from tests.support.serving import Served
+
+
+def key(name: str) -> str:
+    return f"{name}:{base64.b64encode(name.encode().ljust(32, b'.')).decode()}"
+
+
+@pytest.fixture
+def old(settings: LazySettings) -> LazySettings:
+    """The ring before: one key."""
+    settings.ELICIT_VAULT_KEYS = key("old")
+    return settings
+
+
+@pytest.fixture
+def everything(old: LazySettings, known: Known, drive_row: ProviderRow) -> list[str]:
+    """Something sealed in every column that is; what it is in the clear."""
+    identity = rows.identity_provider()
+    vault.seal_client_secret(identity, Secret("the identity provider's secret"))
+    identity.save()
+    vault.seal_webhook_secret(known.row, Secret("whsec_" + "B" * 43 + "="))
+    known.row.save()
+    row = rows.connection(known, drive_row)
+    asked = Elicitation.objects.create(agent=known.row, kind="oauth", expires_at=row.created_at)
+    stash = vault.seal_stash({"verifier": "the verifier"}, "state-hash")
+    Attempt.objects.create(
+        elicitation=asked, state_hash="state-hash", browser_hash="x", stash=stash, created_at=row.created_at,
+        expires_at=row.created_at,
+    )  # fmt: skip
+    vault.verify_keys()
+    return in_the_clear()
+
+
+def in_the_clear() -> list[str]:
+    found = []
+    for model, field, where in rotation.SEALED:
+        for row in model._default_manager.exclude(**{field: ""}):
+            found.append(vault.ring().open(getattr(row, field), where(row)).decode())
+    return sorted(found)
+
+
+def sealed_under(name: str) -> int:
+    """How many texts name this key."""
+    counts = [
+        model._default_manager.filter(**{f"{field}__startswith": f"v1.{name}."}).count()
+        for model, field, _ in rotation.SEALED
+    ]
+    return sum(counts)
+
+
+def test_every_sealed_column_there_is_takes_part_in_a_rotation() -> None:
+    """A column that is sealed and left out would be lost with the old key."""
+    models = (Agent, Attempt, Connection, IdentityProvider, ProviderRow)
+    texts = {
+        (model, field.name) for model in models for field in model._meta.get_fields()
+        if field.name.endswith(("secret", "_token", "stash", "secret_previous"))
+    }  # fmt: skip
+    assert texts == {(model, field) for model, field, _ in rotation.SEALED}
+
+
+def test_t78_everything_is_sealed_anew_and_reads_as_before(old: LazySettings, everything: list[str]) -> None:
+    assert len(everything) == len(rotation.SEALED)
+    old.ELICIT_VAULT_KEYS = f"{key('new')},{key('old')}"
+    assert in_the_clear() == everything, "the old key still opens"
+    done = dict(vault.rotate())
+    assert all(count == 1 for count in done.values()), done
+    assert (sealed_under("old"), sealed_under("new")) == (0, len(everything))
+    old.ELICIT_VAULT_KEYS = key("new")
+    assert in_the_clear() == everything
+    vault.check_keys()
+    assert dict(vault.rotate()) == dict.fromkeys(done, 0), "run again it has nothing to do"
+
+
+def test_t78_what_is_written_after_the_change_is_under_the_newest_key(
+    old: LazySettings, known: Known, drive_row: ProviderRow
+) -> None:
+    old.ELICIT_VAULT_KEYS = f"{key('new')},{key('old')}"
+    row = rows.connection(known, drive_row)
+    assert row.access_token.startswith("v1.new.")
+
+
+def test_t78_a_key_that_is_still_needed_may_not_be_taken_out(old: LazySettings, everything: list[str]) -> None:
+    old.ELICIT_VAULT_KEYS = key("new")
+    with pytest.raises(ImproperlyConfigured, match="key 'old' is missing"):
+        vault.check_keys()
+    assert [found.id for found in checks.stored_keys_open(databases=["default"])] == ["elicit.E002"]
+    before = VaultKey.objects.count()
+    with pytest.raises(ImproperlyConfigured):
+        vault.verify_keys()
+    assert VaultKey.objects.count() == before, "nothing is written"
+    old.ELICIT_VAULT_KEYS = f"{key('new')},{key('old')}"
+    for _ in vault.rotate():
+        pass
+    old.ELICIT_VAULT_KEYS = key("new")
+    vault.check_keys()
+    assert checks.stored_keys_open(databases=["default"]) == []
+
+
+class Killed(BaseException):
+    """What no code of the product catches."""
+
+
+def test_t78_a_rotation_that_was_killed_is_finished_by_the_next(
+    old: LazySettings, known: Known, drive_row: ProviderRow, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    held = [rows.connection(known, drive_row, rows.grant(account=str(number))) for number in range(50)]
+    clear = in_the_clear()
+    old.ELICIT_VAULT_KEYS = f"{key('new')},{key('old')}"
+    countdown = iter(range(30))
+    reseal = rotation._reseal
+
+    def until_killed(*given: object) -> int:
+        if next(countdown, None) is None:
+            raise Killed
+        return reseal(*given)  # type: ignore[arg-type]
+
+    with monkeypatch.context() as patched, pytest.raises(Killed):
+        patched.setattr(rotation, "_reseal", until_killed)
+        for _ in vault.rotate():
+            pass
+    assert sealed_under("new") == 30
+    assert in_the_clear() == clear
+    for _ in vault.rotate():
+        pass
+    assert sealed_under("old") == 0
+    assert (len(held), in_the_clear()) == (50, clear)
+
+
+def test_t78_a_refresh_in_between_wins_over_the_sealing_anew(
+    old: LazySettings, known: Known, drive_row: ProviderRow, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The row changes after the rotation has read it: compare-and-set, or the new token would be lost."""
+    row = rows.connection(known, drive_row)
+    old.ELICIT_VAULT_KEYS = f"{key('new')},{key('old')}"
+    fresh = rows.grant()
+    seal = KeyRing.seal
+
+    def refreshed_meanwhile(ring: KeyRing, plain: bytes, where: str) -> str:
+        monkeypatch.setattr(KeyRing, "seal", seal)
+        with transaction.atomic():
+            vault.keep(known.row, row.claim, drive_row, fresh)
+        return seal(ring, plain, where)
+
+    monkeypatch.setattr(KeyRing, "seal", refreshed_meanwhile)
+    for _ in vault.rotate():
+        pass
+    assert vault.token(known.row, row.pk)["access_token"] == fresh.access_token.reveal()
+
+
+def test_t78_callers_notice_nothing_while_everything_is_sealed_anew(
+    old: LazySettings, on_postgres: str, double: Provider
+) -> None:
+    """300 connections on PostgreSQL, fetched and refreshed by eight threads while the rotation runs twice."""
+    known, drive_row = rows.agent(), rows.provider(double)
+    grants = [rows.grant(double, account=str(number)) for number in range(20)]
+    held = [rows.connection(known, drive_row, given) for given in grants]
+    more = [rows.connection(known, drive_row, rows.grant(account=f"more-{number}")) for number in range(280)]
+    over = threading.Event()
+
+    def use(number: int) -> int:
+        chance, count = random.Random(number), 0
+        try:
+            while not over.is_set():
+                row = chance.choice(held)
+                if chance.random() < 0.3:
+                    rows.expire(row)
+                token = vault.token(known.row, row.pk)["access_token"]
+                assert token in double.tokens
+                count += 1
+        finally:
+            connections.close_all()
+        return count
+
+    with ThreadPoolExecutor(8) as pool:
+        callers = [pool.submit(use, number) for number in range(8)]
+        for names in (("new", "old"), ("newest", "new")):
+            old.ELICIT_VAULT_KEYS = ",".join(map(key, names))
+            for _ in vault.rotate():
+                pass
+            for _ in vault.rotate():  # whoever sealed under the old ring while the first went by
+                pass
+            assert sealed_under(names[1]) == 0
+        over.set()
+        assert sum(caller.result() for caller in callers) > 20
+    old.ELICIT_VAULT_KEYS = key("newest")
+    for row in (*held, *more):
+        vault.token(known.row, row.pk)
+
+
+def test_t79_a_server_with_the_wrong_key_does_not_start_and_writes_nothing(embedded_box: Box) -> None:
+    before = dump.database(embedded_box.database_url)
+    for keys in (key("k1"), key("other")):
+        ran = embedded_box.manage("serve", "--port", "1", check=False, env={"ELICIT_VAULT_KEYS": keys})
+        assert ran.returncode == 1
+        assert "ELICIT_VAULT_KEYS" in ran.stderr
+        assert "Traceback" not in ran.stderr
+        assert keys.partition(":")[2] not in ran.stderr + ran.stdout
+    assert dump.database(embedded_box.database_url) == before
+
+
+def test_t117_cursors_are_good_while_the_former_secret_key_is_a_fallback(
+    serve: Callable[..., Served], committed: None, settings: LazySettings
+) -> None:
+    rows.provider()
+    known, before = rows.agent(), settings.SECRET_KEY
+    with known.client(serve().url) as client:
+        client.post("/v1/elicitations", json=question())
+        cursor = client.get("/v1/events").json()["cursor"]
+        settings.SECRET_KEY, settings.SECRET_KEY_FALLBACKS = "another " * 8, [before]
+        assert client.get("/v1/events", params={"after": cursor}).json()["data"] == []
+        assert client.get("/v1/events", params={"after": cursor, "wait": 0}).json()["data"] == []
+        settings.SECRET_KEY_FALLBACKS = []
+        assert client.get("/v1/events", params={"after": cursor}).status_code == 400
+
+
+def test_t117_t78_a_flow_survives_new_keys_of_both_kinds(
+    new_box: Callable[..., Box], corp: Op, drive: Op, http_user: HttpUser
+) -> None:
+    """Alice is at the provider while the operator changes SECRET_KEY and the vault key and starts the service anew."""
+    box = new_box("embedded")
+    agent = box.fresh_agent()
+    asked = agent.post("/v1/elicitations", json=question(subject=ALICE.subject(corp.issuer))).json()
+    with http_user.stopping_at(f"{box.url}/callback/"):
+        http_user.connect(asked["url"], "alice")
+        assert http_user.stopped, http_user.text
+    newer = {
+        "SECRET_KEY": "another " * 8,
+        "SECRET_KEY_FALLBACKS": box.env["SECRET_KEY"],
+        "ELICIT_VAULT_KEYS": f"{key('k2')},{box.env['ELICIT_VAULT_KEYS']}",
+    }
+    box.env |= newer
+    box.processes["web"].env |= newer
+    box.restart()
+    assert "attempt.stash: 1 sealed anew" in box.manage("rotate").stdout
+    http_user.follow()
+    done = agent.get(f"/v1/elicitations/{asked['id']}").json()
+    assert done["status"] == "completed", http_user.text
+    assert agent.post(f"/v1/connections/{done['result']['connection']}/token").status_code == 200
