@@ -89,7 +89,8 @@ def test_an_expired_token_is_refreshed_and_the_agent_told(known: Known, held: Co
     ("life", "left", "min_ttl", "refreshed"),
     [
         (3600, 61, 60, False), (3600, 59, 60, True), (3600, 600, 0, False), (3600, 1000, 1200, True),
-        (3600, 1801, 86400, False), (3600, 1799, 86400, True), (60, 31, 60, False), (60, 29, 60, True), (3600, -1, 0, True),
+        (3600, 1801, 86400, False), (3600, 1799, 86400, True), (60, 31, 60, False), (60, 29, 60, True),
+        (3600, -1, 0, True),
     ],
 )  # fmt: skip
 def test_min_ttl_is_kept_as_far_as_half_a_tokens_life(
@@ -178,8 +179,8 @@ def test_t81_whoever_lost_the_lease_while_refreshing_writes_nothing(
 
 
 def test_t81_a_lease_is_longer_than_a_provider_may_take() -> None:
-    assert tokens.LEASE > timedelta(seconds=20), "kinds.oauth.refresh takes at most 20 seconds"
-    assert tokens.LEASE.total_seconds() < tokens.PATIENCE, "who waits outlives a holder that died"
+    most = 20  # seconds, as kinds.oauth.refresh says of itself
+    assert most < tokens.LEASE.total_seconds() < tokens.PATIENCE, "and who waits outlives a holder that died"
 
 
 def test_t81_a_caller_does_not_wait_for_ever(

@@ -26,7 +26,7 @@ FIELDS = ("access_token", "refresh_token")
 
 def opened(row: Connection) -> list[str]:
     """What the vault would take the row's tokens for."""
-    where, ring = dict((field, use) for model, field, use in rotation.SEALED if model is Connection), vault.ring()
+    where, ring = {field: use for model, field, use in rotation.SEALED if model is Connection}, vault.ring()
     found = []
     for field in FIELDS:
         try:
