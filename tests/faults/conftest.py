@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 
 import pytest
 
-from tests.faults.crashing import Crashing
 from tests.cast import program
+from tests.faults.crashing import Crashing
 from tests.support import box_config
 from tests.support.box import AgentClient, Box
 from tests.support.services import Postgres
@@ -30,15 +31,21 @@ def new_crashing(new_box: Callable[..., Box], postgres: Postgres) -> Iterator[Ca
 
 
 @pytest.fixture(scope="session", params=["sqlite", "postgresql"])
-def crashing(request: pytest.FixtureRequest, new_crashing: Callable[[str], Crashing]) -> Crashing:
-    """The sweep runs on either database in turn."""
+def crashing_box(request: pytest.FixtureRequest, new_crashing: Callable[[str], Crashing]) -> Crashing:
     return new_crashing(request.param)
 
 
 @pytest.fixture
+def crashing(crashing_box: Crashing) -> Crashing:
+    """The sweep runs on either database in turn."""
+    crashing_box.kills = 0
+    return crashing_box
+
+
+@pytest.fixture
 def quiet_agent(crashing: Crashing) -> AgentClient:
-    """An agent without webhooks: what the web process does is done for its requests."""
-    who = program("quiet-agent")
+    """A new agent without webhooks: what the web process does is done for its requests."""
+    who = program(f"quiet-{secrets.token_hex(4)}")
     crashing.box.apply({"agent": [box_config.agent(who)]})
     crashing.box.programs[who.slug] = who
     return crashing.box.agent(who.slug)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+import signal
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
@@ -50,6 +52,12 @@ class Crashing:
         with watching(self.pid, ",".join(calls)) as trace:
             act()
         return [Point(call, nth) for call in calls for nth in _spread(_busiest(trace, call), most)]
+
+    def renew(self) -> None:
+        """Kills the process while nothing is asked of it: what it remembered is gone."""
+        pid = self.pid
+        os.kill(pid, signal.SIGKILL)
+        self.back(pid)
 
     @contextmanager
     def at(self, point: Point) -> Iterator[None]:

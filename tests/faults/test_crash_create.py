@@ -23,7 +23,7 @@ def test_f1_however_far_a_create_got_the_same_key_again_gives_one_elicitation_an
     def create(key: str) -> Any:
         return cut(lambda: agent.post("/v1/elicitations", json=body, headers={"idempotency-key": key}))
 
-    create("first")
+    crashing.renew()
     points = crashing.points(lambda: create("watched"), crashing.speech, 8)
     asked, kept_before = {}, 0
     for point in points:
@@ -35,12 +35,12 @@ def test_f1_however_far_a_create_got_the_same_key_again_gives_one_elicitation_an
         kept_before += lost is None and again.status_code == 200
         assert lost is None or lost.json()["id"] == again.json()["id"]
         asked[key] = again.json()["id"]
-    assert crashing.kills >= len(points) * 0.8
+    assert crashing.kills >= len(points) * 2 // 3
     assert 0 < kept_before < len(points), "some were killed before and some after the commit"
 
     listed = agent.get("/v1/elicitations", params={"limit": 100}).json()["data"]
     assert Counter(row["id"] for row in listed if row["id"] in asked.values()) == Counter(asked.values())
-    assert len(listed) == len(asked) + 2
+    assert len(listed) == len(asked) + 1
     events = agent.get("/v1/events", params={"limit": 100}).json()["data"]
     assert sorted(event["elicitation"] for event in events) == sorted(row["id"] for row in listed)
     assert {event["type"] for event in events} == {"elicitation.created"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, closing, contextmanager
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
@@ -67,12 +67,22 @@ class Stage:
 
     def events(self, asked: Json | None = None) -> list[str]:
         """The types of the agent's events, in order, without their prefix."""
-        found = self.agent.get("/v1/events", params={"limit": 100}).json()["data"]
         return [
             event["type"].removeprefix("elicitation.")
-            for event in found
+            for event in self.feed()
             if asked is None or event["elicitation"] == asked["id"]
         ]
+
+    def feed(self) -> list[Json]:
+        """All events of the agent."""
+        found: list[Json] = []
+        cursor = ""
+        while page := self.agent.get("/v1/events", params={"limit": 100, "after": cursor}).json():
+            found += page["data"]
+            if len(page["data"]) < 100:
+                break
+            cursor = page["cursor"]
+        return found
 
     def connections(self) -> list[Json]:
         return list(self.agent.get("/v1/connections").json()["data"])
@@ -109,17 +119,36 @@ class Stage:
         assert (user.page_name, user.page_status) == ("done", "completed"), user.text
         assert self.status(asked) == "completed"
 
+    @property
+    def on_postgres(self) -> bool:
+        return self.box.database_url.startswith("postgres")
+
     def sql(self, statement: str, *values: object) -> list[tuple[Any, ...]]:
         """Reads or changes the box's database behind its back, as time would; ``%s`` for values."""
-        if self.box.shape == "full":
+        if self.on_postgres:
             with psycopg.connect(self.box.database_url, autocommit=True) as connection:
                 cursor = connection.execute(statement.encode(), values)
                 return cursor.fetchall() if cursor.description else []
         with closing(sqlite3.connect(self.box.home / "elicit.sqlite3", timeout=20)) as lite, lite:
             return lite.execute(statement.replace("%s", "?"), values).fetchall()
 
+    @contextmanager
+    def held(self, asked: Json) -> Iterator[None]:
+        """Within the block nobody can write to the elicitation or its attempts, so that all who want to come together."""
+        with ExitStack() as stack:
+            if self.box.shape == "full":
+                connection = stack.enter_context(psycopg.connect(self.box.database_url))
+                for table, key in (("elicitation", "id"), ("attempt", "elicitation_id")):
+                    statement = f"SELECT 1 FROM elicit_flows_{table} WHERE {key} = %s FOR UPDATE"
+                    connection.execute(statement.encode(), [asked["id"]])
+            else:
+                lite = sqlite3.connect(self.box.home / "elicit.sqlite3", timeout=20, isolation_level=None)
+                stack.enter_context(closing(lite))
+                lite.execute("BEGIN IMMEDIATE")
+            yield
+
     def let_time_run_out(self, asked: Json) -> None:
-        past = "2026-01-01 00:00:00+00:00" if self.box.shape == "full" else "2026-01-01 00:00:00"
+        past = "2026-01-01 00:00:00+00:00" if self.on_postgres else "2026-01-01 00:00:00"
         self.sql("UPDATE elicit_flows_elicitation SET expires_at = %s WHERE id = %s", past, asked["id"])
 
     def attempts(self, asked: Json) -> int:
