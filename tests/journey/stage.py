@@ -134,7 +134,7 @@ class Stage:
 
     @contextmanager
     def held(self, asked: Json) -> Iterator[None]:
-        """Within the block nobody can write to the elicitation or its attempts, so that all who want to come together."""
+        """Within the block nobody writes to the elicitation or its attempts: all who want to come together."""
         with ExitStack() as stack:
             if self.box.shape == "full":
                 connection = stack.enter_context(psycopg.connect(self.box.database_url))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -113,7 +114,7 @@ HTML = {"Content-Type": "text/html"}
 JSON = {"Content-Type": "application/json"}
 ODD = {
     "HTML with 200": (Response(200, b"<p>at-canary-of-t32</p>", HTML), "failed"),
-    "JSON that calls itself HTML": (Response(200, b'{"access_token":"at-canary-of-t32"}', HTML), "failed"),
+    "JSON that calls itself HTML": (Response(200, json.dumps(GOOD).encode(), HTML), "failed"),
     "half a JSON": (Response(200, b'{"access_token":"at-canary-of-t32"', JSON), "failed"),
     "an array": (Response(200, b'["at-canary-of-t32"]', JSON), "failed"),
     "nothing": (Response(200, b"", JSON), "failed"),

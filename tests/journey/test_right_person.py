@@ -20,7 +20,9 @@ NewUser = Callable[..., HttpUser]
 def test_t1_a_forwarded_link_shows_the_stranger_nothing_and_leads_nowhere(stage: Stage, new_http_user: NewUser):
     asked = stage.ask(message="Connect the drive of Alice Liddell.")
     bob, alice = new_http_user(), new_http_user()
-    bob.connect(asked["url"], "bob")
+    bob.open(asked["url"])
+    bob.carry_on("signin", "bob")
+    assert bob.url == asked["url"]
     assert (bob.answer.status_code, bob.page_name) == (403, "mismatch")
     assert "location" not in bob.answer.headers
     for said in ("alice", "liddell", "drive", stage.agent.slug, "files"):
@@ -162,9 +164,16 @@ def test_t6_a_subject_that_only_looks_alike_is_somebody_else(
     assert owner != visitor
     partner.add_account(visitor)
     asked = stage.ask(Person(owner, "Owner"), iss=partner.issuer)
-    http_user.connect(asked["url"], visitor)
-    assert (http_user.answer.status_code, http_user.page_name) == (403, "mismatch")
-    assert stage.status(asked) == "pending"
+    _is_a_stranger(stage, http_user, asked, visitor)
+
+
+def _is_a_stranger(stage: Stage, user: HttpUser, asked: dict[str, str], visitor: str) -> None:
+    """At the page and at the button."""
+    user.open(asked["url"])
+    user.carry_on("signin", visitor)
+    assert (user.url, user.answer.status_code, user.page_name) == (asked["url"], 403, "mismatch")
+    assert form_post(user, f"{asked['url']}/continue").status_code == 403
+    assert (stage.status(asked), stage.attempts(asked)) == ("pending", 0)
 
 
 @pytest.mark.parametrize("sub", ["alice", "Zo\u00eb \U0001f642", unicodedata.normalize("NFD", "Zo\u00eb"), "x" * 255])
@@ -180,15 +189,24 @@ def test_t6_the_same_subject_at_another_issuer_is_somebody_else(stage: Stage, ht
     asked = stage.ask()
     elsewhere = stage.ask(iss=partner.issuer)
     http_user.connect(elsewhere["url"], "alice", decide="nothing")
-    http_user.open(asked["url"])
-    assert (http_user.answer.status_code, http_user.page_name) == (403, "mismatch")
+    _is_a_stranger(stage, http_user, asked, "nobody else")
 
 
 def test_t6_the_same_mail_address_is_not_the_same_person(stage: Stage, http_user: HttpUser, partner: Op):
     partner.add_account("alice-2", "Alice", email="alice@example.com")
-    asked = stage.ask(iss=partner.issuer)
-    http_user.connect(asked["url"], "alice-2")
-    assert (http_user.answer.status_code, http_user.page_name) == (403, "mismatch")
+    _is_a_stranger(stage, http_user, stage.ask(iss=partner.issuer), "alice-2")
+
+
+def test_t6_a_lookalike_does_not_take_the_way_back_either(stage: Stage, new_http_user: NewUser, partner: Op):
+    partner.add_account("Alice")
+    asked, alice, other = stage.ask(iss=partner.issuer), new_http_user(), new_http_user()
+    callback = stage.answer(alice, asked)
+    other.open(stage.ask(Person("Alice", "Other"), iss=partner.issuer)["url"])
+    other.carry_on("signin", "Alice")
+    assert other.page_name == "consent"
+    with stage.nothing_asked():
+        assert other.get(callback).status_code == 403
+    assert stage.status(asked) == "started"
 
 
 @pytest.mark.parametrize("sub", ["", "x" * 256, "al\x00ice"])
