@@ -14,6 +14,7 @@ import httpx2
 import psycopg
 
 from tests.cast import ALICE, Person
+from tests.support import dump
 from tests.support.box import AgentClient, Box
 from tests.support.box_config import PROVIDER
 from tests.support.http_user import HttpUser
@@ -21,6 +22,7 @@ from tests.support.op import Op
 from tests.support.process import until
 
 Json = dict[str, Any]
+WORKED_ON = {f"[elicit_flows_{name}]" for name in ("elicitation", "event", "delivery", "connection", "feed", "agent")}
 TERMINAL = {"completed", "declined", "cancelled", "expired", "failed"}
 
 
@@ -150,6 +152,15 @@ class Stage:
     def let_time_run_out(self, asked: Json) -> None:
         past = "2026-01-01 00:00:00+00:00" if self.on_postgres else "2026-01-01 00:00:00"
         self.sql("UPDATE elicit_flows_elicitation SET expires_at = %s WHERE id = %s", past, asked["id"])
+
+    def snapshot(self, *ids: str) -> str:
+        """What is stored, to be compared; of the tables that the worker writes to, the rows that name an id."""
+        kept, table = [], ""
+        for line in dump.database(self.box.database_url).splitlines():
+            table = line if line.startswith("[") else table
+            if table not in WORKED_ON or any(one in line for one in ids):
+                kept.append(line)
+        return "\n".join(sorted(kept))
 
     def attempts(self, asked: Json) -> int:
         """How often somebody left for the provider."""

@@ -17,9 +17,7 @@ from elicit_flows.models import Agent, Elicitation, IdentityProvider, Provider
 from elicit_flows.web import account
 from tests.cast import ALICE
 from tests.journey.stage import Stage
-from tests.support import dump
 from tests.support.http_user import HttpUser
-from tests.support.process import until
 
 SCANNERS = [
     "Slackbot-LinkExpanding 1.0 (+https://api.slack.com/robots)",
@@ -135,20 +133,6 @@ def test_t60_a_forged_forwarding_header_does_not_change_the_addresses_in_answers
     user.close()
 
 
-def _snapshot(stage: Stage) -> str:
-    return dump.database(stage.box.database_url)
-
-
-def _quiet(stage: Stage) -> str:
-    """The database once nothing is under way: deliveries of what was asked are recorded behind our back."""
-
-    def pending() -> bool:
-        return stage.sql("SELECT count(*) FROM elicit_flows_delivery WHERE status = 'pending'")[0][0] == 0
-
-    until(pending, "all deliveries are recorded")
-    return _snapshot(stage)
-
-
 def _scan(client: httpx2.Client, url: str, agent: str, headers: dict[str, str]) -> set[int]:
     sent = {"user-agent": agent, **headers}
     return {client.request(method, url, headers=sent).status_code for method in ("GET", "HEAD", "OPTIONS")}
@@ -159,7 +143,7 @@ def test_t11_scanners_and_prefetchers_change_nothing(each_stage: Stage, new_http
     asked = stage.ask()
     owner.connect(asked["url"], "alice", decide="nothing")
     asked = stage.ask(reuse="never")
-    before, calls = _quiet(stage), stage.drive.counts()
+    before, calls = stage.snapshot(asked["id"]), stage.drive.counts()
     paths = ["/done", "/continue", "/decline"]
     with httpx2.Client(trust_env=False) as stranger:
         for number, scanner in enumerate(SCANNERS):
@@ -167,7 +151,8 @@ def test_t11_scanners_and_prefetchers_change_nothing(each_stage: Stage, new_http
                 for path in ("", paths[number % len(paths)]):
                     headers = PREFETCH[number // len(paths) % len(PREFETCH)]
                     assert _scan(client, asked["url"] + path, scanner, headers) <= {200, 405}
-    assert _snapshot(stage) == before
+    assert stage.snapshot(asked["id"]) == before
+    assert stage.events(asked) == ["created"]
     assert stage.drive.counts() == calls
     stage.complete(owner, asked)
 

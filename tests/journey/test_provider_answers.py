@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -198,18 +199,24 @@ def test_t48_an_identity_provider_that_is_out_of_order_leaves_the_link_as_it_was
     stage.complete(http_user, asked)
 
 
-def test_t48_one_that_hangs_is_given_five_seconds(stage: Stage, http_user: HttpUser, doubles: Doubles):
-    asked = stage.ask(iss=doubles.strict.url)
+def test_t48_one_that_hangs_is_given_five_seconds_and_holds_up_nobody_else(
+    stage: Stage, new_http_user: NewUser, doubles: Doubles
+):
+    asked, user = stage.ask(iss=doubles.strict.url), new_http_user()
     doubles.strict.scripted["token"] = _never
-    http_user.open(asked["url"])
-    http_user.press("signin")
-    assert (http_user.answer.status_code, http_user.page_name) == (503, "refused")
-    assert 4.5 < http_user.answer.elapsed.total_seconds() < 7
+    user.open(asked["url"])
+    with ThreadPoolExecutor(1) as pool:
+        hanging = pool.submit(user.press, "signin")
+        stage.complete(new_http_user(), stage.ask(BOB), "bob")
+        assert not hanging.done()
+        answer = hanging.result()
+    assert (answer.status_code, user.page_name) == (503, "refused")
+    assert 4.5 < answer.elapsed.total_seconds() < 7
     assert stage.status(asked) == "pending"
     doubles.strict.scripted.clear()
-    http_user.open(asked["url"])
-    http_user.press("signin")
-    assert http_user.page_name == "consent"
+    user.open(asked["url"])
+    user.press("signin")
+    assert user.page_name == "consent"
 
 
 def _never(request: Request) -> Response:
@@ -226,3 +233,25 @@ def test_a_provider_that_is_down_at_the_callback_can_be_tried_again(stage: Stage
     assert stage.events(asked) == ["created", "started", "settling", "started"]
     stage.complete(http_user, asked, "bob")
     stage.check_invariants(asked)
+
+
+def test_a_provider_that_the_operator_switched_off_is_left_alone(
+    stage: Stage, new_http_user: NewUser, doubles: Doubles
+):
+    before, during = stage.ask(provider="evil"), stage.ask(BOB, provider="evil")
+    alice, bob = new_http_user(), new_http_user()
+    alice.open(before["url"])
+    alice.carry_on("signin", "alice")
+    callback = stage.answer(bob, during, "bob")
+    change = "UPDATE elicit_flows_provider SET enabled = %s WHERE slug = 'evil'"
+    stage.sql(change, False)
+    try:
+        alice.press("continue")
+        assert (alice.answer.status_code, alice.page_name) == (503, "refused")
+        assert bob.get(callback).status_code == 409
+    finally:
+        stage.sql(change, True)
+    assert (stage.status(before), stage.status(during)) == ("pending", "started")
+    assert doubles.evil.calls["token"] == 0
+    stage.complete(alice, before)
+    stage.complete(bob, during, "bob")
