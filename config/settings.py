@@ -46,6 +46,7 @@ if REDIS_URL:
 
 CELERY_BROKER_URL = env.text("CELERY_BROKER_URL", REDIS_URL)
 CELERY_TASK_IGNORE_RESULT = True
+CELERY_WORKER_HIJACK_ROOT_LOGGER = False  # its logs are ours: LOGGING below
 CELERY_TASK_ACKS_LATE = True
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 # Publishing is a hint, never worth waiting for: the rows are the truth and beat finds what a hint missed.

@@ -1,0 +1,82 @@
+"""T115: what operators' probes are told, and what not."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from types import SimpleNamespace
+
+import httpx2
+import pytest
+from django.conf import LazySettings
+from django.db import OperationalError
+
+from elicit_flows.api import health
+from elicit_flows.models import Agent, Delivery, Provider
+from elicit_flows.queue import courier
+from tests.support import rows
+from tests.support.rows import Known, question
+from tests.support.serving import Served
+
+SAMPLE = re.compile(r'(?P<name>[a-z_]+)(?:\{status="(?:pending|failed)"\})? \d+')
+
+
+@pytest.fixture
+def probe(served: Served) -> Callable[[str], httpx2.Response]:
+    """A GET without any key."""
+    return lambda path: httpx2.get(served.url + path, trust_env=False)
+
+
+def test_t115_probes_need_no_key_and_tell_no_secret_and_no_id(
+    api: httpx2.Client, known: Known, drive_row: Provider, probe: Callable[[str], httpx2.Response]
+) -> None:
+    Agent.objects.filter(pk=known.row.pk).update(webhook_url="http://127.0.0.1:9/hooks")
+    asked = api.post("/v1/elicitations", json=question(message="canary message")).json()["id"]
+    held = rows.connection(known, drive_row).pk
+    said = "".join(probe(path).text for path in ("/healthz", "/readyz", "/metrics"))
+    for secret in (
+        asked,
+        held,
+        known.who.slug,
+        known.who.api_key,
+        "canary",
+        "alice",
+        "drive",
+        rows.ISSUER,
+        "127.0.0.1",
+    ):
+        assert secret not in said, secret
+
+
+def test_metrics_are_numbers_in_prometheus_text_and_true(
+    api: httpx2.Client, known: Known, probe: Callable[[str], httpx2.Response]
+) -> None:
+    Agent.objects.filter(pk=known.row.pk).update(webhook_url="http://127.0.0.1:9/hooks")
+    asked = [api.post("/v1/elicitations", json=question()).json()["id"] for _ in range(3)]
+    api.post(f"/v1/elicitations/{asked[0]}/cancel")
+    Delivery.objects.filter(event__elicitation=asked[1]).update(status="failed", tries=len(courier.SCHEDULE))
+    answer = probe("/metrics")
+    assert answer.headers["content-type"].startswith("text/plain; version=0.0.4")
+    samples = [line for line in answer.text.splitlines() if not line.startswith("#")]
+    assert all(SAMPLE.fullmatch(line) for line in samples), samples
+    assert set(samples) >= {
+        "elicit_open_elicitations 2", 'elicit_deliveries{status="pending"} 3', 'elicit_deliveries{status="failed"} 1',
+    }  # fmt: skip
+
+
+def test_ready_says_whether_the_database_answers_and_alive_does_not_ask_it(
+    probe: Callable[[str], httpx2.Response], monkeypatch: pytest.MonkeyPatch, settings: LazySettings
+) -> None:
+    for allowed in (True, False):
+        settings.ELICIT_ALLOW_LOOPBACK = allowed
+        assert probe("/readyz").json() == {"status": "ready", "allow_loopback": allowed}
+
+    def away(*args: object) -> None:
+        raise OperationalError("canary: password=…")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(health, "connection", SimpleNamespace(ensure_connection=away))
+        answer = probe("/readyz")
+        assert (answer.status_code, answer.json()["status"]) == (503, "unavailable")
+        assert "canary" not in answer.text
+        assert probe("/healthz").status_code == 200
