@@ -22,7 +22,7 @@ from tests.support.process import until
 from tests.support.services import Postgres
 from tests.support.sink import Mode, Sink
 
-KILLS, ENDPOINTS, EVENTS = 15, 10, 300
+KILLS, ENDPOINTS, EVENTS = 12, 10, 300
 
 
 @pytest.fixture(params=["committed", "on_postgres"], ids=["embedded", "postgres"])
@@ -82,7 +82,7 @@ def whole(received: list[sink.Delivery]) -> list[sink.Delivery]:
 def test_f5_killing_the_worker_at_any_moment_loses_no_event(
     each_database: None, receiver: Sink, new_lives: Callable[[float], Lives]
 ) -> None:
-    lives, moment = new_lives(1.0), random.Random()
+    lives, dice = new_lives(1.0), random.Random()
     agents = [Hooked.new(receiver) for _ in range(ENDPOINTS)]
     told: dict[str, set[str]] = {agent.path: set() for agent in agents}
     left = 0
@@ -90,8 +90,10 @@ def test_f5_killing_the_worker_at_any_moment_loses_no_event(
         for number in range(EVENTS // KILLS):
             agent = agents[number % ENDPOINTS]
             told[agent.path].add(agent.tell(number=number).id)
+        sent = len(receiver.received()) + dice.randrange(EVENTS // KILLS)
         victim = lives.born()
-        time.sleep(moment.uniform(0.01, 0.25))  # the moment is what is tried, nothing is waited for
+        until(lambda sent=sent: len(receiver.received()) >= sent, "the worker is in the midst of it", every=0.001)  # type: ignore[misc]
+        time.sleep(dice.uniform(0, 0.01))  # the moment is what is tried, nothing is waited for
         lives.kill9(victim)
         left += abandoned()
     lives.born()

@@ -25,7 +25,7 @@ from tests.support.rows import Known, question
 from tests.support.serving import Served
 from tests.support.sink import Sink
 
-WRITERS, EACH = 50, 6
+WRITERS, EACH = 50, 4
 Json = dict[str, Any]
 
 
