@@ -41,6 +41,22 @@ def _readable(value: object) -> str:
 
 
 def redis_database(url: str) -> str:
-    """Every key with its serialised value, as text and as hex."""
+    """Every key with what it holds, as text and as hex. Not by DUMP, which compresses."""
     with redis.Redis.from_url(url) as client:
-        return "\n".join(_readable(key) + " " + _readable(client.dump(key) or b"") for key in client.scan_iter())
+        return "\n".join(" ".join(map(_readable, [key, *_held(client, key)])) for key in client.scan_iter())
+
+
+def _held(client: redis.Redis, key: bytes) -> list[bytes]:
+    """The values under ``key``, of whichever of the types that are in use here."""
+    kind = client.type(key)
+    if kind == b"string":
+        return [client.get(key) or b""]
+    if kind == b"list":
+        return client.lrange(key, 0, -1)
+    if kind == b"set":
+        return list(client.smembers(key))
+    if kind == b"zset":
+        return client.zrange(key, 0, -1)
+    if kind == b"hash":
+        return [part for pair in client.hgetall(key).items() for part in pair]
+    return [] if kind == b"none" else [client.dump(key) or b""]
