@@ -14,6 +14,8 @@ from tests.doubles.provider import Provider
 from tests.journey.stage import Stage
 from tests.support import box_config
 from tests.support.box import Box
+from tests.support.browser import User
+from tests.support.http_user import HttpUser
 from tests.support.op import Op
 from tests.support.sink import Sink
 
@@ -141,3 +143,14 @@ def stage(new_stage: Callable[[Box], Stage], embedded_box: Box) -> Stage:
 def each_stage(new_stage: Callable[[Box], Stage], box: Box) -> Stage:
     """On either shape in turn: for whole ways and races."""
     return new_stage(box)
+
+
+@pytest.fixture
+def alice(stage: Stage, user: User, http_user: HttpUser) -> User:
+    """Signed in, nothing asked of her yet; a program has done the signing in for her."""
+    http_user.open(f"{stage.box.url}/account")
+    http_user.press("signin", provider="corp")
+    http_user.press("alice")
+    kept = http_user.http.cookies["sessionid"]
+    user.context.add_cookies([{"name": "sessionid", "value": kept, "url": stage.box.url}])
+    return user

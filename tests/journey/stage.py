@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs, urlencode, urlsplit
 
 import httpx2
 import psycopg
@@ -180,6 +180,18 @@ class Stage:
     def nothing_asked(self) -> AbstractContextManager[None]:
         return unasked(self.drive)
 
+    def refuses(self, user: HttpUser, callback: str, status: int = 400) -> None:
+        """The callback gets that status and a page, costs nothing at the provider and connects nothing."""
+        with self.nothing_asked():
+            answer = user.get(callback)
+        assert answer.status_code == status, answer.text
+        assert 'data-page="' in answer.text or "%00" in callback, "people get a page"
+        assert self.connections() == []
+
+    def sessions(self, key: str) -> int:
+        """How many sessions are kept under that key."""
+        return int(self.sql("SELECT count(*) FROM django_session WHERE session_key = %s", key)[0][0])
+
     def revoked_upstream(self, access_token: str) -> None:
         until(lambda: self.userinfo(access_token).status_code == 401, "the provider has been told of the revocation")
 
@@ -201,6 +213,16 @@ def query(url: str) -> dict[str, str]:
 
 def without_query(url: str) -> str:
     return urlsplit(url)._replace(query="").geturl()
+
+
+def changed(url: str, **parameters: str | None) -> str:
+    """The URL with parameters of its query replaced; None leaves one out."""
+    values = {**query(url), **parameters}
+    return f"{without_query(url)}?{urlencode({name: value for name, value in values.items() if value is not None})}"
+
+
+def session_of(user: HttpUser) -> str:
+    return str(user.http.cookies.get("sessionid", domain="127.0.0.1"))
 
 
 def form_post(user: HttpUser, url: str, **fields: str) -> httpx2.Response:
