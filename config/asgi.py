@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import gc
+import asyncio
 import os
 
 import django
@@ -19,6 +19,7 @@ from elicit_flows.api.waiting.app import Waiting
 from elicit_flows.api.waiting.ears import Ears
 from elicit_flows.api.waiting.hub import Hub
 from elicit_flows.errors import BadRequest, TooLarge, TooSlow
+from elicit_flows.lib import garbage
 from elicit_flows.lib.pooled import BodyTooLarge, BodyTooSlow, Pooled, Receive, Scope, Send, respond
 from elicit_flows.queue import bell
 from elicit_flows.worker import Embedded
@@ -77,14 +78,14 @@ class Service:
     def _start(self) -> None:
         hub = self._waiting.hub = Hub()
         bell.feed_listeners.append(hub.ring)
-        self._ears.start(hub.ring)
+        self._ears.start(hub)
         if self._worker:
             self._worker.start()
-        # What is loaded now stays: a full collection would stop all waiters for a third of a second.
-        gc.collect()
-        gc.freeze()
+        garbage.set_aside()
+        self._collecting = asyncio.ensure_future(garbage.collect_now_and_then())
 
     async def _stop(self) -> None:
+        self._collecting.cancel()
         self._ears.stop()
         if self._worker:
             self._worker.stop()

@@ -20,10 +20,8 @@ _remembered: dict[str, tuple[float, Agent]] = {}
 
 def authenticate(authorization: str, address: str) -> Agent:
     """The agent whose key this is. Raises Unauthenticated; TooMany after too many wrong keys from one address."""
-    scheme, _, key = authorization.partition(" ")
-    if scheme.lower() != "bearer" or not key:
-        raise Unauthenticated("Send the API key as Authorization: Bearer <key>.")
-    agent = remembered(authorization) or _look_up(ids.digest(key.strip()))
+    wanted = key_hash(authorization)
+    agent = _remembered_agent(wanted) or _look_up(wanted)
     if agent is None:
         if not hit(f"bad-key:{address}", BAD_KEYS, 60):
             raise TooMany("Too many wrong API keys from this address.", retry_after=60)
@@ -31,18 +29,28 @@ def authenticate(authorization: str, address: str) -> Agent:
     return agent
 
 
-def remembered(authorization: str) -> Agent | None:
-    """The agent, if this very header was good a moment ago: needs no database."""
-    until, agent = _remembered.get(ids.digest(authorization.partition(" ")[2].strip()), (0.0, None))
+def key_hash(authorization: str) -> str:
+    """What the key is looked up by. Raises Unauthenticated when there is none."""
+    scheme, _, key = authorization.partition(" ")
+    if scheme.lower() != "bearer" or not key:
+        raise Unauthenticated("Send the API key as Authorization: Bearer <key>.")
+    return ids.digest(key.strip())
+
+
+def _remembered_agent(wanted: str) -> Agent | None:
+    """The agent, if this very key was good a moment ago: needs no database."""
+    until, agent = _remembered.get(wanted, (0.0, None))
     return agent if until > time.monotonic() else None
 
 
-def _look_up(key_hash: str) -> Agent | None:
-    agent = Agent.objects.filter(key_hash=key_hash, enabled=True).first()
-    if agent:
-        if len(_remembered) > _MAX_REMEMBERED:
-            _remembered.clear()
-        _remembered[key_hash] = (time.monotonic() + REMEMBER, agent)
+def _look_up(wanted: str) -> Agent | None:
+    try:
+        agent = Agent.objects.get(key_hash=wanted, enabled=True)
+    except Agent.DoesNotExist:
+        return None
+    if len(_remembered) > _MAX_REMEMBERED:
+        _remembered.clear()
+    _remembered[wanted] = (time.monotonic() + REMEMBER, agent)
     return agent
 
 

@@ -70,21 +70,21 @@ def get(request: AgentRequest, elicitation_id: str, wait: Whole = 0, after_seq: 
     """With ``wait`` (seconds) the answer comes as soon as ``seq`` is over ``after_seq`` (default: the ``seq`` at the
     time of the call) or the status is terminal, else unchanged when the time is up.
     """
-    row = own_elicitation(request.auth, elicitation_id)
+    row = own_elicitation(request.auth.pk, elicitation_id)
     flow.expire(row)
     return answer(row.snapshot())
 
 
 @router.post("/{elicitation_id}/cancel", response=schemas.Elicitation, summary="Take the question back")
 def cancel(request: AgentRequest, elicitation_id: str) -> HttpResponse:
-    row = own_elicitation(request.auth, elicitation_id)
+    row = own_elicitation(request.auth.pk, elicitation_id)
     flow.expire(row)
     return answer(flow.cancel(row).snapshot())
 
 
 @router.post("/{elicitation_id}/complete", response=schemas.Elicitation, summary="Say that a link was done")
 def complete(request: AgentRequest, elicitation_id: str) -> HttpResponse:
-    row = own_elicitation(request.auth, elicitation_id)
+    row = own_elicitation(request.auth.pk, elicitation_id)
     raise Conflict(f"An elicitation of kind {row.kind} is completed by its user, not by its agent.")
 
 

@@ -6,11 +6,11 @@ from elicit_flows.errors import NotFound
 from elicit_flows.models import Agent, Delivery, Elicitation
 
 
-def own_elicitation(agent: Agent, elicitation_id: str) -> Elicitation:
-    row = Elicitation.objects.select_related("agent").filter(agent=agent, pk=elicitation_id).first()
-    if row is None:
-        raise NotFound("There is no elicitation with this id.")
-    return row
+def own_elicitation(agent_id: int, elicitation_id: str) -> Elicitation:
+    try:
+        return Elicitation.objects.get(agent_id=agent_id, pk=elicitation_id)
+    except Elicitation.DoesNotExist:
+        raise NotFound("There is no elicitation with this id.") from None
 
 
 def own_delivery(agent: Agent, delivery_id: str) -> Delivery:

@@ -7,6 +7,7 @@ which queue/publish.py sends with the event. Whoever hears it reads the database
 from __future__ import annotations
 
 import logging
+import secrets
 import time
 from collections.abc import Callable
 from enum import Enum
@@ -25,6 +26,9 @@ log = logging.getLogger(__name__)
 CHANNEL = "elicit_feed"
 _QUIET_SECONDS = 5.0
 
+# Names this process in what it rings: it has told itself already, and sooner.
+HERE = secrets.token_hex(8)
+
 # Who wants to know in this process: the waiting hub, the embedded worker, Celery's hint.
 feed_listeners: list[Callable[[int], None]] = []
 work_listeners: list[Callable[[Work], None]] = []
@@ -37,9 +41,20 @@ def ring(agent_id: int, work: bool) -> None:
     for listener in feed_listeners:
         listener(agent_id)
     if settings.REDIS_URL:
-        hint(lambda: get_redis_connection("default").publish(CHANNEL, agent_id))
+        hint(lambda: get_redis_connection("default").publish(CHANNEL, message(agent_id)))
     if work:
         ring_workers(Work.DELIVER)
+
+
+def message(agent_id: int) -> str:
+    """What goes over the wire: whose feed moved, and which process knows of it."""
+    return f"{agent_id} {HERE}"
+
+
+def heard(message: str) -> tuple[int, bool]:
+    """Whose feed moved, and whether it was another process that said so."""
+    agent_id, _, rung_at = message.partition(" ")
+    return int(agent_id), rung_at != HERE
 
 
 def ring_workers(work: Work) -> None:

@@ -48,7 +48,7 @@ def publish(agent: Agent, type: str, data: Json, elicitation: Elicitation | None
 def _next_position(agent_id: int) -> int:
     with connection.cursor() as cursor:
         if connection.vendor == "postgresql" and not settings.REDIS_URL:
-            cursor.execute(_NEXT_AND_NOTIFY, [agent_id, bell.CHANNEL, str(agent_id)])
+            cursor.execute(_NEXT_AND_NOTIFY, [agent_id, bell.CHANNEL, bell.message(agent_id)])
         else:
             cursor.execute(_NEXT, [agent_id])
         return int(cursor.fetchone()[0])

@@ -15,6 +15,7 @@ from django.db import DatabaseError
 
 from elicit_flows import flow
 from elicit_flows.api.waiting import events
+from elicit_flows.api.waiting.watch import Waiter
 from elicit_flows.models import Agent, Elicitation
 from tests.support.process import until
 from tests.support.rows import Known, question
@@ -144,7 +145,7 @@ def test_no_event_is_skipped_or_repeated_however_often_the_reader_comes_back(
 def test_a_reader_that_comes_late_gets_what_memory_no_longer_holds(
     api: httpx2.Client, asked: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("elicit_flows.api.waiting.hub.RECENT", 2)
+    monkeypatch.setattr("elicit_flows.api.waiting.watch.RECENT", 2)
     with streaming(api) as first:
         first.events(3)
         for one in asked:
@@ -154,19 +155,32 @@ def test_a_reader_that_comes_late_gets_what_memory_no_longer_holds(
             assert [one["seq"] for one in second.events(6)] == [1, 1, 1, 2, 2, 2]
 
 
-def test_a_stream_ends_in_good_order_when_the_database_goes_away(
+def gone(*args: object) -> None:
+    raise DatabaseError("the database is gone")
+
+
+def test_a_stream_outlives_a_database_that_goes_away(
+    api: httpx2.Client, asked: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(events, "HEARTBEAT", 0.2)
+    with streaming(api) as stream:
+        stream.events(3)
+        with monkeypatch.context() as away:
+            away.setattr("elicit_flows.queue.feed.after", gone)
+            away.setattr("elicit_flows.queue.feed.heads", gone)
+            flow.cancel(Elicitation.objects.get(pk=asked[0]))
+            assert stream.next() == stream.next() == {"": "still here"}
+        while "event" not in (said := stream.next()):
+            continue
+    assert said["event"] == "elicitation.cancelled"
+
+
+def test_a_stream_that_cannot_be_read_ends_in_good_order(
     api: httpx2.Client, served: Served, asked: list[str], monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ) -> None:  # fmt: skip
+    monkeypatch.setattr("elicit_flows.queue.feed.after", gone)
     with streaming(api) as stream:
-        stream.events(3)
-
-        def gone(*args: object) -> None:
-            raise DatabaseError("the database is gone")
-
-        monkeypatch.setattr("elicit_flows.api.auth._look_up", gone)
-        monkeypatch.setattr("elicit_flows.api.auth._remembered", {})
-        flow.cancel(Elicitation.objects.get(pk=asked[0]))
         stream.until_it_ends()
     until(lambda: served.waiting == 0, "the stream is forgotten")
     assert "Exception in ASGI" not in caplog.text
@@ -176,9 +190,6 @@ def test_a_stream_ends_in_good_order_when_the_database_goes_away(
 def test_what_waits_answers_503_while_the_database_is_away(
     api: httpx2.Client, asked: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def gone(*args: object) -> None:
-        raise DatabaseError("the database is gone")
-
     monkeypatch.setattr("elicit_flows.api.waiting.longpoll.own_elicitation", gone)
     answer = api.get(f"/v1/elicitations/{asked[0]}", params={"wait": 5})
     assert (answer.status_code, answer.json()["code"]) == (503, "unavailable")
@@ -190,10 +201,10 @@ def test_a_client_that_leaves_as_an_event_comes_is_not_waited_for(turns: int) ->
     """Whichever turn of the event loop it leaves at: else its stream would run on, for nobody, for ever."""
 
     async def leave() -> bool:
-        moved = asyncio.Event()
-        stream = asyncio.create_task(events._woken(moved, 5))
+        waiter = Waiter()
+        stream = asyncio.create_task(waiter.told(5))
         await asyncio.sleep(0.01)
-        moved.set()
+        waiter.tell(None)
         for _ in range(turns):
             await asyncio.sleep(0)
         over = stream.done()

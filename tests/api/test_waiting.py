@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -17,10 +18,11 @@ from django.db import connections, transaction
 from elicit_flows import flow
 from elicit_flows.api.waiting import hub as hub_module
 from elicit_flows.api.waiting import longpoll
-from elicit_flows.api.waiting.hub import Watch
+from elicit_flows.api.waiting.longpoll import Said
+from elicit_flows.api.waiting.watch import Watch
 from elicit_flows.flow.moving import move
 from elicit_flows.lib import clock
-from elicit_flows.models import Agent, Elicitation, Event
+from elicit_flows.models import Elicitation, Event
 from elicit_flows.queue import bell
 from elicit_flows.states import Status
 from tests.support.process import until
@@ -129,20 +131,21 @@ def test_several_events_at_once_wake_with_the_newest(
 
 def test_a_waiter_never_goes_back_to_what_is_older_than_what_it_read() -> None:
     """A watch may be behind the row: its events then come late, and are no news."""
-    agent, row = Agent(pk=1, slug="a"), Elicitation(id="el_1", agent_id=1, seq=3, status="settling", kind="oauth")
+    row = Elicitation(id="el_1", agent_id=1, seq=3, status="settling", kind="oauth")
     row.expires_at = clock.now() + timedelta(minutes=5)
     late = Event(
         id="ev_2", position=2, type="elicitation.started", elicitation_id="el_1", data={"seq": 2, "status": "started"}
     )
 
     class OneRead:
-        async def run(self, call: Callable[[], Elicitation]) -> Elicitation:
-            return row
+        async def run(self, call: Callable[[], Said]) -> Said:
+            return Said.of(row)
 
     async def wait() -> dict[str, Any]:
         watch = Watch(1)
         asyncio.get_running_loop().call_later(0.1, watch.dispatch, [late])
-        return await longpoll._wait(OneRead(), watch, agent, "el_1", 1, None)  # type: ignore[arg-type]
+        found: dict[str, Any] = json.loads(await longpoll._wait(OneRead(), watch, 1, "el_1", 1, None))  # type: ignore[arg-type]
+        return found
 
     assert asyncio.run(wait())["seq"] == 3
 
@@ -234,19 +237,24 @@ def _cancel_elsewhere() -> None:
     connections.close_all()
 
 
+def wait_until_nothing_is_watched(served: Served) -> None:
+    hub = served.service._waiting.hub
+    assert hub is not None
+    until(lambda: not hub._watches and not hub._by_key, "the feeds are no longer watched", timeout=5)
+    assert not hub.attended.is_set(), "nor bells heard"
+
+
 def test_a_waiter_that_hangs_up_is_forgotten(served: Served, known: Known, asked: dict[str, Any]) -> None:
     with pytest.raises(httpx2.ReadTimeout), known.client(served.url) as impatient:
         impatient.get(f"/v1/elicitations/{asked['id']}", params={"wait": 20}, timeout=0.3)
     until(lambda: served.waiting == 0, "the server noticed", timeout=5)
-    assert served.service._waiting.hub is not None
-    assert served.service._waiting.hub._watches == {}
+    wait_until_nothing_is_watched(served)
 
 
 def test_waits_for_nothing_leave_nothing_behind(api: httpx2.Client, served: Served) -> None:
     for number in range(20):
         assert api.get(f"/v1/elicitations/el_{number}", params={"wait": 20}).status_code == 404
-    assert served.service._waiting.hub is not None
-    assert served.service._waiting.hub._watches == {}
+    wait_until_nothing_is_watched(served)
 
 
 def test_two_agents_waits_do_not_wake_each_other(

@@ -18,12 +18,13 @@ from pytest_django import DjangoDbBlocker
 
 from config.asgi import Service
 from elicit_flows.api import auth
-from elicit_flows.api.waiting import ears
+from elicit_flows.api.waiting import ears, hub
 from elicit_flows.lib.headers_in_time import HeadersInTime
 from elicit_flows.queue import bell
 from tests.support.in_process import default_database
 from tests.support.process import until
 
+hub.LINGER = 0.0  # seconds: between tests nobody may ask the database
 ears.PAUSE = 0.05  # seconds: a server here ends at once, not when its listener next looks up
 
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 from elicit_flows.errors import TooMany, Unavailable
 
@@ -19,19 +17,34 @@ class Admission:
         self.waiting = 0
         self._by_agent: Counter[int] = Counter()
 
-    @contextmanager
-    def admit(self, agent_id: int) -> Iterator[None]:
-        """Raises Unavailable when the process is full, TooMany when this agent has its share."""
+    def admit(self, agent_id: int) -> Admitted:
+        """``with`` it, one more waits.
+
+        Raises Unavailable when the process is full, TooMany when this agent has its share.
+        """
         if self.waiting >= self.limit:
             raise Unavailable(f"This process admits {self.limit} waiting requests.", retry_after=RETRY_AFTER)
         if self._by_agent[agent_id] >= self.per_agent:
             raise TooMany(f"One agent may have {self.per_agent} waiting requests.", retry_after=RETRY_AFTER)
-        self.waiting += 1
-        self._by_agent[agent_id] += 1
-        try:
-            yield
-        finally:
-            self.waiting -= 1
-            self._by_agent[agent_id] -= 1
-            if not self._by_agent[agent_id]:
-                del self._by_agent[agent_id]
+        return Admitted(self, agent_id)
+
+    def count(self, agent_id: int, change: int) -> None:
+        self.waiting += change
+        self._by_agent[agent_id] += change
+        if not self._by_agent[agent_id]:
+            del self._by_agent[agent_id]
+
+
+class Admitted:
+    """A place taken, for the time of a block."""
+
+    __slots__ = ("_admission", "_agent_id")
+
+    def __init__(self, admission: Admission, agent_id: int) -> None:
+        self._admission, self._agent_id = admission, agent_id
+
+    def __enter__(self) -> None:
+        self._admission.count(self._agent_id, 1)
+
+    def __exit__(self, *_: object) -> None:
+        self._admission.count(self._agent_id, -1)

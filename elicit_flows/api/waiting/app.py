@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Awaitable
 from urllib.parse import parse_qs
 
 from django.conf import settings
 from django.db import DatabaseError
 
 from elicit_flows.api import problems
-from elicit_flows.api.auth import authenticate
+from elicit_flows.api.auth import authenticate, key_hash
 from elicit_flows.api.waiting import events, longpoll
 from elicit_flows.api.waiting.admission import Admission
-from elicit_flows.api.waiting.hub import Hub
+from elicit_flows.api.waiting.hub import Asker, Hub
 from elicit_flows.errors import FlowError, Unavailable
 from elicit_flows.lib.pooled import Message, Receive, Scope, Send, respond
-from elicit_flows.models import Agent
 
 log = logging.getLogger(__name__)
 ELICITATIONS = "/v1/elicitations/"
@@ -24,20 +24,26 @@ EVENTS = "/v1/events"
 
 
 class Sender:
-    """Remembers whether the answer has begun: from then on it can only be ended."""
+    """Remembers how far the answer has come: once begun it can only be ended, and it is ended once."""
+
+    __slots__ = ("_begun", "_ended", "_send")
 
     def __init__(self, send: Send) -> None:
-        self._send, self._begun = send, False
+        self._send = send
+        self._begun = self._ended = False
 
     async def __call__(self, message: Message) -> None:
         self._begun = True
+        self._ended = message["type"] == "http.response.body" and not message.get("more_body")
         await self._send(message)
 
     async def give_up(self, error: FlowError) -> None:
+        if self._ended:
+            return
         if self._begun:
-            await self._send({"type": "http.response.body", "body": b""})
+            await self({"type": "http.response.body", "body": b""})
         else:
-            await respond(self._send, *problems.raw(error))
+            await respond(self, *problems.raw(error))
 
 
 class Waiting:
@@ -60,44 +66,36 @@ class Waiting:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         sender = Sender(send)
         answer = asyncio.ensure_future(self._answer(scope, sender))
-        gone = asyncio.ensure_future(_disconnected(receive))
         try:
-            await asyncio.wait({answer, gone}, return_when=asyncio.FIRST_COMPLETED)
+            await _over(receive)
         finally:
-            gone.cancel()
             answer.cancel()
-            await asyncio.wait({gone, answer})
-        error = None if answer.cancelled() else answer.exception()
-        if error:
+            await asyncio.wait({answer})
+        if not answer.cancelled() and (error := answer.exception()):
             log.error("a request that waits met what nobody foresaw", exc_info=error)
-            await sender.give_up(FlowError())
 
     async def _answer(self, scope: Scope, sender: Sender) -> None:
         try:
-            agent = await self._agent(scope)
-            query = parse_qs(scope["query_string"].decode("latin-1"), keep_blank_values=True)
-            with self.admission.admit(agent.pk):
-                await self._wait(agent, scope, query, sender)
+            hub = self._hub()
+            asker = await self._asker(hub, scope)
+            with self.admission.admit(asker.agent_id):
+                await _wait(hub, asker, scope, sender)
         except FlowError as error:
             await sender.give_up(error)
         except DatabaseError:
             log.warning("a request that waits was ended: the database does not answer")
             await sender.give_up(Unavailable("The database does not answer.", retry_after=2))
+        finally:
+            await sender.give_up(FlowError())
 
-    async def _wait(self, agent: Agent, scope: Scope, query: dict[str, list[str]], send: Send) -> None:
-        hub = self._hub()
-        if scope["path"] != EVENTS:
-            await longpoll.elicitation(hub, agent, scope["path"][len(ELICITATIONS) :], query, send)
-        elif b"text/event-stream" in header(scope, b"accept"):
-            last = header(scope, b"last-event-id").decode("latin-1")
-            await events.stream(hub, agent, last, query, send, lambda: self._agent(scope))
-        else:
-            await events.page(hub, agent, query, send)
-
-    async def _agent(self, scope: Scope) -> Agent:
+    async def _asker(self, hub: Hub, scope: Scope) -> Asker:
         authorization = header(scope, b"authorization").decode("latin-1")
+        known = hub.knows(key_hash(authorization))
+        if known:
+            return known
         address = (scope.get("client") or ("",))[0]
-        return await self._hub().run(lambda: authenticate(authorization, address))
+        agent = await hub.run(lambda: authenticate(authorization, address))
+        return Asker(agent.pk, agent.key_hash)
 
     def _hub(self) -> Hub:
         if self.hub is None:
@@ -110,6 +108,18 @@ def header(scope: Scope, name: bytes) -> bytes:
     return next((value for key, value in scope["headers"] if key == name), b"")
 
 
-async def _disconnected(receive: Receive) -> None:
+def _wait(hub: Hub, asker: Asker, scope: Scope, send: Send) -> Awaitable[None]:
+    """What is waited for, and how."""
+    query = parse_qs(scope["query_string"].decode("latin-1"), keep_blank_values=True)
+    if scope["path"] != EVENTS:
+        return longpoll.elicitation(hub, asker, scope["path"][len(ELICITATIONS) :], query, send)
+    if b"text/event-stream" in header(scope, b"accept"):
+        last = header(scope, b"last-event-id").decode("latin-1")
+        return events.stream(hub, asker, last, query, send)
+    return events.page(hub, asker, query, send)
+
+
+async def _over(receive: Receive) -> None:
+    """Until the client has left or has all of its answer: the server says both in the same way."""
     while (await receive())["type"] != "http.disconnect":
         continue

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Awaitable
 
 from elicit_flows.api import problems
-from elicit_flows.api.waiting.hub import Hub, Watch
+from elicit_flows.api.waiting.hub import Asker, Hub
 from elicit_flows.api.waiting.longpoll import Query, number, seconds
-from elicit_flows.errors import FlowError, Invalid
+from elicit_flows.api.waiting.watch import EVERYTHING, Watch
+from elicit_flows.errors import Invalid
 from elicit_flows.lib.pooled import Send, respond
-from elicit_flows.models import Agent
 from elicit_flows.queue import feed
 from elicit_flows.values import Json
 
@@ -26,45 +24,36 @@ STREAM_HEADERS = [
 Pair = tuple[int, Json]
 
 
-async def page(hub: Hub, agent: Agent, query: Query, send: Send) -> None:
+async def page(hub: Hub, asker: Asker, query: Query, send: Send) -> None:
     """The events behind ``after``; when there are none, as soon as one comes, at the latest after ``wait`` seconds."""
-    position, limit = feed.position(agent.pk, one(query, "after")), page_size(query)
-    async with hub.watching(agent.pk) as watch:
-        with subscribed(watch) as moved:
-            pairs = await _since(hub, watch, agent.pk, position, limit)
+    position, limit = feed.position(asker.agent_id, one(query, "after")), page_size(query)
+    async with hub.watching(asker) as watch:
+        with watch.waiting_for(EVERYTHING) as waiter:
+            pairs = await _since(hub, watch, asker.agent_id, position, limit)
             if not pairs:
-                await _woken(moved, seconds(query))
-                pairs = await _since(hub, watch, agent.pk, position, limit)
+                await waiter.told(seconds(query))
+                pairs = await _since(hub, watch, asker.agent_id, position, limit)
     last = pairs[-1][0] if pairs else position
-    body = {"data": [event for _, event in pairs], "cursor": feed.cursor(agent.pk, last)}
+    body = {"data": [event for _, event in pairs], "cursor": feed.cursor(asker.agent_id, last)}
     await respond(send, 200, problems.JSON_HEADERS, problems.dumps(body))
 
 
-async def stream(
-    hub: Hub, agent: Agent, last_id: str, query: Query, send: Send, still: Callable[[], Awaitable[Agent]]
-) -> None:
+def stream(hub: Hub, asker: Asker, last_id: str, query: Query, send: Send) -> Awaitable[None]:
     """Every event behind the cursor, for as long as the client listens and its key is good."""
-    position = feed.position(agent.pk, last_id or one(query, "after"))
+    return _stream(hub, asker, feed.position(asker.agent_id, last_id or one(query, "after")), send)
+
+
+async def _stream(hub: Hub, asker: Asker, reached: int, send: Send) -> None:
     await send({"type": "http.response.start", "status": 200, "headers": STREAM_HEADERS})
-    async with hub.watching(agent.pk) as watch:
-        with subscribed(watch) as moved:
-            while await _valid(still):
-                pairs = await _since(hub, watch, agent.pk, position, PAGE)
-                for position, event in pairs:
-                    await send(_chunk(_said(agent.pk, position, event)))
-                if not pairs and not await _woken(moved, HEARTBEAT):
+    async with hub.watching(asker) as watch:
+        with watch.waiting_for(EVERYTHING) as waiter:
+            while watch.key_hash == asker.key_hash:
+                pairs = await _since(hub, watch, asker.agent_id, reached, PAGE)
+                for reached, event in pairs:  # noqa: PLR1704  it is where the stream has come to
+                    await send(_chunk(_said(asker.agent_id, reached, event)))
+                if not pairs and not await waiter.told(HEARTBEAT):
                     await send(_chunk(": still here\n\n"))
     await send({"type": "http.response.body", "body": b""})
-
-
-@contextmanager
-def subscribed(watch: Watch) -> Iterator[asyncio.Event]:
-    moved = asyncio.Event()
-    watch.streams.add(moved)
-    try:
-        yield moved
-    finally:
-        watch.streams.discard(moved)
 
 
 async def _since(hub: Hub, watch: Watch, agent_id: int, position: int, limit: int) -> list[Pair]:
@@ -74,24 +63,6 @@ async def _since(hub: Hub, watch: Watch, agent_id: int, position: int, limit: in
         rows = await hub.run(lambda: feed.after(agent_id, position, limit))
         pairs = [(row.position, row.body()) for row in rows]
     return pairs[:limit]
-
-
-async def _woken(moved: asyncio.Event, timeout: float) -> bool:
-    try:
-        async with asyncio.timeout(timeout):  # wait_for may swallow the cancelling of a request whose client has left
-            await moved.wait()
-    except TimeoutError:
-        return False
-    moved.clear()
-    return True
-
-
-async def _valid(still: Callable[[], Awaitable[Agent]]) -> bool:
-    try:
-        await still()
-    except FlowError:
-        return False
-    return True
 
 
 def _said(agent_id: int, position: int, event: Json) -> str:

@@ -1,0 +1,117 @@
+"""What the waiting plane keeps open, and for whom: the listener for bells, its few database connections, its memory."""
+
+from __future__ import annotations
+
+import gc
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+
+import httpx2
+import psycopg
+import pytest
+from django.db import connection
+
+from elicit_flows import flow
+from elicit_flows.lib import garbage
+from elicit_flows.models import Agent, Elicitation
+from elicit_flows.queue import bell
+from tests.support import rows
+from tests.support.process import until
+from tests.support.rows import Known, question
+from tests.support.serving import Served
+
+
+def asked_of_postgres(url: str, statement: str) -> int:
+    with psycopg.connect(url, autocommit=True) as looking:
+        found = looking.execute(statement.encode()).fetchone()
+    assert found
+    return int(found[0])
+
+
+def own_backend() -> int:
+    connection.ensure_connection()
+    return int(connection.connection.info.backend_pid)
+
+
+def listeners(url: str) -> int:
+    where = "datname = current_database() AND query LIKE 'LISTEN%'"
+    return asked_of_postgres(url, f"SELECT count(*) FROM pg_stat_activity WHERE {where}")
+
+
+@pytest.fixture
+def on_its_own(on_postgres: str, serve: Callable[..., Served]) -> Served:
+    return serve()
+
+
+@pytest.fixture
+def agent(on_its_own: Served) -> Iterator[httpx2.Client]:
+    rows.provider()
+    with rows.agent().client(on_its_own.url) as api:
+        yield api
+
+
+@contextmanager
+def waiting(api: httpx2.Client, served: Served) -> Iterator[None]:
+    asked = api.post("/v1/elicitations", json=question()).json()["id"]
+    with ThreadPoolExecutor(1) as pool:
+        answer = pool.submit(api.get, f"/v1/elicitations/{asked}", params={"wait": 20})
+        until(lambda: served.waiting == 1, "it waits")
+        yield
+        flow.cancel(Elicitation.objects.get(pk=asked))
+        assert answer.result(10).json()["status"] == "cancelled"
+
+
+def test_bells_are_heard_while_somebody_waits_and_only_then(
+    on_postgres: str, on_its_own: Served, agent: httpx2.Client
+) -> None:
+    time.sleep(0.2)
+    assert listeners(on_postgres) == 0
+    with waiting(agent, on_its_own):
+        until(lambda: listeners(on_postgres) == 1, "it listens", timeout=5)
+    until(lambda: listeners(on_postgres) == 0, "it rests again", timeout=5)
+
+
+def test_a_process_does_not_hear_its_own_bell() -> None:
+    assert bell.heard(bell.message(7)) == (7, False)
+    assert bell.heard("7 of-another-process") == (7, True)
+
+
+def test_f12_a_waiter_does_not_notice_that_the_database_hung_up_meanwhile(
+    on_postgres: str, on_its_own: Served, agent: httpx2.Client
+) -> None:
+    asked = agent.post("/v1/elicitations", json=question()).json()["id"]
+    with waiting(agent, on_its_own):
+        ours = f"datname = current_database() AND pid NOT IN (pg_backend_pid(), {own_backend()})"
+        hung_up = asked_of_postgres(
+            on_postgres, f"SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE {ours}"
+        )
+        assert hung_up > 1
+        for _ in range(10):  # each of the plane's threads finds its connection broken
+            answer = agent.get(f"/v1/elicitations/{asked}", params={"wait": 1, "after_seq": 0})
+            assert answer.status_code == 200, answer.text
+
+
+def test_t64_a_watched_feed_admits_a_key_no_longer_than_a_second_after_it_was_taken_back(
+    api: httpx2.Client, served: Served, known: Known
+) -> None:
+    """While others wait the key is known from memory; what is in memory is a second old at most."""
+    with waiting(api, served):
+        assert api.get("/v1/events", params={"wait": 1}).status_code == 200
+        Agent.objects.filter(pk=known.row.pk).update(enabled=False)
+        began = time.monotonic()
+        until(lambda: api.get("/v1/events", params={"wait": 0}).status_code == 401, "the key is refused", timeout=5)
+        assert time.monotonic() - began < 2.5
+        Agent.objects.filter(pk=known.row.pk).update(enabled=True)
+
+
+def test_the_start_is_set_aside_and_nobody_is_held_up_by_a_full_collection() -> None:
+    before = gc.get_threshold()
+    try:
+        garbage.set_aside()
+        assert gc.get_freeze_count() > 10_000
+        assert gc.get_threshold() == (garbage.YOUNG, garbage.MIDDLE, garbage.OLD)
+    finally:
+        gc.set_threshold(*before)
+        gc.unfreeze()
