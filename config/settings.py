@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from kombu import Queue
+
 from config import env
 
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -47,7 +49,9 @@ if REDIS_URL:
 CELERY_BROKER_URL = env.text("CELERY_BROKER_URL", REDIS_URL)
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False  # its logs are ours: LOGGING below
-CELERY_TASK_ACKS_LATE = True
+# A task is a hint and needs no acknowledgement: what one would have done is found in the rows by the next. Celery's
+# worker ends, too, when Redis goes away while a message is unacknowledged (kombu 5.7, restore_unacked).
+CELERY_TASK_QUEUES = [Queue("celery", no_ack=True)]
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 # Publishing is a hint, never worth waiting for: the rows are the truth and beat finds what a hint missed.
 CELERY_TASK_PUBLISH_RETRY = False

@@ -5,14 +5,15 @@ from __future__ import annotations
 import secrets
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from dataclasses import dataclass
 
 import pytest
 
 from tests.cast import program
 from tests.faults.crashing import Crashing
-from tests.support import box_config
+from tests.support import box_config, fixtures
 from tests.support.box import AgentClient, Box
-from tests.support.services import Postgres
+from tests.support.services import Postgres, Redis
 
 
 @pytest.fixture(scope="session")
@@ -49,3 +50,39 @@ def quiet_agent(crashing: Crashing) -> AgentClient:
     crashing.box.apply({"agent": [box_config.agent(who)]})
     crashing.box.programs[who.slug] = who
     return crashing.box.agent(who.slug)
+
+
+@dataclass
+class Fragile:
+    """A box whose servers may be killed: two web processes, worker and beat on servers of their own."""
+
+    box: Box
+    postgres: Postgres
+    redis: Redis
+
+
+@pytest.fixture(scope="session")
+def fragile_servers() -> Iterator[tuple[Postgres, Redis]]:
+    servers = fixtures.new_postgres(), fixtures.new_redis()
+    yield servers
+    for server in servers:
+        server.remove()
+
+
+@pytest.fixture(scope="session")
+def fragile_box(fragile_servers: tuple[Postgres, Redis], new_box: Callable[..., Box]) -> Fragile:
+    postgres, redis = fragile_servers
+    box = new_box("full", database_url=postgres.database(), redis_url=redis.database(), webs=2)
+    return Fragile(box, postgres, redis)
+
+
+@pytest.fixture
+def fragile(fragile_box: Fragile) -> Iterator[Fragile]:
+    """Whole at the start of a test and whole again at its end."""
+    yield fragile_box
+    for server in (fragile_box.postgres, fragile_box.redis):
+        server.resume()
+        if not server.process.alive:
+            server.restart()
+    for name in fragile_box.box.webs:
+        fragile_box.box.wait_ready(name)
