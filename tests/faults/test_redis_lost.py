@@ -1,4 +1,4 @@
-"""F10: Redis is emptied, killed and started again under the full shape: it makes things quick, and nothing depends on it."""
+"""F10: Redis is emptied, killed and started again: it makes things quick, and nothing depends on it."""
 
 from __future__ import annotations
 

@@ -1,0 +1,148 @@
+"""F12: PostgreSQL is killed under load and started again: what was acknowledged is there, and clients are told."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+import httpx2
+import pytest
+
+from tests.faults.conftest import Fragile
+from tests.journey.stage import Stage
+from tests.support.box import Box
+from tests.support.op import Op
+from tests.support.process import until
+from tests.support.sink import Sink
+
+CLIENTS, KILLS = 4, 2
+BACK_WITHIN = 10.0  # seconds
+MINE = "JOIN elicit_flows_agent a ON a.id = e.agent_id WHERE a.slug = %s"
+
+
+@dataclass
+class Load:
+    """Several clients that ask, each time with a new key, until they are told to stop."""
+
+    stage: Stage
+    acknowledged: dict[str, str] = field(default_factory=dict)
+    refused: list[httpx2.Response] = field(default_factory=list)
+    stopping: threading.Event = field(default_factory=threading.Event)
+
+    def ask(self, client: int) -> None:
+        with httpx2.Client(base_url=self.stage.box.url, headers=self.stage.agent.headers, trust_env=False) as http:
+            http.timeout = 30
+            for number in itertools.count():
+                if self.stopping.is_set():
+                    return
+                key = f"{client}-{number}"
+                answer = self.create(http, key)
+                if answer.status_code == 201:
+                    self.acknowledged[key] = answer.json()["id"]
+                else:
+                    self.refused.append(answer)
+                    self.stopping.wait(0.05)
+
+    def create(self, http: httpx2.Client, key: str) -> httpx2.Response:
+        body = {
+            "kind": "oauth", "subject": {"iss": self.stage.corp.issuer, "sub": key}, "message": "…",
+            "params": {"provider": "drive"},
+        }  # fmt: skip
+        return http.post("/v1/elicitations", json=body, headers={"idempotency-key": key})
+
+    def more(self) -> None:
+        """Waits until something more was acknowledged."""
+        before = len(self.acknowledged)
+        until(lambda: len(self.acknowledged) > before + CLIENTS, "creates are acknowledged again", timeout=BACK_WITHIN)
+
+
+@pytest.fixture
+def under_load() -> Iterator[Callable[[Stage], Load]]:
+    threads: list[threading.Thread] = []
+    loads: list[Load] = []
+
+    def start(stage: Stage) -> Load:
+        loads.append(Load(stage))
+        for client in range(CLIENTS):
+            threads.append(threading.Thread(target=loads[-1].ask, args=(client,)))
+            threads[-1].start()
+        return loads[-1]
+
+    yield start
+    for load in loads:
+        load.stopping.set()
+    for thread in threads:
+        thread.join(35)
+
+
+@pytest.fixture(scope="session")
+def embedded_on_postgres(
+    fragile_servers: tuple[object, object], new_box: Callable[..., Box], fragile_box: Fragile
+) -> Box:
+    """One process with its worker inside, on the PostgreSQL that is killed."""
+    return new_box("embedded", database_url=fragile_box.postgres.database())
+
+
+@pytest.mark.parametrize("shape", ["full", "embedded"])
+@pytest.mark.limit(90)
+def test_f12_what_was_acknowledged_outlives_postgresql_and_the_service_comes_back_by_itself(
+    request: pytest.FixtureRequest, fragile: Fragile, under_load: Callable[[Stage], Load], corp: Op, drive: Op,
+    sink: Sink, shape: str,
+) -> None:  # fmt: skip
+    box: Box = fragile.box if shape == "full" else request.getfixturevalue("embedded_on_postgres")
+    before = {name: process.pid for name, process in box.processes.items()}
+    stage = Stage(box, box.fresh_agent(), corp, drive)
+    load = under_load(stage)
+    for _ in range(KILLS):
+        load.more()
+        refused = len(load.refused)
+        fragile.postgres.kill9()
+        until(lambda count=refused: len(load.refused) >= count + CLIENTS, "clients are told", timeout=BACK_WITHIN)
+        fragile.postgres.start()
+    load.more()
+    load.stopping.set()
+
+    listed = {row for (row,) in stage.sql("SELECT id FROM elicit_flows_elicitation")}
+    assert set(load.acknowledged.values()) <= listed
+    told = {event["elicitation"] for event in stage.feed()}
+    assert set(load.acknowledged.values()) <= told
+    for answer in load.refused:
+        assert answer.status_code == 503, answer.text
+        assert answer.headers["content-type"] == "application/problem+json"
+        assert (answer.json()["code"], answer.json()["status"]) == ("unavailable", 503)
+        assert 1 <= int(answer.headers["retry-after"]) <= 60
+    asked = stage.ask()
+    sink.wait_for_event(f"/{stage.agent.slug}", "elicitation.created", asked["id"])
+    assert {name: process.pid for name, process in box.processes.items() if process.alive} == before
+
+
+def test_f12_the_same_key_again_after_the_outage_asks_once(
+    fragile: Fragile, under_load: Callable[[Stage], Load], corp: Op, drive: Op
+) -> None:
+    stage = Stage(fragile.box, fragile.box.fresh_agent(), corp, drive)
+    load = under_load(stage)
+    load.more()
+    fragile.postgres.kill9()
+    until(lambda: len(load.refused) >= CLIENTS, "clients are told")
+    load.stopping.set()
+    fragile.postgres.start()
+    lost = [answer.request.headers["idempotency-key"] for answer in load.refused]
+    for key in lost:
+        until(lambda key=key: load.create(stage.agent, key).status_code in {200, 201}, "the key is taken again")
+    keys = {*load.acknowledged, *lost}
+    listed = stage.sql(f"SELECT idempotency_key FROM elicit_flows_elicitation e {MINE}", stage.agent.slug)
+    assert sorted(key for (key,) in listed) == sorted(keys)
+    assert stage.sql(f"SELECT count(*) FROM elicit_flows_event e {MINE}", stage.agent.slug) == [(len(keys),)]
+
+
+def test_f12_pages_and_probes_say_so_while_postgresql_is_away(fragile: Fragile) -> None:
+    fragile.postgres.kill9()
+    for path in ("/account", "/c/el_unknown"):
+        page = httpx2.get(fragile.box.url + path, headers={"cookie": "sessionid=x"}, trust_env=False, timeout=20)
+        assert page.status_code == 503, page.text
+        assert page.headers["retry-after"]
+        assert 'data-page="refused"' in page.text
+    assert httpx2.get(f"{fragile.box.url}/readyz", trust_env=False, timeout=20).status_code == 503
+    assert httpx2.get(f"{fragile.box.url}/healthz", trust_env=False, timeout=20).status_code == 200
