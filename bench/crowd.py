@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import random
 import re
 import threading
 import time
@@ -14,6 +15,7 @@ import uvloop
 from bench.talk import serve
 
 AT_ONCE = 100  # connections being made
+LONGEST = 50  # seconds of a poll
 PATIENCE = 60.0  # seconds for one of them
 _SEQ = re.compile(rb'"seq":(\d+)')
 _LENGTH = re.compile(rb"content-length: *(\d+)", re.IGNORECASE)
@@ -33,11 +35,9 @@ class Waiter(asyncio.Protocol):
         self.transport = cast(asyncio.Transport, transport)
         self._ask(0)
 
-    def _ask(self, after_seq: int) -> None:
-        path = (
-            f"/v1/elicitations/{self.elicitation}?wait=50&after_seq={after_seq}" if self.elicitation else "/v1/events"
-        )
-        self.transport.write(b"GET " + path.encode() + self.head)
+    def _ask(self, after_seq: int, wait: int = LONGEST) -> None:
+        poll = f"/v1/elicitations/{self.elicitation}?wait={wait}&after_seq={after_seq}"
+        self.transport.write(b"GET " + (poll.encode() if self.elicitation else b"/v1/events") + self.head)
 
     def data_received(self, data: bytes) -> None:
         now = time.monotonic_ns()
@@ -75,7 +75,8 @@ class Waiter(asyncio.Protocol):
             seq = int(found[1]) if found else 0
             if now:
                 CROWD.heard.append((self.number, seq, now))
-            self._ask(seq)
+            # The first wait is of any length, so that from then on as many come back in one second as in another.
+            self._ask(seq, LONGEST if now else random.randint(1, LONGEST))
 
     def _streamed(self, now: int) -> None:
         CROWD.heard.extend((self.number, int(seq), now) for seq in dict.fromkeys(_SEQ.findall(self.buffer)))
