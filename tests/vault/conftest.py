@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from elicit_flows.models import Connection
 from elicit_flows.models import Provider as ProviderRow
 from tests.doubles.policy import loopback_allowed
 from tests.doubles.provider import Provider
@@ -27,3 +28,11 @@ def drive_row(committed: None, double: Provider) -> ProviderRow:
 def known(drive_row: ProviderRow) -> Known:
     """An agent that nobody used before."""
     return rows.agent()
+
+
+@pytest.fixture
+def held(known: Known, drive_row: ProviderRow, double: Provider) -> Connection:
+    """A connection whose access token ran out a minute ago."""
+    row = rows.connection(known, drive_row, rows.grant(double))
+    rows.expire(row)
+    return row
