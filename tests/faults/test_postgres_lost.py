@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
 import httpx2
@@ -146,3 +147,13 @@ def test_f12_pages_and_probes_say_so_while_postgresql_is_away(fragile: Fragile) 
         assert 'data-page="refused"' in page.text
     assert httpx2.get(f"{fragile.box.url}/readyz", trust_env=False, timeout=20).status_code == 503
     assert httpx2.get(f"{fragile.box.url}/healthz", trust_env=False, timeout=20).status_code == 200
+
+
+def test_f12_an_outage_that_nobody_noticed_costs_no_request(fragile: Fragile, corp: Op, drive: Op) -> None:
+    stage = Stage(fragile.box, fragile.box.fresh_agent(), corp, drive)
+    with ThreadPoolExecutor(12) as pool:  # so that every thread of the service has a connection
+        list(pool.map(lambda _: stage.ask(), range(24)))
+    fragile.postgres.kill9()
+    fragile.postgres.start()
+    for _ in range(8):
+        assert stage.try_to_ask().status_code == 201
