@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from kombu import Queue
+from kombu.entity import Queue
 
 from config import env
 

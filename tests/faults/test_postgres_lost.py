@@ -6,6 +6,7 @@ import itertools
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 
 import httpx2
@@ -31,6 +32,19 @@ class Load:
     acknowledged: dict[str, str] = field(default_factory=dict)
     refused: list[httpx2.Response] = field(default_factory=list)
     stopping: threading.Event = field(default_factory=threading.Event)
+    threads: list[threading.Thread] = field(default_factory=list)
+
+    def start(self) -> Load:
+        self.threads = [threading.Thread(target=self.ask, args=(client,)) for client in range(CLIENTS)]
+        for thread in self.threads:
+            thread.start()
+        return self
+
+    def stop(self) -> None:
+        """No answer is on its way any more."""
+        self.stopping.set()
+        for thread in self.threads:
+            thread.join(35)
 
     def ask(self, client: int) -> None:
         with httpx2.Client(base_url=self.stage.box.url, headers=self.stage.agent.headers, trust_env=False) as http:
@@ -61,21 +75,14 @@ class Load:
 
 @pytest.fixture
 def under_load() -> Iterator[Callable[[Stage], Load]]:
-    threads: list[threading.Thread] = []
-    loads: list[Load] = []
+    with ExitStack() as stack:
 
-    def start(stage: Stage) -> Load:
-        loads.append(Load(stage))
-        for client in range(CLIENTS):
-            threads.append(threading.Thread(target=loads[-1].ask, args=(client,)))
-            threads[-1].start()
-        return loads[-1]
+        def start(stage: Stage) -> Load:
+            load = Load(stage).start()
+            stack.callback(load.stop)
+            return load
 
-    yield start
-    for load in loads:
-        load.stopping.set()
-    for thread in threads:
-        thread.join(35)
+        yield start
 
 
 @pytest.fixture(scope="session")
@@ -103,7 +110,7 @@ def test_f12_what_was_acknowledged_outlives_postgresql_and_the_service_comes_bac
         until(lambda count=refused: len(load.refused) >= count + CLIENTS, "clients are told", timeout=BACK_WITHIN)
         fragile.postgres.start()
     load.more()
-    load.stopping.set()
+    load.stop()
 
     listed = {row for (row,) in stage.sql("SELECT id FROM elicit_flows_elicitation")}
     assert set(load.acknowledged.values()) <= listed
@@ -127,7 +134,7 @@ def test_f12_the_same_key_again_after_the_outage_asks_once(
     load.more()
     fragile.postgres.kill9()
     until(lambda: len(load.refused) >= CLIENTS, "clients are told")
-    load.stopping.set()
+    load.stop()
     fragile.postgres.start()
     lost = [answer.request.headers["idempotency-key"] for answer in load.refused]
     for key in lost:
