@@ -277,7 +277,7 @@ def configured(box: Box, agent: Program, corp: Remembering, drive: Remembering, 
     one = {"issuer": corp.url, "client_id": corp.client_id, "client_secret": corp.client_secret}
     other = {"issuer": drive.url, "client_id": drive.client_id, "client_secret": drive.client_secret}
     box.agent_table = lambda who: box_config.agent(who, hook)
-    tables = {
+    tables: box_config.Tables = {
         "identity_provider": [{"slug": "corp", **one}],
         "provider": [{"slug": "drive", "name": "Drive", "scopes": ["openid"], **other}],
     }

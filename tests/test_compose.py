@@ -49,7 +49,7 @@ def _read_in(tree: ast.Module) -> Iterator[str]:
             of, name = ast.unparse(call.func.value), call.args[0]
             reads = (of == "env" and call.func.attr in READERS) or (of == "os.environ" and call.func.attr == "get")
             if reads and isinstance(name, ast.Constant):
-                yield name.value
+                yield str(name.value)
 
 
 def example() -> dict[str, str]:
@@ -198,7 +198,7 @@ def test_the_image_is_made_of_files_that_exist_and_runs_a_real_command() -> None
 def upstream(wait: str, streams: str) -> str:
     """Where nginx sends a request, by the map in its configuration."""
     lines = re.findall(r'^\s+(default|"\d*") (\w+:\d+);', NGINX, re.MULTILINE)
-    targets = {key.strip('"'): target for key, target in lines}
+    targets: dict[str, str] = {key.strip('"'): target for key, target in lines}
     return targets.get(wait + streams, targets["default"])
 
 

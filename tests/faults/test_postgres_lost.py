@@ -72,6 +72,14 @@ class Load:
         before = len(self.acknowledged)
         until(lambda: len(self.acknowledged) > before + CLIENTS, "creates are acknowledged again", timeout=BACK_WITHIN)
 
+    def be_refused(self) -> None:
+        before = len(self.refused)
+        until(lambda: len(self.refused) >= before + CLIENTS, "clients are told", timeout=BACK_WITHIN)
+
+    def insist(self, key: str) -> None:
+        """Asks with this key until it is taken."""
+        until(lambda: self.create(self.stage.agent, key).status_code in {200, 201}, "the key is taken")
+
 
 @pytest.fixture
 def under_load() -> Iterator[Callable[[Stage], Load]]:
@@ -105,9 +113,8 @@ def test_f12_what_was_acknowledged_outlives_postgresql_and_the_service_comes_bac
     load = under_load(stage)
     for _ in range(KILLS):
         load.more()
-        refused = len(load.refused)
         fragile.postgres.kill9()
-        until(lambda count=refused: len(load.refused) >= count + CLIENTS, "clients are told", timeout=BACK_WITHIN)
+        load.be_refused()
         fragile.postgres.start()
     load.more()
     load.stop()
@@ -133,12 +140,12 @@ def test_f12_the_same_key_again_after_the_outage_asks_once(
     load = under_load(stage)
     load.more()
     fragile.postgres.kill9()
-    until(lambda: len(load.refused) >= CLIENTS, "clients are told")
+    load.be_refused()
     load.stop()
     fragile.postgres.start()
     lost = [answer.request.headers["idempotency-key"] for answer in load.refused]
     for key in lost:
-        until(lambda key=key: load.create(stage.agent, key).status_code in {200, 201}, "the key is taken again")
+        load.insist(key)
     keys = {*load.acknowledged, *lost}
     listed = stage.sql(f"SELECT idempotency_key FROM elicit_flows_elicitation e {MINE}", stage.agent.slug)
     assert sorted(key for (key,) in listed) == sorted(keys)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterable
+from typing import Any
 from urllib.parse import urlsplit
 
 import psycopg
@@ -46,7 +47,7 @@ def redis_database(url: str) -> str:
         return "\n".join(" ".join(map(_readable, [key, *_held(client, key)])) for key in client.scan_iter())
 
 
-def _held(client: redis.Redis, key: bytes) -> list[bytes]:
+def _held(client: redis.Redis, key: Any) -> list[Any]:
     """The values under ``key``, of whichever of the types that are in use here."""
     kind = client.type(key)
     if kind == b"string":
