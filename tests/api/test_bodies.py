@@ -91,7 +91,7 @@ def test_t68_nor_where_a_body_may_be_left_out(api: httpx2.Client, known: Known, 
     assert "access_token" not in answer.text or name == "empty"
 
 
-ODD = (
+ODD: tuple[object, ...] = (
     1e308,
     5e-324,
     -0.0,
@@ -122,7 +122,7 @@ def test_t68_odd_values_come_back_from_postgres_too(postgres_client: httpx2.Clie
         comes_back(postgres_client, value)
 
 
-PROTECTED = {
+PROTECTED: dict[str, object] = {
     "id": "el_mine", "object": "x", "status": "completed", "action": "accept", "url": "https://evil.example",
     "result": {}, "error": None, "reused": True, "seq": 9, "created_at": "2020-01-01T00:00:00Z",
     "expires_at": "2099-01-01T00:00:00Z", "finished_at": None, "agent": 1, "agent_id": 1, "iss": "x", "sub": "x",

@@ -19,7 +19,7 @@ from tests.support.rows import question
 from tests.support.serving import Served
 
 # Text as JSON and addresses may carry it: everything but halves of surrogate pairs, which have tests of their own.
-text = st.text(st.characters(exclude_categories=("Cs",)), max_size=40)
+text = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)
 value = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | text,
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(text, inner, max_size=4), max_leaves=12,

@@ -23,7 +23,7 @@ from elicit_flows.api.waiting.watch import Watch
 from elicit_flows.flow.moving import move
 from elicit_flows.lib import clock
 from elicit_flows.models import Elicitation, Event
-from elicit_flows.queue import bell
+from elicit_flows.queue import bell, feed
 from elicit_flows.states import Status
 from tests.support.process import until
 from tests.support.rows import Known, question
@@ -273,8 +273,13 @@ def test_several_kinds_of_waits_share_one_reader_of_the_feed(
     api: httpx2.Client, asked: dict[str, Any], in_background: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     reads: list[int] = []
-    after = hub_module.feed.after
-    monkeypatch.setattr(hub_module.feed, "after", lambda *given: reads.append(1) or after(*given))
+
+    def counted(*given: int) -> list[Event]:
+        reads.append(1)
+        return after(*given)
+
+    after = feed.after
+    monkeypatch.setattr(feed, "after", counted)
     path = f"/v1/elicitations/{asked['id']}"
     waits = [in_background(lambda: api.get(path, params={"wait": 20})) for _ in range(10)]
     go_on(Elicitation.objects.get(), Status.STARTED)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
+from django.db import connections
 
 from elicit_flows import vault
 from elicit_flows.errors import ConnectionRevoked
@@ -13,7 +14,7 @@ from elicit_flows.models import Connection, Event
 from elicit_flows.models import Provider as ProviderRow
 from elicit_flows.vault import revocation
 from tests.doubles.provider import Provider
-from tests.doubles.server import Response
+from tests.doubles.server import Request, Response
 from tests.support import rows
 from tests.support.moving import MovingClock
 from tests.support.rows import Known
@@ -104,20 +105,19 @@ def test_t86_what_cannot_be_opened_any_more_holds_up_nobody_and_comes_to_an_end(
     assert now(held).upstream == "failed"
 
 
-def test_two_workers_tell_the_provider_once(
-    held: Connection, double: Provider, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_two_workers_tell_the_provider_once(held: Connection, double: Provider) -> None:
     """The second finds the row due as well, but the first has claimed it."""
     vault.revoke(held)
-    tell = revocation.tell_provider
 
-    def while_the_other_looks(*given: object) -> bool:
-        monkeypatch.setattr(revocation, "tell_provider", tell)
-        stale = now(held)
-        stale.upstream_tries = 0
-        assert not revocation._tell(stale)
-        return tell(*given)  # type: ignore[arg-type]
+    def the_other_looks(request: Request) -> Response:
+        del double.scripted["revoke"]
+        as_it_was = now(held)
+        as_it_was.upstream_tries = 0
+        assert not revocation._tell(as_it_was)
+        connections.close_all()
+        return double._revoke(request)
 
-    monkeypatch.setattr(revocation, "tell_provider", while_the_other_looks)
+    double.scripted["revoke"] = the_other_looks
     tell_all()
     assert double.calls["revoke"] == 1
+    assert now(held).upstream == "done"
