@@ -137,7 +137,8 @@ class Box:
         """An agent that nobody used before: its lists are empty, its rate limits untouched."""
         spare = next(self._spare, None)
         if spare is None:
-            more = [program(f"agent-{next(self._numbers)}") for _ in range(SPARE_AGENTS)]
+            # The port makes them unlike those of other boxes, whose webhooks go to the same sink.
+            more = [program(f"agent-{self.ports[0]}-{next(self._numbers)}") for _ in range(SPARE_AGENTS)]
             self.add_agents(*more)
             self._spare = iter(more)
             spare = next(self._spare)
