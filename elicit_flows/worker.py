@@ -10,8 +10,9 @@ import threading
 import time
 from collections import Counter
 from concurrent.futures import Future, ThreadPoolExecutor
+from queue import SimpleQueue
 
-from django.db import DatabaseError, close_old_connections, connections
+from django.db import DatabaseError, InterfaceError, OperationalError, close_old_connections, connections
 
 from elicit_flows import flow, vault
 from elicit_flows.errors import FlowError
@@ -22,8 +23,8 @@ from elicit_flows.queue import bell, courier
 log = logging.getLogger(__name__)
 
 IN_FLIGHT = 64
-RECORDERS = 4
 PER_ENDPOINT = 4
+GATHER = 0.005  # seconds
 POLL = 1.0  # seconds between looks when no bell rings
 TICK = 5.0  # seconds between sweeps
 PURGE_EVERY = 3600.0
@@ -32,23 +33,25 @@ PURGE_EVERY = 3600.0
 class Rounds:
     """Delivery rounds: keeps up to IN_FLIGHT sends going, fair between endpoints.
 
-    Many threads send, few record: what waits for slow endpoints holds no database connection.
+    Many threads send. One, that of the rounds, claims and records, and what was sent meanwhile it records in one go:
+    so a worker holds one database connection, and waits for the disk once for many deliveries.
     """
 
     def __init__(self) -> None:
         self._senders = ThreadPoolExecutor(IN_FLIGHT, thread_name_prefix="send")
-        self._recorders = ThreadPoolExecutor(RECORDERS, thread_name_prefix="record")
+        self._sent: SimpleQueue[tuple[Delivery, courier.Outcome | None]] = SimpleQueue()
         self._busy: Counter[int] = Counter()
         self._failing = 0
-        self._lock = threading.Lock()
         self.wake = threading.Event()
 
     def start_due(self) -> int:
-        """Claim what is due and start sending it; how many were started."""
-        with self._lock:
-            busy, failing = {agent: count for agent, count in self._busy.items() if count}, self._failing
-        room = IN_FLIGHT - sum(busy.values())
-        claimed = courier.claim(room, busy, PER_ENDPOINT, failing=failing < IN_FLIGHT // 2) if room > 0 else []
+        """Record what was sent, claim what is due and start sending it; how many were started."""
+        if self._busy.total() - self._sent.qsize() > IN_FLIGHT // 2:
+            time.sleep(GATHER)  # few have come back: with more of them claiming and recording costs each of them less
+        self._record_sent()
+        room = IN_FLIGHT - self._busy.total()
+        busy = {agent: count for agent, count in self._busy.items() if count}
+        claimed = courier.claim(room, busy, PER_ENDPOINT, failing=self._failing < IN_FLIGHT // 2) if room else []
         for delivery in claimed:
             self._count(delivery, 1)
             self._start(delivery)
@@ -58,50 +61,53 @@ class Rounds:
         try:
             parcel = courier.prepare(delivery, vault.webhook_secrets(delivery.agent))
         except FlowError as error:
-            self._recorders.submit(self._record, delivery, courier.Outcome(False, None, error.detail, 0))
+            self._sent.put((delivery, courier.Outcome(False, None, error.detail, 0)))
+            self.wake.set()
             return
         self._senders.submit(self._send, parcel).add_done_callback(_report)
 
     def _send(self, parcel: courier.Parcel) -> None:
-        outcome = courier.send(parcel)
-        self._recorders.submit(self._record, parcel.delivery, outcome).add_done_callback(_report)
-
-    def _record(self, delivery: Delivery, outcome: courier.Outcome) -> None:
+        outcome = None
         try:
-            courier.record(delivery, outcome)
+            outcome = courier.send(parcel)
         finally:
-            self._count(delivery, -1)
-            close_old_connections()
+            self._sent.put((parcel.delivery, outcome))
             self.wake.set()
 
+    def _record_sent(self) -> None:
+        """What a database that is away does not take is recorded when it is back: its leases are a minute long."""
+        sent = [self._sent.get() for _ in range(self._sent.qsize())]
+        later = False
+        try:
+            courier.record_all([(delivery, outcome) for delivery, outcome in sent if outcome])
+        except (InterfaceError, OperationalError):
+            later = True
+            raise
+        finally:
+            for delivery, outcome in sent:
+                if later:
+                    self._sent.put((delivery, outcome))
+                else:
+                    self._count(delivery, -1)
+
     def _count(self, delivery: Delivery, change: int) -> None:
-        with self._lock:
-            self._busy[delivery.agent_id] += change
-            self._failing += change if delivery.agent.webhook_failures else 0
+        self._busy[delivery.agent_id] += change
+        self._failing += change if delivery.agent.webhook_failures else 0
 
     @property
     def idle(self) -> bool:
-        with self._lock:
-            return not any(self._busy.values())
+        return not self._busy.total()
 
     def close(self) -> None:
-        """Wait for what is in flight, and give the database connections back."""
+        """Wait for what is in flight, and record it."""
         self._senders.shutdown(wait=True)
-        together = threading.Barrier(RECORDERS)  # so that each thread hangs up once
-        for _ in range(RECORDERS):
-            self._recorders.submit(_hang_up, together)
-        self._recorders.shutdown(wait=True)
-
-
-def _hang_up(together: threading.Barrier) -> None:
-    together.wait()
-    connections.close_all()
+        self._record_sent()
 
 
 def _report(future: Future[None]) -> None:
     error = future.exception()
     if error:
-        log.error("a delivery was not recorded; its lease runs out and it is tried again", exc_info=error)
+        log.error("a delivery met what nobody foresaw; its lease runs out and it is tried again", exc_info=error)
 
 
 def tick() -> None:
@@ -149,6 +155,7 @@ class Embedded(threading.Thread):
             if not started:
                 self._rounds.wake.wait(POLL)
                 self._rounds.wake.clear()
+        self._rounds.close()
         connections.close_all()
 
     def _rung(self, work: bell.Work) -> None:
@@ -171,4 +178,3 @@ class Embedded(threading.Thread):
         self._stopping.set()
         self._rounds.wake.set()
         self.join(timeout=courier.DEADLINE + 5)
-        self._rounds.close()

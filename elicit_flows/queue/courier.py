@@ -9,13 +9,13 @@ from __future__ import annotations
 import json
 import logging
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
 
 from django.db import connection, transaction
-from django.db.models import F, Q
+from django.db.models import F, Q, QuerySet
 from standardwebhooks import Webhook
 
 from elicit_flows.errors import Unavailable
@@ -23,7 +23,7 @@ from elicit_flows.lib import clock, http
 from elicit_flows.models import Agent, Delivery
 from elicit_flows.queue import bell
 from elicit_flows.queue.publish import publish
-from elicit_flows.values import Secret
+from elicit_flows.values import Json, Secret
 
 log = logging.getLogger(__name__)
 
@@ -33,6 +33,20 @@ LEASE = timedelta(seconds=60)  # four times the deadline of one try
 DEADLINE = 15.0
 MAX_RETRY_AFTER = timedelta(hours=24)
 DISABLE_AFTER_GONE = 410
+
+# Nearly every try ends so: as one text that nobody has to make anew.
+_DELIVERED = """
+    UPDATE elicit_flows_delivery SET status = 'delivered', tries = tries + 1, lease_until = NULL, delivered_at = %s,
+        log = %s
+    WHERE id = %s AND fence = %s AND status = 'pending'
+"""
+_ALL_DELIVERED = """
+    UPDATE elicit_flows_delivery AS d SET status = 'delivered', tries = d.tries + 1, lease_until = NULL,
+        delivered_at = %s, log = sent.log::jsonb
+    FROM unnest(%s::text[], %s::int[], %s::text[]) AS sent (id, fence, log)
+    WHERE d.id = sent.id AND d.fence = sent.fence AND d.status = 'pending' RETURNING d.id
+"""
+Due = tuple[str, int, int]  # a delivery's id, its agent's, and how often that one's endpoint failed in a row
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,42 +77,40 @@ def claim(limit: int, busy: Mapping[int, int], per_endpoint: int, *, failing: bo
     is room for such at all.
     """
     now = clock.now()
-    full = [agent for agent, count in busy.items() if count >= per_endpoint]
     with transaction.atomic():
-        due = (
-            Delivery.objects.select_related("agent", "event")
-            .filter(Q(lease_until=None) | Q(lease_until__lte=now), status="pending", next_at__lte=now)
-            .filter(agent__webhook_disabled_at=None, agent__enabled=True)
-            .exclude(agent_id__in=full)
-            .exclude(agent_id__in=list(busy), agent__webhook_failures__gt=0)
-            .order_by("next_at")
-        )
-        if not failing:
-            due = due.filter(agent__webhook_failures=0)
-        if connection.features.has_select_for_update_skip_locked:
-            due = due.select_for_update(skip_locked=True, of=("self",))
-        chosen = _fair(list(due[: limit * 4]), limit, dict(busy), per_endpoint)
-        _lease(chosen, now)
-    return chosen
+        due = _due(now, busy, per_endpoint, failing=failing)[: limit * 4]
+        chosen = _fair(due, limit, dict(busy), per_endpoint)
+        if chosen:
+            Delivery.objects.filter(pk__in=chosen).update(fence=F("fence") + 1, lease_until=now + LEASE)
+    rows = Delivery.objects.select_related("agent", "event").in_bulk(chosen) if chosen else {}
+    return [rows[pk] for pk in chosen]
 
 
-def _fair(due: list[Delivery], limit: int, busy: dict[int, int], per_endpoint: int) -> list[Delivery]:
-    chosen: list[Delivery] = []
-    for delivery in due:
-        room = 1 if delivery.agent.webhook_failures else per_endpoint
-        if busy.get(delivery.agent_id, 0) < room and len(chosen) < limit:
-            busy[delivery.agent_id] = busy.get(delivery.agent_id, 0) + 1
-            chosen.append(delivery)
-    return chosen
-
-
-def _lease(chosen: list[Delivery], now: datetime) -> None:
-    for delivery in chosen:
-        delivery.fence += 1
-        delivery.lease_until = now + LEASE
-    Delivery.objects.filter(pk__in=[delivery.pk for delivery in chosen]).update(
-        fence=F("fence") + 1, lease_until=now + LEASE
+def _due(now: datetime, busy: Mapping[int, int], per_endpoint: int, *, failing: bool) -> QuerySet[Delivery, Due]:
+    """What may be sent now, oldest first: only what the choice needs of it, since most are left for later."""
+    full = [agent for agent, count in busy.items() if count >= per_endpoint]
+    due = (
+        Delivery.objects.filter(Q(lease_until=None) | Q(lease_until__lte=now), status="pending", next_at__lte=now)
+        .filter(agent__webhook_disabled_at=None, agent__enabled=True)
+        .exclude(agent_id__in=full)
+        .exclude(agent_id__in=list(busy), agent__webhook_failures__gt=0)
+        .order_by("next_at")
     )
+    if not failing:
+        due = due.filter(agent__webhook_failures=0)
+    if connection.features.has_select_for_update_skip_locked:
+        due = due.select_for_update(skip_locked=True, of=("self",))
+    return due.values_list("pk", "agent_id", "agent__webhook_failures")
+
+
+def _fair(due: Iterable[Due], limit: int, busy: dict[int, int], per_endpoint: int) -> list[str]:
+    chosen: list[str] = []
+    for pk, agent_id, failures in due:
+        room = 1 if failures else per_endpoint
+        if busy.get(agent_id, 0) < room and len(chosen) < limit:
+            busy[agent_id] = busy.get(agent_id, 0) + 1
+            chosen.append(pk)
+    return chosen
 
 
 def prepare(delivery: Delivery, secrets: list[Secret]) -> Parcel:
@@ -136,16 +148,50 @@ def signed(event_id: str, body: str, secrets: list[Secret]) -> dict[str, str]:
     }
 
 
-def record(delivery: Delivery, outcome: Outcome) -> bool:
-    """Write what happened. False when the lease was lost meanwhile: somebody else's record stands."""
-    now, tries = clock.now(), delivery.tries + 1
+def record_all(sent: Sequence[tuple[Delivery, Outcome]]) -> None:
+    """Write what happened to each. What endpoints in good health took, which is nearly all, goes in one statement."""
+    well = [(delivery, outcome) for delivery, outcome in sent if outcome.ok and not delivery.agent.webhook_failures]
+    if well:
+        now = clock.now()
+        rows = [(delivery.pk, delivery.fence, json.dumps(_log(delivery, outcome, now))) for delivery, outcome in well]
+        ours = _delivered(rows, connection.ops.adapt_datetimefield_value(now))
+        for pk, _, _ in rows:
+            if pk not in ours:
+                _conflict(pk)
+    for delivery, outcome in sent:
+        if not outcome.ok or delivery.agent.webhook_failures:
+            record(delivery, outcome)
+
+
+def _delivered(rows: list[tuple[str, int, str]], at: str | None) -> set[str]:
+    """Mark these (id, fence, log) as delivered; the ids of those whose lease still held."""
+    if connection.vendor == "postgresql":
+        with connection.cursor() as cursor:
+            cursor.execute(_ALL_DELIVERED, [at, *map(list, zip(*rows, strict=True))])
+            return {pk for (pk,) in cursor.fetchall()}
+    with transaction.atomic(), connection.cursor() as cursor:
+        return {pk for pk, fence, log in rows if cursor.execute(_DELIVERED, [at, log, pk, fence]).rowcount}
+
+
+def _log(delivery: Delivery, outcome: Outcome, now: datetime) -> list[Json]:
+    """The delivery's last twenty tries, this one included."""
     entry = {
         "at": clock.rfc3339(now),
         "status": outcome.status,
         "note": outcome.note,
         "milliseconds": outcome.milliseconds,
     }
-    change: dict[str, object] = {"tries": tries, "log": [*delivery.log, entry][-20:], "lease_until": None}
+    return [*delivery.log, entry][-20:]
+
+
+def _conflict(pk: str) -> None:
+    log.warning("lease_conflict: delivery %s was taken over while it was being sent", pk)
+
+
+def record(delivery: Delivery, outcome: Outcome) -> bool:
+    """Write what happened. False when the lease was lost meanwhile: somebody else's record stands."""
+    now, tries = clock.now(), delivery.tries + 1
+    change: dict[str, object] = {"tries": tries, "log": _log(delivery, outcome, now), "lease_until": None}
     if outcome.ok:
         change |= {"status": "delivered", "delivered_at": now}
     elif tries >= len(SCHEDULE):
@@ -157,7 +203,7 @@ def record(delivery: Delivery, outcome: Outcome) -> bool:
         if mine:
             _note_endpoint(delivery.agent, outcome)
     if not mine:
-        log.warning("lease_conflict: delivery %s was taken over while it was being sent", delivery.pk)
+        _conflict(delivery.pk)
     return mine == 1
 
 
