@@ -12,18 +12,27 @@ from elicit_flows.models import Agent, Delivery, Elicitation, Event
 from elicit_flows.queue import bell
 from elicit_flows.values import Json
 
-# One statement takes the number and locks the row until the caller commits: that is what makes the feed gapless.
+# Taking the number locks the feed's row until the caller commits: that is what makes the feed gapless.
 _NEXT = """
     INSERT INTO elicit_flows_feed (agent_id, position) VALUES (%s, 1)
     ON CONFLICT (agent_id) DO UPDATE SET position = elicit_flows_feed.position + 1
     RETURNING position
 """
 _INSERT = """
-    INSERT INTO elicit_flows_event (id, agent_id, position, type, elicitation_id, seq, created_at, data)
+    INSERT INTO elicit_flows_event (position, id, agent_id, type, elicitation_id, seq, created_at, data)
     VALUES (%s, %s, %s, %s, %s, %s, %s, %s)
 """
-# PostgreSQL delivers the notification at commit; Redis, where there is one, is told after it.
-_NEXT_AND_NOTIFY = _NEXT.rstrip() + ", pg_notify(%s, %s)"
+# PostgreSQL does both in one go, so that the lock is held for as short as can be.
+_BOTH = """
+    WITH next AS (
+        INSERT INTO elicit_flows_feed (agent_id, position) VALUES (%s, 1)
+        ON CONFLICT (agent_id) DO UPDATE SET position = elicit_flows_feed.position + 1 RETURNING position
+    )
+    INSERT INTO elicit_flows_event (position, id, agent_id, type, elicitation_id, seq, created_at, data)
+    SELECT next.position, %s, %s, %s, %s, %s::int, %s::timestamptz, %s::jsonb FROM next RETURNING position
+"""
+# It delivers the notification at commit; Redis, where there is one, is told after it.
+_BOTH_AND_NOTIFY = _BOTH.rstrip() + ", pg_notify(%s, %s)"
 
 
 def publish(agent: Agent, type: str, data: Json, elicitation: Elicitation | None = None) -> Event:
@@ -31,33 +40,26 @@ def publish(agent: Agent, type: str, data: Json, elicitation: Elicitation | None
     if not connection.in_atomic_block:
         raise RuntimeError("an event is published in the transaction of what it tells")
     event = Event(
-        agent=agent,
-        position=_next_position(agent.pk),
-        type=type,
-        elicitation=elicitation,
-        seq=elicitation.seq if elicitation else None,
-        data=data,
+        agent=agent, type=type, elicitation=elicitation, seq=elicitation.seq if elicitation else None, data=data
     )
-    _insert(event)
+    event.position = _insert(event)
     if agent.wants_webhooks:
         Delivery.objects.create(agent=agent, event=event)
     transaction.on_commit(partial(bell.ring, agent.pk, agent.wants_webhooks))
     return event
 
 
-def _next_position(agent_id: int) -> int:
-    with connection.cursor() as cursor:
-        if connection.vendor == "postgresql" and not settings.REDIS_URL:
-            cursor.execute(_NEXT_AND_NOTIFY, [agent_id, bell.CHANNEL, bell.message(agent_id)])
-        else:
-            cursor.execute(_NEXT, [agent_id])
-        return int(cursor.fetchone()[0])
-
-
-def _insert(event: Event) -> None:
-    """The hottest write of all: as one prepared text."""
-    values: list[str | int | None] = [event.id, event.agent_id, event.position, event.type]
-    values += [event.elicitation_id, event.seq]
+def _insert(event: Event) -> int:
+    """The event's row, at the position that is next in its agent's feed. The hottest write of all: no ORM."""
     created = connection.ops.adapt_datetimefield_value(event.created_at)
+    values: list[str | int | None] = [event.id, event.agent_id, event.type, event.elicitation_id, event.seq, created]
+    values.append(json.dumps(event.data))
     with connection.cursor() as cursor:
-        cursor.execute(_INSERT, [*values, created, json.dumps(event.data)])
+        if connection.vendor == "postgresql":
+            bell_too = [] if settings.REDIS_URL else [bell.CHANNEL, bell.message(event.agent_id)]
+            cursor.execute(_BOTH_AND_NOTIFY if bell_too else _BOTH, [event.agent_id, *values, *bell_too])
+            return int(cursor.fetchone()[0])
+        cursor.execute(_NEXT, [event.agent_id])
+        position = int(cursor.fetchone()[0])
+        cursor.execute(_INSERT, [position, *values])
+        return position
