@@ -1,0 +1,1 @@
+"""Pay, save a card, or subscribe, on the payment provider's own page."""

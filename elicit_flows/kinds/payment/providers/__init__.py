@@ -1,0 +1,1 @@
+"""The payment providers. Another one is a folder and a line in the registry."""
