@@ -27,7 +27,7 @@ from elicit_flows.worker import Embedded
 MAX_BODY = 1_000_000
 # Requests that may ask an outside server get threads of their own, so that a slow provider holds up nobody else.
 QUICK_THREADS, AWAY_THREADS = 4, 32
-_AWAY = ("/callback/", "/login", "/switch", "/c/", "/v1/connections/")
+_AWAY = ("/callback/", "/login", "/switch", "/c/", "/payments/", "/v1/connections/")
 
 
 class Service:

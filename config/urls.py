@@ -7,7 +7,8 @@ from django.urls import path
 
 from elicit_flows.api import docs, health
 from elicit_flows.api.routes import api
-from elicit_flows.web import account, connect, signin
+from elicit_flows.inbound import views as inbound
+from elicit_flows.web import account, connect, paying, signin
 
 handler400 = "elicit_flows.web.problems.bad_request"
 handler403 = "elicit_flows.web.problems.forbidden"
@@ -27,6 +28,8 @@ urlpatterns = [
     path("c/<str:elicitation_id>/decline", connect.decline),
     path("c/<str:elicitation_id>/done", connect.done),
     path("callback/<slug:context>", connect.callback),
+    path("payments/<slug:slug>/return", paying.returned),
+    path("inbound/<slug:slug>", inbound.receive),
     path("v1/docs", docs.page),
     path("v1/", api.urls),
     path("healthz", health.healthz),

@@ -116,6 +116,8 @@ def tick() -> None:
         pass
     while vault.tell_due_providers():
         pass
+    while flow.sweep_payments():
+        pass
 
 
 def deliver_until_idle(seconds: float) -> None:

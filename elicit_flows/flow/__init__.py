@@ -6,6 +6,7 @@ visiting    look            somebody opens the link; nothing changes
             resume          the browser comes back
 ending      finish          the outcome and what came with it, all or nothing
             decline, cancel, expire, sweep: the ways off
+paying      where money is asked for: the provider's page, and what became of it
 moving      what they share: the compare-and-set that is the only writer of a status, and its event
 
 No transaction is open while the outside is asked.
@@ -14,6 +15,20 @@ No transaction is open while the outside is asked.
 from elicit_flows.flow.asking import create
 from elicit_flows.flow.ending import cancel, decline, expire, sweep
 from elicit_flows.flow.moving import find
+from elicit_flows.flow.paying import returned, sweep_payments
 from elicit_flows.flow.visiting import View, begin, look, resume
 
-__all__ = ["View", "begin", "cancel", "create", "decline", "expire", "find", "look", "resume", "sweep"]
+__all__ = [
+    "View",
+    "begin",
+    "cancel",
+    "create",
+    "decline",
+    "expire",
+    "find",
+    "look",
+    "resume",
+    "returned",
+    "sweep",
+    "sweep_payments",
+]

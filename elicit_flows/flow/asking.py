@@ -8,13 +8,18 @@ from django.db import IntegrityError, connection, transaction
 
 from elicit_flows import kinds, queue, vault
 from elicit_flows.errors import IdempotencyMismatch, Invalid, TooMany
-from elicit_flows.flow import permits
+from elicit_flows.flow import paying, permits
+from elicit_flows.flow.permits import Permits
+from elicit_flows.kinds.base import Kind
+from elicit_flows.ledger import checkouts
 from elicit_flows.lib import clock
-from elicit_flows.models import Agent, Elicitation, Provider
+from elicit_flows.models import Agent, Elicitation, PaymentAccount, Provider
 from elicit_flows.states import Status
 from elicit_flows.values import Claim, Json, Question
 
 OPEN_PER_PERSON = 1000  # open elicitations of one agent for one person
+
+PlugIn = Provider | PaymentAccount | None
 
 # Asked at every create, and most of what the ORM would cost here is making this text anew.
 _OPEN = """
@@ -32,11 +37,11 @@ def create(agent: Agent, question: Question) -> tuple[Elicitation, bool]:
     earlier = _earlier(agent, question)
     if earlier:
         return earlier, True
-    params, provider = _checked(agent, question)
+    params, plug_in = _checked(agent, question)
     try:
         with transaction.atomic():
-            known = vault.already(agent, question.claim, provider, params) if question.reuse == "if_valid" else None
-            return _insert(agent, question, params, known), False
+            known = _already(agent, question, plug_in, params) if question.reuse == "if_valid" else None
+            return _insert(agent, question, params, plug_in, known), False
     except IntegrityError:
         earlier = _earlier(agent, question)
         if earlier is None:
@@ -53,7 +58,14 @@ def _earlier(agent: Agent, question: Question) -> Elicitation | None:
     return row
 
 
-def _checked(agent: Agent, question: Question) -> tuple[Json, Provider | None]:
+def _already(agent: Agent, question: Question, plug_in: PlugIn, params: Json) -> Json | None:
+    """The result that an existing connection or entitlement answers with."""
+    if isinstance(plug_in, PaymentAccount):
+        return paying.already(agent, question.claim, params)
+    return vault.already(agent, question.claim, plug_in, params)
+
+
+def _checked(agent: Agent, question: Question) -> tuple[Json, PlugIn]:
     if question.kind not in kinds.REGISTRY:
         raise Invalid.at("kind", f"There is no kind {question.kind!r} here; use one of {', '.join(kinds.REGISTRY)}.")
     allowed = permits.of(agent)
@@ -63,15 +75,24 @@ def _checked(agent: Agent, question: Question) -> tuple[Json, Provider | None]:
         raise Invalid.at("return_url", "This is not one of the agent's registered return URLs, letter for letter.")
     kind = kinds.get(question.kind)
     params = kind.clean(question.params)
-    provider = None
-    if kind.context:
-        provider = allowed.providers.get(params[kind.context])
-        if provider is None:
-            what = f"There is no {kind.context} {params[kind.context]!r} that this agent may use."
-            raise Invalid.at(f"params.{kind.context}", what)
+    plug_in = _plug_in(kind, params, allowed)
     if _too_many_open(agent, question.claim):
         raise TooMany("This person has too many open elicitations of this agent.", retry_after=60)
-    return params, provider
+    return params, plug_in
+
+
+def _plug_in(kind: Kind, params: Json, allowed: Permits) -> PlugIn:
+    """What the elicitation goes through. An agent with one payment account need not name it."""
+    if kind.context is None:
+        return None
+    if kind.takes_money and params[kind.context] is None and len(allowed.accounts) == 1:
+        params[kind.context] = next(iter(allowed.accounts))
+    known: dict[str, Provider] | dict[str, PaymentAccount] = allowed.accounts if kind.takes_money else allowed.providers
+    plug_in = known.get(params[kind.context] or "")
+    if plug_in is None:
+        what = f"There is no {kind.context} {params[kind.context]!r} that this agent may use."
+        raise Invalid.at(f"params.{kind.context}", what)
+    return plug_in
 
 
 def _too_many_open(agent: Agent, claim: Claim) -> bool:
@@ -81,7 +102,7 @@ def _too_many_open(agent: Agent, claim: Claim) -> bool:
         return cursor.fetchone() is not None
 
 
-def _insert(agent: Agent, question: Question, params: Json, result: Json | None) -> Elicitation:
+def _insert(agent: Agent, question: Question, params: Json, plug_in: PlugIn, result: Json | None) -> Elicitation:
     now = clock.now()
     row = Elicitation(
         agent=agent,
@@ -100,5 +121,7 @@ def _insert(agent: Agent, question: Question, params: Json, result: Json | None)
     if result is not None:
         row.status, row.result, row.reused, row.finished_at = Status.COMPLETED, result, True, now
     row.save(force_insert=True)
+    if isinstance(plug_in, PaymentAccount) and not row.reused:
+        checkouts.expect(row, plug_in)
     queue.publish(agent, "elicitation.completed" if row.reused else "elicitation.created", row.snapshot(), row)
     return row

@@ -9,7 +9,9 @@ from django.db import IntegrityError, transaction
 
 from elicit_flows import vault
 from elicit_flows.errors import AlreadyOver, Over, StartAgain
+from elicit_flows.flow import paying
 from elicit_flows.flow.moving import mine, move, provider_of
+from elicit_flows.ledger import checkouts
 from elicit_flows.lib import clock
 from elicit_flows.models import Elicitation, Provider
 from elicit_flows.states import OPEN, Status
@@ -51,6 +53,7 @@ def decline(elicitation_id: str, claim: Claim) -> Elicitation:
     with transaction.atomic():
         if not move(row, Status.DECLINED):
             raise Over(elicitation=row.pk)
+        paying.drop(row)
     return row
 
 
@@ -61,12 +64,16 @@ def cancel(row: Elicitation) -> Elicitation:
             row.refresh_from_db(fields=["status"])
             if row.status != Status.CANCELLED:
                 raise AlreadyOver(f"The elicitation is {row.status} already.")
+        paying.drop(row)
     return row
 
 
 def expire(row: Elicitation) -> bool:
-    """Enforce the end of its time, if it has come; whether that was now."""
-    if not row.overdue:
+    """Enforce the end of its time, if it has come; whether that was now.
+
+    Where money may still come, the provider must close its page first, which is the sweep's to ask.
+    """
+    if not row.overdue or checkouts.awaited(row):
         return False
     with transaction.atomic():
         return move(row, Status.EXPIRED, only=[Status.PENDING, Status.STARTED])
@@ -76,7 +83,8 @@ def sweep(limit: int = 100) -> int:
     """Expire what is overdue and reopen what somebody left while settling; how many were moved. Run by the worker."""
     now = clock.now()
     open_rows = Elicitation.objects.select_related("agent").filter(status__in=OPEN)
-    overdue = open_rows.filter(expires_at__lte=now).exclude(status=Status.SETTLING)[:limit]
+    overdue = open_rows.filter(expires_at__lte=now).exclude(status=Status.SETTLING)
+    overdue = overdue.exclude(payment__checkouts__status__in=checkouts.PAYABLE)[:limit]
     stuck = open_rows.filter(status=Status.SETTLING, settling_since__lte=now - SETTLING_LIFE)[:limit]
     return sum(expire(row) for row in overdue) + sum(_reopen(row) for row in stuck)
 

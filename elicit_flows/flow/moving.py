@@ -11,8 +11,10 @@ from django.db.models import F
 
 from elicit_flows import kinds, queue, vault
 from elicit_flows.errors import NotFound, Over, WrongUser
+from elicit_flows.kinds.oauth.config import OAuthProvider
+from elicit_flows.kinds.payment.values import Account
 from elicit_flows.lib import clock
-from elicit_flows.models import Elicitation, Event, Provider
+from elicit_flows.models import Elicitation, Event, PaymentAccount, Provider
 from elicit_flows.states import TERMINAL, Status, sources
 from elicit_flows.values import Claim, Json, Visit
 
@@ -68,16 +70,27 @@ def context_of(row: Elicitation) -> str:
 
 
 def provider_of(row: Elicitation) -> Provider | None:
+    """The OAuth provider that it goes through, unless that was switched off meanwhile."""
+    if kinds.get(row.kind).context != "provider":
+        return None
     return Provider.objects.filter(slug=context_of(row), enabled=True).first()
 
 
-def visit_of(row: Elicitation, state: str = "", stash: Json | None = None) -> Visit:
+def config_of(row: Elicitation) -> OAuthProvider | Account | None:
+    """The operator's configuration of what it goes through; None when that was switched off meanwhile."""
+    if kinds.get(row.kind).takes_money:
+        account = PaymentAccount.objects.filter(slug=context_of(row), enabled=True).first()
+        return vault.account(account) if account else None
     provider = provider_of(row)
+    return vault.oauth(provider) if provider else None
+
+
+def visit_of(row: Elicitation, state: str = "", stash: Json | None = None) -> Visit:
     return Visit(
         elicitation=row.pk,
         claim=row.claim,
         params=row.params,
-        config=vault.oauth(provider) if provider else None,
+        config=config_of(row),
         redirect_uri=f"{settings.ELICIT_PUBLIC_URL}/callback/{context_of(row)}",
         state=state,
         stash=stash or {},

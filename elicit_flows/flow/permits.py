@@ -1,11 +1,14 @@
-"""What an agent may ask for: whose users, and which providers. Looked up once a second, not once a request."""
+"""What an agent may ask for: whose users, which providers and payment accounts.
+
+Looked up once a second, not once a request.
+"""
 
 from __future__ import annotations
 
 import time
 from dataclasses import dataclass
 
-from elicit_flows.models import Agent, IdentityProvider, Provider
+from elicit_flows.models import Agent, IdentityProvider, PaymentAccount, Provider
 
 REMEMBER = 1.0  # seconds, as for API keys: a change is in force everywhere within this time
 _MAX_REMEMBERED = 1000
@@ -13,10 +16,11 @@ _MAX_REMEMBERED = 1000
 
 @dataclass(frozen=True, slots=True)
 class Permits:
-    """``issuers`` are the agent's identity providers; ``providers`` by slug."""
+    """``issuers`` are the agent's identity providers; ``providers`` and ``accounts`` by slug."""
 
     issuers: frozenset[str]
     providers: dict[str, Provider]
+    accounts: dict[str, PaymentAccount]
 
 
 _remembered: dict[int, tuple[float, Permits]] = {}
@@ -42,4 +46,5 @@ def _read(agent: Agent) -> Permits:
     providers = Provider.objects.filter(enabled=True)
     if not agent.all_providers:
         providers = providers.filter(agent=agent)
-    return Permits(frozenset(issuers), {row.slug: row for row in providers})
+    accounts = PaymentAccount.objects.filter(agent=agent, enabled=True)
+    return Permits(frozenset(issuers), {row.slug: row for row in providers}, {row.slug: row for row in accounts})

@@ -10,8 +10,9 @@ from django.db import IntegrityError, transaction
 
 from elicit_flows import kinds, vault
 from elicit_flows.errors import BadCallback, Over, StartAgain, WrongUser
+from elicit_flows.flow import paying
 from elicit_flows.flow.ending import finish
-from elicit_flows.flow.moving import context_of, find, mine, move, provider_of, refuse, visit_of
+from elicit_flows.flow.moving import config_of, context_of, find, mine, move, refuse, visit_of
 from elicit_flows.lib import clock, ids
 from elicit_flows.models import Attempt, Elicitation
 from elicit_flows.states import OPEN, Status
@@ -37,8 +38,7 @@ def look(elicitation_id: str, claim: Claim) -> View:
     status = Status.EXPIRED if row.overdue else Status(row.status)
     what: Json = {}
     if status in OPEN:
-        provider = provider_of(row)
-        what = kinds.get(row.kind).describe(row.params, vault.oauth(provider) if provider else None)
+        what = kinds.get(row.kind).describe(row.params, config_of(row))
     return View(row, status, what)
 
 
@@ -51,11 +51,14 @@ def begin(elicitation_id: str, claim: Claim, browser: str, press: str | None) ->
     row = mine(elicitation_id, claim)
     if row.status == Status.SETTLING:
         return None
+    kind = kinds.get(row.kind)
+    if kind.takes_money:
+        return paying.leave(row)
     pressed = _pressed(row, browser, press)
     if pressed:
         return pressed
     state = ids.token()
-    leave = kinds.get(row.kind).begin(visit_of(row, state))
+    leave = kind.begin(visit_of(row, state))
     try:
         with transaction.atomic():
             _open_attempt(row, browser, press, state, leave)

@@ -1,0 +1,1 @@
+"""What payment providers send."""

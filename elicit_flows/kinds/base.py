@@ -19,6 +19,7 @@ class Kind(Protocol):
     """
 
     context: str | None
+    takes_money: bool  # the line opens the provider's page itself and lets the ledger say what became of it
 
     def clean(self, params: Json) -> Json:
         """The parameters, checked and complete; unknown names are refused. Raises ``Invalid``."""

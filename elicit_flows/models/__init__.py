@@ -5,19 +5,31 @@ from elicit_flows.models.attempt import Attempt
 from elicit_flows.models.connection import Connection
 from elicit_flows.models.delivery import Delivery
 from elicit_flows.models.elicitation import Elicitation
+from elicit_flows.models.entitlement import Entitlement, EntitlementUse
 from elicit_flows.models.event import Event, Feed
+from elicit_flows.models.inbound import Inbound
+from elicit_flows.models.payment import Checkout, Payment
+from elicit_flows.models.payment_account import PaymentAccount
 from elicit_flows.models.provider import IdentityProvider, Provider
+from elicit_flows.models.refund import Refund
 from elicit_flows.models.vault_key import VaultKey
 
 __all__ = [
     "Agent",
     "Attempt",
+    "Checkout",
     "Connection",
     "Delivery",
     "Elicitation",
+    "Entitlement",
+    "EntitlementUse",
     "Event",
     "Feed",
     "IdentityProvider",
+    "Inbound",
+    "Payment",
+    "PaymentAccount",
     "Provider",
+    "Refund",
     "VaultKey",
 ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from django.db import models
 
 from elicit_flows.lib import clock
+from elicit_flows.models.payment_account import PaymentAccount
 from elicit_flows.models.provider import IdentityProvider, Provider
 
 
@@ -19,6 +20,7 @@ class Agent(models.Model):
     identity_providers = models.ManyToManyField(IdentityProvider, blank=True)
     all_providers = models.BooleanField(default=True)
     providers = models.ManyToManyField(Provider, blank=True)
+    payment_accounts = models.ManyToManyField(PaymentAccount, blank=True)
     return_urls = models.JSONField(default=list, blank=True)
     webhook_url = models.CharField(max_length=1000, blank=True)
     webhook_secret = models.TextField(blank=True, editable=False)

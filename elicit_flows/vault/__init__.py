@@ -5,6 +5,7 @@
 """
 
 from elicit_flows.models import Connection
+from elicit_flows.vault.accounts import account, open_url, seal_account, seal_url
 from elicit_flows.vault.configs import (
     client_secret,
     oauth,
@@ -22,6 +23,7 @@ from elicit_flows.vault.tokens import DEFAULT_MIN_TTL, token
 __all__ = [
     "DEFAULT_MIN_TTL",
     "Connection",
+    "account",
     "already",
     "check_keys",
     "client_secret",
@@ -30,14 +32,17 @@ __all__ = [
     "keep",
     "oauth",
     "open_stash",
+    "open_url",
     "openid",
     "owned",
     "result",
     "revoke",
     "ring",
     "rotate",
+    "seal_account",
     "seal_client_secret",
     "seal_stash",
+    "seal_url",
     "seal_webhook_secret",
     "tell_due_providers",
     "token",

@@ -9,8 +9,17 @@ from django.core.exceptions import ImproperlyConfigured
 from django.db import models, transaction
 
 from elicit_flows.lib.crypto import SealBroken, UnknownKey
-from elicit_flows.models import Agent, Attempt, Connection, IdentityProvider, Provider, VaultKey
-from elicit_flows.vault import configs, connections
+from elicit_flows.models import (
+    Agent,
+    Attempt,
+    Checkout,
+    Connection,
+    IdentityProvider,
+    PaymentAccount,
+    Provider,
+    VaultKey,
+)
+from elicit_flows.vault import accounts, configs, connections
 from elicit_flows.vault.seal import place, ring
 
 # Every sealed column, and where its text is bound to.
@@ -21,6 +30,9 @@ SEALED: list[tuple[type[models.Model], str, Callable[[Any], str]]] = [
     (Provider, "client_secret", configs.client_secret_place),
     (Agent, "webhook_secret", lambda row: configs.webhook_place(row, "webhook_secret")),
     (Agent, "webhook_secret_previous", lambda row: configs.webhook_place(row, "webhook_secret_previous")),
+    (PaymentAccount, "secret_key", lambda row: accounts.account_place(row, "secret_key")),
+    (PaymentAccount, "webhook_secrets", lambda row: accounts.account_place(row, "webhook_secrets")),
+    (Checkout, "url", accounts.url_place),
     (Attempt, "stash", lambda row: place("stash", row.state_hash)),
 ]
 _KNOWN = b"elicit-flows"

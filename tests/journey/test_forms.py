@@ -27,8 +27,8 @@ def _patterns(resolver: URLResolver, before: str = "") -> Iterator[str]:
 
 
 def _pages() -> list[str]:
-    """Every address of ours that a browser's cookies open: all but the agents' API, which knows no cookie."""
-    return [route for route in _patterns(get_resolver()) if not route.startswith("v1/")]
+    """Every address of ours that a browser's cookies open: not the agents' API nor what payment providers call."""
+    return [route for route in _patterns(get_resolver()) if not route.startswith(("v1/", "inbound/"))]
 
 
 def _filled(route: str, values: dict[str, str]) -> str:

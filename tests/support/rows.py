@@ -20,12 +20,19 @@ from elicit_flows.lib import clock, ids
 from elicit_flows.models import (
     Agent,
     Attempt,
+    Checkout,
     Connection,
     Delivery,
     Elicitation,
+    Entitlement,
+    EntitlementUse,
     Event,
     Feed,
     IdentityProvider,
+    Inbound,
+    Payment,
+    PaymentAccount,
+    Refund,
     VaultKey,
 )
 from elicit_flows.models import Provider as ProviderRow
@@ -40,8 +47,9 @@ ALICE_CLAIM = Claim(ISSUER, "alice")
 
 # Children before parents, as the foreign keys want it.
 OURS = (
-    Delivery, Event, Feed, Attempt, Connection, Elicitation, Agent.identity_providers.through,
-    Agent.providers.through, Agent, ProviderRow, IdentityProvider, VaultKey, Session,
+    Delivery, Event, Feed, Attempt, Connection, EntitlementUse, Entitlement, Refund, Inbound, Checkout, Payment,
+    Elicitation, Agent.identity_providers.through, Agent.providers.through, Agent.payment_accounts.through, Agent,
+    PaymentAccount, ProviderRow, IdentityProvider, VaultKey, Session,
 )  # fmt: skip
 
 

@@ -15,7 +15,17 @@ from django.db import connections, transaction
 
 from elicit_flows import checks, vault
 from elicit_flows.lib.crypto import KeyRing
-from elicit_flows.models import Agent, Attempt, Connection, Elicitation, IdentityProvider, VaultKey
+from elicit_flows.models import (
+    Agent,
+    Attempt,
+    Checkout,
+    Connection,
+    Elicitation,
+    IdentityProvider,
+    Payment,
+    PaymentAccount,
+    VaultKey,
+)
 from elicit_flows.models import Provider as ProviderRow
 from elicit_flows.values import Secret
 from elicit_flows.vault import rotation
@@ -55,8 +65,21 @@ def everything(old: LazySettings, known: Known, drive_row: ProviderRow) -> list[
         elicitation=asked, state_hash="state-hash", browser_hash="x", stash=stash, created_at=row.created_at,
         expires_at=row.created_at,
     )  # fmt: skip
+    checkout = a_checkout(known, asked)
+    checkout.url = vault.seal_url(checkout, "https://pay.example/checkout")
+    checkout.save()
     vault.verify_keys()
     return in_the_clear()
+
+
+def a_checkout(known: Known, asked: Elicitation) -> Checkout:
+    account = PaymentAccount(slug="main", provider="stripe")
+    vault.seal_account(account, Secret("the account's key"), [Secret("one"), Secret("another")])
+    account.save()
+    payment = Payment.objects.create(
+        agent=known.row, account=account, elicitation=asked, mode="pay", amount=500, currency="eur"
+    )
+    return Checkout(payment=payment, account=account, expires_at=asked.expires_at)
 
 
 def in_the_clear() -> list[str]:
@@ -78,11 +101,12 @@ def sealed_under(name: str) -> int:
 
 def test_every_sealed_column_there_is_takes_part_in_a_rotation() -> None:
     """A column that is sealed and left out would be lost with the old key."""
-    models = (Agent, Attempt, Connection, IdentityProvider, ProviderRow)
+    models = (Agent, Attempt, Connection, IdentityProvider, PaymentAccount, ProviderRow)
     texts = {
         (model, field.name) for model in models for field in model._meta.get_fields()
-        if field.name.endswith(("secret", "_token", "stash", "secret_previous"))
+        if field.name.endswith(("secret", "secrets", "secret_key", "_token", "stash", "secret_previous"))
     }  # fmt: skip
+    texts.add((Checkout, "url"))
     assert texts == {(model, field) for model, field, _ in rotation.SEALED}
 
 

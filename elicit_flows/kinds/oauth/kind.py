@@ -19,6 +19,7 @@ class OAuth:
     """Connect an account at an OAuth 2.0 provider (RFC 6749, authorization code with PKCE)."""
 
     context: str | None = "provider"
+    takes_money = False
 
     def clean(self, given: Json) -> Json:
         """``{provider, scopes?}``. Raises Invalid."""

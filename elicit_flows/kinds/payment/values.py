@@ -31,6 +31,7 @@ class Account:
     """An operator's account at a payment provider. ``api_base`` is given only for doubles, on development machines."""
 
     slug: str
+    provider: str
     secret_key: Secret
     webhook_secrets: tuple[Secret, ...] = ()
     api_base: str | None = None
@@ -108,7 +109,7 @@ class Snapshot:
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """A provider's webhook, verified: a hint where to look. One of ``ref`` (checkout) and ``payment_ref`` may be None."""
+    """A provider's webhook, verified: a hint where to look. ``ref`` (of the checkout) or ``payment_ref`` may be None."""
 
     id: str
     type: str

@@ -1,0 +1,244 @@
+"""The line where money is asked for: the way to the provider's page, and what became of it.
+
+A return, a webhook and the sweep are hints alike. Whoever follows one asks the provider and applies its answer under a
+lock; nothing else says that something is paid.
+"""
+
+from __future__ import annotations
+
+import logging
+from functools import partial
+
+from django.conf import settings
+from django.db import IntegrityError, transaction
+
+from elicit_flows import kinds, vault
+from elicit_flows.errors import NotFound, Over, ProviderUnavailable, Unavailable
+from elicit_flows.flow.moving import move
+from elicit_flows.kinds.payment import providers
+from elicit_flows.kinds.payment.providers.base import Busy, PaymentError, PaymentProvider, Refused, Unclear
+from elicit_flows.kinds.payment.values import Ask, Snapshot
+from elicit_flows.ledger import checkouts, entitlements, inbound, refunds, truth
+from elicit_flows.ledger.truth import Verdict
+from elicit_flows.models import Agent, Checkout, Elicitation, Inbound, Payment, Refund
+from elicit_flows.queue import bell
+from elicit_flows.states import OPEN, Status
+from elicit_flows.values import Claim, Json
+
+log = logging.getLogger(__name__)
+_TRY_AGAIN = "The payment provider does not answer now. Try again in a moment."
+
+
+def leave(row: Elicitation) -> str | None:
+    """The page where the right user may pay; the same page as long as it can be paid. None when they have done so.
+
+    Raises ProviderUnavailable, Over.
+    """
+    payment = Payment.objects.select_related("account").get(elicitation=row)
+    checkout = checkouts.payable(payment) or _reserved(payment, row)
+    if checkout.status == Checkout.Status.OPEN:
+        return vault.open_url(checkout)
+    if checkout.status == Checkout.Status.PROCESSING:
+        return None
+    return _open(row, payment, checkout)
+
+
+def _reserved(payment: Payment, row: Elicitation) -> Checkout:
+    try:
+        with transaction.atomic():
+            return checkouts.reserve(payment, row.expires_at)
+    except IntegrityError:  # the other press was quicker
+        other = checkouts.payable(payment)
+        if other is None:
+            raise
+        return other
+
+
+def _open(row: Elicitation, payment: Payment, checkout: Checkout) -> str | None:
+    """Ask the provider for the page. Two that do so at once use one key, and get one page."""
+    if not checkout.account.enabled:
+        raise ProviderUnavailable("This payment account is switched off.", elicitation=row.pk)
+    account = vault.account(checkout.account)
+    key = f"ef:{checkout.pk}:start:{checkout.key_number}"
+    try:
+        started = plug_in(checkout).start(account, _ask(payment, checkout), key)
+    except Refused as refusal:
+        log.critical("payment account %s refused a checkout: %s (%s)", account.slug, refusal, refusal.code)
+        checkouts.give_up(checkout)
+        raise ProviderUnavailable(f"The payment provider refused: {refusal}", elicitation=row.pk) from None
+    except (Busy, Unclear) as trouble:
+        if isinstance(trouble, Unclear) and trouble.stored:
+            checkouts.another_key(checkout)
+        log.warning("payment account %s: %s", account.slug, trouble)
+        raise ProviderUnavailable(_TRY_AGAIN, elicitation=row.pk, retry_after=5) from None
+    with transaction.atomic():
+        locked = Elicitation.objects.select_for_update().get(pk=row.pk)
+        if locked.over:
+            raise Over(elicitation=row.pk)
+        checkouts.opened(checkout, started, vault.seal_url(checkout, started.url))
+        if locked.status == Status.PENDING:
+            move(row, Status.STARTED)
+    return vault.open_url(checkout)
+
+
+def _ask(payment: Payment, checkout: Checkout) -> Ask:
+    back = f"{settings.ELICIT_PUBLIC_URL}/payments/{checkout.account.slug}/return?checkout={checkout.pk}"
+    asked: Json = payment.elicitation.params if payment.elicitation else {}
+    return Ask(
+        our_id=checkout.pk,
+        mode=payment.mode,
+        amount=payment.amount,
+        currency=payment.currency,
+        description=payment.description,
+        return_url=back,
+        cancel_url=back,
+        expires_at=checkout.expires_at,
+        interval=asked.get("interval"),
+    )
+
+
+def returned(slug: str, checkout_id: str) -> Elicitation:
+    """A browser comes back from the provider's page: a hint, whoever brings it. Raises NotFound."""
+    rows = Checkout.objects.select_related("payment__elicitation__agent", "account")
+    checkout = rows.filter(pk=checkout_id, account__slug=slug).first()
+    if checkout is None or checkout.payment.elicitation is None:
+        raise NotFound("There is no such payment. Open the link again.")
+    if checkout.status in (Checkout.Status.OPEN, Checkout.Status.PROCESSING):
+        try:
+            settle(checkout)
+        except (Busy, Unclear) as trouble:
+            log.warning("payment account %s: %s; the sweep asks again", slug, trouble)
+    return checkout.payment.elicitation
+
+
+def settle(checkout: Checkout) -> None:
+    """Ask the provider how it stands and make it so here. Raises PaymentError."""
+    if checkout.ref:
+        account = vault.account(checkout.account)
+        conclude(checkout, plug_in(checkout).fetch(account, checkout.ref))
+
+
+def conclude(checkout: Checkout, said: Snapshot) -> None:
+    """The payment, the elicitation and their events, all or nothing."""
+    with transaction.atomic():
+        payment, fresh = truth.locked(checkout)
+        verdict = truth.apply(payment, fresh, said)
+        row = payment.elicitation
+        if row is not None:
+            _move(row, payment, verdict)
+
+
+def _move(row: Elicitation, payment: Payment, verdict: Verdict) -> None:
+    if verdict is Verdict.PROCESSING:
+        move(row, Status.SETTLING, only=[Status.STARTED])
+    elif verdict is Verdict.PAID:
+        move(row, Status.SETTLING, only=[Status.STARTED])
+        if not move(row, Status.COMPLETED, only=[Status.SETTLING], result=result(payment)):
+            truth.late(payment)
+    elif verdict is Verdict.MISMATCH:
+        error = {"code": "payment_mismatch", "message": "Money came otherwise than it was asked for."}
+        move(row, Status.FAILED, only=list(OPEN), error=error)
+    elif verdict is Verdict.OVER:
+        _over(row)
+
+
+def _over(row: Elicitation) -> None:
+    """This page brings nothing any more. While there is time the person may go to another."""
+    row.refresh_from_db(fields=["status", "expires_at"])
+    move(row, Status.STARTED, only=[Status.SETTLING])
+    if row.overdue:
+        move(row, Status.EXPIRED, only=[Status.PENDING, Status.STARTED])
+
+
+def result(payment: Payment) -> Json:
+    """What a completed elicitation of kind payment answers (contract, section 4)."""
+    entitlement = getattr(payment, "entitlement", None)
+    granted = {"entitlement": entitlement.pk} if entitlement else {}
+    return {
+        "payment": payment.pk,
+        "amount": payment.amount,
+        "currency": payment.currency,
+        "status": str(payment.status),
+        "receipt_url": payment.receipt_url or None,
+        **granted,
+    }
+
+
+def already(agent: Agent, claim: Claim, params: Json) -> Json | None:
+    """The result of an elicitation for an item that was paid for, and is not used up."""
+    entitlement = entitlements.valid(agent, claim, params["item"]) if params["item"] else None
+    return result(entitlement.payment) if entitlement else None
+
+
+def drop(row: Elicitation) -> None:
+    """The elicitation is over: nobody is to pay any more. In the transaction that ended it."""
+    if kinds.get(row.kind).takes_money and checkouts.look_now(row):
+        transaction.on_commit(partial(bell.ring_workers, bell.Work.SWEEP))
+
+
+def sweep_payments(limit: int = 50) -> int:
+    """Follow every hint that is due, and ask about what nobody hinted at; how many were seen. Run by the worker."""
+    hints = sum(_follow(row) for row in inbound.due(limit))
+    looks = sum(_look(checkout) for checkout in checkouts.due(limit))
+    return hints + looks + sum(_give_back(refund) for refund in refunds.due(limit))
+
+
+def _follow(row: Inbound) -> bool:
+    if not inbound.claim(row):
+        return False
+    try:
+        for checkout in inbound.checkouts_of(row):
+            settle(checkout)
+    except (PaymentError, Unavailable) as trouble:
+        log.warning("payment account %s: %s; event %s is followed later", row.account.slug, trouble, row.event_id)
+        inbound.later(row)
+    else:
+        inbound.done(row)
+    return True
+
+
+def _look(checkout: Checkout) -> bool:
+    row = checkout.payment.elicitation
+    moot = row is None or row.over or row.overdue
+    if not checkouts.look_again(checkout, soon=moot):
+        return False
+    try:
+        if checkout.status == Checkout.Status.STARTING:
+            _find(checkout)
+        elif moot and checkout.status == Checkout.Status.OPEN:
+            account = vault.account(checkout.account)
+            conclude(checkout, plug_in(checkout).close(account, checkout.ref or "", f"ef:{checkout.pk}:close"))
+        else:
+            settle(checkout)
+    except (PaymentError, Unavailable) as trouble:
+        log.warning("payment account %s: %s; checkout %s is looked at later", checkout.account.slug, trouble, checkout)
+    return True
+
+
+def _find(checkout: Checkout) -> None:
+    """Somebody stopped between asking for a page and writing it down. Nobody saw it: it is closed, or never was."""
+    account, provider = vault.account(checkout.account), plug_in(checkout)
+    ref = provider.find(account, checkout.pk)
+    if ref:
+        provider.close(account, ref, f"ef:{checkout.pk}:close")
+    checkouts.give_up(checkout)
+
+
+def _give_back(refund: Refund) -> bool:
+    if not refunds.claim(refund):
+        return False
+    row, key = refund.payment.account, f"ef:{refund.pk}:refund:{refund.key_number}"
+    try:
+        account = vault.account(row)
+        seen = providers.get(row.provider).refund(account, refund.payment_ref, refund.amount, refund.pk, key)
+    except Refused as refusal:
+        refunds.failed(refund, str(refusal))
+    except (Busy, Unclear, Unavailable) as trouble:
+        refunds.later(refund, str(trouble), another_key=isinstance(trouble, Unclear) and trouble.stored)
+    else:
+        refunds.told(refund, seen)
+    return True
+
+
+def plug_in(checkout: Checkout) -> PaymentProvider:
+    return providers.get(checkout.account.provider)

@@ -1,0 +1,9 @@
+"""The ledger: the only writer of money rows.
+
+checkouts     the pages where a payment may be paid: one at a time
+truth         apply: what the provider says, made so here
+refunds       money back, whoever sent it
+disputes      a payer who takes the money back through their bank
+entitlements  what was paid for, and using it up
+inbound       the providers' webhooks, kept before they are answered
+"""

@@ -1,0 +1,92 @@
+"""The pages where a payment may be paid: written down before the provider is asked, and never two at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+
+from elicit_flows.kinds.payment.values import Started
+from elicit_flows.lib import clock
+from elicit_flows.models import Checkout, Elicitation, Payment, PaymentAccount
+from elicit_flows.values import Json
+
+Status = Checkout.Status
+PAYABLE = (Status.STARTING, Status.OPEN, Status.PROCESSING)
+SHORTEST, LONGEST = timedelta(minutes=31), timedelta(hours=23)  # Stripe's window is 30 minutes to 24 hours
+LOOK_EVERY = timedelta(seconds=60)
+
+
+def expect(row: Elicitation, account: PaymentAccount) -> Payment:
+    """The money that this elicitation is to bring in; in the transaction that makes the elicitation."""
+    asked: Json = row.params
+    return Payment.objects.create(
+        agent=row.agent,
+        account=account,
+        elicitation=row,
+        iss=row.iss,
+        sub=row.sub,
+        mode=asked["mode"],
+        amount=asked["amount"],
+        currency=asked["currency"],
+        description=asked["description"],
+        item=asked["item"] or "",
+    )
+
+
+def payable(payment: Payment) -> Checkout | None:
+    """The checkout that may still bring money."""
+    return payment.checkouts.filter(status__in=PAYABLE).select_related("account").first()
+
+
+def awaited(row: Elicitation) -> bool:
+    """Whether money may still come for this elicitation."""
+    return Checkout.objects.filter(payment__elicitation=row, status__in=PAYABLE).exists()
+
+
+def reserve(payment: Payment, until: datetime) -> Checkout:
+    """A checkout of which the provider knows nothing yet. Raises IntegrityError when there is one already."""
+    now = clock.now()
+    return Checkout.objects.create(
+        payment=payment,
+        account=payment.account,
+        expires_at=min(max(until, now + SHORTEST), now + LONGEST),
+        created_at=now,
+        look_at=now + LOOK_EVERY,
+    )
+
+
+def opened(checkout: Checkout, started: Started, sealed_url: str) -> bool:
+    """The provider's answer, before anybody sees the page. False when somebody else wrote it, or closed it, first."""
+    change = {"status": Status.OPEN, "ref": started.ref, "url": sealed_url, "expires_at": started.expires_at}
+    mine = Checkout.objects.filter(pk=checkout.pk, status=Status.STARTING).update(**change)
+    checkout.refresh_from_db()
+    return mine == 1
+
+
+def another_key(checkout: Checkout) -> None:
+    """The provider keeps a useless answer under the present key."""
+    Checkout.objects.filter(pk=checkout.pk, key_number=checkout.key_number).update(key_number=checkout.key_number + 1)
+
+
+def give_up(checkout: Checkout) -> None:
+    """A checkout that nobody ever saw: whatever the provider made of it, it cannot be paid."""
+    Checkout.objects.filter(pk=checkout.pk, status=Status.STARTING).update(status=Status.OVER, look_at=None)
+
+
+def due(limit: int) -> Iterable[Checkout]:
+    """Those that the sweep should ask the provider about, oldest first."""
+    rows = Checkout.objects.filter(look_at__lte=clock.now()).select_related("payment__elicitation__agent", "account")
+    return rows.order_by("look_at")[:limit]
+
+
+def look_again(checkout: Checkout, *, soon: bool = False) -> bool:
+    """Claim the next look: one of several workers gets it. Later and later, as such a checkout grows older."""
+    now = clock.now()
+    pause = LOOK_EVERY if soon else max(LOOK_EVERY, (now - checkout.created_at) / 8)
+    return Checkout.objects.filter(pk=checkout.pk, look_at=checkout.look_at).update(look_at=now + pause) == 1
+
+
+def look_now(row: Elicitation) -> bool:
+    """What became of the elicitation makes the provider's page moot: the sweep is to close it. Whether there is one."""
+    payable = Checkout.objects.filter(payment__elicitation=row, status__in=PAYABLE)
+    return payable.update(look_at=clock.now()) > 0

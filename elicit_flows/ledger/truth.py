@@ -1,0 +1,136 @@
+"""apply: what the provider says, made so here. The only writer of whether a payment is paid."""
+
+from __future__ import annotations
+
+import logging
+from enum import StrEnum
+
+from django.db.models import Q
+
+from elicit_flows import queue
+from elicit_flows.kinds.payment.values import ENDS, SUCCESSES, Snapshot, State
+from elicit_flows.ledger import disputes, entitlements, refunds
+from elicit_flows.lib import clock
+from elicit_flows.models import Checkout, Payment
+
+log = logging.getLogger(__name__)
+Status = Payment.Status
+WON = {State.PAID: Status.PAID, State.SAVED: Status.SAVED, State.ACTIVE: Status.ACTIVE}
+OF_MODE = {"pay": State.PAID, "save": State.SAVED, "subscribe": State.ACTIVE}
+
+
+class Verdict(StrEnum):
+    """What the snapshot means for the elicitation."""
+
+    NOTHING = "nothing"
+    PROCESSING = "processing"
+    PAID = "paid"  # as it was asked for, and for the first time
+    OVER = "over"  # this checkout brings nothing; the user may try again
+    MISMATCH = "mismatch"
+
+
+def locked(checkout: Checkout) -> tuple[Payment, Checkout]:
+    """Both rows for writing, in the caller's transaction: whoever applies a snapshot does so alone."""
+    payment = Payment.objects.select_for_update().get(pk=checkout.payment_id)
+    return payment, Checkout.objects.select_related("account").get(pk=checkout.pk)
+
+
+def apply(payment: Payment, checkout: Checkout, said: Snapshot) -> Verdict:
+    """Write what the snapshot says about this checkout. Both rows are locked. Harmless when repeated.
+
+    The order in which snapshots come does not matter: each is the state of its moment, and a success is never taken
+    back by an older one.
+    """
+    verdict = _verdict(payment, checkout, said)
+    if checkout.status == Checkout.Status.PAID:
+        refunds.sync(payment, said)
+        disputes.sync(payment, said)
+    return verdict
+
+
+def _verdict(payment: Payment, checkout: Checkout, said: Snapshot) -> Verdict:
+    if checkout.status in (Checkout.Status.PAID, Checkout.Status.OVER) and said.state not in SUCCESSES:
+        return Verdict.NOTHING
+    if said.state in SUCCESSES:
+        return _won(payment, checkout, said)
+    if said.state is State.PROCESSING:
+        _put(checkout, Checkout.Status.PROCESSING)
+        return _processing(payment)
+    if said.state in ENDS:
+        _put(checkout, Checkout.Status.OVER)
+        Payment.objects.filter(pk=payment.pk, status=Status.PROCESSING).update(status=Status.OPEN)
+        return Verdict.OVER
+    return Verdict.NOTHING
+
+
+def _processing(payment: Payment) -> Verdict:
+    changed = Payment.objects.filter(pk=payment.pk, status=Status.OPEN).update(status=Status.PROCESSING)
+    return Verdict.PROCESSING if changed else Verdict.NOTHING
+
+
+def _won(payment: Payment, checkout: Checkout, said: Snapshot) -> Verdict:
+    if checkout.status == Checkout.Status.PAID:
+        return Verdict.NOTHING
+    _put(checkout, Checkout.Status.PAID)
+    problem = _difference(payment, checkout, said)
+    if problem:
+        return _mismatch(payment, said, problem)
+    if payment.status not in (Status.OPEN, Status.PROCESSING, Status.CLOSED):
+        return _again(payment, said)
+    payment.status, payment.paid_at = WON[said.state], clock.now()
+    payment.payment_ref, payment.receipt_url = said.payment_ref or "", said.receipt_url or ""
+    payment.save(update_fields=["status", "paid_at", "payment_ref", "receipt_url"])
+    entitlements.grant(payment, said)
+    return Verdict.PAID
+
+
+def _difference(payment: Payment, checkout: Checkout, said: Snapshot) -> str:
+    """What came that was not asked for; "" when all is as asked."""
+    differing = [
+        (said.our_id == checkout.id, f"the provider's page names {said.our_id!r}, not this checkout"),
+        (said.livemode == checkout.account.livemode, f"livemode is {said.livemode}, not as the account's"),
+        (said.currency == payment.currency, f"the currency is {said.currency}, asked was {payment.currency}"),
+        (said.amount == payment.amount, f"the amount is {said.amount}, asked was {payment.amount}"),
+        (said.state is OF_MODE[payment.mode], f"the outcome is {said.state}, asked was to {payment.mode}"),
+    ]
+    return "; ".join(problem for same, problem in differing if not same)
+
+
+def _mismatch(payment: Payment, said: Snapshot, problem: str) -> Verdict:
+    """Never a success, and never silent: what to do with the money is for a person to say."""
+    changed = Payment.objects.filter(pk=payment.pk).filter(Q(status=Status.OPEN) | Q(status=Status.PROCESSING))
+    changed.update(status=Status.MISMATCH, payment_ref=said.payment_ref or "")
+    alert(payment, "mismatch", f"Money came, but {problem}.")
+    return Verdict.MISMATCH
+
+
+def _again(payment: Payment, said: Snapshot) -> Verdict:
+    """The same thing was paid a second time: the second goes back."""
+    alert(payment, "twice", f"Paid a second time ({said.payment_ref}): the second payment is given back.")
+    if said.payment_ref and said.amount:
+        refunds.give_back(payment, said.payment_ref, said.amount, "Paid twice.")
+    return Verdict.NOTHING
+
+
+def late(payment: Payment) -> None:
+    """It was paid after its elicitation was over: it goes back."""
+    alert(payment, "late", "Paid after the elicitation was over: the payment is given back.")
+    entitlements.revoke(payment)
+    if payment.payment_ref and payment.amount:
+        refunds.give_back(payment, payment.payment_ref, payment.amount, "Paid after the elicitation was over.")
+
+
+def alert(payment: Payment, code: str, problem: str) -> None:
+    """Tell the agent and the operator that money came otherwise than it was asked for."""
+    Payment.objects.filter(pk=payment.pk).update(problem=problem[:500])
+    payment.refresh_from_db()
+    log.error("payment %s: %s", payment.pk, problem)
+    data = {"payment": payment.summary(), "problem": {"code": code, "message": problem}}
+    queue.publish(payment.agent, "payment.mismatch", data, payment.elicitation)
+
+
+def _put(checkout: Checkout, status: Checkout.Status) -> None:
+    checkout.status = status
+    if status in (Checkout.Status.PAID, Checkout.Status.OVER):
+        checkout.look_at, checkout.url = None, ""
+    checkout.save(update_fields=["status", "look_at", "url"])
