@@ -13,7 +13,8 @@ from elicit_flows.vault.seal import place, reveal, seal
 def seal_account(row: PaymentAccount, secret_key: Secret, webhook_secrets: list[Secret]) -> None:
     """Put the secrets on the row; the caller saves it."""
     row.secret_key = seal(secret_key, account_place(row, "secret_key"))
-    several = Secret(json.dumps([secret.reveal() for secret in webhook_secrets])) if webhook_secrets else None
+    texts = [secret.reveal() for secret in webhook_secrets if secret.reveal()]  # an empty secret would sign anything
+    several = Secret(json.dumps(texts)) if texts else None
     row.webhook_secrets = seal(several, account_place(row, "webhook_secrets"))
 
 

@@ -90,6 +90,7 @@ def check_call(path: str, node: ast.Call) -> Iterator[tuple[int, str]]:
 REVEALERS = (
     "elicit_flows/vault/",
     "elicit_flows/kinds/oauth/",
+    "elicit_flows/kinds/payment/",
     "elicit_flows/identity/",
     "elicit_flows/configure/",
     "elicit_flows/queue/courier.py",

@@ -13,7 +13,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "security.md"
-_TEST = re.compile(r"^\s*(?:async )?def (test_([tf])(\d+)_\w+)\(", re.MULTILINE)
+_TEST = re.compile(r"^\s*(?:async )?def (test_(?:[tf]\d+_)+\w+)\(", re.MULTILINE)
+_ROW = re.compile(r"([tf])(\d+)_")
 
 PAYMENTS = "comes with kind `payment`"
 FORMS = "comes with kind `form`"
@@ -169,9 +170,16 @@ def found() -> dict[tuple[str, int], list[str]]:
     tests: dict[tuple[str, int], list[str]] = defaultdict(list)
     for path in sorted(set(listed.stdout.split())):
         if (ROOT / path).exists():
-            for name, letter, number in _TEST.findall((ROOT / path).read_text(encoding="utf-8")):
-                tests[letter, int(number)].append(f"{path}::{name}")
+            for name in _TEST.findall((ROOT / path).read_text(encoding="utf-8")):
+                for letter, number in _rows(name):
+                    tests[letter, number].append(f"{path}::{name}")
     return tests
+
+
+def _rows(test: str) -> list[tuple[str, int]]:
+    """The rows that a test names: t51 and t56 for ``test_t51_t56_no_page_…``."""
+    named = re.match(r"test_((?:[tf]\d+_)+)", test)
+    return [(letter, int(number)) for letter, number in _ROW.findall(named[1])] if named else []
 
 
 def table(letter: str, rows: dict[int, tuple[str, str]], tests: dict[tuple[str, int], list[str]]) -> list[str]:
