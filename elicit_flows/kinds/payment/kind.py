@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from elicit_flows.kinds.payment import params
+from elicit_flows.kinds.payment import params, providers
 from elicit_flows.kinds.payment.values import Account
 from elicit_flows.lib import text
 from elicit_flows.values import Json
 
-PAGE_HOST = "checkout.stripe.com"  # where an account pays unless its api_base says otherwise; there is one provider
 _SHOWN = ("amount", "currency", "description", "mode", "interval", "item", "uses")
 
 
@@ -15,6 +14,7 @@ class Payment:
     """Pay once, keep a payment method, or subscribe, at a payment provider's own page."""
 
     context: str | None = "account"
+    takes_money = True
 
     def clean(self, given: Json) -> Json:
         """``{amount, currency, description, account, mode, interval, item, uses}``. Raises Invalid."""
@@ -26,7 +26,7 @@ class Payment:
         ``title`` is what is paid for, ``amount`` is in minor units (see ``lib.money.show``), ``host`` the ASCII host
         that comes next, "" when the account is switched off; ``livemode`` False means that no real money moves.
         """
-        url = (config.api_base or f"https://{PAGE_HOST}") if config else ""
+        url = (config.api_base or providers.get(config.provider).host) if config else ""
         return {name: asked[name] for name in _SHOWN} | {
             "title": asked["description"],
             "host": text.ascii_host(url),

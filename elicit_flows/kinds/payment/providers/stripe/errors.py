@@ -1,0 +1,42 @@
+"""Stripe's errors in our words. Stripe's own messages are for operators: they may quote keys and parameters."""
+
+from __future__ import annotations
+
+import re
+
+import stripe
+
+from elicit_flows.kinds.payment.providers.base import Busy, PaymentError, Refused, Unclear
+
+STALE_KEY = "idempotency_error"
+_CODE = re.compile(r"[a-z0-9_]{1,100}")
+
+
+def translated(error: stripe.StripeError, *, unclear: bool) -> PaymentError:
+    """``unclear``: some try may have changed something, and its answer is lost."""
+    if isinstance(error, stripe.AuthenticationError | stripe.PermissionError):
+        return Refused("authentication_failed", "The payment provider does not accept this account's key.")
+    if isinstance(error, stripe.IdempotencyError):
+        return Refused(STALE_KEY, "This idempotency key was used for another request.")
+    if isinstance(error, stripe.APIConnectionError | stripe.RateLimitError) or not is_refusal(error.http_status):
+        return _failure(error, unclear)
+    code = _code(error.code)
+    return Refused(code, f"The payment provider refuses this: {code}.")
+
+
+def is_refusal(status: int | None) -> bool:
+    """Whether nothing came of the request. With 409 another one with the same key is still under way."""
+    return status is not None and 400 <= status < 500 and status not in (408, 409)
+
+
+def _failure(error: stripe.StripeError, unclear: bool) -> Busy | Unclear:
+    if not unclear:
+        return Busy("The payment provider cannot answer now. Try again.")
+    # Stripe keeps the first answer under a key, a 500 as well (docs.stripe.com/api/idempotent_requests).
+    replayed = (error.headers or {}).get("idempotent-replayed") == "true"
+    stored = error.http_status == 500 or (replayed and (error.http_status or 0) >= 500)
+    return Unclear("The payment provider did not say what became of it.", stored=stored)
+
+
+def _code(code: str | None) -> str:
+    return code if code and _CODE.fullmatch(code) else "invalid_request"

@@ -1,0 +1,151 @@
+"""The plug-in: what the line asks, said to Stripe."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import stripe
+
+from elicit_flows.kinds.payment.providers.base import Busy, Refused, Unclear
+from elicit_flows.kinds.payment.providers.stripe import reading, session, webhooks
+from elicit_flows.kinds.payment.providers.stripe.client import calling, client
+from elicit_flows.kinds.payment.providers.stripe.errors import STALE_KEY
+from elicit_flows.kinds.payment.values import Account, Ask, Notice, RefundSeen, Snapshot, Started, State
+from elicit_flows.lib import clock, http
+
+LOOK_BACK = timedelta(hours=25)  # a session lives for a day, and keys are kept as long
+PAGE = 100
+PAGES = 20
+PAUSE = 0.1  # seconds between pages: Stripe allows an endpoint 25 requests a second, and others ask as well
+
+
+class Stripe:
+    """Stripe Checkout on Stripe's hosted page (API of the pinned SDK)."""
+
+    modes = frozenset({"pay", "save", "subscribe"})
+    host = "checkout.stripe.com"
+
+    def start(self, account: Account, ask: Ask, key: str) -> Started:
+        """An open Checkout Session. A key that was used for other parameters is Unclear, ``stored``: what it opened was
+        never shown to anybody.
+        """
+        params: Any = session.params(ask)
+        try:
+            with calling(changes=True):
+                made = client(account).v1.checkout.sessions.create(params, {"idempotency_key": key})
+        except Refused as refusal:
+            if refusal.code != STALE_KEY:
+                raise
+            raise Unclear(str(refusal), stored=True) from None
+        return _started(account, made.to_dict())
+
+    def find(self, account: Account, our_id: str) -> str | None:
+        """Looks through the last 25 hours, newest first. Busy when there are too many sessions to see them all."""
+        params: Any = {"created": {"gte": int((clock.now() - LOOK_BACK).timestamp())}, "limit": PAGE}
+        with calling(changes=False):
+            for _ in range(PAGES):
+                page = client(account).v1.checkout.sessions.list(params).to_dict()
+                for one in page["data"]:
+                    if reading.our_id(one) == our_id:
+                        return str(one["id"])
+                if not page.get("has_more") or not page["data"]:
+                    return None
+                params |= {"starting_after": page["data"][-1]["id"]}
+                time.sleep(PAUSE)
+        raise Busy("There are too many checkouts to look through now.")
+
+    def fetch(self, account: Account, ref: str) -> Snapshot:
+        with calling(changes=False):
+            return _look(client(account), ref)
+
+    def close(self, account: Account, ref: str, key: str) -> Snapshot:
+        """Stripe refuses to expire what is not open any more: then looking tells what it is.
+
+        Expiring twice does no more than once, so ``key`` is not sent: under it Stripe would keep a failure for a day.
+        """
+        failed: stripe.StripeError | None = None
+        with calling(changes=True):
+            try:
+                client(account).v1.checkout.sessions.expire(ref)
+            except stripe.StripeError as error:
+                failed = error
+            found = _look(client(account), ref)
+            if failed and found.state is State.OPEN:
+                raise failed
+        return found
+
+    def refund(self, account: Account, payment_ref: str, amount: int, our_id: str, key: str) -> RefundSeen:
+        """Of a subscription the latest payment. One that was made already is found, however old its key."""
+        with calling(changes=False):
+            intent = _intent(client(account), payment_ref)
+            made = [reading.refund_seen(one) for one in _refunds(client(account), intent)]
+            known = next((one for one in made if one.our_id == our_id), None)
+            if known:
+                return known
+            params: Any = {"payment_intent": intent, "amount": amount, "metadata": {session.OUR_ID: our_id}}
+            with calling(changes=True):
+                refund = client(account).v1.refunds.create(params, {"idempotency_key": key})
+        return reading.refund_seen(refund.to_dict())
+
+    def receive(self, account: Account, headers: Mapping[str, str], body: bytes) -> list[Notice]:
+        return webhooks.receive(account, headers.get("stripe-signature", ""), body)
+
+
+def _started(account: Account, made: reading.Thing) -> Started:
+    """Raises Refused for a page that nobody may be sent to."""
+    url = made.get("url") or ""
+    try:
+        http.check_url(url)
+    except http.Refused:
+        raise Refused("bad_answer", "The payment provider's page has an address that is refused.") from None
+    if made.get("livemode") is not account.livemode:
+        raise Refused("wrong_mode", "The account's key is for test payments where real ones are meant, or the reverse.")
+    return Started(str(made["id"]), url, datetime.fromtimestamp(made["expires_at"], UTC))
+
+
+def _look(stripe_client: stripe.StripeClient, ref: str) -> Snapshot:
+    found = stripe_client.v1.checkout.sessions.retrieve(ref, {"expand": reading.EXPANDED}).to_dict()
+    intent = _paid_intent(stripe_client, found)
+    if intent is None:
+        return reading.snapshot(found, [], [])
+    disputes = stripe_client.v1.disputes.list({"payment_intent": intent, "limit": PAGE}).to_dict()["data"]
+    return reading.snapshot(found, _refunds(stripe_client, intent), disputes)
+
+
+def _paid_intent(stripe_client: stripe.StripeClient, found: reading.Thing) -> str | None:
+    """The PaymentIntent that refunds and disputes are about; None while nothing was paid."""
+    if found.get("status") != "complete" or found.get("payment_status") != "paid":
+        return None
+    if found.get("mode") != "subscription":
+        return reading.id_of(found.get("payment_intent"))
+    invoice = reading.id_of(reading.within(found, "subscription").get("latest_invoice"))
+    return _invoice_intent(stripe_client, invoice) if invoice else None
+
+
+def _intent(stripe_client: stripe.StripeClient, payment_ref: str) -> str:
+    """Raises Refused for a subscription that was never paid."""
+    if not payment_ref.startswith("sub_"):
+        return payment_ref
+    subscription = stripe_client.v1.subscriptions.retrieve(payment_ref).to_dict()
+    invoice = reading.id_of(subscription.get("latest_invoice"))
+    intent = _invoice_intent(stripe_client, invoice) if invoice else None
+    if intent is None:
+        raise Refused("nothing_paid", "Nothing was paid for this subscription.")
+    return intent
+
+
+def _invoice_intent(stripe_client: stripe.StripeClient, invoice: str) -> str | None:
+    """An invoice does not name its payments any more (API version of 2025-03-31)."""
+    payments = stripe_client.v1.invoice_payments.list({"invoice": invoice, "status": "paid"}).to_dict()["data"]
+    intents = [reading.id_of(reading.within(one, "payment").get("payment_intent")) for one in payments]
+    return next((intent for intent in intents if intent), None)
+
+
+def _refunds(stripe_client: stripe.StripeClient, intent: str) -> list[reading.Thing]:
+    found: list[reading.Thing] = stripe_client.v1.refunds.list({"payment_intent": intent, "limit": PAGE}).to_dict()[
+        "data"
+    ]
+    return found

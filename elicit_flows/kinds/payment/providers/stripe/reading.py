@@ -1,0 +1,116 @@
+"""Stripe's objects, as plain JSON, into our values. Whatever is missing there is None here; nothing raises."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+from elicit_flows.kinds.payment.providers.stripe.session import OUR_ID
+from elicit_flows.kinds.payment.values import DisputeSeen, RefundSeen, Snapshot, State
+
+Thing = dict[str, Any]
+
+EXPANDED = ["payment_intent.latest_charge", "setup_intent", "subscription.latest_invoice"]
+
+_REFUNDS = {"succeeded": "done", "failed": "failed", "canceled": "failed"}
+# An inquiry (warning_*) counts as a dispute while it is open; no money has moved when it is closed.
+_DISPUTES = {"won": "won", "lost": "lost", "warning_closed": "won", "prevented": "won"}
+_SUBSCRIPTIONS = {
+    "active": State.ACTIVE,
+    "trialing": State.ACTIVE,
+    "past_due": State.ACTIVE,
+    "incomplete": State.PROCESSING,
+    "incomplete_expired": State.FAILED,
+}
+_DEAD_INTENTS = {"requires_payment_method", "canceled"}  # of a session that is complete: the delayed method failed
+
+
+def snapshot(session: Thing, refunds: list[Thing], disputes: list[Thing]) -> Snapshot:
+    """``session`` with ``EXPANDED``; ``refunds`` and ``disputes`` in any order."""
+    return Snapshot(
+        ref=session["id"],
+        state=_state(session),
+        amount=session.get("amount_total") or 0,
+        currency=session.get("currency") or "",
+        livemode=session.get("livemode") is True,
+        our_id=our_id(session),
+        payment_ref=payment_ref(session),
+        receipt_url=_receipt_url(session),
+        customer=id_of(session.get("customer")),
+        refunds=tuple(refund_seen(one) for one in _in_order(refunds)),
+        disputes=tuple(_dispute_seen(one) for one in _in_order(disputes)),
+        period_end=_period_end(within(session, "subscription")),
+    )
+
+
+def our_id(session: Thing) -> str | None:
+    """Named twice; None unless both say the same."""
+    reference = session.get("client_reference_id")
+    return reference if reference and reference == within(session, "metadata").get(OUR_ID) else None
+
+
+def payment_ref(session: Thing) -> str | None:
+    """The PaymentIntent, or the Subscription, which outlives its first payment."""
+    return id_of(session.get("subscription")) or id_of(session.get("payment_intent"))
+
+
+def refund_seen(refund: Thing) -> RefundSeen:
+    state = _REFUNDS.get(str(refund.get("status")), "pending")
+    return RefundSeen(refund["id"], refund.get("amount") or 0, state, within(refund, "metadata").get(OUR_ID))
+
+
+def id_of(thing: Any) -> str | None:
+    """The id of what may be an id, an expanded object or nothing."""
+    found = thing.get("id") if isinstance(thing, dict) else thing
+    return found if isinstance(found, str) and found else None
+
+
+def within(thing: Thing, *names: str) -> Thing:
+    """The object at the end of ``names``; {} when one of them is missing or is not expanded."""
+    for name in names:
+        found = thing.get(name)
+        thing = found if isinstance(found, dict) else {}
+    return thing
+
+
+def _state(session: Thing) -> State:
+    if session.get("status") == "open":
+        return State.OPEN
+    if session.get("status") == "expired":
+        return State.EXPIRED
+    settled = session.get("payment_status") in ("paid", "no_payment_required")
+    if session.get("mode") == "payment":
+        return State.PAID if settled else _waiting(within(session, "payment_intent"))
+    if session.get("mode") == "setup":
+        intent = within(session, "setup_intent")
+        return State.SAVED if intent.get("status") == "succeeded" else _waiting(intent)
+    standing = _SUBSCRIPTIONS.get(str(within(session, "subscription").get("status")), State.CANCELLED)
+    return State.PROCESSING if standing is State.ACTIVE and not settled else standing
+
+
+def _waiting(intent: Thing) -> State:
+    return State.FAILED if intent.get("status") in _DEAD_INTENTS else State.PROCESSING
+
+
+def _dispute_seen(dispute: Thing) -> DisputeSeen:
+    return DisputeSeen(dispute["id"], dispute.get("amount") or 0, _DISPUTES.get(str(dispute.get("status")), "open"))
+
+
+def _in_order(things: list[Thing]) -> list[Thing]:
+    """Oldest first; Stripe lists the newest first."""
+    return sorted(things, key=lambda thing: (thing.get("created") or 0, thing["id"]))
+
+
+def _receipt_url(session: Thing) -> str | None:
+    charge = within(session, "payment_intent", "latest_charge")
+    invoice = within(session, "subscription", "latest_invoice")
+    url = charge.get("receipt_url") or invoice.get("hosted_invoice_url")
+    return url if isinstance(url, str) else None
+
+
+def _period_end(subscription: Thing) -> datetime | None:
+    """When it ended, or else until when it is paid (per item since the API version of 2025-03-31)."""
+    items = within(subscription, "items").get("data") or []
+    ends = [one["current_period_end"] for one in items if isinstance(one.get("current_period_end"), int)]
+    moment = subscription.get("ended_at") or (max(ends) if ends else None)
+    return datetime.fromtimestamp(moment, UTC) if moment else None

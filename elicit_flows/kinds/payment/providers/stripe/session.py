@@ -1,0 +1,69 @@
+"""What a Checkout Session is asked to be (docs.stripe.com/api/checkout/sessions/create)."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Any
+
+from elicit_flows.kinds.payment.values import Ask
+from elicit_flows.lib import clock
+
+OUR_ID = "our_id"  # in the metadata of whatever comes of an ask
+SHORTEST, LONGEST = timedelta(minutes=30), timedelta(hours=24)
+_SLACK = timedelta(minutes=1)  # between our clock and Stripe's
+_GRID = 600  # seconds
+_MODES = {"pay": "payment", "save": "setup", "subscribe": "subscription"}
+_DATA = {"pay": "payment_intent_data", "save": "setup_intent_data", "subscribe": "subscription_data"}
+
+
+def params(ask: Ask) -> dict[str, Any]:
+    """Nothing in it names the payer, and nothing but the ask decides what is paid."""
+    named = {OUR_ID: ask.our_id}
+    asked: dict[str, Any] = {
+        "mode": _MODES[ask.mode],
+        "client_reference_id": ask.our_id,
+        "metadata": named,
+        _DATA[ask.mode]: {"description": ask.description, "metadata": named},
+        "success_url": ask.return_url,
+        "cancel_url": ask.cancel_url,
+        "expires_at": int(_within_window(ask.expires_at).timestamp()),
+    }
+    asked |= _saving(ask) if ask.mode == "save" else _selling(ask)
+    if ask.customer:
+        asked["customer"] = ask.customer
+    return asked
+
+
+def _selling(ask: Ask) -> dict[str, Any]:
+    """One line. What the dashboard could add to change the amount is turned off."""
+    price: dict[str, Any] = {
+        "currency": ask.currency,
+        "unit_amount": ask.amount,
+        "product_data": {"name": ask.description},
+    }
+    if ask.mode == "subscribe":
+        price["recurring"] = {"interval": ask.interval}
+    return {
+        "line_items": [{"price_data": price, "quantity": 1}],
+        "adaptive_pricing": {"enabled": False},
+        "allow_promotion_codes": False,
+        "automatic_tax": {"enabled": False},
+    }
+
+
+def _saving(ask: Ask) -> dict[str, Any]:
+    """A setup has no line that could name what it is for, and what is saved needs somebody to belong to."""
+    asked: dict[str, Any] = {"currency": ask.currency, "custom_text": {"submit": {"message": ask.description}}}
+    return asked if ask.customer else asked | {"customer_creation": "always"}
+
+
+def _within_window(wanted: datetime) -> datetime:
+    """Stripe takes 30 minutes to 24 hours. On a coarse grid where that moves it, so that a second try soon after asks
+    for the same: the same key goes only with the same parameters.
+    """
+    now = clock.now()
+    if wanted < now + SHORTEST:
+        return datetime.fromtimestamp(-(-(now + SHORTEST + _SLACK).timestamp() // _GRID) * _GRID, tz=now.tzinfo)
+    if wanted > now + LONGEST - _SLACK:
+        return datetime.fromtimestamp((now + LONGEST - _SLACK).timestamp() // _GRID * _GRID, tz=now.tzinfo)
+    return wanted
