@@ -51,7 +51,7 @@ class Pooled:
             return
         environ = self._environ(scope, body)
         status, headers, content = await asyncio.get_running_loop().run_in_executor(self._pool, self._call, environ)
-        await respond(send, status, headers, b"" if scope["method"] == "HEAD" else content)
+        await _send(send, status, headers, b"" if scope["method"] == "HEAD" else content)
 
     def _call(self, environ: dict[str, Any]) -> tuple[int, Headers, bytes]:
         started: list[tuple[int, Headers]] = []
@@ -130,5 +130,10 @@ async def _read_body(receive: Receive, limit: int) -> bytes:
 
 
 async def respond(send: Send, status: int, headers: Headers, content: bytes) -> None:
+    """A whole answer, with its length: without one the server would send it in chunks."""
+    await _send(send, status, [*headers, (b"content-length", str(len(content)).encode())], content)
+
+
+async def _send(send: Send, status: int, headers: Headers, content: bytes) -> None:
     await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": content})

@@ -83,6 +83,14 @@ def test_a_wait_that_nothing_ends_answers_unchanged_when_its_time_is_up(
     assert answer == asked
 
 
+def test_an_answer_says_its_length(api: httpx2.Client, asked: dict[str, Any]) -> None:
+    """In chunks it would cost more to read, and a plain reader of sockets could not tell where it ends."""
+    for address in (f"/v1/elicitations/{asked['id']}?wait=0", "/v1/events?wait=0", "/v1/events?wait=-1"):
+        answer = api.get(address)
+        assert answer.headers.get_list("content-length") == [str(len(answer.content))]
+        assert "transfer-encoding" not in answer.headers
+
+
 def test_after_seq_asks_for_what_was_missed(api: httpx2.Client, asked: dict[str, Any]) -> None:
     go_on(Elicitation.objects.get(), Status.STARTED)
     for seq in (0, 1):
