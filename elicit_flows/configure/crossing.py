@@ -6,8 +6,9 @@ from collections.abc import Iterator
 
 from elicit_flows.configure.faults import Fault, Wrong, WrongFile
 from elicit_flows.configure.keys import check_private_key, key_hash
+from elicit_flows.configure.payments import account_faults
 from elicit_flows.configure.reading import Entry, Tables
-from elicit_flows.models import Agent, IdentityProvider, Provider
+from elicit_flows.models import Agent, IdentityProvider, PaymentAccount, Provider
 from elicit_flows.values import Json
 
 REFERENCES = {"identity_providers": "identity_provider", "providers": "provider", "payment_accounts": "payment_account"}
@@ -60,7 +61,7 @@ def _unknown(tables: Tables) -> Iterator[Fault]:
     known = {
         "identity_provider": {*_slugs(tables.of("identity_provider")), *_stored(IdentityProvider)},
         "provider": {*_slugs(tables.of("provider")), *_stored(Provider)},
-        "payment_account": set(_slugs(tables.of("payment_account"))),
+        "payment_account": {*_slugs(tables.of("payment_account")), *_stored(PaymentAccount)},
     }
     for entry in tables.of("agent"):
         for key, table in REFERENCES.items():
@@ -69,7 +70,7 @@ def _unknown(tables: Tables) -> Iterator[Fault]:
                     yield tables.fault(entry, key, f"there is no {table} {slug}; add its table")
 
 
-def _stored(model: type[IdentityProvider] | type[Provider]) -> list[str]:
+def _stored(model: type[IdentityProvider | Provider | PaymentAccount]) -> list[str]:
     return list(model.objects.values_list("slug", flat=True))
 
 
@@ -81,6 +82,11 @@ def _incomplete(tables: Tables) -> Iterator[Fault]:
     for entry in tables.of("provider"):
         if not entry.wrong:
             for key, message in provider_faults(entry.values, has_secret=entry.values["client_secret"] is not None):
+                yield tables.fault(entry, key, message)
+    for entry in tables.of("payment_account"):
+        if not entry.wrong:
+            stored = PaymentAccount.objects.filter(slug=entry.slug).first()
+            for key, message in account_faults(entry.values, stored):
                 yield tables.fault(entry, key, message)
 
 

@@ -36,13 +36,6 @@ def secret(value: Any) -> Secret:
     return Secret(found)
 
 
-def reference(value: Any) -> str:
-    """A secret that is not looked up."""
-    if not isinstance(value, str) or not value:
-        raise Wrong("must be a secret in quotes, env:NAME or file:PATH")
-    return value
-
-
 def _variable(name: str) -> str:
     found = os.environ.get(name)
     if not found:

@@ -6,10 +6,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from elicit_flows.configure.keys import api_key, reference, secret, webhook_secret
+from elicit_flows.configure.keys import api_key, secret, webhook_secret
+from elicit_flows.configure.payments import (
+    MOST_WEBHOOK_SECRETS,
+    api_base,
+    payment_provider,
+    secret_key,
+    signing_secret,
+)
 from elicit_flows.configure.values import (
     Reader,
-    development_url,
     issuer,
     list_of,
     one_of,
@@ -63,10 +69,10 @@ TABLES: Mapping[str, Mapping[str, Key]] = {
     },
     "payment_account": {
         "slug": Key(slug, required=True),
-        "provider": Key(one_of("stripe", "mollie"), required=True),
-        "secret_key": Key(reference, required=True),
-        "webhook_secrets": Key(list_of(reference), default=[]),
-        "api_base": Key(development_url),
+        "provider": Key(payment_provider, required=True),
+        "secret_key": Key(secret_key, required=True),
+        "webhook_secrets": Key(list_of(signing_secret, most=MOST_WEBHOOK_SECRETS), default=[]),
+        "api_base": Key(api_base, default=""),
         "livemode": Key(yes_or_no, default=False),
     },
     "agent": {

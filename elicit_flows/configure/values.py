@@ -127,9 +127,3 @@ def return_url(value: Any) -> str:
     if "@" in parts.netloc or "#" in value:
         raise Wrong("must not carry a user name, a password or a fragment")
     return value
-
-
-def development_url(value: Any) -> str:
-    if not http.policy().allow_loopback:
-        raise Wrong("is for the sandbox; it is refused unless ELICIT_ALLOW_LOOPBACK is on")
-    return url(value)

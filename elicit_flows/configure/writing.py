@@ -9,15 +9,17 @@ from django.db import models, transaction
 
 from elicit_flows import vault
 from elicit_flows.configure import keys
+from elicit_flows.configure.payments import put_account_secrets
 from elicit_flows.configure.reading import Entry, Tables
-from elicit_flows.models import Agent, IdentityProvider, Provider
+from elicit_flows.models import Agent, IdentityProvider, PaymentAccount, Provider
 from elicit_flows.values import Json, Secret
 
-Row = TypeVar("Row", Agent, IdentityProvider, Provider)
+Row = TypeVar("Row", Agent, IdentityProvider, PaymentAccount, Provider)
 
 _OPENID = ("issuer", "client_id", "scopes", "max_age")
 _ADDRESSES = ("issuer", "authorize_url", "token_url", "revocation_url", "userinfo_url")
 _OAUTH = ("name", "preset", *_ADDRESSES, "client_id", "token_auth", "scopes", "pkce")
+_ACCOUNT = ("provider", "api_base", "livemode")
 _AGENT = ("name", "return_urls", "webhook_url")
 
 
@@ -26,8 +28,8 @@ def write(tables: Tables) -> list[str]:
     steps: dict[str, Callable[[Entry], Iterator[str]]] = {
         "identity_provider": _identity_provider,
         "provider": _provider,
-        "agent": _agent,
         "payment_account": _payment_account,
+        "agent": _agent,
     }
     with transaction.atomic():
         return [line for table, step in steps.items() for entry in tables.of(table) for line in step(entry)]
@@ -46,8 +48,9 @@ def _provider(entry: Entry) -> Iterator[str]:
 
 
 def _payment_account(entry: Entry) -> Iterator[str]:
-    """The contract has them, so files have them; the kind that uses them is yet to come."""
-    yield f"payment account {entry.slug}: left alone, because this version takes no payments"
+    row, values = _row(PaymentAccount, entry.slug), entry.values
+    secrets = put_account_secrets(row, values["secret_key"], values["webhook_secrets"])
+    yield _save(row, f"payment account {entry.slug}", [*_put(row, _some(entry, _ACCOUNT)), *secrets])
 
 
 def _agent(entry: Entry) -> Iterator[str]:
@@ -60,6 +63,7 @@ def _agent(entry: Entry) -> Iterator[str]:
     said = _save(row, what, changed)
     changed += _link(row, "identity_providers", entry.values["identity_providers"])
     changed += _link(row, "providers", entry.values["providers"] or [])
+    changed += _link(row, "payment_accounts", entry.values["payment_accounts"])
     yield said if said.endswith(": made") else _said(what, changed)
     for name, secret in keys.show_once(made):
         yield f"{what}: {name}, shown only this once: {secret}"

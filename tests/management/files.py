@@ -10,6 +10,8 @@ from django.core.management import CommandError, call_command
 
 CLIENT_SECRET = "the-secret-of-our-client-at-github"
 API_KEY = "the-key-of-drive-bot-0123456789abcdef"
+STRIPE_KEY = "sk_test_" + "the-key-of-our-account"
+STRIPE_HOOK = "whsec_not base64, and none of our business"
 HOOK = "whsec_" + "A" * 43 + "="
 
 WHOLE = f"""\
@@ -44,8 +46,8 @@ pkce = "S256"
 [[payment_account]]
 slug = "main"
 provider = "stripe"
-secret_key = "env:NOT_SET_AND_NOT_NEEDED"
-webhook_secrets = ["env:NOT_SET_EITHER"]
+secret_key = "env:STRIPE_KEY"
+webhook_secrets = ["env:STRIPE_WEBHOOK_SECRET"]
 livemode = false
 
 [[agent]]

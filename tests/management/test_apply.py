@@ -11,7 +11,7 @@ from django.core import serializers
 from elicit_flows import vault
 from elicit_flows.api.auth import authenticate
 from elicit_flows.lib import clock
-from elicit_flows.models import Agent, IdentityProvider, Provider
+from elicit_flows.models import Agent, IdentityProvider, PaymentAccount, Provider
 from elicit_flows.values import Secret
 from tests.doubles.policy import loopback_allowed
 from tests.management.files import API_KEY, CLIENT_SECRET, HOOK, SMALL, WHOLE, Operator
@@ -22,8 +22,10 @@ OTHER_HOOK = "whsec_" + "B" * 43 + "="
 
 def stored() -> str:
     """Everything that apply may write, sealed texts included."""
-    rows = [*IdentityProvider.objects.all(), *Provider.objects.all(), *Agent.objects.all()]
-    return serializers.serialize("json", rows, indent=1)
+    configured = [*IdentityProvider.objects.all(), *Provider.objects.all(), *PaymentAccount.objects.all()]
+    rows = [*configured, *Agent.objects.all()]
+    text: str = serializers.serialize("json", rows, indent=1)
+    return text
 
 
 def test_the_contracts_file_is_applied_whole(operator: Operator) -> None:
@@ -33,8 +35,8 @@ def test_the_contracts_file_is_applied_whole(operator: Operator) -> None:
         "identity provider corp: made",
         "provider github: made",
         "provider drive: made",
+        "payment account main: made",
         "agent drive-bot: made",
-        "payment account main: left alone, because this version takes no payments",
     ]
     corp, agent = IdentityProvider.objects.get(slug="corp"), Agent.objects.get(slug="drive-bot")
     assert (corp.issuer, corp.client_id, corp.scopes, corp.max_age) == (
@@ -47,6 +49,7 @@ def test_the_contracts_file_is_applied_whole(operator: Operator) -> None:
     assert [row.slug for row in agent.identity_providers.all()] == ["corp"]
     assert {row.slug for row in agent.providers.all()} == {"github", "drive"}
     assert not agent.all_providers
+    assert [row.slug for row in agent.payment_accounts.all()] == ["main"]
     assert agent.return_urls == ["https://drive-bot.example.com/done"]
     assert agent.webhook_url == "https://drive-bot.example.com/hooks"
 
@@ -72,10 +75,11 @@ def test_a_second_run_changes_nothing_and_says_so(operator: Operator) -> None:
     before = stored()
     ran = operator.apply(WHOLE)
     assert stored() == before
-    assert ran.lines[:4] == [
+    assert ran.lines == [
         "identity provider corp: as it was",
         "provider github: as it was",
         "provider drive: as it was",
+        "payment account main: as it was",
         "agent drive-bot: as it was",
     ]
 
@@ -90,10 +94,11 @@ def test_what_differs_is_changed_and_named(operator: Operator) -> None:
         .replace(API_KEY, "another-key-of-drive-bot-0123456789")
         .replace("max_age = 3600", "")
     )
-    assert operator.apply(changed).lines[:4] == [
+    assert operator.apply(changed).lines == [
         "identity provider corp: changed max_age",
         "provider github: changed scopes, client_secret",
         "provider drive: changed token_url",
+        "payment account main: as it was",
         "agent drive-bot: changed api_key, providers",
     ]
     assert IdentityProvider.objects.get().max_age is None
@@ -143,7 +148,7 @@ def test_a_changed_webhook_secret_keeps_the_old_one_signing_for_a_day(
     operator: Operator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     operator.apply(WHOLE)
-    assert operator.apply(WHOLE.replace(HOOK, OTHER_HOOK)).lines[3] == "agent drive-bot: changed webhook_secret"
+    assert operator.apply(WHOLE.replace(HOOK, OTHER_HOOK)).lines[-1] == "agent drive-bot: changed webhook_secret"
     agent, now = Agent.objects.get(), datetime.now(UTC)
     assert vault.webhook_secrets(agent) == [Secret(OTHER_HOOK), Secret(HOOK)]
     monkeypatch.setattr(clock, "now", lambda: now + timedelta(hours=23, minutes=59))
@@ -226,7 +231,9 @@ def test_addresses_of_this_machine_are_for_development_alone(operator: Operator)
 
 def test_the_example_of_the_documentation_is_applied_as_it_stands(operator: Operator, tmp_path: Path) -> None:
     (tmp_path / "github").write_text("secret\n")
+    (tmp_path / "stripe").write_text("rk_test_restricted\n")
+    (tmp_path / "stripe-webhooks").write_text("whsec_1\n")
     example = (PROJECT / "docs" / "configuration.md").read_text().split("```toml\n")[1].split("```")[0]
-    ran = operator.apply(example.replace("/run/secrets/github", f"{tmp_path}/github"))
+    ran = operator.apply(example.replace("/run/secrets/", f"{tmp_path}/"))
     assert (ran.failed, ran.said) == (0, [])
-    assert [line.rpartition(": ")[2] for line in ran.lines[:3]] == ["made"] * 3
+    assert [line.rpartition(": ")[2] for line in ran.lines[:4]] == ["made"] * 4

@@ -11,7 +11,7 @@ from django.core.management import CommandError, call_command
 from pytest_django import Settings
 
 from elicit_flows.configure.lines import Lines
-from elicit_flows.models import Agent, IdentityProvider, Provider
+from elicit_flows.models import Agent, IdentityProvider, PaymentAccount, Provider
 from tests.management.files import API_KEY, HOOK, SMALL, WHOLE, Operator
 from tests.management.test_apply import stored
 from tests.support.box import Box
@@ -68,7 +68,17 @@ WRONG = {
     "private key without issuer": (
         'preset = "github"', 'preset = "github"\ntoken_auth = "private_key_jwt"', "10: issuer: is missing; private_key",
     ),
-    "payment provider": ('"stripe"', '"paypal"', '31: provider: must be "stripe" or "mollie"'),
+    "payment provider": ('"stripe"', '"paypal"', '31: provider: must be "stripe"'),
+    "key with a blank": ('"env:STRIPE_KEY"', '"sk_test_ 1"', "32: secret_key: must be 1 to 500 visible ASCII"),
+    "publishable key": ('"env:STRIPE_KEY"', '"pk_test_1"', "32: secret_key: must be a secret key, sk_"),
+    "hook for a key": ('"env:STRIPE_KEY"', '"whsec_1"', "32: secret_key: must be a secret key, sk_"),
+    "no such key variable": ("env:STRIPE_KEY", "env:NOBODY_SET", "32: secret_key: names the environment variable NO"),
+    "blank hook": ("env:STRIPE_WEBHOOK_SECRET", " ", "33: webhook_secrets: number 1 must not be blank"),
+    "empty hook": ("env:STRIPE_WEBHOOK_SECRET", "", "33: webhook_secrets: number 1 must be a secret in quotes"),
+    "hook alone": ('["env:STRIPE_WEBHOOK_SECRET"]', '"whsec_1"', "33: webhook_secrets: must be a list of at most 5"),
+    "live key for tests": ('"env:STRIPE_KEY"', '"sk_live_1"', "34: livemode: is false, but secret_key is a live key"),
+    "restricted live key": ('"env:STRIPE_KEY"', '"rk_live_1"', "34: livemode: is false, but secret_key is a live key"),
+    "test key for money": ("livemode = false", "livemode = true", "34: livemode: is true, but secret_key is no live"),
     "sandbox address": ("livemode", 'api_base = "https://x.org"\nlivemode', "34: api_base: is for the sandbox; it is"),
 }  # fmt: skip
 
@@ -82,6 +92,7 @@ def test_a_wrong_value_is_named_with_its_line_and_changes_nothing(operator: Oper
     assert faults[0].startswith(expected)
     assert not IdentityProvider.objects.exists()
     assert not Provider.objects.exists()
+    assert not PaymentAccount.objects.exists()
     assert not Agent.objects.exists()
 
 

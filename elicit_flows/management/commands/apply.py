@@ -17,8 +17,8 @@ from elicit_flows.errors import Unavailable
 
 class Command(BaseCommand):
     help = (
-        "Make identity providers, providers and agents as FILE.toml says. Run again it changes only what differs; "
-        "what is not in the file is left alone. Secrets may be given as env:NAME or file:PATH."
+        "Make identity providers, providers, payment accounts and agents as FILE.toml says. Run again it changes only "
+        "what differs; what is not in the file is left alone. Secrets may be given as env:NAME or file:PATH."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -65,6 +65,9 @@ def _warnings(tables: configure.Tables) -> Iterator[str]:
     for entry in tables.of("provider"):
         if entry.values["pkce"] == "off":
             yield f"provider {entry.slug}: pkce is off, so whoever gets hold of a code can redeem it"
+    for entry in tables.of("payment_account"):
+        if not entry.values["webhook_secrets"]:
+            yield f"payment account {entry.slug}: has no webhook_secrets, so its provider's webhooks are refused"
     for entry in tables.of("agent"):
         if not entry.values["identity_providers"]:
             yield f"agent {entry.slug}: may ask nobody until it has identity_providers"
