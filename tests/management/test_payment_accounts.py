@@ -8,6 +8,7 @@ from elicit_flows import vault
 from elicit_flows.kinds.payment import providers
 from elicit_flows.models import Agent, PaymentAccount
 from elicit_flows.values import Secret
+from sandbox.configure import configuration
 from tests.doubles.policy import loopback_allowed
 from tests.management.files import STRIPE_HOOK, STRIPE_KEY, WHOLE, Operator
 from tests.management.test_apply import stored
@@ -112,3 +113,16 @@ def test_t112_no_fault_repeats_a_payment_key(operator: Operator, secret: str) ->
     faults = operator.faults(ACCOUNT.replace("sk_test_1", secret))
     assert faults
     assert "canary" not in "".join(faults)
+
+
+def test_the_sandboxs_account_is_applied_where_loopback_is_allowed_and_nowhere_else(operator: Operator) -> None:
+    at, key = "http://127.0.0.1:18001", "the-key-of-the-demo-agent-0123456789"
+    demo = configuration("http://127.0.0.1:18000", at).replace("file:var/demo.key", key)
+    assert any(": api_base: is for the sandbox" in fault for fault in operator.faults(demo))
+    with loopback_allowed():
+        ran = operator.apply(demo)
+    assert (ran.failed, ran.said) == (0, [])
+    account = vault.account(PaymentAccount.objects.get())
+    assert (account.slug, account.api_base, account.livemode) == ("sandbox", at, False)
+    assert len(account.webhook_secrets) == 1
+    assert [row.slug for row in Agent.objects.get(slug="demo").payment_accounts.all()] == ["sandbox"]
