@@ -9,6 +9,7 @@ import logging
 import threading
 import time
 from collections import Counter
+from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from queue import SimpleQueue
 
@@ -133,50 +134,63 @@ def deliver_until_idle(seconds: float) -> None:
         rounds.close()
 
 
-class Embedded(threading.Thread):
-    """The worker inside the server process."""
+class Embedded:
+    """The worker inside the server process: one thread delivers, another sweeps.
+
+    A sweep asks providers, which may take their time; deliveries do not wait for that.
+    """
 
     def __init__(self) -> None:
-        super().__init__(name="worker", daemon=True)
         self._rounds = Rounds()
         self._stopping = threading.Event()
-        self._next_tick = self._next_purge = 0.0
+        self._sweep = threading.Event()
+        self._next_purge = 0.0
+        self._threads = [
+            threading.Thread(target=self._deliver, name="worker", daemon=True),
+            threading.Thread(target=self._go_on, args=(self._tick, self._sweep, TICK), name="sweeper", daemon=True),
+        ]
 
-    def run(self) -> None:
+    def start(self) -> None:
         bell.work_listeners.append(self._rung)
-        while not self._stopping.is_set():
-            try:
-                started = self._round()
-            except DatabaseError as error:
-                log.warning("the worker cannot reach the database; it tries again: %s", error)
-                started = 0
-            except Exception:  # nothing that one round meets may end the worker
-                log.exception("a round of the worker failed; the next one comes")
-                started = 0
-            close_old_connections()
-            if not started:
-                self._rounds.wake.wait(POLL)
-                self._rounds.wake.clear()
+        for thread in self._threads:
+            thread.start()
+
+    def _deliver(self) -> None:
+        self._go_on(lambda: self._rounds.start_due() > 0, self._rounds.wake, POLL)
         self._rounds.close()
         connections.close_all()
 
-    def _rung(self, work: bell.Work) -> None:
-        if work is bell.Work.SWEEP:
-            self._next_tick = 0.0
-        self._rounds.wake.set()
+    def _go_on(self, work: Callable[[], bool], wake: threading.Event, pause: float) -> None:
+        """Do ``work`` again and again; where it says that there is no more, when woken or after ``pause`` seconds."""
+        while not self._stopping.is_set():
+            try:
+                more = work()
+            except DatabaseError as error:
+                log.warning("the worker cannot reach the database; it tries again: %s", error)
+                more = False
+            except Exception:  # nothing that one round meets may end the worker
+                log.exception("a round of the worker failed; the next one comes")
+                more = False
+            close_old_connections()
+            if not more:
+                wake.wait(pause)
+                wake.clear()
+        connections.close_all()
 
-    def _round(self) -> int:
-        now = time.monotonic()
-        if now >= self._next_tick:
-            self._next_tick = now + TICK
-            tick()
-        if now >= self._next_purge:
-            self._next_purge = now + PURGE_EVERY
+    def _tick(self) -> bool:
+        tick()
+        if time.monotonic() >= self._next_purge:
+            self._next_purge = time.monotonic() + PURGE_EVERY
             purge()
-        return self._rounds.start_due()
+        return False
+
+    def _rung(self, work: bell.Work) -> None:
+        (self._sweep if work is bell.Work.SWEEP else self._rounds.wake).set()
 
     def stop(self) -> None:
         """Finish what is in flight and end."""
         self._stopping.set()
         self._rounds.wake.set()
-        self.join(timeout=courier.DEADLINE + 5)
+        self._sweep.set()
+        for thread in self._threads:
+            thread.join(timeout=courier.DEADLINE + 5)

@@ -114,7 +114,7 @@ def test_t119_sessions_that_are_over_go(committed: None) -> None:
 def test_t119_both_workers_purge(known: Known, moving_clock: MovingClock, request: pytest.FixtureRequest) -> None:
     embedded = worker.Embedded()
     request.addfinalizer(embedded._rounds.close)
-    for run in (tasks.purge, embedded._round):
+    for run in (tasks.purge, embedded._tick):
         flow.cancel(ask(known))
         Delivery.objects.update(status="delivered")
         moving_clock.forward(days=91)

@@ -10,6 +10,7 @@ from elicit_flows.kinds.base import Kind
 
 REGISTRY = {
     "oauth": "elicit_flows.kinds.oauth.OAuth",
+    "payment": "elicit_flows.kinds.payment.Payment",
 }
 
 

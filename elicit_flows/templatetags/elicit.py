@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 
 from django import template
+from django.utils.translation import get_language
 
+from elicit_flows.lib import money as amounts
 from elicit_flows.lib import text
 
 register = template.Library()
@@ -27,6 +29,12 @@ def safe_url(value: object) -> str:
 def ascii_host(value: object) -> str:
     """The host of an address in ASCII; "" when there is none."""
     return "" if value is None else text.ascii_host(str(value))
+
+
+@register.filter
+def money(amount: int, currency: str) -> str:
+    """Minor units as the reader of the page writes them: ``{{ 1999|money:"eur" }}``."""
+    return amounts.show(amount, currency, get_language() or "en")
 
 
 @register.filter

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import threading
 from datetime import timedelta
 from typing import NoReturn
 
@@ -25,7 +26,7 @@ def live() -> NoReturn:
     embedded = worker.Embedded()
     embedded.start()
     print("pid", os.getpid(), flush=True)
-    embedded.join()
+    threading.Event().wait()  # until it is killed
     os._exit(0)
 
 

@@ -109,7 +109,7 @@ class Snapshot:
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """A provider's webhook, verified: a hint where to look. ``ref`` (of the checkout) or ``payment_ref`` may be None."""
+    """A provider's webhook, verified: a hint where to look. ``ref`` is the checkout's; either may be None."""
 
     id: str
     type: str

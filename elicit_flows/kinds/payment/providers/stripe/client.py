@@ -94,6 +94,14 @@ class Dialer(stripe.HTTPClient):
         """The connections are the process's, not the client's."""
 
 
+def plain(answer: object, *names: str) -> dict[str, Any]:
+    """An answer as plain JSON. One that lacks ``names`` is none of Stripe's, and what happened is not known by it."""
+    found = answer.to_dict() if isinstance(answer, stripe.StripeObject) else {}
+    if any(name not in found for name in names):
+        raise stripe.APIError("The answer cannot be read.")  # type: ignore[no-untyped-call]
+    return found
+
+
 def _no_answer(message: str, *, again: bool) -> stripe.APIConnectionError:
     return stripe.APIConnectionError(message, should_retry=again)  # type: ignore[no-untyped-call]
 

@@ -11,7 +11,7 @@ import stripe
 
 from elicit_flows.kinds.payment.providers.base import Busy, Refused, Unclear
 from elicit_flows.kinds.payment.providers.stripe import reading, session, webhooks
-from elicit_flows.kinds.payment.providers.stripe.client import calling, client
+from elicit_flows.kinds.payment.providers.stripe.client import calling, client, plain
 from elicit_flows.kinds.payment.providers.stripe.errors import STALE_KEY
 from elicit_flows.kinds.payment.values import Account, Ask, Notice, RefundSeen, Snapshot, Started, State
 from elicit_flows.lib import clock, http
@@ -36,18 +36,18 @@ class Stripe:
         try:
             with calling(changes=True):
                 made = client(account).v1.checkout.sessions.create(params, {"idempotency_key": key})
+                return _started(account, plain(made, "id", "expires_at"))
         except Refused as refusal:
             if refusal.code != STALE_KEY:
                 raise
             raise Unclear(str(refusal), stored=True) from None
-        return _started(account, made.to_dict())
 
     def find(self, account: Account, our_id: str) -> str | None:
         """Looks through the last 25 hours, newest first. Busy when there are too many sessions to see them all."""
         params: Any = {"created": {"gte": int((clock.now() - LOOK_BACK).timestamp())}, "limit": PAGE}
         with calling(changes=False):
             for _ in range(PAGES):
-                page = client(account).v1.checkout.sessions.list(params).to_dict()
+                page = plain(client(account).v1.checkout.sessions.list(params), "data")
                 for one in page["data"]:
                     if reading.our_id(one) == our_id:
                         return str(one["id"])
@@ -88,7 +88,7 @@ class Stripe:
             params: Any = {"payment_intent": intent, "amount": amount, "metadata": {session.OUR_ID: our_id}}
             with calling(changes=True):
                 refund = client(account).v1.refunds.create(params, {"idempotency_key": key})
-        return reading.refund_seen(refund.to_dict())
+                return reading.refund_seen(plain(refund, "id"))
 
     def receive(self, account: Account, headers: Mapping[str, str], body: bytes) -> list[Notice]:
         return webhooks.receive(account, headers.get("stripe-signature", ""), body)
@@ -107,12 +107,12 @@ def _started(account: Account, made: reading.Thing) -> Started:
 
 
 def _look(stripe_client: stripe.StripeClient, ref: str) -> Snapshot:
-    found = stripe_client.v1.checkout.sessions.retrieve(ref, {"expand": reading.EXPANDED}).to_dict()
+    found = plain(stripe_client.v1.checkout.sessions.retrieve(ref, {"expand": reading.EXPANDED}), "id", "status")
     intent = _paid_intent(stripe_client, found)
     if intent is None:
         return reading.snapshot(found, [], [])
-    disputes = stripe_client.v1.disputes.list({"payment_intent": intent, "limit": PAGE}).to_dict()["data"]
-    return reading.snapshot(found, _refunds(stripe_client, intent), disputes)
+    disputes = plain(stripe_client.v1.disputes.list({"payment_intent": intent, "limit": PAGE}), "data")
+    return reading.snapshot(found, _refunds(stripe_client, intent), disputes["data"])
 
 
 def _paid_intent(stripe_client: stripe.StripeClient, found: reading.Thing) -> str | None:
@@ -129,7 +129,7 @@ def _intent(stripe_client: stripe.StripeClient, payment_ref: str) -> str:
     """Raises Refused for a subscription that was never paid."""
     if not payment_ref.startswith("sub_"):
         return payment_ref
-    subscription = stripe_client.v1.subscriptions.retrieve(payment_ref).to_dict()
+    subscription = plain(stripe_client.v1.subscriptions.retrieve(payment_ref), "id")
     invoice = reading.id_of(subscription.get("latest_invoice"))
     intent = _invoice_intent(stripe_client, invoice) if invoice else None
     if intent is None:
@@ -139,8 +139,8 @@ def _intent(stripe_client: stripe.StripeClient, payment_ref: str) -> str:
 
 def _invoice_intent(stripe_client: stripe.StripeClient, invoice: str) -> str | None:
     """An invoice does not name its payments any more (API version of 2025-03-31)."""
-    payments = stripe_client.v1.invoice_payments.list({"invoice": invoice, "status": "paid"}).to_dict()["data"]
-    intents = [reading.id_of(reading.within(one, "payment").get("payment_intent")) for one in payments]
+    payments = plain(stripe_client.v1.invoice_payments.list({"invoice": invoice, "status": "paid"}), "data")
+    intents = [reading.id_of(reading.within(one, "payment").get("payment_intent")) for one in payments["data"]]
     return next((intent for intent in intents if intent), None)
 
 
