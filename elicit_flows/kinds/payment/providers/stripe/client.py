@@ -98,7 +98,7 @@ def plain(answer: object, *names: str) -> dict[str, Any]:
     """An answer as plain JSON. One that lacks ``names`` is none of Stripe's, and what happened is not known by it."""
     found = answer.to_dict() if isinstance(answer, stripe.StripeObject) else {}
     if any(name not in found for name in names):
-        raise stripe.APIError("The answer cannot be read.")  # type: ignore[no-untyped-call]
+        raise stripe.APIError("The answer cannot be read.")
     return found
 
 

@@ -84,7 +84,8 @@ def _state(session: Thing) -> State:
     if session.get("mode") == "setup":
         intent = within(session, "setup_intent")
         return State.SAVED if intent.get("status") == "succeeded" else _waiting(intent)
-    standing = _SUBSCRIPTIONS.get(str(within(session, "subscription").get("status")), State.CANCELLED)
+    status = within(session, "subscription").get("status")
+    standing = _SUBSCRIPTIONS.get(status, State.CANCELLED) if status else State.PROCESSING
     return State.PROCESSING if standing is State.ACTIVE and not settled else standing
 
 

@@ -1,0 +1,185 @@
+"""How Stripe's objects are read: what counts as paid, and what does not."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from elicit_flows.kinds.payment.providers.stripe.reading import snapshot
+from elicit_flows.kinds.payment.values import DisputeSeen, RefundSeen, Snapshot, State
+from tests.kinds.payment.answers import session
+
+INTENT = {"id": "pi_1", "status": "succeeded", "latest_charge": {"id": "ch_1", "receipt_url": "https://r.example.com"}}
+PAID = session(status="complete", payment_status="paid", payment_intent=INTENT, customer="cus_1", url=None)
+SAVED = session(
+    mode="setup", status="complete", payment_status="no_payment_required", amount_total=None, payment_intent=None
+)
+ACTIVE = session(
+    mode="subscription",
+    status="complete",
+    payment_status="paid",
+    payment_intent=None,
+    subscription={
+        "id": "sub_1",
+        "status": "active",
+        "items": {"data": [{"current_period_end": 1_790_000_000}, {"current_period_end": 1_795_000_000}]},
+        "latest_invoice": {"id": "in_1", "hosted_invoice_url": "https://i.example.com"},
+    },
+)
+
+
+def read(value: dict[str, Any], **changes: Any) -> Snapshot:
+    return snapshot(value | changes, [], [])
+
+
+def subscription(status: str, **changes: Any) -> dict[str, Any]:
+    return {"subscription": ACTIVE["subscription"] | {"status": status} | changes}
+
+
+def test_a_paid_checkout_is_read_whole() -> None:
+    assert read(PAID) == Snapshot(
+        ref="cs_test_1",
+        state=State.PAID,
+        amount=1999,
+        currency="eur",
+        livemode=False,
+        our_id="co_1",
+        payment_ref="pi_1",
+        receipt_url="https://r.example.com",
+        customer="cus_1",
+    )
+
+
+@pytest.mark.parametrize(
+    ("value", "changes", "state"),
+    [
+        (session(), {}, State.OPEN),
+        (session(), {"status": "expired"}, State.EXPIRED),
+        (PAID, {}, State.PAID),
+        (PAID, {"payment_status": "unpaid", "payment_intent": INTENT | {"status": "processing"}}, State.PROCESSING),
+        (
+            PAID,
+            {"payment_status": "unpaid", "payment_intent": INTENT | {"status": "requires_action"}},
+            State.PROCESSING,
+        ),
+        (PAID, {"payment_status": "unpaid", "payment_intent": "pi_1"}, State.PROCESSING),
+        (PAID, {"payment_status": "unpaid", "payment_intent": None}, State.PROCESSING),
+        (PAID, {"payment_status": "unpaid", "payment_intent": {"status": "requires_payment_method"}}, State.FAILED),
+        (PAID, {"payment_status": "unpaid", "payment_intent": {"status": "canceled"}}, State.FAILED),
+        (PAID, {"payment_status": None}, State.PROCESSING),
+        (SAVED, {"setup_intent": {"status": "succeeded"}}, State.SAVED),
+        (SAVED, {"setup_intent": {"status": "processing"}}, State.PROCESSING),
+        (SAVED, {"setup_intent": {"status": "requires_payment_method"}}, State.FAILED),
+        (SAVED, {"setup_intent": None}, State.PROCESSING),
+        (SAVED, {"status": "open"}, State.OPEN),
+        (ACTIVE, {}, State.ACTIVE),
+        (ACTIVE, {"payment_status": "unpaid"}, State.PROCESSING),
+        (ACTIVE, subscription("past_due"), State.ACTIVE),
+        (ACTIVE, subscription("incomplete"), State.PROCESSING),
+        (ACTIVE, subscription("incomplete_expired"), State.FAILED),
+        (ACTIVE, subscription("canceled"), State.CANCELLED),
+        (ACTIVE, subscription("unpaid"), State.CANCELLED),
+        (ACTIVE, subscription("paused"), State.CANCELLED),
+        (ACTIVE, {"subscription": "sub_1"}, State.PROCESSING),
+    ],
+)
+def test_how_a_checkout_stands(value: dict[str, Any], changes: dict[str, Any], state: State) -> None:
+    assert read(value, **changes).state is state
+
+
+def test_a_checkout_that_became_free_of_charge_does_not_pass_for_paid_in_full() -> None:
+    said = read(PAID, payment_status="no_payment_required", amount_total=0)
+    assert (said.state, said.amount) == (State.PAID, 0)
+
+
+@pytest.mark.parametrize(
+    ("changes", "our_id"),
+    [
+        ({}, "co_1"),
+        ({"client_reference_id": "co_2"}, None),
+        ({"client_reference_id": None}, None),
+        ({"client_reference_id": "", "metadata": {"our_id": ""}}, None),
+        ({"metadata": {"our_id": "co_2"}}, None),
+        ({"metadata": {}}, None),
+        ({"metadata": None}, None),
+    ],
+)
+def test_t104_our_id_counts_only_where_both_places_name_it(changes: dict[str, Any], our_id: str | None) -> None:
+    assert read(PAID, **changes).our_id == our_id
+
+
+@pytest.mark.parametrize("livemode", [None, "true", 1, False])
+def test_t104_only_a_plain_true_is_real_money(livemode: Any) -> None:
+    assert read(PAID, livemode=livemode).livemode is False
+    assert read(PAID, livemode=True).livemode is True
+
+
+def test_t104_the_amount_and_currency_are_the_providers_word() -> None:
+    said = read(PAID, amount_total=1, currency="usd")
+    assert (said.amount, said.currency) == (1, "usd")
+    said = read(PAID, amount_total=None, currency=None)
+    assert (said.amount, said.currency) == (0, "")
+
+
+def test_what_the_payer_saw_in_their_own_currency_changes_nothing() -> None:
+    assert read(PAID, presentment_details={"presentment_amount": 2150, "presentment_currency": "usd"}) == read(PAID)
+
+
+def test_a_subscription_is_known_by_its_own_id_and_paid_until_its_last_item_is() -> None:
+    said = read(ACTIVE)
+    assert (said.payment_ref, said.receipt_url) == ("sub_1", "https://i.example.com")
+    assert said.period_end == datetime.fromtimestamp(1_795_000_000, UTC)
+    ended = read(ACTIVE, **subscription("canceled", ended_at=1_789_000_000))
+    assert ended.period_end == datetime.fromtimestamp(1_789_000_000, UTC)
+    assert read(ACTIVE, **subscription("active", items=None)).period_end is None
+
+
+def refund(id: str, status: str, created: int, **metadata: str) -> dict[str, Any]:
+    return {"id": id, "status": status, "created": created, "amount": 500, "metadata": metadata}
+
+
+def test_refunds_are_told_oldest_first_and_ours_by_our_id() -> None:
+    refunds = [
+        refund("re_6", "unheard_of", 60),
+        refund("re_5", "requires_action", 50),
+        refund("re_4", "canceled", 40),
+        refund("re_3", "failed", 30),
+        refund("re_2", "succeeded", 20),
+        refund("re_1", "pending", 10, our_id="row_1"),
+    ]
+    assert snapshot(PAID, refunds, []).refunds == (
+        RefundSeen("re_1", 500, "pending", "row_1"),
+        RefundSeen("re_2", 500, "done"),
+        RefundSeen("re_3", 500, "failed"),
+        RefundSeen("re_4", 500, "failed"),
+        RefundSeen("re_5", 500, "pending"),
+        RefundSeen("re_6", 500, "pending"),
+    )
+
+
+@pytest.mark.parametrize(
+    ("status", "state"),
+    [
+        ("needs_response", "open"),
+        ("under_review", "open"),
+        ("appeal_needs_response", "open"),
+        ("appeal_under_review", "open"),
+        ("warning_needs_response", "open"),
+        ("warning_under_review", "open"),
+        ("unheard_of", "open"),
+        ("won", "won"),
+        ("prevented", "won"),
+        ("warning_closed", "won"),
+        ("lost", "lost"),
+    ],
+)
+def test_how_a_dispute_stands(status: str, state: str) -> None:
+    dispute = {"id": "du_1", "amount": 1999, "status": status, "created": 10}
+    assert snapshot(PAID, [], [dispute]).disputes == (DisputeSeen("du_1", 1999, state),)
+
+
+def test_the_last_dispute_is_the_last_one_told() -> None:
+    disputes = [{"id": "du_2", "created": 20, "status": "won"}, {"id": "du_1", "created": 10, "status": "lost"}]
+    assert [one.ref for one in snapshot(PAID, [], disputes).disputes] == ["du_1", "du_2"]
