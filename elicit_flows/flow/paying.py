@@ -126,6 +126,7 @@ def conclude(checkout: Checkout, said: Snapshot) -> None:
         row = payment.elicitation
         if row is not None:
             _move(row, payment, verdict)
+        truth.follow(payment, fresh, said)
 
 
 def _move(row: Elicitation, payment: Payment, verdict: Verdict) -> None:

@@ -41,14 +41,6 @@ def apply(payment: Payment, checkout: Checkout, said: Snapshot) -> Verdict:
     The order in which snapshots come does not matter: each is the state of its moment, and a success is never taken
     back by an older one.
     """
-    verdict = _verdict(payment, checkout, said)
-    if checkout.status == Checkout.Status.PAID:
-        refunds.sync(payment, said)
-        disputes.sync(payment, said)
-    return verdict
-
-
-def _verdict(payment: Payment, checkout: Checkout, said: Snapshot) -> Verdict:
     if checkout.status in (Checkout.Status.PAID, Checkout.Status.OVER) and said.state not in SUCCESSES:
         return Verdict.NOTHING
     if said.state in SUCCESSES:
@@ -61,6 +53,13 @@ def _verdict(payment: Payment, checkout: Checkout, said: Snapshot) -> Verdict:
         Payment.objects.filter(pk=payment.pk, status=Status.PROCESSING).update(status=Status.OPEN)
         return Verdict.OVER
     return Verdict.NOTHING
+
+
+def follow(payment: Payment, checkout: Checkout, said: Snapshot) -> None:
+    """What became of money that came: refunds and disputes. After the elicitation was told that it came."""
+    if checkout.status == Checkout.Status.PAID:
+        refunds.sync(payment, said)
+        disputes.sync(payment, said)
 
 
 def _processing(payment: Payment) -> Verdict:
