@@ -55,24 +55,18 @@ class Rounds:
         claimed = courier.claim(room, busy, PER_ENDPOINT, failing=self._failing < IN_FLIGHT // 2) if room else []
         for delivery in claimed:
             self._count(delivery, 1)
-            self._start(delivery)
+            self._senders.submit(self._send, delivery).add_done_callback(_report)
         return len(claimed)
 
-    def _start(self, delivery: Delivery) -> None:
-        try:
-            parcel = courier.prepare(delivery, vault.webhook_secrets(delivery.agent))
-        except FlowError as error:
-            self._sent.put((delivery, courier.Outcome(False, None, error.detail, 0)))
-            self.wake.set()
-            return
-        self._senders.submit(self._send, parcel).add_done_callback(_report)
-
-    def _send(self, parcel: courier.Parcel) -> None:
+    def _send(self, delivery: Delivery) -> None:
+        """Whatever happens, it is not in flight any more."""
         outcome = None
         try:
-            outcome = courier.send(parcel)
+            outcome = courier.send(courier.prepare(delivery, vault.webhook_secrets(delivery.agent)))
+        except FlowError as error:
+            outcome = courier.Outcome(False, None, error.detail, 0)
         finally:
-            self._sent.put((parcel.delivery, outcome))
+            self._sent.put((delivery, outcome))
             self.wake.set()
 
     def _record_sent(self) -> None:
