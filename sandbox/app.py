@@ -1,4 +1,4 @@
-"""The one Flask application: OpenID provider, Acme Drive and console, and what holds for all their pages."""
+"""The one Flask application: OpenID provider, Acme Drive, Stripe double and console, and what holds for all pages."""
 
 from __future__ import annotations
 
@@ -6,13 +6,16 @@ import secrets
 from collections.abc import Callable
 from urllib.parse import urlsplit
 
-from flask import Flask, Response, abort, render_template, request
+from flask import Flask, Response, abort, g, render_template, request
 from werkzeug.exceptions import HTTPException, SecurityError
 
 from sandbox.acme import AcmeDrive
 from sandbox.console import Console
 from sandbox.openid import OpenIDProvider
 from sandbox.settings import Settings
+from sandbox.stripe.api import Api
+from sandbox.stripe.configured import configured
+from sandbox.stripe.page import PayPage
 
 
 def create_app(settings: Settings) -> Flask:
@@ -26,6 +29,9 @@ def create_app(settings: Settings) -> Flask:
     )
     for part in (OpenIDProvider, AcmeDrive, Console):
         app.register_blueprint(part(settings).blueprint())
+    double = configured(settings)
+    for page in (Api, PayPage):
+        app.register_blueprint(page(double).blueprint())
     app.before_request(refuse_foreign_forms)
     app.after_request(headers_for(settings))
     app.register_error_handler(HTTPException, problem)
@@ -40,8 +46,12 @@ def refuse_foreign_forms() -> None:
 
 
 def headers_for(settings: Settings) -> Callable[[Response], Response]:
-    """Forms may lead to the service as well: signing in and allowing end with a redirect there."""
+    """Forms may lead to the service as well: signing in, allowing and paying end with a redirect there.
+
+    A page whose forms lead elsewhere names the origins in ``g.form_targets``.
+    """
     service = urlsplit(settings.service_url)
+    targets = f"'self' {service.scheme}://{service.netloc}"
     policy = "; ".join(
         [
             "default-src 'none'",
@@ -49,14 +59,14 @@ def headers_for(settings: Settings) -> Callable[[Response], Response]:
             "style-src 'self'",
             "img-src 'self'",
             "connect-src 'self'",
-            f"form-action 'self' {service.scheme}://{service.netloc}",
             "base-uri 'none'",
             "frame-ancestors 'none'",
         ]
     )
 
     def set_headers(response: Response) -> Response:
-        response.headers["Content-Security-Policy"] = policy
+        allowed = " ".join([targets, *g.get("form_targets", [])])
+        response.headers["Content-Security-Policy"] = f"form-action {allowed}; {policy}"
         response.headers["X-Content-Type-Options"] = "nosniff"
         response.headers["Referrer-Policy"] = "same-origin"
         response.headers.setdefault("Cache-Control", "no-store")

@@ -1,0 +1,53 @@
+"""Stripe's error envelope, and the errors that are raised in several places."""
+
+from __future__ import annotations
+
+from typing import Any
+
+INVALID = "invalid_request_error"
+
+
+class StripeError(Exception):
+    """``status`` is HTTP's. ``kept``: an idempotency key keeps this answer, as the request got as far as executing."""
+
+    def __init__(
+        self,
+        status: int,
+        message: str,
+        *,
+        type: str = INVALID,
+        code: str | None = None,
+        param: str | None = None,
+        kept: bool = False,
+    ) -> None:
+        super().__init__(message)
+        self.status = status
+        self.type = type
+        self.code = code
+        self.param = param
+        self.kept = kept
+
+    def body(self) -> dict[str, Any]:
+        said = {"type": self.type, "message": str(self), "code": self.code, "param": self.param}
+        error = {name: value for name, value in said.items() if value is not None}
+        if self.code:
+            error["doc_url"] = f"https://docs.stripe.com/error-codes/{self.code.replace('_', '-')}"
+        return {"error": error}
+
+
+def missing(kind: str, id: str, param: str = "id", status: int = 404) -> StripeError:
+    """There is no such thing in this account, or none at all: both look the same."""
+    return StripeError(status, f"No such {kind}: '{id}'", code="resource_missing", param=param)
+
+
+def invalid(param: str, message: str, code: str | None = None) -> StripeError:
+    return StripeError(400, message, code=code, param=param)
+
+
+def required(param: str) -> StripeError:
+    return invalid(param, f"Missing required param: {param}.", "parameter_missing")
+
+
+def unsimulated(param: str) -> StripeError:
+    """Stripe would take it. Better a loud refusal than a parameter without an effect."""
+    return invalid(param, f"SANDBOX: Stripe has {param}, but the sandbox does not simulate it.", "sandbox_unsimulated")

@@ -1,0 +1,83 @@
+"""What is to go wrong with the next API requests."""
+
+from __future__ import annotations
+
+import fnmatch
+import threading
+from dataclasses import dataclass, replace
+from typing import Any
+
+from sandbox.stripe.errors import StripeError
+
+API, RATE = "api_error", "rate_limit_error"
+
+
+@dataclass(slots=True)
+class Fault:
+    """``on``: "POST /v1/refunds", with * for anything. ``times``: how many requests are concerned.
+
+    ``status``: the error to answer, None for the usual answer. ``executed``: the request is carried out all the same.
+    ``stored``: the error is what an idempotency key keeps. ``hang``: seconds to wait before answering. ``lose``: the
+    connection is closed in place of an answer. ``should_retry``: what the header Stripe-Should-Retry says, if anything.
+    """
+
+    name: str
+    on: str = "*"
+    times: int = 1
+    status: int | None = None
+    type: str = API
+    executed: bool = False
+    stored: bool = False
+    hang: float = 0.0
+    lose: bool = False
+    should_retry: bool | None = None
+
+    def error(self) -> StripeError:
+        sentence = f"SANDBOX: this {self.status} was ordered at /_control."
+        return StripeError(self.status or 500, sentence, type=self.type, kept=self.stored)
+
+
+PRESETS = {
+    "lose_reply": Fault("lose_reply", executed=True, lose=True),
+    "lose_request": Fault("lose_request", lose=True),
+    "hang": Fault("hang", executed=True, hang=90.0),
+    "429": Fault("429", status=429, type=RATE),
+    "500": Fault("500", status=500, stored=True),
+    "500_executed": Fault("500_executed", status=500, stored=True, executed=True),
+    "503": Fault("503", status=503),
+    "should_retry": Fault("should_retry", status=429, type=RATE, should_retry=True),
+    "should_not_retry": Fault("should_not_retry", status=500, stored=True, should_retry=False),
+}
+
+
+class Faults:
+    """Those that wait for their request, the oldest first. ``patience`` is set when hanging requests are to go on."""
+
+    def __init__(self) -> None:
+        self.waiting: list[Fault] = []
+        self.patience = threading.Event()
+        self._lock = threading.Lock()
+
+    def order(self, name: str, given: dict[str, Any]) -> Fault:
+        """One of the presets, with other values where ``given`` has some."""
+        fault = replace(PRESETS[name], **given)
+        with self._lock:
+            self.waiting.append(fault)
+        return fault
+
+    def take(self, method: str, path: str) -> Fault | None:
+        """The fault for this request, once less from now on."""
+        with self._lock:
+            fault = next((one for one in self.waiting if fnmatch.fnmatchcase(f"{method} {path}", one.on)), None)
+            if fault is None:
+                return None
+            fault.times -= 1
+            if fault.times <= 0:
+                self.waiting.remove(fault)
+            return replace(fault)
+
+    def forget(self) -> None:
+        with self._lock:
+            self.waiting.clear()
+        self.patience.set()
+        self.patience = threading.Event()

@@ -1,0 +1,99 @@
+"""A subscription's invoices, and which payment paid one."""
+
+from __future__ import annotations
+
+from sandbox.stripe.shop import Shop
+from sandbox.stripe.store import Thing, new_id
+
+
+def invoice(shop: Shop, subscription: Thing, intent: Thing, reason: str) -> Thing:
+    """A paid one, with its invoice payment beside it."""
+    made = shop.put(blank(shop, subscription, intent["amount"]) | {"billing_reason": reason})
+    made["receipt_number"] = None
+    shop.put(invoice_payment(shop, made, intent))
+    return made
+
+
+def blank(shop: Shop, subscription: Thing, amount: int) -> Thing:
+    name, now = new_id("in"), shop.now
+    zero = (
+        *("amount_overpaid", "amount_remaining", "amount_shipping", "post_payment_credit_notes_amount"),
+        *("pre_payment_credit_notes_amount", "starting_balance"),
+    )
+    details = {"metadata": subscription["metadata"], "subscription": subscription["id"]}
+    return dict.fromkeys(zero, 0) | {
+        "id": name,
+        "object": "invoice",
+        "amount_due": amount,
+        "amount_paid": amount,
+        "attempt_count": 1,
+        "attempted": True,
+        "automatic_tax": {
+            "disabled_reason": None,
+            "enabled": False,
+            "liability": None,
+            "provider": None,
+            "status": None,
+        },
+        "collection_method": "charge_automatically",
+        "created": now,
+        "currency": subscription["currency"],
+        "customer": subscription["customer"],
+        "default_tax_rates": [],
+        "discounts": [],
+        "hosted_invoice_url": f"{shop.root}/c/receipt/{name}",
+        "issuer": {"type": "self"},
+        "lines": lines(subscription, name),
+        "livemode": subscription["livemode"],
+        "metadata": {},
+        "parent": {"type": "subscription_details", "subscription_details": details, "quote_details": None},
+        "payment_settings": {"default_mandate": None, "payment_method_options": None, "payment_method_types": None},
+        "period_end": now,
+        "period_start": now,
+        "status": "paid",
+        "status_transitions": {"finalized_at": now, "marked_uncollectible_at": None, "paid_at": now, "voided_at": None},
+        "subtotal": amount,
+        "total": amount,
+    }
+
+
+def lines(subscription: Thing, name: str) -> Thing:
+    data = [line(subscription, one, name) for one in subscription["items"]["data"]]
+    return {"object": "list", "data": data, "has_more": False, "url": f"/v1/invoices/{name}/lines"}
+
+
+def line(subscription: Thing, item: Thing, name: str) -> Thing:
+    amount = item["price"]["unit_amount"] * item["quantity"]
+    return {
+        "id": new_id("il"),
+        "object": "line_item",
+        "amount": amount,
+        "currency": subscription["currency"],
+        "description": subscription["description"],
+        "discountable": True,
+        "discounts": [],
+        "invoice": name,
+        "livemode": subscription["livemode"],
+        "metadata": dict(subscription["metadata"]),
+        "period": {"start": item["current_period_start"], "end": item["current_period_end"]},
+        "quantity": item["quantity"],
+        "subscription": subscription["id"],
+        "subtotal": amount,
+    }
+
+
+def invoice_payment(shop: Shop, made: Thing, intent: Thing) -> Thing:
+    return {
+        "id": new_id("inpay"),
+        "object": "invoice_payment",
+        "amount_paid": made["amount_paid"],
+        "amount_requested": made["amount_due"],
+        "created": shop.now,
+        "currency": made["currency"],
+        "invoice": made["id"],
+        "is_default": True,
+        "livemode": made["livemode"],
+        "payment": {"type": "payment_intent", "payment_intent": intent["id"]},
+        "status": "paid",
+        "status_transitions": {"canceled_at": None, "paid_at": shop.now},
+    }

@@ -1,0 +1,134 @@
+"""Subscriptions: started by a paid session, renewed or ended from the dashboard. Thin: no trials, no proration."""
+
+from __future__ import annotations
+
+import calendar
+from datetime import UTC, datetime, timedelta
+
+from sandbox.stripe import charges
+from sandbox.stripe.invoices import invoice
+from sandbox.stripe.shop import Shop
+from sandbox.stripe.store import Thing, new_id
+
+KIND = "subscription"
+_DAYS = {"day": 1, "week": 7}
+_MONTHS = {"month": 1, "year": 12}
+
+
+def start(shop: Shop, session: Thing, method: Thing) -> Thing:
+    """An active subscription whose first period is paid; session and subscription name each other's things."""
+    subscription = shop.put(blank(shop, session, method))
+    session["subscription"] = subscription["id"]
+    shop.emit("customer.subscription.created", subscription)
+    session["invoice"] = pay_period(shop, subscription, session["amount_total"], "subscription_create")["id"]
+    return subscription
+
+
+def pay_period(shop: Shop, subscription: Thing, amount: int, reason: str) -> Thing:
+    """The invoice of the present period, paid by the method on file."""
+    intent = shop.put(charges.blank_intent(shop, amount, subscription["currency"], subscription["customer"], {}))
+    method = shop.get("payment_method", subscription["default_payment_method"])
+    charges.succeed(shop, intent, charges.charge(shop, intent, method, "succeeded"))
+    paid = invoice(shop, subscription, intent, reason)
+    subscription["latest_invoice"] = paid["id"]
+    shop.emit("invoice.paid", paid)
+    return paid
+
+
+def blank(shop: Shop, session: Thing, method: Thing) -> Thing:
+    name, now = new_id("sub"), shop.now
+    nothing = (
+        *("application", "application_fee_percent", "billing_cycle_anchor_config", "billing_thresholds", "cancel_at"),
+        *("canceled_at", "days_until_due", "default_source", "ended_at", "next_pending_invoice_item_invoice"),
+        *("on_behalf_of", "pause_collection", "pending_invoice_item_interval", "pending_setup_intent", "schedule"),
+        *("pending_update", "test_clock", "transfer_data", "trial_end", "trial_settings", "trial_start"),
+    )
+    return dict.fromkeys(nothing) | {
+        "id": name,
+        "object": KIND,
+        "automatic_tax": {"disabled_reason": None, "enabled": False, "liability": None},
+        "billing_cycle_anchor": now,
+        "billing_mode": {"type": "flexible"},
+        "billing_schedules": [],
+        "cancel_at_period_end": False,
+        "cancellation_details": None,
+        "collection_method": "charge_automatically",
+        "created": now,
+        "currency": session["currency"],
+        "customer": session["customer"],
+        "default_payment_method": method["id"],
+        "default_tax_rates": [],
+        "description": session["_data"].get("description"),
+        "discounts": [],
+        "invoice_settings": {"account_tax_ids": None, "issuer": {"type": "self"}},
+        "items": {
+            "object": "list",
+            "data": [item(shop, name, line) for line in session["_items"] if line["price"]["recurring"]],
+            "has_more": False,
+            "url": f"/v1/subscription_items?subscription={name}",
+        },
+        "latest_invoice": None,
+        "livemode": session["livemode"],
+        "metadata": session["_data"].get("metadata", {}),
+        "start_date": now,
+        "status": "active",
+    }
+
+
+def item(shop: Shop, subscription: str, line: Thing) -> Thing:
+    price = line["price"] | {"active": True}
+    return {
+        "id": new_id("si"),
+        "object": "subscription_item",
+        "billing_thresholds": None,
+        "created": shop.now,
+        "current_period_end": period_end(shop.now, price["recurring"]),
+        "current_period_start": shop.now,
+        "discounts": [],
+        "metadata": {},
+        "plan": plan(price),
+        "price": price,
+        "quantity": line["quantity"],
+        "subscription": subscription,
+        "tax_rates": [],
+    }
+
+
+def plan(price: Thing) -> Thing:
+    """The same price in the words of older days, which every item still carries."""
+    same = {
+        name: price[name] for name in ("id", "active", "billing_scheme", "created", "currency", "livemode", "product")
+    }
+    rhythm = {name: price["recurring"][name] for name in ("interval", "interval_count", "usage_type")}
+    return {**same, **rhythm, "object": "plan", "amount": price["unit_amount"], "metadata": {}}
+
+
+def period_end(start: int, rhythm: Thing) -> int:
+    """A month ends on the day that it began, or on the last day that there is."""
+    count, interval = rhythm["interval_count"], rhythm["interval"]
+    begin = datetime.fromtimestamp(start, UTC)
+    if interval in _DAYS:
+        return int((begin + timedelta(days=_DAYS[interval] * count)).timestamp())
+    year, month = divmod(begin.month - 1 + _MONTHS[interval] * count, 12)
+    day = min(begin.day, calendar.monthrange(begin.year + year, month + 1)[1])
+    return int(begin.replace(year=begin.year + year, month=month + 1, day=day).timestamp())
+
+
+def renew(shop: Shop, subscription: Thing) -> Thing:
+    """The next period begins, and is paid."""
+    items = subscription["items"]["data"]
+    for one in items:
+        one["current_period_start"] = one["current_period_end"]
+        one["current_period_end"] = period_end(one["current_period_end"], one["price"]["recurring"])
+    amount = sum(one["price"]["unit_amount"] * one["quantity"] for one in items)
+    paid = pay_period(shop, subscription, amount, "subscription_cycle")
+    shop.emit("customer.subscription.updated", subscription)
+    return paid
+
+
+def end(shop: Shop, subscription: Thing) -> Thing:
+    """At once, by the API or from the dashboard. Ending it twice is harmless."""
+    if subscription["status"] != "canceled":
+        subscription |= {"status": "canceled", "canceled_at": shop.now, "ended_at": shop.now}
+        shop.emit("customer.subscription.deleted", subscription)
+    return subscription
