@@ -11,10 +11,10 @@ from ninja import Query, Router
 from pydantic import Field
 
 from elicit_flows import flow
-from elicit_flows.api import openapi, schemas
+from elicit_flows.api import idempotency, openapi, schemas
 from elicit_flows.api.answers import AgentRequest, answer, page
 from elicit_flows.api.find import own_elicitation
-from elicit_flows.errors import BadRequest, Conflict, Invalid
+from elicit_flows.errors import Conflict, Invalid
 from elicit_flows.lib import clock
 from elicit_flows.models import Elicitation
 from elicit_flows.states import OPEN, Status
@@ -38,14 +38,14 @@ class Filter(schemas.Strict):
     "",
     response={201: schemas.Elicitation, 200: schemas.Elicitation},
     summary="Ask a user",
-    openapi_extra=openapi.CREATE,
+    openapi_extra=openapi.IDEMPOTENT,
 )
 def create(request: AgentRequest, ask: schemas.CreateElicitation) -> HttpResponse:
-    """Makes a link for one person. With ``reuse: if_valid`` an existing connection may answer at once.
+    """Makes a link for one person. With ``reuse: if_valid`` an existing connection or entitlement may answer at once.
 
     Send ``Idempotency-Key`` (1 to 255 visible ASCII characters) so that a retry asks once.
     """
-    row, replayed = flow.create(request.auth, _question(ask, request.headers.get("Idempotency-Key")))
+    row, replayed = flow.create(request.auth, _question(ask, idempotency.key_of(request)))
     if replayed:
         return answer(row.snapshot(), Idempotency_Replayed="true")
     return answer(row.snapshot(), status=201, Location=f"/v1/elicitations/{row.pk}")
@@ -89,8 +89,6 @@ def complete(request: AgentRequest, elicitation_id: str) -> HttpResponse:
 
 
 def _question(ask: schemas.CreateElicitation, key: str | None) -> Question:
-    if key is not None and not (0 < len(key) <= 255 and key.isascii() and key.isprintable()):
-        raise BadRequest("Idempotency-Key must be 1 to 255 visible ASCII characters.")
     if len(json.dumps(ask.metadata)) > MAX_METADATA:
         raise Invalid.at("metadata", f"This may have {MAX_METADATA} bytes as JSON.")
     body = json.dumps(ask.model_dump(), sort_keys=True, separators=(",", ":"))

@@ -22,14 +22,14 @@ _PROBLEM = {
 }
 
 # What ninja cannot see in the views.
-CREATE: Json = {
+IDEMPOTENT: Json = {
     "parameters": [
         {
             "in": "header",
             "name": "Idempotency-Key",
             "required": False,
             "schema": {"type": "string", "minLength": 1, "maxLength": 255},
-            "description": "Your own name for this request: repeated with the same body it asks once.",
+            "description": "Your own name for this request: repeated with the same body it is done once.",
         }
     ]
 }

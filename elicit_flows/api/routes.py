@@ -6,7 +6,7 @@ from django.http import HttpRequest, HttpResponse
 from ninja.errors import HttpError, ValidationError
 
 from elicit_flows import __version__
-from elicit_flows.api import connections, deliveries, elicitations, events, problems
+from elicit_flows.api import connections, deliveries, elicitations, entitlements, events, payments, problems
 from elicit_flows.api.auth import by_request
 from elicit_flows.api.body import StrictParser
 from elicit_flows.api.openapi import DescribedAPI
@@ -30,6 +30,8 @@ api = DescribedAPI(
 api.add_router("/elicitations", elicitations.router)
 api.add_router("/events", events.router)
 api.add_router("/connections", connections.router)
+api.add_router("/payments", payments.router)
+api.add_router("/entitlements", entitlements.router)
 api.add_router("/webhooks", deliveries.router)
 
 

@@ -29,7 +29,9 @@ class CreateElicitation(Strict):
     params: dict[str, Any] = Field(description="What the kind needs, as the guide says.")
     expires_in: int = Field(900, ge=1, le=MAX_DAYS * 86400, description="Seconds until the link ends.")
     return_url: str | None = Field(None, max_length=2000, description="One of the agent's registered URLs.")
-    reuse: Literal["if_valid", "never"] = Field("if_valid", description="Whether an existing connection may answer.")
+    reuse: Literal["if_valid", "never"] = Field(
+        "if_valid", description="Whether an existing connection or entitlement may answer."
+    )
     metadata: dict[str, Any] = Field(default_factory=dict, description="Yours; comes back unchanged.")
 
 
@@ -59,9 +61,17 @@ class ElicitationList(Schema):
     next_cursor: str | None
 
 
+EVENT_TYPES = (
+    "elicitation.created", "elicitation.started", "elicitation.settling", "elicitation.completed",
+    "elicitation.declined", "elicitation.cancelled", "elicitation.expired", "elicitation.failed", "elicitation.refused",
+    "connection.refreshed", "connection.reauthorization_required", "connection.revoked",
+    "payment.refunded", "payment.refund_failed", "payment.disputed", "payment.mismatch", "webhook.disabled",
+)  # fmt: skip
+
+
 class Event(Schema):
     id: str
-    type: str
+    type: str = Field(description=f"One of {', '.join(EVENT_TYPES)}; there may be more.")
     elicitation: str | None
     seq: int | None
     created_at: datetime
@@ -105,6 +115,75 @@ class Token(Schema):
     token_type: str
     expires_at: datetime | None
     scopes: list[str]
+
+
+class Payment(Schema):
+    """``amount`` and ``amount_refunded`` are in minor units. ``status`` mismatch: money came, but not as asked."""
+
+    id: str
+    object: Literal["payment"]
+    elicitation: str | None
+    subject: Subject
+    mode: Literal["pay", "save", "subscribe"]
+    amount: int
+    currency: str
+    description: str
+    item: str | None
+    status: Literal["open", "processing", "paid", "saved", "active", "mismatch", "closed", "refunded"]
+    amount_refunded: int
+    dispute: Literal["open", "won", "lost"] | None
+    receipt_url: str | None
+    created_at: datetime
+    paid_at: datetime | None
+
+
+class RefundRequest(Strict):
+    amount: int | None = Field(None, ge=1, description="In minor units. When left out: all that is left.")
+    reason: str | None = Field(None, max_length=500, description="For your records and the operator's.")
+
+
+class Refund(Schema):
+    """``amount`` is in minor units."""
+
+    id: str
+    object: Literal["refund"]
+    payment: str
+    amount: int
+    currency: str
+    status: Literal["pending", "done", "failed"]
+    by: Literal["agent", "operator", "provider", "policy"]
+    reason: str | None
+    created_at: datetime
+    done_at: datetime | None
+
+
+class RefundList(Schema):
+    data: list[Refund]
+    next_cursor: str | None
+
+
+class Entitlement(Schema):
+    """``uses_left`` null: without a limit; ``valid_until`` null: for ever."""
+
+    id: str
+    object: Literal["entitlement"]
+    subject: Subject
+    item: str
+    payment: str
+    status: Literal["active", "suspended", "revoked", "ended"]
+    usable: bool
+    uses_left: int | None
+    valid_until: datetime | None
+    created_at: datetime
+
+
+class EntitlementList(Schema):
+    data: list[Entitlement]
+    next_cursor: str | None
+
+
+class ConsumeRequest(Strict):
+    key: str = Field(min_length=1, max_length=255, description="Your own name for this use: told twice it counts once.")
 
 
 class Delivery(Schema):

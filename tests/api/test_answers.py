@@ -9,7 +9,7 @@ import pytest
 
 from elicit_flows.models import Agent, Provider
 from tests.api.described import Described
-from tests.support import rows
+from tests.support import money, rows
 from tests.support.rows import Known, question
 
 ID = r"{}_[A-Za-z0-9_-]{{32}}"
@@ -65,6 +65,16 @@ def test_every_described_call_answers_as_described(
     assert token.keys() == {"access_token", "token_type", "expires_at", "scopes"}
     assert call("DELETE", "/v1/connections/{connection_id}", held.pk).status_code == 204
     assert call("POST", "/v1/connections/{connection_id}/token", held.pk).status_code == 410
+    paid = money.payment(known, money.account())
+    granted = money.entitlement(paid)
+    one = "/v1/payments/{payment_id}"
+    assert call("GET", one, paid.pk).json()["status"] == "paid"
+    asked = call("POST", f"{one}/refunds", paid.pk, json={"amount": 999, "reason": "Half of it was missing."})
+    assert (asked.status_code, asked.json()["status"], asked.json()["by"]) == (201, "pending", "agent")
+    assert call("GET", f"{one}/refunds", paid.pk).json() == {"data": [asked.json()], "next_cursor": None}
+    used = call("POST", "/v1/entitlements/{entitlement_id}/consume", granted.pk, json={"key": "call-17"}).json()
+    assert (used["uses_left"], used["usable"]) == (2, True)
+    assert call("GET", "/v1/entitlements").json() == {"data": [used], "next_cursor": None}
     assert call.seen == set(described.calls())
 
 

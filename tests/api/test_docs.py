@@ -14,6 +14,8 @@ from django.test import Client
 from elicit_flows.api.openapi import METHODS
 from elicit_flows.api.problems import problem
 from elicit_flows.errors import FlowError, NotFound
+from elicit_flows.states import Status
+from tests.support.process import PROJECT
 
 # The calls of the contract (section 4) that this version has.
 CALLS = {
@@ -26,6 +28,11 @@ CALLS = {
     "GET /v1/connections",
     "POST /v1/connections/{connection_id}/token",
     "DELETE /v1/connections/{connection_id}",
+    "GET /v1/payments/{payment_id}",
+    "GET /v1/payments/{payment_id}/refunds",
+    "POST /v1/payments/{payment_id}/refunds",
+    "GET /v1/entitlements",
+    "POST /v1/entitlements/{entitlement_id}/consume",
     "GET /v1/webhooks/deliveries",
     "POST /v1/webhooks/deliveries/{delivery_id}/replay",
 }
@@ -139,6 +146,8 @@ def test_the_page_tells_of_every_call_and_every_parameter_and_field(page: Page, 
         assert name in body
     assert "subject.iss" in body
     assert "min_ttl" in page.texts["connections_token"]
+    assert {"amount", "reason"} <= set(page.texts["payments_refund"].split())
+    assert "key" in page.texts["entitlements_consume"].split()
 
 
 def test_the_page_is_one_that_links_within_itself_rightly(page: Page) -> None:
@@ -193,8 +202,8 @@ def test_a_problem_has_the_fields_that_the_description_says(described: dict[str,
 
 def test_unknown_fields_are_described_as_refused(described: dict[str, Any]) -> None:
     bodies = [operation["requestBody"] for _, _, operation in operations(described) if "requestBody" in operation]
-    assert len(bodies) == 2
-    for name in ("CreateElicitation", "Subject", "TokenRequest"):
+    assert len(bodies) == 4
+    for name in ("CreateElicitation", "Subject", "TokenRequest", "RefundRequest", "ConsumeRequest"):
         assert described["components"]["schemas"][name]["additionalProperties"] is False
 
 
@@ -202,7 +211,18 @@ def test_the_stream_and_the_idempotency_key_are_described(described: dict[str, A
     paths = described["paths"]
     assert "text/event-stream" in paths["/v1/events"]["get"]["responses"]["200"]["content"]
     assert "Last-Event-ID" in [one["name"] for one in paths["/v1/events"]["get"]["parameters"]]
-    assert "Idempotency-Key" in [one["name"] for one in paths["/v1/elicitations"]["post"]["parameters"]]
+    for path in ("/v1/elicitations", "/v1/payments/{payment_id}/refunds"):
+        assert "Idempotency-Key" in [one["name"] for one in paths[path]["post"]["parameters"]]
+
+
+def test_every_type_of_event_that_the_code_publishes_is_named(described: dict[str, Any]) -> None:
+    source = "".join(path.read_text() for path in (PROJECT / "elicit_flows").rglob("*.py"))
+    published = set(re.findall(r'"((?:elicitation|connection|payment|webhook)\.[a-z_]+)"', source))
+    published |= {f"elicitation.{status}" for status in Status if status != Status.PENDING}
+    said = described["components"]["schemas"]["Event"]["properties"]["type"]["description"]
+    assert {"payment.mismatch", "payment.refund_failed", "elicitation.refused"} <= published
+    assert set(re.findall(r"[a-z]+\.[a-z_]+", said)) == published
+    assert all(f"`{name}`" in (PROJECT / "docs" / "guide.md").read_text() for name in published)
 
 
 def test_the_description_is_the_same_every_time(client: Client) -> None:

@@ -10,14 +10,27 @@ import pytest
 from django.urls import get_resolver
 
 from elicit_flows.lib import ids
-from elicit_flows.models import Agent, Connection, Delivery, Elicitation, Event, Provider
+from elicit_flows.models import (
+    Agent,
+    Connection,
+    Delivery,
+    Elicitation,
+    Entitlement,
+    EntitlementUse,
+    Event,
+    Payment,
+    Provider,
+    Refund,
+)
 from tests.api.described import Described
-from tests.support import rows
+from tests.support import money, rows
 from tests.support.rows import Known, question
 
-PREFIX = {"elicitation_id": "el", "connection_id": "cn", "delivery_id": "dl"}
+PREFIX = {
+    "elicitation_id": "el", "connection_id": "cn", "delivery_id": "dl", "payment_id": "pa", "entitlement_id": "en",
+}  # fmt: skip
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "PURGE")
-BODIES: tuple[object, ...] = (None, {"min_ttl": 0}, {"unknown": 1})
+BODIES: tuple[object, ...] = (None, {"min_ttl": 0}, {"amount": 1}, {"key": "k"}, {"unknown": 1})
 # What the contract offers but is not there yet belongs to the same rule, so it is asked for as well.
 FURTHER = ("/v1/elicitations/{elicitation_id}/draft", "/v1/connections/{connection_id}/secret")
 
@@ -29,12 +42,16 @@ def owned(api: httpx2.Client, known: Known, drive_row: Provider) -> dict[str, st
     asked = api.post("/v1/elicitations", json=question()).json()["id"]
     held = rows.connection(known, drive_row)
     sent = Delivery.objects.get(event__elicitation=asked)
-    return {"elicitation_id": asked, "connection_id": held.pk, "delivery_id": sent.pk}
+    paid = money.payment(known, money.account())
+    return {
+        "elicitation_id": asked, "connection_id": held.pk, "delivery_id": sent.pk, "payment_id": paid.pk,
+        "entitlement_id": money.entitlement(paid).pk,
+    }  # fmt: skip
 
 
 def everything() -> list[object]:
     """All that the agents own, as it stands in the database."""
-    models = (Elicitation, Connection, Delivery, Event)
+    models = (Elicitation, Connection, Delivery, Event, Payment, Refund, Entitlement, EntitlementUse)
     return [list(model._default_manager.order_by("pk").values()) for model in models]
 
 
@@ -71,7 +88,7 @@ def test_t62_a_foreign_id_is_neither_listed_nor_findable(stranger: httpx2.Client
     for path, query in (
         ("/v1/elicitations", subject), ("/v1/elicitations", {"status": "pending"}), ("/v1/connections", subject),
         ("/v1/connections", {"provider": "drive"}), ("/v1/webhooks/deliveries", {"status": "pending"}),
-        ("/v1/events", {}),
+        ("/v1/events", {}), ("/v1/entitlements", subject), ("/v1/entitlements", {"item": "report"}),
     ):  # fmt: skip
         assert stranger.get(path, params=query).json()["data"] == [], path
 
@@ -163,3 +180,9 @@ def test_t62_the_stranger_is_no_stranger_to_their_own(
     held = rows.connection(owner, drive_row).pk
     assert api.get(f"/v1/elicitations/{asked}", params={"wait": 0}).status_code == 200
     assert api.post(f"/v1/connections/{held}/token", json={"min_ttl": 0}).status_code == 200
+    paid = money.payment(owner, money.account())
+    assert api.get(f"/v1/payments/{paid.pk}").status_code == 200
+    assert api.get(f"/v1/payments/{paid.pk}/refunds").status_code == 200
+    assert api.post(f"/v1/payments/{paid.pk}/refunds", json={"amount": 1}).status_code == 201
+    granted = money.entitlement(paid)
+    assert api.post(f"/v1/entitlements/{granted.pk}/consume", json={"key": "k"}).status_code == 200

@@ -16,7 +16,7 @@ from elicit_flows.models import Agent, Provider
 from tests.api.described import Described
 from tests.doubles.policy import loopback_allowed
 from tests.doubles.provider import Provider as Double
-from tests.support import rows
+from tests.support import money, rows
 from tests.support.rows import Known, question
 from tests.support.serving import Served
 
@@ -160,7 +160,9 @@ def test_t73_no_answer_holds_a_refresh_token_or_a_client_secret(
         assert refreshed.json()["access_token"] in double.tokens
         asked = api.post("/v1/elicitations", json=question(params={"provider": "real"})).json()["id"]
         sent = api.get("/v1/webhooks/deliveries").json()["data"][0]["id"]
-        names = {"elicitation_id": asked, "connection_id": held.pk, "delivery_id": sent}
+        paid = money.payment(owner, money.account())
+        names = {"elicitation_id": asked, "connection_id": held.pk, "delivery_id": sent, "payment_id": paid.pk,
+                 "entitlement_id": money.entitlement(paid).pk}  # fmt: skip
         everything = refreshed.text
         for method, path in sorted(described.calls()):
             answer = api.request(method, path.format(**names), params={"wait": 0} if method == "GET" else None)
@@ -168,5 +170,6 @@ def test_t73_no_answer_holds_a_refresh_token_or_a_client_secret(
     secrets = {double.client_secret, *(one.refresh_token for one in double.tokens.values())}
     assert len(secrets) == 3
     assert held.pk in everything
-    for secret in secrets:
+    assert paid.pk in everything
+    for secret in (*secrets, money.KEY, money.HOOK):
         assert str(secret) not in everything
