@@ -1,0 +1,158 @@
+"""A service that takes payments at the sandbox's Stripe, which is a process of its own."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+
+from tests.cast import ALICE, Person, Program, program
+from tests.support import box_config
+from tests.support.box import AgentClient, Box
+from tests.support.http_user import HttpUser
+from tests.support.process import Process, until
+from tests.support.sink import Sink
+
+Json = dict[str, Any]
+AGENTS = 80
+KEY, SECRET = "sk_test_development_only_sandbox", "whsec_development_only_sandbox"
+
+
+@dataclass
+class Stripe:
+    """The double, from outside: what it was asked, and what is to go wrong."""
+
+    url: str
+
+    def state(self) -> Json:
+        return dict(httpx2.get(f"{self.url}/_control/state", trust_env=False, timeout=20).json())
+
+    def order(self, what: str, **given: Any) -> Json:
+        """An order to the control page."""
+        answer = httpx2.post(f"{self.url}/_control/{what}", json=given, trust_env=False, timeout=20)
+        assert answer.is_success, answer.text
+        return dict(answer.json())
+
+
+@dataclass
+class Till:
+    """One agent of a box that nobody used before, and the Stripe that its account is at."""
+
+    box: Box
+    agent: AgentClient
+    stripe: Stripe
+    issuer: str
+
+    def ask(self, who: Person = ALICE, *, key: str | None = None, **params: Any) -> Json:
+        answer = self.try_to_ask(who, key=key, **params)
+        assert answer.status_code in {200, 201}, answer.text
+        return dict(answer.json())
+
+    def try_to_ask(
+        self, who: Person = ALICE, *, key: str | None = None, more: Json | None = None, **params: Any
+    ) -> httpx2.Response:
+        wanted = {"amount": 1999, "currency": "eur", "description": "A report"} | params
+        body = {
+            "kind": "payment", "subject": who.subject(self.issuer), "message": "Pay for the report.", "params": wanted,
+            **(more or {}),
+        }  # fmt: skip
+        return self.agent.post("/v1/elicitations", json=body, headers={"idempotency-key": key} if key else {})
+
+    def look(self, asked: Json) -> Json:
+        return dict(self.agent.get(f"/v1/elicitations/{asked['id']}").json())
+
+    def becomes(self, asked: Json, status: str, timeout: float = 10) -> Json:
+        """How it stands once it has that status."""
+        until(lambda: self.look(asked)["status"] == status, f"it is {status}", timeout=timeout)
+        return self.look(asked)
+
+    def events(self, asked: Json) -> list[str]:
+        """The types of the elicitation's events, in order, without the commonest prefix."""
+        found = self.agent.get("/v1/events", params={"limit": 100}).json()["data"]
+        return [one["type"].removeprefix("elicitation.") for one in found if one["elicitation"] == asked["id"]]
+
+    def payment(self, asked: Json) -> Json:
+        payment = self.look(asked)["result"]["payment"]
+        return dict(self.agent.get(f"/v1/payments/{payment}").json())
+
+    def at_stripe(self, user: HttpUser, asked: Json, who: str = "alice") -> str:
+        """Takes the user to the provider's page; its address."""
+        with user.stopping_at(f"{self.stripe.url}/c/pay/"):
+            user.connect(asked["url"], who)
+            assert user.stopped, f"{user.url}: {user.text[:300]}"
+            page = user.location
+        user.follow()
+        return page
+
+    def pay(self, user: HttpUser, asked: Json, how: str = "pay", who: str = "alice") -> None:
+        """All the way, and back to our page."""
+        self.at_stripe(user, asked, who)
+        user.press(how)
+
+
+@pytest.fixture(scope="session")
+def tills(
+    tmp_path_factory: pytest.TempPathFactory, sink: Sink
+) -> Iterator[Callable[[Box], tuple[Stripe, Iterator[Program]]]]:
+    """The Stripe and the unused agents of a box, which is made ready to take payments on first use."""
+    running: list[Process] = []
+    known: dict[str, tuple[Stripe, Iterator[Program]]] = {}
+
+    def prepare(box: Box) -> tuple[Stripe, Iterator[Program]]:
+        if box.url not in known:
+            stripe = Stripe(start(box.url, tmp_path_factory.mktemp("stripe") / "log", running))
+            agents = [program(f"till-{box.ports[0]}-{number}") for number in range(AGENTS)]
+            account = {
+                "slug": "sandbox", "provider": "stripe", "secret_key": KEY, "webhook_secrets": [SECRET],
+                "api_base": stripe.url, "livemode": False,
+            }  # fmt: skip
+            more = {"identity_providers": ["corp"], "payment_accounts": ["sandbox"]}
+            tables = [box_config.agent(one, sink.url(f"/{one.slug}"), **more) for one in agents]
+            box.apply({"payment_account": [account], "agent": tables})
+            box.programs.update({one.slug: one for one in agents})
+            known[box.url] = stripe, iter(agents)
+        return known[box.url]
+
+    yield prepare
+    for process in running:
+        process.stop()
+
+
+def start(service: str, log: Path, running: list[Process]) -> str:
+    command = [sys.executable, "-m", "sandbox", "--port", "0", "--service-url", service]
+    process = Process(command, log, env={"ELICIT_API_KEY": "key-of-nobody-in-the-payment-tests"})
+    running.append(process)
+    process.start()
+
+    def address() -> str | None:
+        assert process.alive, log.read_text()
+        said = re.search(r"^Sandbox at (\S+)$", log.read_text(), re.MULTILINE)
+        return said[1] if said else None
+
+    return until(address, "the sandbox says where it is") or ""
+
+
+@pytest.fixture
+def new_till(tills: Callable[[Box], tuple[Stripe, Iterator[Program]]], corp: Any) -> Callable[[Box], Till]:
+    def make(box: Box) -> Till:
+        stripe, agents = tills(box)
+        return Till(box, box.agent(next(agents).slug), stripe, corp.issuer)
+
+    return make
+
+
+@pytest.fixture
+def till(new_till: Callable[[Box], Till], embedded_box: Box) -> Till:
+    return new_till(embedded_box)
+
+
+@pytest.fixture
+def each_till(new_till: Callable[[Box], Till], box: Box) -> Till:
+    """On either shape in turn."""
+    return new_till(box)
