@@ -15,6 +15,7 @@ from sandbox.openid import OpenIDProvider
 from sandbox.settings import Settings
 from sandbox.stripe.api import Api
 from sandbox.stripe.configured import configured
+from sandbox.stripe.control import Control
 from sandbox.stripe.page import PayPage
 
 
@@ -30,7 +31,7 @@ def create_app(settings: Settings) -> Flask:
     for part in (OpenIDProvider, AcmeDrive, Console):
         app.register_blueprint(part(settings).blueprint())
     double = configured(settings)
-    for page in (Api, PayPage):
+    for page in (Api, PayPage, Control):
         app.register_blueprint(page(double).blueprint())
     app.before_request(refuse_foreign_forms)
     app.after_request(headers_for(settings))

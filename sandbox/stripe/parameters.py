@@ -74,7 +74,7 @@ class Check:
             raise unsimulated(said)
         found = leaf(shape[""] if isinstance(shape, dict) else shape, value, said)
         if path in OFF and found is True:
-            raise unsimulated(f"{said}=true")
+            raise unsimulated(said)
         return found
 
     def array(self, shape: Any, value: Any, said: str, path: str) -> list[Any]:

@@ -36,9 +36,15 @@ def pay(shop: Shop, session: Thing, bent: Bent) -> Thing:
     if not session["amount_total"]:
         return complete(shop, session, "no_payment_required")
     intent = charges.payment_intent(shop, session)
-    intent |= {"livemode": session["livemode"], "customer": customer}
+    as_session(intent, session)
     charges.succeed(shop, intent, charges.charge(shop, intent, method, "succeeded"))
     return complete(shop, session, "paid")
+
+
+def as_session(intent: Thing, session: Thing) -> None:
+    """An intent of an earlier try may be older than a fault, or than the customer."""
+    intent |= {name: session[name] for name in ("livemode", "currency", "customer")}
+    intent["amount"] = session["amount_total"]
 
 
 def complete(shop: Shop, session: Thing, payment_status: str) -> Thing:
@@ -89,8 +95,9 @@ def pay_later(shop: Shop, session: Thing, bent: Bent) -> Thing:
     session.update(bent)
     customer = customers.of_session(shop, session)
     intent = charges.payment_intent(shop, session)
+    as_session(intent, session)
     charges.charge(shop, intent, charges.payment_method(shop, bank, customer), "pending")
-    intent |= {"status": "processing", "livemode": session["livemode"], "customer": customer, "next_action": None}
+    intent |= {"status": "processing", "next_action": None}
     shop.emit("payment_intent.processing", intent)
     return complete(shop, session, "unpaid")
 

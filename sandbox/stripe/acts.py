@@ -1,0 +1,232 @@
+"""What the page and the API at /_control can do: the merchant's dashboard, the bank, the clock and bad luck."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict, replace
+from typing import Any
+
+from sandbox.stripe import disputes, paying, refunds, sessions, subscriptions
+from sandbox.stripe.double import TEST_KEYS, Double
+from sandbox.stripe.endpoints import FORMS, USUAL_EVENTS, Endpoint, Weather
+from sandbox.stripe.errors import StripeError
+from sandbox.stripe.faults import PRESETS
+from sandbox.stripe.shop import Shop, shown
+from sandbox.stripe.store import Account, Thing
+from sandbox.stripe.webhooks import ORDERS, Delivery
+
+
+class Unfit(Exception):
+    """The order makes no sense; the sentence says why."""
+
+
+class Values(dict[str, Any]):
+    """What an act is given; asking for what was not given is Unfit."""
+
+    def __missing__(self, name: str) -> Any:
+        raise Unfit(f"{name} is missing")
+
+    def whole(self, name: str) -> int:
+        if not isinstance(self[name], int):
+            raise Unfit(f"{name} has to be a whole number")
+        return int(self[name])
+
+
+Act = Callable[[Double, Values], Any]
+
+
+def one_of(values: dict[str, Any], name: str, allowed: tuple[str, ...] | list[str]) -> str:
+    said = str(values.get(name, ""))
+    if said not in allowed:
+        raise Unfit(f"{name} has to be one of {', '.join(allowed)}")
+    return said
+
+
+def thing(double: Double, id: str, *kinds: str) -> tuple[Shop, Thing]:
+    shop = double.shop_of(id)
+    for kind in kinds:
+        found = shop and shop.find(kind, id)
+        if shop and found:
+            return shop, found
+    raise Unfit(f"there is no {' or '.join(kinds)} {id!r}")
+
+
+def charge_of(double: Double, id: str) -> tuple[Shop, Thing]:
+    """The charge behind a session, a PaymentIntent, a subscription, or itself."""
+    shop, found = thing(double, id, "charge", "payment_intent", sessions.KIND, subscriptions.KIND)
+    if found["object"] == sessions.KIND and found["subscription"]:
+        found = shop.get(subscriptions.KIND, found["subscription"])
+    if found["object"] == subscriptions.KIND:
+        paid = next(one for one in shop.all("invoice_payment") if one["invoice"] == found["latest_invoice"])
+        found = shop.get("payment_intent", paid["payment"]["payment_intent"])
+    if found["object"] == sessions.KIND:
+        found = shop.find("payment_intent", found["payment_intent"]) or found
+    if found["object"] == "payment_intent" and found["latest_charge"]:
+        found = shop.get("charge", found["latest_charge"])
+    if found["object"] != "charge":
+        raise Unfit(f"nothing was paid for {id!r}")
+    return shop, found
+
+
+def settle(double: Double, values: Values) -> Thing:
+    shop, session = thing(double, values["session"], sessions.KIND)
+    paying.settle(shop, session, ok=one_of(values, "outcome", ["ok", "fail"]) == "ok")
+    return shown(session)
+
+
+def expire(double: Double, values: Values) -> Thing:
+    shop, session = thing(double, values["session"], sessions.KIND)
+    return shown(sessions.expire(shop, session))
+
+
+def refund(double: Double, values: Values) -> Thing:
+    """``amount`` absent: all that is left. ``pending``: the bank says later, see refund_outcome."""
+    shop, charge = charge_of(double, values["of"])
+    asked = {"charge": charge["id"]} | ({"amount": values.whole("amount")} if "amount" in values else {})
+    return shown(refunds.create(shop, asked, "pending" if values.get("pending") else "succeeded"))
+
+
+def refund_outcome(double: Double, values: Values) -> Thing:
+    shop, found = thing(double, values["refund"], refunds.KIND)
+    return shown(refunds.finish(shop, found, ok=one_of(values, "outcome", ["done", "failed"]) == "done"))
+
+
+def dispute(double: Double, values: Values) -> Thing:
+    shop, charge = charge_of(double, values["of"])
+    outcome = one_of(values, "outcome", ["open", "won", "lost"])
+    if outcome == "open":
+        return shown(disputes.open_one(shop, charge))
+    known = next((one for one in shop.all(disputes.KIND) if one["charge"] == charge["id"]), None)
+    if known is None:
+        raise Unfit("nobody disputes this payment")
+    return shown(disputes.decide(shop, known, won=outcome == "won"))
+
+
+def renew(double: Double, values: Values) -> Thing:
+    return shown(subscriptions.renew(*thing(double, values["subscription"], subscriptions.KIND)))
+
+
+def end(double: Double, values: Values) -> Thing:
+    return shown(subscriptions.end(*thing(double, values["subscription"], subscriptions.KIND)))
+
+
+def clock(double: Double, values: Values) -> Thing:
+    """Forward only: what has expired stays so."""
+    seconds = values.whole("seconds")
+    if seconds < 0:
+        raise Unfit("the clock goes forward only")
+    double.store.offset += seconds
+    double.expire_due()
+    return {"now": double.store.now(), "offset": double.store.offset}
+
+
+def weather(double: Double, values: Values) -> Thing:
+    """Sets what is given; the rest stays as it is. See Weather."""
+    usual = asdict(Weather())
+    for name, value in values.items():
+        if name not in usual:
+            raise Unfit(f"there is no such weather: {name}")
+        if not isinstance(value, type(usual[name])) and not (name == "delay" and isinstance(value, int)):
+            raise Unfit(f"{name} has to be a {type(usual[name]).__name__}")
+    if "timing" in values:
+        one_of(values, "timing", ["before", "after"])
+    double.sender.weather = replace(double.sender.weather, **values)
+    return values
+
+
+def calm(double: Double, values: Values) -> Thing:
+    double.sender.weather = Weather()
+    double.faults.forget()
+    double.bent = {}
+    return {}
+
+
+def fault(double: Double, values: Values) -> Thing:
+    """``name`` of a preset, with ``on``, ``times``, ``hang``, ``status``, … where they are to differ. See Fault."""
+    given = {name: value for name, value in values.items() if name != "name"}
+    try:
+        ordered = double.faults.order(one_of(values, "name", list(PRESETS)), given)
+    except TypeError:
+        raise Unfit(f"a fault has no such part: {', '.join(given)}") from None
+    return {"name": ordered.name, "on": ordered.on, "times": ordered.times}
+
+
+def bend(double: Double, values: Values) -> Thing:
+    """Payments from now on are not what was asked for; called with nothing, they are again."""
+    names = {"amount": "amount_total", "currency": "currency", "livemode": "livemode"}
+    unknown = values.keys() - names.keys()
+    if unknown:
+        raise Unfit(f"there is nothing to bend in {', '.join(sorted(unknown))}")
+    double.bent = {names[name]: value for name, value in values.items()}
+    return values
+
+
+def endpoints(double: Double, values: Values) -> list[str]:
+    """In place of all there were: a list of ``{url, secrets, account?, form?, connect?, events?}``."""
+    usual = next(iter(double.store.accounts))
+    double.sender.endpoints = [endpoint(Values(one), usual) for one in values["endpoints"]]
+    return [one.url for one in double.sender.endpoints]
+
+
+def endpoint(given: Values, usual: str) -> Endpoint:
+    """``events``: "usual", "all" or a list of types."""
+    events = given.get("events", "usual")
+    wanted = {"usual": USUAL_EVENTS, "all": None}.get(events) if isinstance(events, str) else frozenset(events)
+    form = one_of({"form": given.get("form", "snapshot")}, "form", list(FORMS))
+    connect = bool(given.get("connect"))
+    return Endpoint(given["url"], tuple(given["secrets"]), given.get("account", usual), form, connect, wanted)
+
+
+def account(double: Double, values: Values) -> Thing:
+    """Another one: with a ``key`` of its own, or connected to a ``platform``."""
+    key, platform = values.get("key"), values.get("platform")
+    if bool(key) == bool(platform) or (key and not key.startswith(TEST_KEYS)):
+        raise Unfit("an account has either a test key of its own or a platform")
+    double.store.add_account(Account(values["id"], str(values.get("name") or values["id"]), key, platform))
+    return {"id": values["id"]}
+
+
+def reset(double: Double, values: Values) -> Thing:
+    double.forget()
+    return {}
+
+
+def release(double: Double, values: Values) -> list[Thing]:
+    return [tried(one) for one in double.sender.release(one_of(values, "order", ORDERS))]
+
+
+def resend(double: Double, values: Values) -> list[Thing]:
+    with double.store.lock:
+        _, event = thing(double, values["event"], "event")
+    return [tried(one) for one in double.sender.again(event, values.whole("times") if "times" in values else 1)]
+
+
+def tried(delivery: Delivery) -> Thing:
+    return {
+        "event": delivery.event["id"],
+        "type": delivery.event["type"],
+        "url": delivery.endpoint.url,
+        "form": delivery.form,
+        "state": delivery.state,
+        "tries": [{"at": one.at, "status": one.status, "error": one.error} for one in delivery.tries],
+    }
+
+
+# These change things, and hold the store's lock meanwhile; the others wait for answers to webhooks and must not.
+LOCKED: dict[str, Act] = {
+    act.__name__: act
+    for act in (settle, expire, refund, refund_outcome, dispute, renew, end, clock, weather, calm, fault, bend)
+} | {"endpoints": endpoints, "account": account, "reset": reset}
+FREE: dict[str, Act] = {"release": release, "resend": resend}
+
+
+def perform(double: Double, name: str, given: dict[str, Any]) -> Any:
+    """Raises Unfit."""
+    values = Values(given)
+    try:
+        if name in FREE:
+            return FREE[name](double, values)
+        with double.store.lock:
+            return LOCKED[name](double, values)
+    except StripeError as error:
+        raise Unfit(str(error)) from None
