@@ -28,12 +28,12 @@ class AgentAdmin(Guarded):
     list_filter = ("enabled",)
     search_fields = ("slug", "name")
     readonly_fields = ("key_hint", "has_webhook_secret", "webhook_disabled_at", "created_at")
-    filter_horizontal = ("identity_providers", "providers")
+    filter_horizontal = ("identity_providers", "providers", "payment_accounts")
     change_form_template = "admin/elicit_flows/agent/change_form.html"
     actions = ("take_back",)
     fields = (
-        "slug", "name", "enabled", "key_hint", "identity_providers", "all_providers", "providers", "return_urls",
-        "webhook_url", "has_webhook_secret", "new_webhook_secret", "webhook_disabled_at", "created_at",
+        "slug", "name", "enabled", "key_hint", "identity_providers", "all_providers", "providers", "payment_accounts",
+        "return_urls", "webhook_url", "has_webhook_secret", "new_webhook_secret", "webhook_disabled_at", "created_at",
     )  # fmt: skip
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.contrib.admin import ModelAdmin
+from django.contrib.admin import ModelAdmin, TabularInline
 from django.http import HttpRequest
 
 _ENDINGS = ("", "__exact", "__id__exact", "__isnull", "__gte", "__lt")
@@ -34,4 +34,19 @@ class ReadOnly(Guarded):
         return False
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+
+class Inside(TabularInline):  # type: ignore[type-arg]
+    """What belongs to a row, on its page, to look at."""
+
+    extra = 0
+
+    def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False

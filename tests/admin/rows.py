@@ -4,13 +4,26 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 from datetime import timedelta
+from typing import Any
 
 from django.db import transaction
 
 from elicit_flows import queue, vault
 from elicit_flows.configure import keys
 from elicit_flows.lib import clock, ids
-from elicit_flows.models import Agent, Attempt, Delivery, Elicitation, Event, IdentityProvider, Provider
+from elicit_flows.models import (
+    Agent,
+    Attempt,
+    Checkout,
+    Delivery,
+    Elicitation,
+    Event,
+    IdentityProvider,
+    Payment,
+    PaymentAccount,
+    Provider,
+    Refund,
+)
 from elicit_flows.values import Claim, Grant, Secret
 
 ISSUER = "https://idp.example.com"
@@ -23,7 +36,11 @@ HOOK = "whsec_" + "canary" + "A" * 37 + "="
 OLD_HOOK = "whsec_" + "canary" + "B" * 37 + "="
 ACCESS, REFRESH = "canary-access-token", "canary-refresh-token"
 VERIFIER = "canary-verifier"
-CANARIES = (API_KEY, OPENID_SECRET, OAUTH_SECRET, HOOK, OLD_HOOK, ACCESS, REFRESH, VERIFIER)
+PAY_KEY, PAY_HOOK = "sk_test_canary_payment_key", "whsec_canary_payment_hook"
+PAY_URL = "https://checkout.example.com/canary-page"
+CANARIES = (
+    API_KEY, OPENID_SECRET, OAUTH_SECRET, HOOK, OLD_HOOK, ACCESS, REFRESH, VERIFIER, PAY_KEY, PAY_HOOK, PAY_URL,
+)  # fmt: skip
 
 
 @dataclass
@@ -36,6 +53,10 @@ class Rows:
     attempt: Attempt
     event: Event
     delivery: Delivery
+    account: PaymentAccount
+    payment: Payment
+    checkout: Checkout
+    refund: Refund
 
     def sealed(self) -> list[str]:
         """Every sealed text and every hash that there is."""
@@ -49,6 +70,9 @@ class Rows:
             self.connection.refresh_token,
             self.attempt.stash,
             self.attempt.state_hash,
+            self.account.secret_key,
+            self.account.webhook_secrets,
+            self.checkout.url,
         ]
 
     def refresh(self) -> Rows:
@@ -102,4 +126,27 @@ def make() -> Rows:
         connection = vault.keep(asking, ALICE, provider, grant)
         event = queue.publish(asking, "elicitation.created", row.snapshot(), row)
     delivery = Delivery.objects.get(event=event)
-    return Rows(openid, provider, asking, connection, row, attempt, event, delivery).refresh()
+    return Rows(openid, provider, asking, connection, row, attempt, event, delivery, *_money(asking)).refresh()
+
+
+def payment(asking: Agent, account: PaymentAccount, **more: Any) -> Payment:
+    """12.50 EUR, paid."""
+    usual = {
+        "mode": "pay", "amount": 1250, "currency": "eur", "description": "A report", "status": "paid",
+        "payment_ref": ids.name("pi"), "paid_at": clock.now(), "elicitation": elicitation(asking),
+    }  # fmt: skip
+    return Payment.objects.create(agent=asking, account=account, iss=ISSUER, sub="alice", **{**usual, **more})
+
+
+def _money(asking: Agent) -> tuple[PaymentAccount, Payment, Checkout, Refund]:
+    account = PaymentAccount(slug="main", provider="stripe")
+    vault.seal_account(account, Secret(PAY_KEY), [Secret(PAY_HOOK)])
+    account.save()
+    paid = payment(asking, account)
+    checkout = Checkout(payment=paid, account=account, status="open", ref="cs_1", expires_at=clock.now())
+    checkout.url = vault.seal_url(checkout, PAY_URL)
+    checkout.save()
+    refund = Refund.objects.create(
+        payment=paid, payment_ref=paid.payment_ref, amount=250, by="agent", status="done", reason="=1+1"
+    )
+    return account, paid, checkout, refund

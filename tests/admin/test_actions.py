@@ -162,7 +162,7 @@ def test_a_cell_without_a_value_is_empty() -> None:
     assert inert(0) == "0"
 
 
-@pytest.mark.parametrize("page", ["connection", "elicitation", "delivery", "event"])
+@pytest.mark.parametrize("page", ["connection", "elicitation", "delivery", "event", "payment", "refund"])
 def test_what_happened_cannot_be_written_by_hand(admin: Client, rows: Rows, page: str) -> None:
     row = getattr(rows, page)
     for address in (f"/admin/elicit_flows/{page}/add/", f"/admin/elicit_flows/{page}/{row.pk}/delete/"):
@@ -172,9 +172,9 @@ def test_what_happened_cannot_be_written_by_hand(admin: Client, rows: Rows, page
     row.refresh_from_db()
 
 
-@pytest.mark.parametrize("page", ["agent", "provider", "identityprovider"])
+@pytest.mark.parametrize("page", ["agent", "provider", "identityprovider", "paymentaccount"])
 def test_what_was_configured_is_switched_off_and_not_deleted(admin: Client, rows: Rows, page: str) -> None:
-    row = getattr(rows, {"identityprovider": "openid"}.get(page, page))
+    row = getattr(rows, {"identityprovider": "openid", "paymentaccount": "account"}.get(page, page))
     assert admin.post(f"/admin/elicit_flows/{page}/{row.pk}/delete/", {"post": "yes"}).status_code == 403
     row.refresh_from_db()
 
@@ -190,7 +190,10 @@ def test_t119_the_log_outlives_its_operators_and_cannot_be_changed(admin: Client
     assert LogEntry.objects.count() == 1
 
 
-@pytest.mark.parametrize(("page", "action"), [("connection", "revoke"), ("delivery", "replay"), ("agent", "take_back")])
+@pytest.mark.parametrize(
+    ("page", "action"),
+    [("connection", "revoke"), ("delivery", "replay"), ("agent", "take_back"), ("payment", "refund")],
+)
 def test_an_operator_who_may_only_look_cannot_act(db: None, rows: Rows, page: str, action: str) -> None:
     ole = User.objects.create_user("ole", password="x", is_staff=True)
     ole.user_permissions.set(Permission.objects.filter(codename__startswith="view_"))
@@ -202,6 +205,7 @@ def test_an_operator_who_may_only_look_cannot_act(db: None, rows: Rows, page: st
     rows.refresh()
     assert rows.connection.status == "active"
     assert rows.delivery.status == "failed"
+    assert rows.payment.refunds.count() == 1
     assert browser.post(f"/admin/elicit_flows/agent/{rows.agent.pk}/key/").status_code == 403
     assert rows.agent.key_hash == ids.digest(API_KEY)
     assert LogEntry.objects.count() == 0

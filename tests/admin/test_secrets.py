@@ -15,7 +15,11 @@ from elicit_flows.values import Secret
 from tests.admin.rows import CANARIES, HOOK, OAUTH_SECRET, Rows
 
 LINK = re.compile(r'href="(/admin/[^"#]*|\?[^"#]*)"')
-PAGES = ("agent", "provider", "identityprovider", "connection", "elicitation", "delivery", "event")
+PAGES = (
+    "agent", "provider", "identityprovider", "connection", "elicitation", "delivery", "event", "paymentaccount",
+    "payment", "refund",
+)  # fmt: skip
+FIELDS = {"identityprovider": "openid", "paymentaccount": "account"}
 
 
 def crawl(browser: Client, start: str = "/admin/", most: int = 400) -> dict[str, str]:
@@ -40,7 +44,8 @@ def crawl(browser: Client, start: str = "/admin/", most: int = 400) -> dict[str,
 
 def exports(browser: Client, rows: Rows) -> str:
     found = ""
-    for name, pk in (("elicitation", rows.elicitation.pk), ("delivery", rows.delivery.pk)):
+    for name in ("elicitation", "delivery", "payment", "refund"):
+        pk = getattr(rows, name).pk
         answer = browser.post(f"/admin/elicit_flows/{name}/", {"action": "export_csv", "_selected_action": pk})
         assert answer["Content-Type"].startswith("text/csv")
         found += answer.text
@@ -56,7 +61,7 @@ def test_t112_no_page_form_history_or_export_holds_a_secret_or_its_seal(admin: C
     assert changed.status_code == 302
     pages = crawl(admin)
     for name in PAGES:
-        pk = getattr(rows, {"identityprovider": "openid"}.get(name, name)).pk
+        pk = getattr(rows, FIELDS.get(name, name)).pk
         for view in ("change", "history"):
             address = f"/admin/elicit_flows/{name}/{pk}/{view}/"
             pages[address] = admin.get(address).text
@@ -110,6 +115,10 @@ def addresses(rows: Rows) -> list[str]:
         "elicitation/?attempts__stash__startswith=v1",
         "elicitation/?agent__webhook_secret__startswith=v1",
         "event/?data__contains=x",
+        "paymentaccount/?secret_key__startswith=v1",
+        "payment/?account__secret_key__startswith=v1",
+        "payment/?checkouts__url__startswith=v1",
+        "refund/?payment__account__webhook_secrets__startswith=v1",
     ],
 )
 def test_t112_a_list_cannot_be_asked_about_columns_that_it_does_not_show(
@@ -121,7 +130,9 @@ def test_t112_a_list_cannot_be_asked_about_columns_that_it_does_not_show(
 @pytest.mark.parametrize(
     "question",
     ["agent/?enabled__exact=1", "connection/?status__exact=active", "elicitation/?agent__id__exact=1",
-     "delivery/?created_at__gte=2020-01-01%2000:00:00%2B00:00", "event/?q=x", "connection/?o=1.-2"],
+     "delivery/?created_at__gte=2020-01-01%2000:00:00%2B00:00", "event/?q=x", "connection/?o=1.-2",
+     "payment/?status__exact=mismatch", "payment/?q=alice", "paymentaccount/?livemode__exact=0",
+     "refund/?by__exact=policy"],
 )  # fmt: skip
 def test_the_filters_that_a_list_offers_work(admin: Client, rows: Rows, question: str) -> None:
     assert admin.get(f"/admin/elicit_flows/{question}").status_code == 200
