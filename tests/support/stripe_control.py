@@ -41,10 +41,12 @@ class StripeControl:
         return answer.json()
 
     def state(self) -> Thing:
-        """sessions, payment_intents, charges, refunds, disputes, subscriptions, customers, events, requests, deliveries.
+        """sessions, payment_intents, charges, refunds, disputes, subscriptions, customers, events, requests,
+        deliveries, now, weather, faults, bent.
 
-        Things are as Stripe shows them with ``_account`` beside, the oldest first. A request: request (its id), method,
-        path, params, key, account, status, error, replayed, fault, at. A delivery: event, type, url, form, state, tries.
+        Things are as Stripe shows them with ``_account`` beside, the oldest first. A request has request (its id),
+        method, path, params, key, account, status, error, replayed, fault, at. A delivery has event, type, url, form,
+        state, tries.
         """
         answer: Thing = self.http.get("/_control/state").raise_for_status().json()
         return answer
@@ -89,7 +91,10 @@ class StripeControl:
     # Webhooks.
 
     def endpoints(self, *endpoints: Thing) -> None:
-        """In place of the service's: {url, secrets, account?, form? snapshot|thin|both, connect?, events? all|usual|[…]}."""
+        """In place of the service's: {url, secrets, account?, form?, connect?, events?}.
+
+        ``form``: snapshot, thin, both. ``events``: usual, all, or a list of types. Deliveries under way go on.
+        """
         self.act("endpoints", endpoints=endpoints)
 
     def weather(self, **fields: Any) -> None:
