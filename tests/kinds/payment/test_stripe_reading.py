@@ -147,10 +147,12 @@ def test_refunds_are_told_oldest_first_and_ours_by_our_id() -> None:
         refund("re_4", "canceled", 40),
         refund("re_3", "failed", 30),
         refund("re_2", "succeeded", 20),
+        refund("re_9", "pending", 10),
         refund("re_1", "pending", 10, our_id="row_1"),
     ]
     assert snapshot(PAID, refunds, []).refunds == (
         RefundSeen("re_1", 500, "pending", "row_1"),
+        RefundSeen("re_9", 500, "pending"),
         RefundSeen("re_2", 500, "done"),
         RefundSeen("re_3", 500, "failed"),
         RefundSeen("re_4", 500, "failed"),

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import logging
 import socket
+import threading
 import time
 from collections.abc import Callable
 from typing import Any
 
 import pytest
+import stripe
 
 from elicit_flows.kinds.payment import providers
 from elicit_flows.kinds.payment.providers.base import Busy, PaymentError, Refused, Unclear
 from elicit_flows.kinds.payment.providers.stripe import client
 from elicit_flows.kinds.payment.values import Account
 from tests.doubles.raw import Listener, dripping, listening
-from tests.doubles.server import Response, json_response, redirect
+from tests.doubles.server import Request, Response, json_response, redirect
 from tests.kinds.payment.answers import KEY, Answers, account, ask, error, listed, session
 
 pytestmark = pytest.mark.usefixtures("loopback", "no_pauses")
@@ -193,6 +195,31 @@ def test_f17_a_provider_that_hangs_is_left_in_time(
         with pytest.raises(PaymentError):
             verb(account(peer.url.rstrip("/")))
         assert time.monotonic() - began < 1.2
+
+
+def test_when_the_time_is_over_nobody_waits_to_try_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(client, "SECONDS", 0.2)
+    monkeypatch.setattr(stripe.HTTPClient, "INITIAL_DELAY", 0.4)
+    monkeypatch.setattr(stripe.HTTPClient, "MAX_DELAY", 0.4)
+    with listening(dripping(b"", b"", 0.02)) as peer:
+        began = time.monotonic()
+        with pytest.raises(Unclear):
+            start(account(peer.url.rstrip("/")))
+        assert time.monotonic() - began < 0.9
+    assert len(peer.heard) == 1
+
+
+class Slow(Answers):
+    def respond(self, request: Request) -> Response:
+        threading.Event().wait(0.4)
+        return super().respond(request)
+
+
+def test_all_requests_of_one_verb_share_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(client, "SECONDS", 0.6)
+    made = {"id": "re_1", "object": "refund", "amount": 500, "status": "succeeded"}
+    with Slow(listed(), json_response(made)) as far, pytest.raises(Unclear):
+        refund(far.account())
 
 
 def test_the_time_for_one_verb_is_less_than_twenty_seconds() -> None:

@@ -233,6 +233,10 @@ def test_a_thin_event_points_there_as_well(
     assert told(thin(kind, type, id)) == [Notice("evt_thin_1", kind, ref, payment_ref, livemode=False)]
 
 
+def test_a_thin_event_of_the_account_itself_has_an_empty_context() -> None:
+    assert len(told(thin("v1.checkout.session.completed", "checkout.session", "cs_1", context=None))) == 1
+
+
 def test_a_thin_event_counts_as_one_with_its_twin_in_full() -> None:
     [notice] = told(thin("v1.checkout.session.completed", "checkout.session", "cs_1", snapshot_event="evt_1"))
     assert notice.id == told(COMPLETED)[0].id == "evt_1"
@@ -250,6 +254,7 @@ def test_a_thin_event_counts_as_one_with_its_twin_in_full() -> None:
         COMPLETED | {"data": None},
         COMPLETED | {"data": []},
         COMPLETED | {"account": "acct_of_somebody_else"},
+        thin("v1.checkout.session.completed", "checkout.session", "cs_1", context="acct_of_somebody_else"),
         thin("v1.charge.refunded", "charge", "ch_1"),
         thin("v1.billing.meter.error_report_triggered", "billing.meter", "mtr_1"),
         thin("v1.checkout.session.completed", "checkout.session", "cs_1", related_object=None),

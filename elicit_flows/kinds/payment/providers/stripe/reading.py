@@ -26,7 +26,7 @@ _DEAD_INTENTS = {"requires_payment_method", "canceled"}  # of a session that is 
 
 
 def snapshot(session: Thing, refunds: list[Thing], disputes: list[Thing]) -> Snapshot:
-    """``session`` with ``EXPANDED``; ``refunds`` and ``disputes`` in any order."""
+    """``session`` with ``EXPANDED``; ``refunds`` and ``disputes`` as Stripe lists them, the newest first."""
     return Snapshot(
         ref=session["id"],
         state=_state(session),
@@ -37,8 +37,8 @@ def snapshot(session: Thing, refunds: list[Thing], disputes: list[Thing]) -> Sna
         payment_ref=payment_ref(session),
         receipt_url=_receipt_url(session),
         customer=id_of(session.get("customer")),
-        refunds=tuple(refund_seen(one) for one in _in_order(refunds)),
-        disputes=tuple(_dispute_seen(one) for one in _in_order(disputes)),
+        refunds=tuple(refund_seen(one) for one in reversed(refunds)),
+        disputes=tuple(_dispute_seen(one) for one in reversed(disputes)),
         period_end=_period_end(within(session, "subscription")),
     )
 
@@ -95,11 +95,6 @@ def _waiting(intent: Thing) -> State:
 
 def _dispute_seen(dispute: Thing) -> DisputeSeen:
     return DisputeSeen(dispute["id"], dispute.get("amount") or 0, _DISPUTES.get(str(dispute.get("status")), "open"))
-
-
-def _in_order(things: list[Thing]) -> list[Thing]:
-    """Oldest first; Stripe lists the newest first."""
-    return sorted(things, key=lambda thing: (thing.get("created") or 0, thing["id"]))
 
 
 def _receipt_url(session: Thing) -> str | None:

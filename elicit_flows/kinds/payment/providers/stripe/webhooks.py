@@ -36,7 +36,8 @@ def receive(account: Account, header: str, body: bytes) -> list[Notice]:
         raise BadNotice("The signature is not one of this account's.")
     event = _event(payload)
     notice = _thin(event) if event["object"] == "v2.core.event" else _snapshot(event)
-    return [notice] if (notice.ref or notice.payment_ref) and not event.get("account") else []
+    elsewhere = event.get("account") or event.get("context")
+    return [notice] if (notice.ref or notice.payment_ref) and not elsewhere else []
 
 
 def _check_time(header: str) -> None:

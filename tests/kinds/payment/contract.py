@@ -1,0 +1,273 @@
+"""What every payment provider promises. A provider's own test subclasses ``ProviderContract`` and brings a ``House``:
+the provider, or a double of it, with somebody in it who pays.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Any, Protocol
+
+import pytest
+
+from elicit_flows.kinds.payment import providers
+from elicit_flows.kinds.payment.params import MODES
+from elicit_flows.kinds.payment.providers.base import BadNotice, PaymentProvider, Refused
+from elicit_flows.kinds.payment.values import SUCCESSES, Account, Ask, Snapshot, State
+from elicit_flows.lib import clock
+from elicit_flows.values import Secret
+from tests.kinds.payment.answers import ask
+
+
+class House(Protocol):
+    """``account`` is ours, ``other`` somebody else's at the same provider."""
+
+    account: Account
+    other: Account
+
+    def act(self, url: str, what: str) -> None:
+        """The payer's button on the page: pay, pay_bank, pay_declined. KeyError when there is no such button."""
+
+    def settle(self, ref: str, *, ok: bool) -> None:
+        """The bank decides about a delayed payment."""
+
+    def refund(self, ref: str, amount: int, *, pending: bool = False) -> str:
+        """Somebody gives money back at the provider's dashboard; the refund's ref."""
+
+    def finish_refund(self, refund: str, *, ok: bool) -> None: ...
+
+    def dispute(self, ref: str, outcome: str) -> None:
+        """open, then won or lost."""
+
+    def end_subscription(self, payment_ref: str) -> None: ...
+
+    def forward(self, seconds: int) -> None:
+        """The provider's clock."""
+
+    def lose_next_answer(self) -> None:
+        """The next request is carried out, and its answer never comes."""
+
+    def checkouts(self) -> int:
+        """How many there are at the provider, all accounts together."""
+
+    def webhooks(self, about: str) -> list[tuple[Mapping[str, str], bytes]]:
+        """Those that came and whose body names ``about``."""
+
+
+class ProviderContract:
+    name: str
+
+    @pytest.fixture
+    def house(self) -> House:
+        raise NotImplementedError
+
+    @pytest.fixture
+    def provider(self) -> PaymentProvider:
+        return providers.get(self.name)
+
+    def started(self, house: House, **changes: Any) -> tuple[str, str]:
+        """The ref and the page of a new checkout."""
+        wanted: Ask = ask(**changes)
+        made = providers.get(self.name).start(house.account, wanted, f"key of {wanted.our_id}")
+        return made.ref, made.url
+
+    def paid(self, house: House, how: str = "pay", **changes: Any) -> Snapshot:
+        ref, url = self.started(house, **changes)
+        house.act(url, how)
+        return providers.get(self.name).fetch(house.account, ref)
+
+    def test_it_says_what_it_can_do(self, provider: PaymentProvider) -> None:
+        assert {"pay"} <= provider.modes <= set(MODES)
+        assert isinstance(provider.host, str)
+
+    def test_a_new_checkout_is_open_and_says_what_was_asked(self, provider: PaymentProvider, house: House) -> None:
+        until = clock.now().replace(microsecond=0) + timedelta(hours=2)
+        made = provider.start(house.account, ask(expires_at=until), "key")
+        assert made.url.startswith(("https://", "http://127.0.0.1"))
+        assert made.expires_at == until
+        said = provider.fetch(house.account, made.ref)
+        assert (said.ref, said.state, said.our_id, said.livemode) == (made.ref, State.OPEN, "co_1", False)
+        assert (said.amount, said.currency) == (1999, "eur")
+        assert (said.refunds, said.disputes) == ((), ())
+
+    def test_the_same_key_is_the_same_checkout(self, provider: PaymentProvider, house: House) -> None:
+        wanted, before = ask(), house.checkouts()
+        first = provider.start(house.account, wanted, "one key")
+        assert provider.start(house.account, wanted, "one key") == first
+        assert house.checkouts() == before + 1
+        assert provider.start(house.account, wanted, "another key").ref != first.ref
+
+    def test_f17_a_lost_answer_makes_no_second_checkout(self, provider: PaymentProvider, house: House) -> None:
+        before = house.checkouts()
+        house.lose_next_answer()
+        made = provider.start(house.account, ask(our_id="co_lost"), "key of the lost")
+        assert house.checkouts() == before + 1
+        assert provider.find(house.account, "co_lost") == made.ref
+
+    def test_it_is_found_by_our_id_or_not_at_all(self, provider: PaymentProvider, house: House) -> None:
+        ref, _ = self.started(house, our_id="co_here")
+        assert provider.find(house.account, "co_here") == ref
+        assert provider.find(house.account, "co_nowhere") is None
+        assert provider.find(house.other, "co_here") is None
+
+    @pytest.mark.parametrize(("amount", "currency"), [(1999, "eur"), (435, "usd"), (500, "jpy"), (99_999_999, "gbp")])
+    def test_paid_is_paid_to_the_cent(self, house: House, amount: int, currency: str) -> None:
+        said = self.paid(house, amount=amount, currency=currency)
+        assert (said.state, said.amount, said.currency) == (State.PAID, amount, currency)
+        assert said.payment_ref
+        assert (said.receipt_url or "").startswith("http")
+        assert said.our_id == "co_1"
+
+    def test_a_card_that_is_declined_leaves_it_open(self, provider: PaymentProvider, house: House) -> None:
+        ref, url = self.started(house)
+        house.act(url, "pay_declined")
+        assert provider.fetch(house.account, ref).state is State.OPEN
+        house.act(url, "pay")
+        assert provider.fetch(house.account, ref).state is State.PAID
+
+    @pytest.mark.parametrize(("ok", "end"), [(True, State.PAID), (False, State.FAILED)])
+    def test_t107_a_delayed_payment_is_not_paid_before_it_is(
+        self, provider: PaymentProvider, house: House, ok: bool, end: State
+    ) -> None:
+        said = self.paid(house, "pay_bank")
+        assert said.state is State.PROCESSING
+        house.settle(said.ref, ok=ok)
+        assert provider.fetch(house.account, said.ref).state is end
+
+    def test_it_expires_by_itself(self, provider: PaymentProvider, house: House) -> None:
+        ref, _ = self.started(house)
+        house.forward(3601)
+        assert provider.fetch(house.account, ref).state is State.EXPIRED
+
+    def test_what_is_closed_cannot_be_paid_and_closing_twice_is_closing_once(
+        self, provider: PaymentProvider, house: House
+    ) -> None:
+        ref, url = self.started(house)
+        for key in ("close", "close", "close again"):
+            assert provider.close(house.account, ref, key).state in {State.EXPIRED, State.CANCELLED}
+        with pytest.raises(KeyError):
+            house.act(url, "pay")
+        assert provider.fetch(house.account, ref).state not in SUCCESSES
+
+    def test_t106_closing_what_is_paid_or_on_its_way_changes_nothing(
+        self, provider: PaymentProvider, house: House
+    ) -> None:
+        paid, waiting = self.paid(house), self.paid(house, "pay_bank", our_id="co_2")
+        assert provider.close(house.account, paid.ref, "close 1").state is State.PAID
+        assert provider.close(house.account, waiting.ref, "close 2").state is State.PROCESSING
+        house.settle(waiting.ref, ok=True)
+        assert provider.close(house.account, waiting.ref, "close 2").state is State.PAID
+
+    def test_money_goes_back_in_parts_and_never_more_than_came(self, provider: PaymentProvider, house: House) -> None:
+        said = self.paid(house)
+        first = provider.refund(house.account, said.payment_ref or "", 500, "row_1", "key 1")
+        assert (first.amount, first.state, first.our_id) == (500, "done", "row_1")
+        with pytest.raises(Refused):
+            provider.refund(house.account, said.payment_ref or "", 1500, "row_2", "key 2")
+        second = provider.refund(house.account, said.payment_ref or "", 1499, "row_3", "key 3")
+        said = provider.fetch(house.account, said.ref)
+        assert said.refunds == (first, second)
+        assert (said.state, said.amount) == (State.PAID, 1999)
+        with pytest.raises(Refused):
+            provider.refund(house.account, said.payment_ref or "", 1, "row_4", "key 4")
+
+    def test_one_refund_of_ours_is_made_once(self, provider: PaymentProvider, house: House) -> None:
+        said = self.paid(house)
+        refs = {
+            provider.refund(house.account, said.payment_ref or "", 500, "row_1", key).ref
+            for key in ("key", "key", "key after a day")
+        }
+        assert len(refs) == len(provider.fetch(house.account, said.ref).refunds) == 1
+
+    def test_t108_refunds_at_the_dashboard_are_seen_as_they_go(self, provider: PaymentProvider, house: House) -> None:
+        said = self.paid(house)
+        refunds = [house.refund(said.ref, 300, pending=True), house.refund(said.ref, 200, pending=True)]
+        house.finish_refund(refunds[0], ok=True)
+        assert [
+            (one.ref, one.amount, one.state, one.our_id) for one in provider.fetch(house.account, said.ref).refunds
+        ] == [
+            (refunds[0], 300, "done", None),
+            (refunds[1], 200, "pending", None),
+        ]
+        house.finish_refund(refunds[1], ok=False)
+        assert provider.fetch(house.account, said.ref).refunds[1].state == "failed"
+
+    @pytest.mark.parametrize("outcome", ["won", "lost"])
+    def test_t108_a_dispute_is_seen_and_how_it_ended(
+        self, provider: PaymentProvider, house: House, outcome: str
+    ) -> None:
+        said = self.paid(house)
+        for state in ("open", outcome):
+            house.dispute(said.ref, state)
+            [seen] = provider.fetch(house.account, said.ref).disputes
+            assert (seen.amount, seen.state) == (1999, state)
+
+    def test_a_card_is_saved_without_money(self, provider: PaymentProvider, house: House) -> None:
+        if "save" in provider.modes:
+            said = self.paid(house, mode="save", amount=0)
+            assert (said.state, said.amount, said.currency, said.our_id) == (State.SAVED, 0, "eur", "co_1")
+            assert said.customer
+
+    def test_a_payer_who_is_known_may_pay_again(self, provider: PaymentProvider, house: House) -> None:
+        if "save" in provider.modes:
+            known = self.paid(house, mode="save", amount=0).customer
+            assert self.paid(house, our_id="co_2", customer=known).customer == known
+
+    @pytest.mark.parametrize(("interval", "days"), [("day", 1), ("week", 7), ("month", 28), ("year", 365)])
+    def test_a_subscription_is_active_until_the_end_of_what_is_paid(
+        self, provider: PaymentProvider, house: House, interval: str, days: int
+    ) -> None:
+        if "subscribe" in provider.modes:
+            said = self.paid(house, mode="subscribe", interval=interval)
+            assert (said.state, said.amount) == (State.ACTIVE, 1999)
+            assert said.period_end
+            assert timedelta(days=days - 1) < said.period_end - datetime.now(UTC) < timedelta(days=days + 4)
+
+    def test_a_subscription_ends_and_its_payment_can_go_back(self, provider: PaymentProvider, house: House) -> None:
+        if "subscribe" in provider.modes:
+            said = self.paid(house, mode="subscribe", interval="month")
+            back = provider.refund(house.account, said.payment_ref or "", 1999, "row_1", "key")
+            assert provider.fetch(house.account, said.ref).refunds == (back,)
+            house.end_subscription(said.payment_ref or "")
+            assert provider.fetch(house.account, said.ref).state is State.CANCELLED
+
+    def test_what_is_not_there_is_refused(self, provider: PaymentProvider, house: House) -> None:
+        ref, _ = self.started(house)
+        for account, missing in ((house.account, f"{ref[:-1]}x"), (house.other, ref)):
+            with pytest.raises(Refused):
+                provider.fetch(account, missing)
+            with pytest.raises(Refused):
+                provider.close(account, missing, "key")
+        with pytest.raises(Refused):
+            provider.refund(house.other, self.paid(house).payment_ref or "", 1, "row", "key")
+
+    def test_a_key_that_the_provider_does_not_know_is_refused_without_being_shown(
+        self, provider: PaymentProvider, house: House
+    ) -> None:
+        stranger = dataclasses.replace(house.account, secret_key=Secret("sk_test_canary_of_nobody"))
+        with pytest.raises(Refused) as told:
+            provider.start(stranger, ask(), "key")
+        assert "canary" not in f"{told.value!r} {told.value.__context__!r}"
+
+    def test_every_webhook_points_at_its_checkout_or_payment(self, provider: PaymentProvider, house: House) -> None:
+        said = self.paid(house)
+        house.refund(said.ref, 100)
+        came = house.webhooks(said.payment_ref or "")
+        assert len(came) > 1
+        for headers, body in came:
+            for notice in provider.receive(house.account, headers, body):
+                assert (notice.ref == said.ref) or (notice.ref is None and notice.payment_ref == said.payment_ref)
+                assert notice.livemode is False
+        assert any(notice.ref for headers, body in came for notice in provider.receive(house.account, headers, body))
+
+    def test_t99_a_webhook_of_another_account_or_changed_on_the_way_is_refused(
+        self, provider: PaymentProvider, house: House
+    ) -> None:
+        for headers, body in house.webhooks(self.paid(house).ref):
+            with pytest.raises(BadNotice):
+                provider.receive(house.other, headers, body)
+            with pytest.raises(BadNotice):
+                provider.receive(house.account, headers, body.replace(b"1999", b"1"))
+            with pytest.raises(BadNotice):
+                provider.receive(dataclasses.replace(house.account, webhook_secrets=()), headers, body)
