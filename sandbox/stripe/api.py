@@ -85,12 +85,14 @@ class Api:
             expire_due(shop)
             found = ROUTES[call](shop, thing, params)
             answer = rendered(shop, found, params.get("expand", []))
+        if fault and not fault.sent:
+            self.double.faults.patience.wait(fault.hang)
         if fault and fault.status:
             raise fault.error()
         return 200, json.dumps(answer, indent=2)
 
     def sent(self, seen: Seen, fault: Fault | None, status: int, text: str) -> Response:
-        if fault and fault.hang:
+        if fault and fault.sent:
             self.double.faults.patience.wait(fault.hang)
         if fault and fault.lose:
             hang_up()

@@ -17,8 +17,9 @@ class Fault:
     """``on``: "POST /v1/refunds", with * for anything. ``times``: how many requests are concerned.
 
     ``status``: the error to answer, None for the usual answer. ``executed``: the request is carried out all the same.
-    ``stored``: the error is what an idempotency key keeps. ``hang``: seconds to wait before answering. ``lose``: the
-    connection is closed in place of an answer. ``should_retry``: what the header Stripe-Should-Retry says, if anything.
+    ``stored``: the error is what an idempotency key keeps. ``hang``: seconds that it takes, with its idempotency key in
+    use; with ``sent`` all is done before, and only the answer is late. ``lose``: the connection is closed in place of
+    an answer. ``should_retry``: what the header Stripe-Should-Retry says, if anything.
     """
 
     name: str
@@ -29,6 +30,7 @@ class Fault:
     executed: bool = False
     stored: bool = False
     hang: float = 0.0
+    sent: bool = False
     lose: bool = False
     should_retry: bool | None = None
 
@@ -41,6 +43,7 @@ PRESETS = {
     "lose_reply": Fault("lose_reply", executed=True, lose=True),
     "lose_request": Fault("lose_request", lose=True),
     "hang": Fault("hang", executed=True, hang=90.0),
+    "late_reply": Fault("late_reply", executed=True, hang=90.0, sent=True),
     "429": Fault("429", status=429, type=RATE),
     "500": Fault("500", status=500, stored=True),
     "500_executed": Fault("500_executed", status=500, stored=True, executed=True),

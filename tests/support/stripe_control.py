@@ -114,7 +114,7 @@ class StripeControl:
     # The API and the money.
 
     def fault(self, name: str, on: str = "*", times: int = 1, **more: Any) -> None:
-        """lose_reply, lose_request, hang, 429, 500, 500_executed, 503, should_retry, should_not_retry.
+        """lose_reply, lose_request, hang, late_reply, 429, 500, 500_executed, 503, should_retry, should_not_retry.
 
         ``on``: ``POST /v1/checkout/sessions``, with * for anything. ``more``: hang (seconds), status, executed, stored.
         """
