@@ -13,9 +13,11 @@ import httpx2
 import pytest
 
 from tests.cast import ALICE, Person, Program, program
+from tests.journey.stage import Stage
 from tests.support import box_config
 from tests.support.box import AgentClient, Box
 from tests.support.http_user import HttpUser
+from tests.support.op import Op
 from tests.support.process import Process, until
 from tests.support.sink import Sink
 
@@ -33,11 +35,11 @@ class Stripe:
     def state(self) -> Json:
         return dict(httpx2.get(f"{self.url}/_control/state", trust_env=False, timeout=20).json())
 
-    def order(self, what: str, **given: Any) -> Json:
-        """An order to the control page."""
+    def order(self, what: str, **given: Any) -> Any:
+        """An order to the control page; what it says."""
         answer = httpx2.post(f"{self.url}/_control/{what}", json=given, trust_env=False, timeout=20)
         assert answer.is_success, answer.text
-        return dict(answer.json())
+        return answer.json()
 
 
 @dataclass
@@ -47,7 +49,8 @@ class Till:
     box: Box
     agent: AgentClient
     stripe: Stripe
-    issuer: str
+    corp: Op
+    drive: Op
 
     def ask(self, who: Person = ALICE, *, key: str | None = None, **params: Any) -> Json:
         answer = self.try_to_ask(who, key=key, **params)
@@ -59,8 +62,8 @@ class Till:
     ) -> httpx2.Response:
         wanted = {"amount": 1999, "currency": "eur", "description": "A report"} | params
         body = {
-            "kind": "payment", "subject": who.subject(self.issuer), "message": "Pay for the report.", "params": wanted,
-            **(more or {}),
+            "kind": "payment", "subject": who.subject(self.corp.issuer), "message": "Pay for the report.",
+            "params": wanted, **(more or {}),
         }  # fmt: skip
         return self.agent.post("/v1/elicitations", json=body, headers={"idempotency-key": key} if key else {})
 
@@ -76,6 +79,23 @@ class Till:
         """The types of the elicitation's events, in order, without the commonest prefix."""
         found = self.agent.get("/v1/events", params={"limit": 100}).json()["data"]
         return [one["type"].removeprefix("elicitation.") for one in found if one["elicitation"] == asked["id"]]
+
+    def session_of(self, page: str) -> Json:
+        """Stripe's own view of the checkout on that page."""
+        session = page.rpartition("/")[2]
+        return next(one for one in self.stripe.state()["sessions"] if one["id"] == session)
+
+    def creates(self) -> list[Json]:
+        """The requests so far that would open a checkout."""
+        seen = self.stripe.state()["requests"]
+        return [one for one in seen if (one["method"], one["path"]) == ("POST", "/v1/checkout/sessions")]
+
+    def look_now(self) -> None:
+        """The time has come for the sweep to ask about every checkout that is still open."""
+        self.sql("UPDATE elicit_flows_checkout SET look_at = %s WHERE look_at IS NOT NULL", "2020-01-01 00:00:00")
+
+    def sql(self, statement: str, *values: object) -> list[tuple[Any, ...]]:
+        return Stage(self.box, self.agent, self.corp, self.drive).sql(statement, *values)
 
     def payment(self, asked: Json) -> Json:
         payment = self.look(asked)["result"]["payment"]
@@ -139,12 +159,19 @@ def start(service: str, log: Path, running: list[Process]) -> str:
 
 
 @pytest.fixture
-def new_till(tills: Callable[[Box], tuple[Stripe, Iterator[Program]]], corp: Any) -> Callable[[Box], Till]:
+def new_till(
+    tills: Callable[[Box], tuple[Stripe, Iterator[Program]]], corp: Op, drive: Op
+) -> Iterator[Callable[[Box], Till]]:
+    used: list[Stripe] = []
+
     def make(box: Box) -> Till:
         stripe, agents = tills(box)
-        return Till(box, box.agent(next(agents).slug), stripe, corp.issuer)
+        used.append(stripe)
+        return Till(box, box.agent(next(agents).slug), stripe, corp, drive)
 
-    return make
+    yield make
+    for stripe in used:
+        stripe.order("calm")
 
 
 @pytest.fixture

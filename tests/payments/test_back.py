@@ -1,0 +1,129 @@
+"""Money that goes back: by the agent, at the provider, by policy; and disputes (payments.md, section 5)."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+
+import httpx2
+
+from tests.payments.conftest import Json, Till
+from tests.support.http_user import HttpUser
+from tests.support.process import until
+
+
+def paid(till: Till, user: HttpUser, **params: object) -> Json:
+    asked = till.ask(**params)
+    till.pay(user, asked)
+    return till.becomes(asked, "completed")
+
+
+def session_of(till: Till, asked: Json) -> str:
+    payment = asked["result"]["payment"]
+    (ref,) = till.sql("SELECT ref FROM elicit_flows_checkout WHERE payment_id = %s", payment)[0]
+    return str(ref)
+
+
+def refund(till: Till, asked: Json, *, key: str | None = None, **body: object) -> httpx2.Response:
+    path = f"/v1/payments/{asked['result']['payment']}/refunds"
+    return till.agent.post(path, json=body, headers={"idempotency-key": key} if key else {})
+
+
+def refunded(till: Till, asked: Json, amount: int) -> None:
+    until(lambda: till.payment(asked)["amount_refunded"] == amount, f"{amount} went back", timeout=15)
+
+
+def test_case_29_the_agent_gives_back_a_part_and_then_the_rest(each_till: Till, http_user: HttpUser) -> None:
+    till = each_till
+    asked = paid(till, http_user, item="report")
+    assert refund(till, asked, amount=500, reason="A page was missing.").status_code == 201
+    refunded(till, asked, 500)
+    assert till.payment(asked)["status"] == "paid"
+    assert entitlement(till)["status"] == "active"
+    assert refund(till, asked).json()["amount"] == 1499
+    refunded(till, asked, 1999)
+    assert till.payment(asked)["status"] == "refunded"
+    assert entitlement(till)["status"] == "revoked"
+    assert till.events(asked).count("payment.refunded") == 2
+    assert till.look(asked)["status"] == "completed", "what was told is not untold"
+    assert sum(one["amount"] for one in till.stripe.state()["refunds"] if one["status"] == "succeeded") >= 1999
+
+
+def entitlement(till: Till) -> Json:
+    (found,) = till.agent.get("/v1/entitlements", params={"sub": "alice", "item": "report"}).json()["data"]
+    return dict(found)
+
+
+def test_case_29_more_than_was_paid_does_not_go_back(till: Till, http_user: HttpUser) -> None:
+    asked = paid(till, http_user)
+    assert refund(till, asked, amount=2000).status_code == 422
+    assert refund(till, asked, amount=0).status_code == 422
+    with ThreadPoolExecutor(8) as pool:
+        answers = list(pool.map(lambda _: refund(till, asked, amount=1500), range(8)))
+    assert sorted(answer.status_code for answer in answers) == [201, *[422] * 7]
+    refunded(till, asked, 1500)
+    assert till.events(asked).count("payment.refunded") == 1
+
+
+def test_case_29_a_refund_asked_twice_under_one_key_is_one(till: Till, http_user: HttpUser) -> None:
+    asked = paid(till, http_user)
+    first, second = (refund(till, asked, key="once", amount=300).json() for _ in range(2))
+    assert first["id"] == second["id"]
+    refunded(till, asked, 300)
+    assert refund(till, asked, key="once", amount=301).status_code == 422
+
+
+def test_case_29_a_refund_at_the_dashboard_is_seen_and_told(till: Till, http_user: HttpUser) -> None:
+    asked = paid(till, http_user)
+    till.stripe.order("refund", of=session_of(till, asked), amount=700)
+    refunded(till, asked, 700)
+    assert till.events(asked)[-1] == "payment.refunded"
+    till.stripe.order("refund", of=session_of(till, asked))
+    refunded(till, asked, 1999)
+    assert till.events(asked).count("payment.refunded") == 2
+
+
+def test_case_29_a_refund_whose_answer_is_lost_is_made_once(till: Till, http_user: HttpUser) -> None:
+    asked = paid(till, http_user)
+    till.stripe.order("fault", name="lose_reply", on="POST /v1/refunds", times=3)
+    refund(till, asked)
+    refunded(till, asked, 1999)
+    intent = till.session_of(session_of(till, asked))["payment_intent"]
+    made = [one for one in till.stripe.state()["refunds"] if one["payment_intent"] == intent]
+    assert len(made) == 1
+
+
+def test_case_29_a_dispute_suspends_what_was_paid_for(till: Till, http_user: HttpUser) -> None:
+    asked = paid(till, http_user, item="report")
+    till.stripe.order("dispute", of=session_of(till, asked), outcome="open")
+    until(lambda: entitlement(till)["status"] == "suspended", "it is suspended")
+    assert till.payment(asked)["dispute"] == "open"
+    till.stripe.order("dispute", of=session_of(till, asked), outcome="won")
+    until(lambda: entitlement(till)["status"] == "active", "it is given again")
+    assert till.events(asked).count("payment.disputed") == 2
+
+
+def test_case_25_who_pays_what_was_just_taken_back_gets_it_back(till: Till, http_user: HttpUser) -> None:
+    till.stripe.order("fault", name="503", on="POST /v1/checkout/sessions/*/expire", times=20)
+    asked = till.ask()
+    page = till.at_stripe(http_user, asked)
+    assert till.agent.post(f"/v1/elicitations/{asked['id']}/cancel").json()["status"] == "cancelled"
+    http_user.press("pay")
+    intent = till.session_of(page)["payment_intent"]
+
+    def back() -> bool:
+        made = [one for one in till.stripe.state()["refunds"] if one["payment_intent"] == intent]
+        return [(one["amount"], one["status"]) for one in made] == [(1999, "succeeded")]
+
+    until(back, "the money went back", timeout=20)
+    until(lambda: "payment.refunded" in till.events(asked), "the agent was told")
+    assert till.look(asked)["status"] == "cancelled"
+    assert "payment.mismatch" in till.events(asked)
+
+
+def test_an_item_that_was_paid_for_is_not_asked_for_again(till: Till, http_user: HttpUser) -> None:
+    first = paid(till, http_user, item="report", uses=1)
+    second = till.ask(item="report", uses=1)
+    assert (second["status"], second["reused"], second["result"]) == ("completed", True, first["result"])
+    path = f"/v1/entitlements/{first['result']['entitlement']}/consume"
+    assert [till.agent.post(path, json={"key": key}).status_code for key in ("a", "a", "b")] == [200, 200, 409]
+    assert till.ask(item="report", uses=1)["status"] == "pending"
