@@ -1,20 +1,23 @@
-"""The front page, and what a person has connected."""
+"""The front page, and what a person has connected and paid."""
 
 from __future__ import annotations
 
+from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_POST, require_safe
 
 from elicit_flows import vault
 from elicit_flows.errors import NotFound
+from elicit_flows.ledger import reading
 from elicit_flows.lib import clock
-from elicit_flows.models import Elicitation, IdentityProvider
+from elicit_flows.models import Elicitation, IdentityProvider, Payment
 from elicit_flows.states import OPEN
 from elicit_flows.values import Claim, Json
 from elicit_flows.web import pages, session
 
 MAX_WAITING = 50
+MAX_PAYMENTS = 100
 
 
 @require_safe
@@ -29,7 +32,14 @@ def account(request: HttpRequest) -> HttpResponse:
     if me is None:
         return pages.signin(request, "/account", choices=_choices())
     connections = [_shown(row) for row in vault.held_by(me.claim)]
-    context = {"me": me, "waiting": _waiting(me.claim), "connections": connections, "status": "signed-in"}
+    payments = [_paid(row) for row in reading.made_by(me.claim)[:MAX_PAYMENTS]]
+    context = {
+        "me": me,
+        "waiting": _waiting(me.claim),
+        "connections": connections,
+        "payments": payments,
+        "status": "signed-in",
+    }
     return render(request, "account.html", context)
 
 
@@ -72,3 +82,18 @@ def _shown(row: vault.Connection) -> Json:
         "created_at": row.created_at,
         "last_used_at": row.last_used_at,
     }
+
+
+def _paid(row: Payment) -> Json:
+    said = row.summary()
+    names = ("description", "mode", "amount", "currency", "amount_refunded", "status", "dispute")
+    return {name: said[name] for name in names} | {
+        "agent_name": row.agent.name,
+        "livemode": row.account.livemode,
+        "date": row.paid_at or row.created_at,
+        "receipt_url": row.receipt_url if _may_be_linked(row.receipt_url) else "",
+    }
+
+
+def _may_be_linked(url: str) -> bool:
+    return url.startswith("https://") or (settings.ELICIT_ALLOW_LOOPBACK and url.startswith("http://"))

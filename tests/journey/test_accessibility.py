@@ -93,10 +93,29 @@ def test_pages_of_a_person_are_accessible(
     doubles.bad.user = {"sub": "a-very-long-name-" * 8, "name": "A very long name that does not end " * 3}
     stage.complete(alice, stage.ask(provider="bad", scopes=["https://example.com/a/very/long/scope/" * 3]))
     stage.ask(reuse="never", message="word" * 60)
+    _pay(stage)
     _sign_in(stage, alice, reader, "alice")
     reader.check(f"{stage.box.url}/account", "account")
     _sign_in(stage, bob, reader, "bob")
     reader.check(stage.ask(reuse="never")["url"], "mismatch")
+
+
+def _pay(stage: Stage) -> None:
+    """Alice has paid, with much to tell; nobody has to be asked for it."""
+    known = "SELECT id FROM elicit_flows_agent WHERE slug = %s"
+    [(agent,)] = stage.sql(known, stage.agent.slug)
+    stage.sql(
+        "INSERT INTO elicit_flows_paymentaccount (slug, provider, secret_key, webhook_secrets, api_base, livemode,"
+        " enabled) VALUES ('main', 'stripe', '', '', '', %s, %s)", False, True,
+    )  # fmt: skip
+    [(account,)] = stage.sql("SELECT id FROM elicit_flows_paymentaccount WHERE slug = 'main'")
+    for name, status in (("pa_1", "paid"), ("pa_2", "mismatch")):
+        stage.sql(
+            "INSERT INTO elicit_flows_payment (id, agent_id, account_id, iss, sub, mode, amount, currency, description,"
+            " item, status, refunded, disputed, payment_ref, receipt_url, problem, created_at) VALUES (%s, %s, %s, %s,"
+            " 'alice', 'pay', 123450, 'eur', %s, '', %s, 500, 'open', 'pi_1', 'https://pay.test/r', '', '2026-01-01')",
+            name, agent, account, stage.corp.issuer, "A-very-long-description-" * 8, status,
+        )  # fmt: skip
 
 
 def test_the_whole_way_goes_by_keyboard_alone(stage: Stage, user: User, http_user: HttpUser):

@@ -121,7 +121,34 @@ def account_page() -> Context:
     stale = {**connection, "id": "cn_2", "status": "reauthorization_required", "last_used_at": None, "uses": 0}
     ended = {**connection, "id": "cn_3", "status": "revoked"}
     connections = [connection, stale, ended]
-    return {**everywhere(), "me": {"label": "alice"}, "waiting": [request], "connections": connections}
+    mine = {"waiting": [request], "connections": connections, "payments": payments()}
+    return {**everywhere(), "me": {"label": "alice"}, **mine}
+
+
+def payments() -> list[Context]:
+    """One in every state."""
+    paid = {
+        "description": "A report",
+        "mode": "pay",
+        "amount": 123450,
+        "currency": "eur",
+        "amount_refunded": 0,
+        "status": "paid",
+        "dispute": None,
+        "agent_name": "Shop Bot",
+        "livemode": True,
+        "date": clock.now() - timedelta(days=2),
+        "receipt_url": "https://pay.example/receipt",
+    }
+    return [
+        paid,
+        {**paid, "description": "Half of it", "amount_refunded": 61700, "dispute": "open"},
+        {**paid, "description": "All of it", "amount_refunded": 123450, "status": "refunded"},
+        {**paid, "description": "By bank", "status": "processing", "receipt_url": ""},
+        {**paid, "description": "A card", "status": "saved", "mode": "save", "amount": 0, "receipt_url": ""},
+        {**paid, "description": "The paper", "status": "active", "mode": "subscribe", "currency": "jpy"},
+        {**paid, "description": "Odd", "status": "mismatch", "livemode": False, "receipt_url": ""},
+    ]
 
 
 def docs_page() -> Context:
@@ -166,7 +193,11 @@ PAGES: dict[str, tuple[str, str, Callable[[], Context]]] = {
     **{name: (name, "refused", dict) for name in BARE},
     "home": ("home.html", "home", everywhere),
     "account": ("account.html", "account", account_page),
-    "account, empty": ("account.html", "account", lambda: {**account_page(), "waiting": [], "connections": []}),
+    "account, empty": (
+        "account.html",
+        "account",
+        lambda: account_page() | {"waiting": [], "connections": [], "payments": []},
+    ),
     "docs": ("api/docs.html", "docs", docs_page),
 }
 

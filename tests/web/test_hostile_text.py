@@ -39,8 +39,8 @@ PAYLOADS = [
     "+ADw-script+AD4-alert(1)+ADw-/script+AD4-",
     "line\r\n<b>line",
 ]
-URL_FIELDS = {"url", "return_url", "connect_url", "back_url"}
-OURS = {"csrf_token", "status", "method", "where", "type", "anchor", "tag", "press"}
+URL_FIELDS = {"url", "return_url", "connect_url", "back_url", "receipt_url"}
+OURS = {"csrf_token", "status", "method", "where", "type", "anchor", "tag", "press", "mode", "dispute", "currency"}
 
 
 def places(value: Any, path: tuple[str | int, ...] = ()) -> list[tuple[str | int, ...]]:
@@ -83,7 +83,8 @@ def test_t52_no_text_of_others_becomes_markup(name: str, path: tuple[str | int, 
 def test_t52_an_address_that_is_not_of_the_web_is_no_link(url: str):
     done, refused = shown("done, completed", return_url=url), shown("refused", back_url=url)
     waiting = [{**account_page()["waiting"][0], "url": url}]
-    for page in (done, refused, shown("account", waiting=waiting), shown("done, pending", connect_url=url)):
+    paid = shown("account", payments=[{**account_page()["payments"][0], "receipt_url": url}])
+    for page in (done, refused, paid, shown("account", waiting=waiting), shown("done, pending", connect_url=url)):
         assert url not in [link["href"] for link in page.all("a")]
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from elicit_flows.lib import text
 from elicit_flows.states import OPEN, Status
-from tests.web.samples import PAGES, ROOT, Context, Page, render, request_page, shown
+from tests.web.samples import PAGES, ROOT, Context, Page, account_page, render, request_page, shown
 
 STATIC = ROOT / "elicit_flows" / "static" / "elicit"
 every_page = pytest.mark.parametrize("name", PAGES)
@@ -219,6 +219,32 @@ def test_the_account_page_shows_what_waits_and_who_may_use_what():
         assert said in page.text(), said
     assert "/c/el_1" in [link["href"] for link in page.all("a")]
     assert "Nothing yet" in shown("account, empty").text()
+
+
+def test_the_account_page_shows_payments_as_their_reader_writes_money():
+    page = shown("account")
+    text = page.text().replace("\u00a0", " ")
+    for said in (
+        "A report Amount €1,234.50 Asked by Shop Bot State Paid Date",
+        "State Paid, €617.00 given back, disputed Date",
+        "All of it Amount €1,234.50 Asked by Shop Bot State Given back Date",
+        "State On its way from your bank Date",
+        "A card Asked by Shop Bot State Payment method saved, nothing was charged Date",
+        "The paper Amount ¥123,450 Asked by Shop Bot State Subscribed Date",
+        "State Came otherwise than it was asked for; somebody looks into it (a test, no real money) Date",
+        "Open the receipt for A report",
+    ):
+        assert said in text, said
+    receipts = [link for link in page.all("a") if link["href"] == "https://pay.example/receipt"]
+    assert len(receipts) == 4
+    assert {link["rel"] for link in receipts} == {"noopener noreferrer"}
+    assert "Payments" not in shown("account, empty").text()
+
+
+def test_amounts_are_in_the_habits_of_the_readers_language():
+    german = render("account.html", account_page(), "de").text()
+    assert "1.234,50\u00a0€" in german
+    assert "123.450\u00a0¥" in german
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,117 @@
+"""What a person sees under /account of what they paid."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from django.test import Client
+from pytest_django import Settings
+
+from elicit_flows.lib import clock
+from elicit_flows.models import PaymentAccount
+from elicit_flows.values import Claim
+from elicit_flows.web import account
+from tests.support import money, rows
+from tests.support.rows import ALICE_CLAIM, ISSUER, Known
+from tests.web.samples import Page
+
+
+@pytest.fixture
+def bot(db: None) -> Known:
+    return rows.agent("shop-bot")
+
+
+@pytest.fixture
+def at(db: None) -> PaymentAccount:
+    return money.account(livemode=True)
+
+
+@pytest.fixture
+def alice(client: Client, bot: Known) -> Client:
+    """Her browser."""
+    session = client.session
+    session["person"] = {"iss": ISSUER, "sub": "alice", "label": "Alice", "auth_time": 0, "browser": "b"}
+    session.save()
+    return client
+
+
+def seen(browser: Client, language: str = "en") -> Page:
+    answer = browser.get("/account", headers={"accept-language": language})
+    assert answer.status_code == 200
+    return Page(answer.text)
+
+
+def receipts(page: Page) -> list[str | None]:
+    return [link["href"] for link in page.all("a") if link.get("rel") == "noopener noreferrer"]
+
+
+def test_a_person_sees_what_they_paid_to_whom_and_the_receipt(alice: Client, bot: Known, at: PaymentAccount) -> None:
+    money.payment(bot, at, refunded=500)
+    page = seen(alice)
+    text = page.text().replace("\u00a0", " ")
+    assert "A report Amount €19.99 Asked by" in text
+    assert f"Asked by {bot.row.name} State Paid, €5.00 given back Date" in text
+    assert receipts(page) == ["https://pay.example.com/receipt"]
+    assert "no real money" not in text
+
+
+def test_amounts_are_written_as_the_browser_asks_for(alice: Client, bot: Known, at: PaymentAccount) -> None:
+    money.payment(bot, at, amount=123450)
+    assert "1.234,50\u00a0€" in seen(alice, "de").text()
+    assert "€1,234.50" in seen(alice, "en").text()
+
+
+def test_a_test_payment_is_said_to_be_one(alice: Client, bot: Known) -> None:
+    money.payment(bot, money.account("test"))
+    assert "Paid (a test, no real money)" in seen(alice).text()
+
+
+@pytest.mark.parametrize(
+    "claim", [Claim(ISSUER, "bob"), Claim(ISSUER, "Alice"), Claim(ISSUER + "/", "alice"), Claim("https://x", "alice")]
+)
+def test_t62_what_others_paid_is_not_shown(alice: Client, bot: Known, at: PaymentAccount, claim: Claim) -> None:
+    money.payment(bot, at, claim)
+    assert "Payments" not in seen(alice).text()
+    money.payment(bot, at, ALICE_CLAIM)
+    assert "Payments" in seen(alice).text()
+
+
+@pytest.mark.parametrize("status", ["open", "closed"])
+def test_what_nobody_paid_is_not_shown(alice: Client, bot: Known, at: PaymentAccount, status: str) -> None:
+    money.payment(bot, at, status=status)
+    assert "A report" not in seen(alice).text()
+
+
+@pytest.mark.parametrize("status", ["processing", "paid", "saved", "active", "mismatch"])
+def test_what_has_moved_is_shown(alice: Client, bot: Known, at: PaymentAccount, status: str) -> None:
+    money.payment(bot, at, status=status)
+    assert "A report" in seen(alice).text()
+
+
+@pytest.mark.parametrize(
+    ("url", "loopback", "linked"),
+    [
+        ("https://pay.example.com/r?s=1", False, True), ("http://127.0.0.1:8001/r", True, True),
+        ("http://127.0.0.1:8001/r", False, False), ("http://pay.example.com/r", False, False),
+        ("javascript:alert(1)//https://", True, False), ("//pay.example.com/r", True, False), ("/admin/", True, False),
+        ("", True, False),
+    ],
+)  # fmt: skip
+def test_t52_a_receipt_is_linked_where_it_is_an_https_address(
+    alice: Client, bot: Known, at: PaymentAccount, settings: Settings, url: str, loopback: bool, linked: bool
+) -> None:
+    settings.ELICIT_ALLOW_LOOPBACK = loopback
+    money.payment(bot, at, receipt_url=url)
+    assert receipts(seen(alice)) == ([url] if linked else [])
+
+
+def test_the_latest_payments_stand_first_and_there_are_not_too_many(
+    alice: Client, bot: Known, at: PaymentAccount, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(account, "MAX_PAYMENTS", 2)
+    for number in (2, 1, 3):
+        money.payment(bot, at, description=f"Number {number}", created_at=clock.now() - timedelta(days=number))
+    text = seen(alice).text()
+    assert text.index("Number 1") < text.index("Number 2")
+    assert "Number 3" not in text
