@@ -9,8 +9,11 @@ from elicit_flows.models import Payment
 
 
 def sync(payment: Payment, said: Snapshot) -> None:
-    """The dispute as the provider says it stands, told once for each change. The payment is locked."""
-    state = said.disputes[-1].state if said.disputes else ""
+    """The dispute as the provider says it stands, told once for each change. The payment is locked.
+
+    A snapshot without one is older than the dispute, or of another period of a subscription: it says nothing.
+    """
+    state = said.disputes[-1].state if said.disputes else payment.disputed
     if state == payment.disputed:
         return
     payment.disputed = state

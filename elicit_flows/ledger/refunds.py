@@ -23,6 +23,7 @@ Status, By = Refund.Status, Refund.By
 LEASE = timedelta(seconds=60)
 MAX_TRIES = 12  # with the delays below about three days
 SEEN = {"pending": Status.PENDING, "done": Status.DONE, "failed": Status.FAILED}
+_ORDER = [Status.ASKED, Status.PENDING, Status.DONE, Status.FAILED]  # a refund that was done can still come back
 
 
 def ask(payment: Payment, amount: int | None, by: Refund.By, reason: str = "", key: str | None = None) -> Refund:
@@ -131,7 +132,9 @@ def sync(payment: Payment, said: Snapshot) -> None:
 def _record(payment: Payment, refund: Refund, seen: RefundSeen) -> None:
     """The refund as the provider says it is. Told once for each change; the payment is locked."""
     status = SEEN[seen.state]
-    if refund.status == status or (refund.status == Status.FAILED and refund.ref == seen.ref):
+    known = refund.status == status
+    older = refund.ref == seen.ref and _ORDER.index(refund.status) > _ORDER.index(status)
+    if known or older:  # two workers may apply what they were told the other way round
         return
     refund.status, refund.ref, refund.try_at, refund.problem = status, seen.ref, None, ""
     refund.done_at = clock.now() if status == Status.DONE else None

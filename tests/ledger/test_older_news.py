@@ -1,0 +1,40 @@
+"""Two workers ask the provider and apply its answers the other way round: what is known is not taken back."""
+
+from __future__ import annotations
+
+import pytest
+
+from elicit_flows.kinds.payment.values import DisputeSeen, RefundSeen, State
+from elicit_flows.models import Entitlement, Payment
+from tests.ledger.conftest import Till
+
+AMOUNTS = {"pending": 0, "done": 500, "failed": 0}
+
+
+@pytest.mark.parametrize(("known", "older"), [("done", "pending"), ("failed", "pending"), ("failed", "done")])
+def test_t103_an_older_word_about_a_refund_changes_nothing(till: Till, known: str, older: str) -> None:
+    row = till.ask()
+    checkout = till.open(row)
+    till.hear(checkout, State.PAID)
+    till.hear(checkout, State.PAID, refunds=(RefundSeen("re_1", 500, known),))
+    told = till.told(row)
+    till.hear(checkout, State.PAID, refunds=(RefundSeen("re_1", 500, older),))
+    till.hear(checkout, State.PAID)
+    assert Payment.objects.get().refunded == AMOUNTS[known]
+    assert till.told(row) == told
+    assert till.stands(row) == ("completed", "paid")
+
+
+@pytest.mark.parametrize(("state", "entitlement"), [("open", "suspended"), ("won", "active"), ("lost", "revoked")])
+def test_t103_a_word_from_before_the_dispute_does_not_end_it(till: Till, state: str, entitlement: str) -> None:
+    row = till.ask(item="report")
+    checkout = till.open(row)
+    till.hear(checkout, State.PAID)
+    for one in {"open": None, state: None}:
+        till.hear(checkout, State.PAID, disputes=(DisputeSeen("dp_1", 500, one),))
+    told = till.told(row)
+    till.hear(checkout, State.PAID)
+    assert Payment.objects.get().disputed == state
+    assert Entitlement.objects.get().status == entitlement
+    assert till.told(row) == told
+    assert till.stands(row) == ("completed", "paid")
