@@ -7,12 +7,13 @@ from datetime import timedelta
 from django.contrib.sessions.models import Session
 
 from elicit_flows.lib import clock
-from elicit_flows.models import Attempt, Delivery, Elicitation, Event
+from elicit_flows.models import Attempt, Delivery, Elicitation, Event, Inbound
 
 KEEP_ATTEMPTS = timedelta(days=1)
 KEEP_ELICITATIONS = timedelta(days=90)  # with their messages and parameters
 KEEP_EVENTS = timedelta(days=90)
 KEEP_DELIVERIES = timedelta(days=30)
+KEEP_INBOUND = timedelta(days=30)  # for longer than a provider sends one again
 
 
 def purge() -> dict[str, int]:
@@ -22,6 +23,7 @@ def purge() -> dict[str, int]:
         "attempts": Attempt.objects.filter(expires_at__lt=now - KEEP_ATTEMPTS),
         "deliveries": Delivery.objects.exclude(status="pending").filter(created_at__lt=now - KEEP_DELIVERIES),
         "events": Event.objects.filter(created_at__lt=now - KEEP_EVENTS).exclude(delivery__status="pending"),
+        "inbound": Inbound.objects.filter(try_at=None, received_at__lt=now - KEEP_INBOUND),
         "elicitations": Elicitation.objects.filter(finished_at__lt=now - KEEP_ELICITATIONS),
         "sessions": Session.objects.filter(expire_date__lt=now),
     }

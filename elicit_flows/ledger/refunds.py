@@ -23,7 +23,8 @@ Status, By = Refund.Status, Refund.By
 LEASE = timedelta(seconds=60)
 MAX_TRIES = 12  # with the delays below about three days
 SEEN = {"pending": Status.PENDING, "done": Status.DONE, "failed": Status.FAILED}
-_ORDER = [Status.ASKED, Status.PENDING, Status.DONE, Status.FAILED]  # a refund that was done can still come back
+# One that was done can still fail: the money comes back.
+_ORDER: list[str] = [Status.ASKED, Status.PENDING, Status.DONE, Status.FAILED]
 
 
 def ask(payment: Payment, amount: int | None, by: Refund.By, reason: str = "", key: str | None = None) -> Refund:
