@@ -21,6 +21,7 @@ from elicit_flows.values import Json
 POLL_SECONDS = 25
 ELICITATIONS = "/v1/elicitations"
 CONNECTIONS = "/v1/connections"
+PAYMENTS = "/v1/payments"
 
 OnUrl = Callable[[str], object]
 
@@ -38,6 +39,20 @@ class Options(TypedDict, total=False):
     reuse: str
     metadata: Json
     idempotency_key: str
+
+
+class PaymentTerms(TypedDict, total=False):
+    """``mode``: pay (the default), save or subscribe; ``interval``: day, week, month or year, for subscribe.
+
+    ``account``: the payment account's slug, where the agent has several. ``item``: what the user may use once it is
+    paid, ``uses``: how often; an item that was paid for is not asked for again while ``reuse`` is ``"if_valid"``.
+    """
+
+    mode: str
+    interval: str
+    account: str
+    item: str
+    uses: int
 
 
 class Elicit:
@@ -79,6 +94,26 @@ class Elicit:
         """Ask ``user`` to connect an account at ``provider``; ``scopes`` come on top of the operator's. See ``ask``."""
         params = {"provider": provider, "scopes": list(scopes)}
         return await self.ask("oauth", user, params, message=message, on_url=on_url, timeout=timeout, **options)
+
+    async def payment(
+        self,
+        user: User,
+        amount: int,
+        currency: str,
+        *,
+        description: str,
+        message: str,
+        on_url: OnUrl,
+        timeout: float | None = None,
+        terms: PaymentTerms | None = None,
+        **options: Unpack[Options],
+    ) -> Outcome:
+        """Ask ``user`` to pay ``amount`` minor units (1999 is 19.99 EUR and 1999 JPY) for ``description``. See ``ask``.
+
+        Use one ``idempotency_key`` for one purchase: however often it is asked, it is paid once.
+        """
+        params = {"amount": amount, "currency": currency, "description": description, **(terms or {})}
+        return await self.ask("payment", user, params, message=message, on_url=on_url, timeout=timeout, **options)
 
     async def ask(
         self,
@@ -176,6 +211,21 @@ class Elicit:
         """End the connection here at once; the service tells the provider."""
         await self._transport.call("DELETE", _path(CONNECTIONS, _connection_id(connection)))
 
+    async def refund(
+        self,
+        payment: str | Outcome,
+        *,
+        amount: int | None = None,
+        reason: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> Json:
+        """Give back ``amount`` minor units, or what is left. It may be ``pending`` at first: an event tells the end."""
+        body = {name: value for name, value in (("amount", amount), ("reason", reason)) if value is not None}
+        headers = {"Idempotency-Key": idempotency_key or uuid.uuid4().hex}
+        path = f"{_path(PAYMENTS, _payment_id(payment))}/refunds"
+        answer: Json = await self._transport.call("POST", path, json=body, headers=headers)
+        return answer
+
     async def _get(self, id: str, wait: int | None, after_seq: int | None, patience: float | None) -> Elicitation:
         params = {name: value for name, value in (("wait", wait), ("after_seq", after_seq)) if value is not None}
         path = _path(ELICITATIONS, id)
@@ -189,6 +239,14 @@ def _path(collection: str, id: str) -> str:
 
 def _id(elicitation: str | Elicitation) -> str:
     return elicitation if isinstance(elicitation, str) else elicitation.id
+
+
+def _payment_id(payment: str | Outcome) -> str:
+    if isinstance(payment, str):
+        return payment
+    if isinstance(payment, Completed):
+        return payment.payment
+    raise NotCompleted(payment)
 
 
 def _connection_id(connection: str | Connection | Outcome) -> str:

@@ -32,6 +32,11 @@ class Completed(_Ended):
         return str(self.result["connection"])
 
     @property
+    def payment(self) -> str:
+        """The payment's id, for ``refund``. Raises KeyError for a kind that takes no money."""
+        return str(self.result["payment"])
+
+    @property
     def scopes(self) -> tuple[str, ...]:
         """What the provider granted, which may be less than what was asked for."""
         return tuple(self.result.get("scopes") or ())

@@ -49,6 +49,21 @@ async def test_oauth_shows_the_link_waits_and_its_outcome_buys_a_token(service: 
     assert buy.body == {"min_ttl": 90}
 
 
+async def test_payment_says_what_for_and_its_outcome_names_the_payment(service: FakeService, elicit: Elicit) -> None:
+    result = {"payment": "pa_1", "amount": 1999, "currency": "eur", "status": "paid", "receipt_url": None}
+    service.on(*CREATE, Reply(COMPLETED | {"kind": "payment", "result": result}, 201))
+    outcome = await elicit.payment(
+        ALICE, 1999, "eur", description="A report", message="Pay.", on_url=print,
+        terms={"item": "report", "uses": 3}, idempotency_key="order-7",
+    )  # fmt: skip
+    [asked] = service.asked
+    assert (asked.body["kind"], asked.headers["idempotency-key"]) == ("payment", "order-7")
+    wanted = {"amount": 1999, "currency": "eur", "description": "A report", "item": "report", "uses": 3}
+    assert asked.body["params"] == wanted
+    assert isinstance(outcome, Completed)
+    assert outcome.payment == "pa_1"
+
+
 async def test_an_answer_that_still_holds_asks_nobody(service: FakeService, elicit: Elicit) -> None:
     service.on(*CREATE, Reply(COMPLETED | {"reused": True}, 201))
     shown: list[str] = []

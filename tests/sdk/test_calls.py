@@ -6,15 +6,21 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from elicit_flows.sdk import Elicit, ElicitError, Token
+from elicit_flows.sdk import Elicit, ElicitError, NotCompleted, Outcome, Token
 from elicit_flows.sdk.environment import api_key, service_url
-from tests.sdk.fake import ELICITATION, FakeService, Reply, problem
+from tests.sdk.fake import COMPLETED, ELICITATION, FakeService, Reply, problem
 
 pytestmark = pytest.mark.anyio
 ONE = ("GET", "/v1/elicitations/el_1")
+
+
+async def outcome_of(service: FakeService, elicit: Elicit, said: dict[str, Any]) -> Outcome:
+    service.on("POST", "/v1/elicitations", Reply(said, 201))
+    return await elicit.oauth(("https://idp.example", "alice"), "acme", message="Connect.", on_url=print)
 
 
 async def test_a_refusal_carries_code_status_detail_and_errors(service: FakeService, elicit: Elicit) -> None:
@@ -64,6 +70,23 @@ async def test_cancel_connections_and_revoke(service: FakeService, elicit: Elici
 
     assert connection.scopes == ("files.read",)
     assert service.asked[1].query == {"iss": "https://idp.example", "sub": "alice", "provider": "acme"}
+
+
+async def test_a_refund_names_the_payment_of_an_outcome_and_is_asked_once(service: FakeService, elicit: Elicit) -> None:
+    refund = {"id": "re_1", "payment": "pa_1", "amount": 200, "status": "pending"}
+    service.on("POST", "/v1/payments/pa_1/refunds", Reply(refund, 201), Reply(refund, 201))
+    paid = await outcome_of(service, elicit, COMPLETED | {"result": {"payment": "pa_1", "amount": 500}})
+    declined = await outcome_of(service, elicit, ELICITATION | {"status": "declined"})
+
+    assert await elicit.refund(paid, amount=200, reason="Half of it failed.") == refund
+    await elicit.refund("pa_1", idempotency_key="refund-1")
+
+    first, second = service.asked[2:]
+    assert first.body == {"amount": 200, "reason": "Half of it failed."}
+    assert len(first.headers["idempotency-key"]) >= 32
+    assert (second.body, second.headers["idempotency-key"]) == ({}, "refund-1")
+    with pytest.raises(NotCompleted):
+        await elicit.refund(declined)
 
 
 async def test_an_id_cannot_lead_to_another_path(service: FakeService, elicit: Elicit) -> None:
