@@ -1,4 +1,4 @@
-"""Filters for the pages. None marks its answer safe: the template escapes it like anything else."""
+"""Filters and tags for the pages. None marks its answer safe: the template escapes it like anything else."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ def ascii_host(value: object) -> str:
     return "" if value is None else text.ascii_host(str(value))
 
 
-@register.filter
-def money(amount: int, currency: str) -> str:
-    """Minor units as the reader of the page writes them: ``{{ 1999|money:"eur" }}``."""
-    return amounts.show(amount, currency, get_language() or "en")
+@register.simple_tag(takes_context=True)
+def money(context: template.Context, amount: int, currency: str) -> str:
+    """Minor units as the reader writes them, whatever language the page is in: ``{% money 1999 "eur" %}``."""
+    return amounts.show(amount, currency, context.get("reader_locale") or get_language() or "en")
 
 
 @register.filter
