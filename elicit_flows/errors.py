@@ -48,6 +48,10 @@ class Forbidden(FlowError):
     code, status, title = "forbidden", 403, "This is not allowed"
 
 
+class OverLimit(Forbidden):
+    code, title = "over_limit", "This is more than the agent may ask this person for"
+
+
 class NotFound(FlowError):
     code, status, title = "not_found", 404, "There is no such thing"
 

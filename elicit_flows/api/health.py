@@ -1,4 +1,4 @@
-"""For operators' probes: alive, ready, and a few numbers. No auth, no ids, no secrets."""
+"""For anybody: alive, ready, a few numbers, and the keys of our receipts. No auth, no ids, no secrets."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from django.conf import settings
 from django.db import DatabaseError, connection
 from django.http import HttpRequest, HttpResponse, JsonResponse
 
+from elicit_flows import vault
 from elicit_flows.models import Delivery, Elicitation
 from elicit_flows.states import OPEN
 
@@ -23,6 +24,11 @@ def readyz(request: HttpRequest) -> JsonResponse:
     except DatabaseError:
         return JsonResponse({"status": "unavailable", "database": "does not answer"}, status=503)
     return JsonResponse({"status": "ready", "allow_loopback": settings.ELICIT_ALLOW_LOOPBACK})
+
+
+def jwks(request: HttpRequest) -> JsonResponse:
+    """The keys of our receipts (RFC 7517): whoever has a receipt can check it."""
+    return JsonResponse(vault.public_keys())
 
 
 def metrics(request: HttpRequest) -> HttpResponse:

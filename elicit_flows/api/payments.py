@@ -6,6 +6,7 @@ from django.http import HttpResponse
 from ninja import Query, Router
 from pydantic import Field
 
+from elicit_flows import flow
 from elicit_flows.api import idempotency, openapi, schemas
 from elicit_flows.api.answers import AgentRequest, answer, page
 from elicit_flows.api.find import own_payment
@@ -23,6 +24,16 @@ class Filter(schemas.Strict):
 @router.get("/{payment_id}", response=schemas.Payment, summary="Get a payment")
 def get(request: AgentRequest, payment_id: str) -> HttpResponse:
     return answer(own_payment(request.auth, payment_id).summary())
+
+
+@router.get("/{payment_id}/receipt", response=schemas.Receipt, summary="Get its signed receipt")
+def receipt(request: AgentRequest, payment_id: str) -> HttpResponse:
+    """A JWS (RFC 7515) that says how the payment stands now; its keys are at ``/.well-known/jwks.json``.
+
+    It says that we saw it paid, and nothing of what was delivered. 409 while nothing is paid.
+    """
+    row = own_payment(request.auth, payment_id)
+    return answer({"object": "receipt", "payment": row.pk, "receipt": flow.receipt(row)})
 
 
 @router.get("/{payment_id}/refunds", response=schemas.RefundList, summary="List its refunds, newest first")

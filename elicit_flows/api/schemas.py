@@ -65,7 +65,8 @@ EVENT_TYPES = (
     "elicitation.created", "elicitation.started", "elicitation.settling", "elicitation.completed",
     "elicitation.declined", "elicitation.cancelled", "elicitation.expired", "elicitation.failed", "elicitation.refused",
     "connection.refreshed", "connection.reauthorization_required", "connection.revoked",
-    "payment.refunded", "payment.refund_failed", "payment.disputed", "payment.mismatch", "webhook.disabled",
+    "payment.refunded", "payment.refund_failed", "payment.disputed", "payment.mismatch", "payment.over_limit",
+    "webhook.disabled",
 )  # fmt: skip
 
 
@@ -135,6 +136,12 @@ class Payment(Schema):
     receipt_url: str | None
     created_at: datetime
     paid_at: datetime | None
+
+
+class Receipt(Schema):
+    object: Literal["receipt"]
+    payment: str
+    receipt: str = Field(description="A JWS in the compact form.")
 
 
 class RefundRequest(Strict):

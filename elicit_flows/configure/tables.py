@@ -14,6 +14,7 @@ from elicit_flows.configure.payments import (
     secret_key,
     signing_secret,
 )
+from elicit_flows.configure.spending import spend_limit
 from elicit_flows.configure.values import (
     Reader,
     issuer,
@@ -82,6 +83,7 @@ TABLES: Mapping[str, Mapping[str, Key]] = {
         "identity_providers": Key(list_of(slug), default=[]),
         "providers": Key(list_of(slug)),
         "payment_accounts": Key(list_of(slug), default=[]),
+        "spend_limits": Key(list_of(spend_limit), default=[]),
         "return_urls": Key(list_of(return_url), default=[]),
         "webhook_url": Key(url, default=""),
         "webhook_secret": Key(webhook_secret),

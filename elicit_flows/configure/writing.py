@@ -11,6 +11,7 @@ from elicit_flows import vault
 from elicit_flows.configure import keys
 from elicit_flows.configure.payments import put_account_secrets
 from elicit_flows.configure.reading import Entry, Tables
+from elicit_flows.configure.spending import put_limits
 from elicit_flows.models import Agent, IdentityProvider, PaymentAccount, Provider
 from elicit_flows.values import Json, Secret
 
@@ -64,6 +65,7 @@ def _agent(entry: Entry) -> Iterator[str]:
     changed += _link(row, "identity_providers", entry.values["identity_providers"])
     changed += _link(row, "providers", entry.values["providers"] or [])
     changed += _link(row, "payment_accounts", entry.values["payment_accounts"])
+    changed += put_limits(row, entry.values["spend_limits"])
     yield said if said.endswith(": made") else _said(what, changed)
     for name, secret in keys.show_once(made):
         yield f"{what}: {name}, shown only this once: {secret}"

@@ -7,6 +7,7 @@ visiting    look            somebody opens the link; nothing changes
 ending      finish          the outcome and what came with it, all or nothing
             decline, cancel, expire, sweep: the ways off
 paying      where money is asked for: the provider's page, and what became of it
+receipts    what was paid, signed
 moving      what they share: the compare-and-set that is the only writer of a status, and its event
 
 No transaction is open while the outside is asked.
@@ -16,9 +17,11 @@ from elicit_flows.flow.asking import create
 from elicit_flows.flow.ending import cancel, decline, expire, sweep
 from elicit_flows.flow.moving import find
 from elicit_flows.flow.paying import returned, sweep_payments
+from elicit_flows.flow.receipts import PAID, receipt
 from elicit_flows.flow.visiting import View, begin, look, resume
 
 __all__ = [
+    "PAID",
     "View",
     "begin",
     "cancel",
@@ -27,6 +30,7 @@ __all__ = [
     "expire",
     "find",
     "look",
+    "receipt",
     "resume",
     "returned",
     "sweep",

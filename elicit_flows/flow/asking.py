@@ -7,11 +7,11 @@ from datetime import timedelta
 from django.db import IntegrityError, connection, transaction
 
 from elicit_flows import kinds, queue, vault
-from elicit_flows.errors import IdempotencyMismatch, Invalid, TooMany
+from elicit_flows.errors import IdempotencyMismatch, Invalid, OverLimit, TooMany
 from elicit_flows.flow import paying, permits
 from elicit_flows.flow.permits import Permits
 from elicit_flows.kinds.base import Kind
-from elicit_flows.ledger import checkouts
+from elicit_flows.ledger import checkouts, limits
 from elicit_flows.lib import clock
 from elicit_flows.models import Agent, Elicitation, PaymentAccount, Provider
 from elicit_flows.states import Status
@@ -47,6 +47,17 @@ def create(agent: Agent, question: Question) -> tuple[Elicitation, bool]:
         if earlier is None:
             raise
         return earlier, True
+    except OverLimit as refused:
+        _tell_refusal(agent, question, refused)
+        raise
+
+
+def _tell_refusal(agent: Agent, question: Question, refused: OverLimit) -> None:
+    """For those who look after the agent: a model that asks for more than it may is worth a look."""
+    subject = {"iss": question.claim.iss, "sub": question.claim.sub}
+    asked = {name: question.params[name] for name in ("amount", "currency")}
+    with transaction.atomic():
+        queue.publish(agent, "payment.over_limit", {"subject": subject, **asked, "problem": refused.detail})
 
 
 def _earlier(agent: Agent, question: Question) -> Elicitation | None:
@@ -122,6 +133,7 @@ def _insert(agent: Agent, question: Question, params: Json, plug_in: PlugIn, res
         row.status, row.result, row.reused, row.finished_at = Status.COMPLETED, result, True, now
     row.save(force_insert=True)
     if isinstance(plug_in, PaymentAccount) and not row.reused:
+        limits.hold(agent, row.claim, params["amount"], params["currency"])
         checkouts.expect(row, plug_in)
     queue.publish(agent, "elicitation.completed" if row.reused else "elicitation.created", row.snapshot(), row)
     return row

@@ -76,7 +76,10 @@ def expire(row: Elicitation) -> bool:
     if not row.overdue or checkouts.awaited(row):
         return False
     with transaction.atomic():
-        return move(row, Status.EXPIRED, only=[Status.PENDING, Status.STARTED])
+        expired = move(row, Status.EXPIRED, only=[Status.PENDING, Status.STARTED])
+        if expired:
+            paying.drop(row)
+        return expired
 
 
 def sweep(limit: int = 100) -> int:

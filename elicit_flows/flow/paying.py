@@ -18,7 +18,7 @@ from elicit_flows.flow.moving import move
 from elicit_flows.kinds.payment import providers
 from elicit_flows.kinds.payment.providers.base import Busy, PaymentError, PaymentProvider, Refused, Unclear
 from elicit_flows.kinds.payment.values import Ask, Snapshot
-from elicit_flows.ledger import checkouts, entitlements, inbound, refunds, truth
+from elicit_flows.ledger import checkouts, customers, entitlements, inbound, refunds, truth
 from elicit_flows.ledger.truth import Verdict
 from elicit_flows.models import Agent, Checkout, Elicitation, Inbound, Payment, Refund
 from elicit_flows.queue import bell
@@ -64,6 +64,7 @@ def _open(row: Elicitation, payment: Payment, checkout: Checkout) -> str | None:
         started = plug_in(checkout).start(account, _ask(payment, checkout), key)
     except Refused as refusal:
         log.critical("payment account %s refused a checkout: %s (%s)", account.slug, refusal, refusal.code)
+        customers.forget(payment)  # it may be that the provider knows them no more: the next press goes without
         checkouts.give_up(checkout)
         raise ProviderUnavailable(f"The payment provider refused: {refusal}", elicitation=row.pk) from None
     except (Busy, Unclear) as trouble:
@@ -94,6 +95,7 @@ def _ask(payment: Payment, checkout: Checkout) -> Ask:
         cancel_url=back,
         expires_at=checkout.expires_at,
         interval=asked.get("interval"),
+        customer=customers.of(payment),
     )
 
 
@@ -149,6 +151,8 @@ def _over(row: Elicitation) -> None:
     move(row, Status.STARTED, only=[Status.SETTLING])
     if row.overdue:
         move(row, Status.EXPIRED, only=[Status.PENDING, Status.STARTED])
+    if row.over:
+        checkouts.close(row)
 
 
 def result(payment: Payment) -> Json:
@@ -173,8 +177,10 @@ def already(agent: Agent, claim: Claim, params: Json) -> Json | None:
 
 def drop(row: Elicitation) -> None:
     """The elicitation is over: nobody is to pay any more. In the transaction that ended it."""
-    if kinds.get(row.kind).takes_money and checkouts.look_now(row):
-        transaction.on_commit(partial(bell.ring_workers, bell.Work.SWEEP))
+    if kinds.get(row.kind).takes_money:
+        checkouts.close(row)
+        if checkouts.look_now(row):
+            transaction.on_commit(partial(bell.ring_workers, bell.Work.SWEEP))
 
 
 def sweep_payments(limit: int = 50) -> int:
@@ -222,7 +228,11 @@ def _find(checkout: Checkout) -> None:
     ref = provider.find(account, checkout.pk)
     if ref:
         provider.close(account, ref, f"ef:{checkout.pk}:close")
-    checkouts.give_up(checkout)
+    with transaction.atomic():
+        checkouts.give_up(checkout)
+        row = checkout.payment.elicitation
+        if row is not None:
+            _over(row)
 
 
 def _give_back(refund: Refund) -> bool:

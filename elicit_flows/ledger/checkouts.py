@@ -86,6 +86,12 @@ def look_again(checkout: Checkout, *, soon: bool = False) -> bool:
     return Checkout.objects.filter(pk=checkout.pk, look_at=checkout.look_at).update(look_at=now + pause) == 1
 
 
+def close(row: Elicitation) -> None:
+    """The elicitation is over. Unless some page can still be paid, nothing comes any more, and nothing is held."""
+    waiting = Payment.objects.filter(elicitation=row, status=Payment.Status.OPEN)
+    waiting.exclude(checkouts__status__in=PAYABLE).update(status=Payment.Status.CLOSED)
+
+
 def look_now(row: Elicitation) -> bool:
     """What became of the elicitation makes the provider's page moot: the sweep is to close it. Whether there is one."""
     payable = Checkout.objects.filter(payment__elicitation=row, status__in=PAYABLE)

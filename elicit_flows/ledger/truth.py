@@ -9,7 +9,7 @@ from django.db.models import Q
 
 from elicit_flows import queue
 from elicit_flows.kinds.payment.values import ENDS, SUCCESSES, Snapshot, State
-from elicit_flows.ledger import disputes, entitlements, refunds
+from elicit_flows.ledger import customers, disputes, entitlements, refunds
 from elicit_flows.lib import clock
 from elicit_flows.models import Checkout, Payment
 
@@ -80,6 +80,7 @@ def _won(payment: Payment, checkout: Checkout, said: Snapshot) -> Verdict:
     payment.payment_ref, payment.receipt_url = said.payment_ref or "", said.receipt_url or ""
     payment.save(update_fields=["status", "paid_at", "payment_ref", "receipt_url"])
     entitlements.grant(payment, said)
+    customers.remember(payment, said)
     return Verdict.PAID
 
 

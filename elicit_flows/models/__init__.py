@@ -3,6 +3,7 @@
 from elicit_flows.models.agent import Agent
 from elicit_flows.models.attempt import Attempt
 from elicit_flows.models.connection import Connection
+from elicit_flows.models.customer import Customer
 from elicit_flows.models.delivery import Delivery
 from elicit_flows.models.elicitation import Elicitation
 from elicit_flows.models.entitlement import Entitlement, EntitlementUse
@@ -11,7 +12,9 @@ from elicit_flows.models.inbound import Inbound
 from elicit_flows.models.payment import Checkout, Payment
 from elicit_flows.models.payment_account import PaymentAccount
 from elicit_flows.models.provider import IdentityProvider, Provider
+from elicit_flows.models.receipt_key import ReceiptKey
 from elicit_flows.models.refund import Refund
+from elicit_flows.models.spend_limit import SpendLimit
 from elicit_flows.models.vault_key import VaultKey
 
 __all__ = [
@@ -19,6 +22,7 @@ __all__ = [
     "Attempt",
     "Checkout",
     "Connection",
+    "Customer",
     "Delivery",
     "Elicitation",
     "Entitlement",
@@ -30,6 +34,8 @@ __all__ = [
     "Payment",
     "PaymentAccount",
     "Provider",
+    "ReceiptKey",
     "Refund",
+    "SpendLimit",
     "VaultKey",
 ]

@@ -15,6 +15,9 @@ from elicit_flows.vault.configs import (
     webhook_secrets,
 )
 from elicit_flows.vault.connections import already, held_by, keep, owned, result
+from elicit_flows.vault.receipts import new_key as new_receipt_key
+from elicit_flows.vault.receipts import public_keys
+from elicit_flows.vault.receipts import sign as sign_receipt
 from elicit_flows.vault.revocation import drop, revoke, tell_due_providers
 from elicit_flows.vault.rotation import check_keys, rotate, verify_keys
 from elicit_flows.vault.seal import open_stash, ring, seal_stash
@@ -30,11 +33,13 @@ __all__ = [
     "drop",
     "held_by",
     "keep",
+    "new_receipt_key",
     "oauth",
     "open_stash",
     "open_url",
     "openid",
     "owned",
+    "public_keys",
     "result",
     "revoke",
     "ring",
@@ -44,6 +49,7 @@ __all__ = [
     "seal_stash",
     "seal_url",
     "seal_webhook_secret",
+    "sign_receipt",
     "tell_due_providers",
     "token",
     "verify_keys",

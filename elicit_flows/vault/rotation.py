@@ -17,9 +17,10 @@ from elicit_flows.models import (
     IdentityProvider,
     PaymentAccount,
     Provider,
+    ReceiptKey,
     VaultKey,
 )
-from elicit_flows.vault import accounts, configs, connections
+from elicit_flows.vault import accounts, configs, connections, receipts
 from elicit_flows.vault.seal import place, ring
 
 # Every sealed column, and where its text is bound to.
@@ -33,6 +34,7 @@ SEALED: list[tuple[type[models.Model], str, Callable[[Any], str]]] = [
     (PaymentAccount, "secret_key", lambda row: accounts.account_place(row, "secret_key")),
     (PaymentAccount, "webhook_secrets", lambda row: accounts.account_place(row, "webhook_secrets")),
     (Checkout, "url", accounts.url_place),
+    (ReceiptKey, "private", receipts.key_place),
     (Attempt, "stash", lambda row: place("stash", row.state_hash)),
 ]
 _KNOWN = b"elicit-flows"

@@ -7,7 +7,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_POST, require_safe
 
-from elicit_flows import vault
+from elicit_flows import flow, vault
 from elicit_flows.errors import NotFound
 from elicit_flows.ledger import reading
 from elicit_flows.lib import clock
@@ -56,6 +56,20 @@ def revoke(request: HttpRequest, connection_id: str) -> HttpResponse:
     return pages.SeeOther("/account")
 
 
+@require_safe
+@pages.says_why
+def receipt(request: HttpRequest, payment_id: str) -> HttpResponse:
+    """The signed receipt as a file to keep, for whoever paid."""
+    me = session.person(request)
+    if me is None:
+        return pages.signin(request, "/account", status=403, choices=_choices())
+    row = reading.made_by(me.claim).filter(pk=payment_id).first()
+    if row is None:
+        raise NotFound("You have no such payment.")
+    named = {"Content-Disposition": f'attachment; filename="receipt-{row.pk}.jwt"'}
+    return HttpResponse(flow.receipt(row), content_type="application/jwt", headers=named)
+
+
 def _choices() -> list[Json]:
     rows = IdentityProvider.objects.filter(enabled=True).order_by("slug")
     return [{"slug": row.slug, "label": row.slug} for row in rows]
@@ -88,9 +102,11 @@ def _paid(row: Payment) -> Json:
     said = row.summary()
     names = ("description", "mode", "amount", "currency", "amount_refunded", "status", "dispute")
     return {name: said[name] for name in names} | {
+        "id": row.pk,
         "agent_name": row.agent.name,
         "livemode": row.account.livemode,
         "date": row.paid_at or row.created_at,
+        "signed": row.status in flow.PAID,
         "receipt_url": row.receipt_url if _may_be_linked(row.receipt_url) else "",
     }
 

@@ -29,6 +29,7 @@ CALLS = {
     "POST /v1/connections/{connection_id}/token",
     "DELETE /v1/connections/{connection_id}",
     "GET /v1/payments/{payment_id}",
+    "GET /v1/payments/{payment_id}/receipt",
     "GET /v1/payments/{payment_id}/refunds",
     "POST /v1/payments/{payment_id}/refunds",
     "GET /v1/entitlements",
@@ -156,7 +157,7 @@ def test_the_page_is_one_that_links_within_itself_rightly(page: Page) -> None:
     assert len(page.links) >= len(CALLS)
 
 
-def test_the_description_has_the_contracts_calls_and_no_others(described: dict[str, Any]) -> None:
+def test_the_description_has_these_calls_and_no_others(described: dict[str, Any]) -> None:
     assert {f"{method.upper()} {path}" for method, path, _ in operations(described)} == CALLS
 
 

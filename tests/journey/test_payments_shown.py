@@ -6,6 +6,8 @@ from datetime import timedelta
 
 import pytest
 from django.test import Client
+from joserfc import jwt
+from joserfc.jwk import KeySet
 from pytest_django import Settings
 
 from elicit_flows.lib import clock
@@ -49,7 +51,7 @@ def receipts(page: Page) -> list[str | None]:
 def test_a_person_sees_what_they_paid_to_whom_and_the_receipt(alice: Client, bot: Known, at: PaymentAccount) -> None:
     money.payment(bot, at, refunded=500)
     page = seen(alice)
-    text = page.text().replace("\u00a0", " ")
+    text = page.text()
     assert "A report Amount €19.99 Asked by" in text
     assert f"Asked by {bot.row.name} State Paid, €5.00 given back Date" in text
     assert receipts(page) == ["https://pay.example.com/receipt"]
@@ -58,7 +60,7 @@ def test_a_person_sees_what_they_paid_to_whom_and_the_receipt(alice: Client, bot
 
 def test_amounts_are_written_as_the_browser_asks_for(alice: Client, bot: Known, at: PaymentAccount) -> None:
     money.payment(bot, at, amount=123450)
-    assert "1.234,50\u00a0€" in seen(alice, "de").text()
+    assert "1.234,50 €" in seen(alice, "de").text()
     assert "€1,234.50" in seen(alice, "en").text()
 
 
@@ -115,3 +117,23 @@ def test_the_latest_payments_stand_first_and_there_are_not_too_many(
     text = seen(alice).text()
     assert text.index("Number 1") < text.index("Number 2")
     assert "Number 3" not in text
+
+
+def test_a_person_keeps_a_signed_receipt_of_their_own_payment_alone(
+    alice: Client, bot: Known, at: PaymentAccount
+) -> None:
+    mine, hers = money.payment(bot, at), money.payment(bot, at, Claim(ISSUER, "bob"))
+    kept = alice.get(f"/account/payments/{mine.pk}/receipt")
+    assert kept.headers["content-type"] == "application/jwt"
+    assert kept.headers["content-disposition"] == f'attachment; filename="receipt-{mine.pk}.jwt"'
+    keys = KeySet.import_key_set(alice.get("/.well-known/jwks.json").json())
+    assert jwt.decode(kept.text, keys, algorithms=["ES256"]).claims["payment"] == mine.pk
+    assert alice.get(f"/account/payments/{hers.pk}/receipt").status_code == 404
+    alice.logout()
+    assert alice.get(f"/account/payments/{mine.pk}/receipt").status_code == 403
+
+
+def test_what_is_not_paid_yet_has_no_receipt_to_keep(alice: Client, bot: Known, at: PaymentAccount) -> None:
+    row = money.payment(bot, at, status="processing")
+    assert "Keep a signed one" not in seen(alice).text()
+    assert alice.get(f"/account/payments/{row.pk}/receipt").status_code == 409

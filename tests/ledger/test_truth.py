@@ -154,7 +154,7 @@ def test_t106_time_ends_it_once_the_provider_has_closed_its_page(till: Till, mov
     checkout = till.open(row)
     moving_clock.forward(minutes=20)
     till.hear(checkout, State.EXPIRED)
-    assert till.stands(row) == ("expired", "open")
+    assert till.stands(row) == ("expired", "closed")
     assert Checkout.objects.get().status == "over"
 
 

@@ -60,6 +60,7 @@ payment_accounts = ["main"]
 return_urls = ["https://drive-bot.example.com/done"]
 webhook_url = "https://drive-bot.example.com/hooks"
 webhook_secret = "{HOOK}"
+spend_limits = [{{ currency = "eur", per_payment = 2000, per_day = 5000 }}, {{ currency = "jpy", per_day = 9000 }}]
 """
 
 SMALL = """\

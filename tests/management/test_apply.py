@@ -46,6 +46,8 @@ def test_the_contracts_file_is_applied_whole(operator: Operator) -> None:
     assert (drive.name, drive.token_auth, drive.client_secret) == ("drive", "none", None)
     assert drive.revocation_url == "https://drive.example.com/revoke"
     assert agent.name == "Drive Bot"
+    held = sorted(agent.spend_limits.values_list("currency", "per_payment", "per_day"))
+    assert held == [("eur", 2000, 5000), ("jpy", None, 9000)]
     assert [row.slug for row in agent.identity_providers.all()] == ["corp"]
     assert {row.slug for row in agent.providers.all()} == {"github", "drive"}
     assert not agent.all_providers

@@ -129,7 +129,7 @@ def test_the_same_issuer_twice_is_refused(operator: Operator) -> None:
 def test_the_same_key_for_two_agents_is_refused(operator: Operator) -> None:
     other = f'[[agent]]\nslug = "other"\napi_key = "{API_KEY}"\n'
     assert operator.faults(WHOLE + other) == [
-        "48: api_key: another [[agent]] of this file has the same; each needs its own"
+        "49: api_key: another [[agent]] of this file has the same; each needs its own"
     ]
     operator.apply(WHOLE)
     assert operator.faults(other) == ["3: api_key: is the key of agent drive-bot; each needs its own"]

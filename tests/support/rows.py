@@ -22,6 +22,7 @@ from elicit_flows.models import (
     Attempt,
     Checkout,
     Connection,
+    Customer,
     Delivery,
     Elicitation,
     Entitlement,
@@ -32,7 +33,9 @@ from elicit_flows.models import (
     Inbound,
     Payment,
     PaymentAccount,
+    ReceiptKey,
     Refund,
+    SpendLimit,
     VaultKey,
 )
 from elicit_flows.models import Provider as ProviderRow
@@ -48,8 +51,8 @@ ALICE_CLAIM = Claim(ISSUER, "alice")
 # Children before parents, as the foreign keys want it.
 OURS = (
     Delivery, Event, Feed, Attempt, Connection, EntitlementUse, Entitlement, Refund, Inbound, Checkout, Payment,
-    Elicitation, Agent.identity_providers.through, Agent.providers.through, Agent.payment_accounts.through, Agent,
-    PaymentAccount, ProviderRow, IdentityProvider, VaultKey, Session,
+    Elicitation, Agent.identity_providers.through, Agent.providers.through, Agent.payment_accounts.through,
+    SpendLimit, Agent, Customer, ReceiptKey, PaymentAccount, ProviderRow, IdentityProvider, VaultKey, Session,
 )  # fmt: skip
 
 

@@ -128,6 +128,8 @@ def account_page() -> Context:
 def payments() -> list[Context]:
     """One in every state."""
     paid = {
+        "id": "pa_1",
+        "signed": True,
         "description": "A report",
         "mode": "pay",
         "amount": 123450,

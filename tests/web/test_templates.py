@@ -223,7 +223,7 @@ def test_the_account_page_shows_what_waits_and_who_may_use_what():
 
 def test_the_account_page_shows_payments_as_their_reader_writes_money():
     page = shown("account")
-    text = page.text().replace("\u00a0", " ")
+    text = page.text()
     for said in (
         "A report Amount €1,234.50 Asked by Shop Bot State Paid Date",
         "State Paid, €617.00 given back, disputed Date",
@@ -243,8 +243,8 @@ def test_the_account_page_shows_payments_as_their_reader_writes_money():
 
 def test_amounts_are_in_the_habits_of_the_readers_language():
     german = render("account.html", account_page(), "de").text()
-    assert "1.234,50\u00a0€" in german
-    assert "123.450\u00a0¥" in german
+    assert "1.234,50 €" in german
+    assert "123.450 ¥" in german
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,55 @@
+"""What an agent may take from one person, held when it asks.
+
+What is asked for and may still be paid counts as spent. Of a subscription the first period counts.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from django.db.models import F, Q, Sum
+
+from elicit_flows.errors import OverLimit
+from elicit_flows.lib import clock, money
+from elicit_flows.models import Agent, Payment, SpendLimit
+from elicit_flows.values import Claim
+
+DAY = timedelta(hours=24)
+
+
+def hold(agent: Agent, claim: Claim, amount: int, currency: str) -> None:
+    """In the transaction that writes the payment down, so that two asks cannot both be the last. Raises OverLimit.
+
+    An agent with limits may use the currencies that they name, and no others.
+    """
+    limits = {row.currency: row for row in SpendLimit.objects.select_for_update().filter(agent=agent)}
+    if not limits or amount == 0:
+        return
+    limit = limits.get(currency)
+    if limit is None:
+        raise OverLimit(f"This agent may take {', '.join(sorted(limits))}, and no {currency}.")
+    if limit.per_payment is not None and amount > limit.per_payment:
+        raise OverLimit(f"This agent may ask for at most {_shown(limit.per_payment, currency)} at a time.")
+    if limit.per_day is not None:
+        left = max(0, limit.per_day - spent(agent, claim, currency))
+        if amount > left:
+            raise OverLimit(
+                f"This agent may take at most {_shown(limit.per_day, currency)} from one person in 24 hours; "
+                f"{_shown(left, currency)} is left."
+            )
+
+
+def spent(agent: Agent, claim: Claim, currency: str) -> int:
+    """In the last 24 hours, in minor units: paid and not given back, or still to be paid."""
+    since = clock.now() - DAY
+    rows = Payment.objects.filter(agent=agent, iss=claim.iss, sub=claim.sub, currency=currency)
+    rows = rows.filter(Q(created_at__gt=since) | Q(paid_at__gt=since) | Q(status__in=_WAITING))
+    total = rows.exclude(status=Payment.Status.CLOSED).aggregate(sum=Sum(F("amount") - F("refunded")))["sum"]
+    return int(total or 0)
+
+
+_WAITING = (Payment.Status.OPEN, Payment.Status.PROCESSING)
+
+
+def _shown(amount: int, currency: str) -> str:
+    return money.show(amount, currency, "en")
