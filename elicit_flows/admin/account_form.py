@@ -26,7 +26,7 @@ class PaymentAccountForm(forms.ModelForm):  # type: ignore[type-arg]
     new_webhook_secret = NewSecret(
         label=_("Webhook secret to add"),
         validators=[rule(lambda typed: rules.checked_signing_secret(Secret(typed)))],
-        help_text=_("Those that there are go on counting beside it. Without any, webhooks are refused."),
+        help_text=_("Those that there are go on counting beside it. Without any, signed webhooks are refused."),
     )
     forget_webhook_secrets = forms.BooleanField(label=_("Forget the earlier webhook secrets"), required=False)
 
@@ -42,7 +42,7 @@ class PaymentAccountForm(forms.ModelForm):  # type: ignore[type-arg]
             self.add_error("new_webhook_secret", "There are as many as there may be; forget the earlier ones.")
         stored = self.instance if self.instance.pk else None
         for name, message in rules.account_faults({**values, "secret_key": key}, stored):
-            self.add_error(name, f"It {message}.")
+            self.add_error("new_secret_key" if name == "secret_key" else name, f"It {message}.")
         return values
 
     def put_secrets(self) -> None:

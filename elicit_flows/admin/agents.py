@@ -15,6 +15,7 @@ from django.utils.translation import gettext_lazy as _
 
 from elicit_flows.admin.agent_form import AgentForm
 from elicit_flows.admin.base import Guarded
+from elicit_flows.admin.limits import Limits
 from elicit_flows.configure import keys
 from elicit_flows.models import Agent
 from elicit_flows.values import Secret
@@ -31,6 +32,7 @@ class AgentAdmin(Guarded):
     filter_horizontal = ("identity_providers", "providers", "payment_accounts")
     change_form_template = "admin/elicit_flows/agent/change_form.html"
     actions = ("take_back",)
+    inlines = (Limits,)
     fields = (
         "slug", "name", "enabled", "key_hint", "identity_providers", "all_providers", "providers", "payment_accounts",
         "return_urls", "webhook_url", "has_webhook_secret", "new_webhook_secret", "webhook_disabled_at", "created_at",

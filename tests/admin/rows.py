@@ -150,3 +150,7 @@ def _money(asking: Agent) -> tuple[PaymentAccount, Payment, Checkout, Refund]:
         payment=paid, payment_ref=paid.payment_ref, amount=250, by="agent", status="done", reason="=1+1"
     )
     return account, paid, checkout, refund
+
+
+# What the browser sends for the list of an agent's spend limits when there are none.
+NO_LIMITS = {"spend_limits-TOTAL_FORMS": "0", "spend_limits-INITIAL_FORMS": "0"}

@@ -18,7 +18,7 @@ from elicit_flows.errors import Unauthenticated
 from elicit_flows.lib import clock, ids
 from elicit_flows.models import Agent, Delivery, Event
 from elicit_flows.values import Secret
-from tests.admin.rows import API_KEY, HOOK, OLD_HOOK, Rows, elicitation
+from tests.admin.rows import API_KEY, HOOK, NO_LIMITS, OLD_HOOK, Rows, elicitation
 
 KEY = re.compile(r"<code>(ek_[\w-]{43})</code>")
 NEW_HOOK = re.compile(r"<code>(whsec_[A-Za-z0-9+/]+=*)</code>")
@@ -106,7 +106,7 @@ def test_a_new_agent_gets_a_key_and_a_webhook_secret_that_are_shown_once(admin: 
         "return_urls": "https://photo-bot.example.com/done\nhttps://photo-bot.example.com/back",
         "webhook_url": "https://photo-bot.example.com/hooks",
     }
-    answer = admin.post("/admin/elicit_flows/agent/add/", form)
+    answer = admin.post("/admin/elicit_flows/agent/add/", form | NO_LIMITS)
     assert answer.status_code == 200
     [key], [hook] = KEY.findall(answer.text), NEW_HOOK.findall(answer.text)
     made = Agent.objects.get(slug="photo-bot")
@@ -124,7 +124,7 @@ def test_t113_a_changed_secret_is_noted_by_its_name_alone(admin: Client, olga: U
     answer = admin.post(
         f"/admin/elicit_flows/agent/{rows.agent.pk}/change/",
         {"name": rows.agent.name, "enabled": "on", "all_providers": "on", "webhook_url": rows.agent.webhook_url,
-         "identity_providers": [rows.openid.pk], "new_webhook_secret": typed},
+         "identity_providers": [rows.openid.pk], "new_webhook_secret": typed, **NO_LIMITS},
     )  # fmt: skip
     assert answer.status_code == 302
     assert vault.webhook_secrets(Agent.objects.get()) == [Secret(typed), Secret(HOOK)]

@@ -12,7 +12,7 @@ from elicit_flows import queue, vault
 from elicit_flows.kinds.payment.values import Account
 from elicit_flows.models import Agent, Event, PaymentAccount, Refund
 from elicit_flows.values import Secret
-from tests.admin.rows import PAY_HOOK, PAY_KEY, Rows, payment
+from tests.admin.rows import NO_LIMITS, PAY_HOOK, PAY_KEY, Rows, payment
 from tests.admin.test_actions import act, exported, notes
 from tests.doubles.policy import loopback_allowed
 
@@ -124,8 +124,21 @@ def test_the_slug_of_an_account_stays_because_secrets_are_sealed_to_it(admin: Cl
 
 def test_an_agent_is_given_its_payment_accounts(admin: Client, rows: Rows) -> None:
     form = {"name": "Bot", "enabled": "on", "all_providers": "on", "payment_accounts": [rows.account.pk]}
-    assert admin.post(f"/admin/elicit_flows/agent/{rows.agent.pk}/change/", form).status_code == 302
+    address = f"/admin/elicit_flows/agent/{rows.agent.pk}/change/"
+    assert admin.post(address, form | NO_LIMITS).status_code == 302
     assert list(Agent.objects.get().payment_accounts.all()) == [rows.account]
+
+
+def test_an_agent_is_limited_in_what_it_may_take(admin: Client, olga: User, rows: Rows) -> None:
+    address = f"/admin/elicit_flows/agent/{rows.agent.pk}/change/"
+    form = {"name": "Bot", "enabled": "on", "all_providers": "on", "spend_limits-INITIAL_FORMS": "0"}
+    one = {"spend_limits-TOTAL_FORMS": "1", "spend_limits-0-currency": "eur", "spend_limits-0-per_day": "5000"}
+    refused = admin.post(address, form | one | {"spend_limits-0-currency": "EUR"})
+    assert "The currency must be one that is accepted here, in lower case" in refused.text
+    assert admin.post(address, form | one).status_code == 302
+    [limit] = Agent.objects.get().spend_limits.all()
+    assert (limit.currency, limit.per_payment, limit.per_day) == ("eur", None, 5000)
+    assert notes(olga)[-1][1].endswith("Added spend limit “drive-bot, eur”.")
 
 
 def test_a_payments_page_shows_its_checkouts_refunds_and_events(admin: Client, rows: Rows) -> None:
