@@ -14,7 +14,11 @@ from sandbox.settings import ACME_SCOPES, USERS, Settings
 
 WAIT_SECONDS = 20
 KEPT = 10
-MESSAGE = "Connect Acme Drive so that I can list your files."
+MESSAGES = {
+    "oauth": "Connect Acme Drive so that I can list your files.",
+    "payment": "The report is ready. Pay, and I send it to you.",
+}
+REPORT = {"amount": 500, "currency": "usd", "description": "Quarterly report"}
 
 
 class Console:
@@ -31,6 +35,7 @@ class Console:
         pages.post("/asked/<question>/cancel")(self.cancel)
         pages.post("/connections/<connection>/files")(self.files)
         pages.post("/connections/<connection>/revoke")(self.revoke)
+        pages.post("/payments/<payment>/refund")(self.refund)
         pages.app_context_processor(self.shared)
         pages.register_error_handler(ElicitError, refused)
         return pages
@@ -52,13 +57,16 @@ class Console:
         user = request.form.get("user", "")
         if user not in USERS:
             abort(400, "Choose alice or bob.")
-        params = {"provider": "acme", "scopes": request.form.getlist("scope")}
+        kind = request.form.get("kind", "oauth")
+        if kind not in MESSAGES:
+            abort(400, "Choose oauth or payment.")
+        params = REPORT if kind == "payment" else {"provider": "acme", "scopes": request.form.getlist("scope")}
         async with self.elicit() as elicit:
             question = await elicit.create(
-                "oauth",
+                kind,
                 (self.settings.root, user),
                 params,
-                message=MESSAGE,
+                message=MESSAGES[kind],
                 return_url=self.settings.back_url,
                 reuse="never" if "again" in request.form else "if_valid",
             )
@@ -96,6 +104,11 @@ class Console:
     async def revoke(self, connection: str) -> Response:
         async with self.elicit() as elicit:
             await elicit.revoke(connection)
+        return redirect(url_for("console.front"), 303)
+
+    async def refund(self, payment: str) -> Response:
+        async with self.elicit() as elicit:
+            await elicit.refund(payment, reason="Asked for on the sandbox's front page.")
         return redirect(url_for("console.front"), 303)
 
 

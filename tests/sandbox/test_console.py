@@ -35,7 +35,7 @@ def test_it_asks_as_an_agent_and_shows_the_link(service: FakeService, start: Sta
 
     front = browser.open(f"{root}/")
     assert "SANDBOX" in front.text
-    page = browser.press("ask", user="bob")
+    page = browser.press("ask", user="bob", kind="oauth")
 
     asked = service.asked[1]
     assert asked.headers["authorization"] == f"Bearer {KEY}"
@@ -60,6 +60,24 @@ def test_it_sees_the_end_and_uses_the_token(service: FakeService, start: Start, 
     page = browser.press("files")
     assert "Acme answered 401" in page.text, "the token went to Acme, which does not know it"
     assert TOKEN["access_token"] not in page.text
+
+
+def test_it_asks_for_money_and_gives_it_back(service: FakeService, start: Start, browser: Browser) -> None:
+    root = start("--service-url", service.url)
+    paid = {"payment": "pa_1", "amount": 500, "currency": "usd", "status": "paid", "receipt_url": "https://pay/r"}
+    service.on(*CONNECTIONS, *[connections()] * 2)
+    service.on("POST", "/v1/elicitations", Reply(ELICITATION | {"kind": "payment"}, 201))
+    service.on(*ONE, Reply(COMPLETED | {"kind": "payment", "result": paid}))
+    service.on("POST", "/v1/payments/pa_1/refunds", Reply({"id": "re_1", "status": "pending"}, 201))
+    browser.open(f"{root}/")
+    page = browser.press("ask", user="alice", kind="payment")
+    asked = service.asked[1]
+    assert asked.body["kind"] == "payment"
+    assert asked.body["params"] == {"amount": 500, "currency": "usd", "description": "Quarterly report"}
+    assert "Paid: 500 minor units of usd." in page.text
+    assert 'href="https://pay/r"' in page.text
+    browser.press("refund")
+    assert (service.asked[3].method, service.asked[3].path) == ("POST", "/v1/payments/pa_1/refunds")
 
 
 def test_it_takes_back_and_revokes(service: FakeService, start: Start, browser: Browser) -> None:
