@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from elicit_flows import vault
 from elicit_flows.configure import keys
 from elicit_flows.configure.faults import Wrong
 from elicit_flows.configure.values import one_of, url
+from elicit_flows.kinds.payment import providers
 from elicit_flows.kinds.payment.providers import PROVIDERS
 from elicit_flows.lib import http
 from elicit_flows.models import Payment, PaymentAccount
@@ -18,12 +19,9 @@ from elicit_flows.values import Json, Secret
 MOST_WEBHOOK_SECRETS = 5  # while one replaces another there are two
 _KEY = re.compile(r"[!-~]{1,500}")
 _NO_KEYS = ("pk_", "whsec_")
-_LIVE_KEYS = ("sk_live_", "rk_live_")
 
 
 def payment_provider(value: Any) -> str:
-    if value == "mollie" and value not in PROVIDERS:
-        raise Wrong('is not offered by this version: "mollie" is yet to come; use "stripe"')
     return str(one_of(*PROVIDERS)(value))
 
 
@@ -62,9 +60,9 @@ def api_base(value: Any) -> str:
     return address
 
 
-def is_live(key: Secret) -> bool:
-    """Whether real money moves by it: Stripe says so in how its keys begin."""
-    return key.reveal().startswith(_LIVE_KEYS)
+def wants_webhook_secret(provider: str) -> bool:
+    """Whether webhooks are refused without one."""
+    return providers.get(provider).signed
 
 
 def account_faults(values: Json, stored: PaymentAccount | None) -> Iterator[tuple[str, str]]:
@@ -72,17 +70,26 @@ def account_faults(values: Json, stored: PaymentAccount | None) -> Iterator[tupl
 
     ``values`` has provider, secret_key, api_base and livemode.
     """
-    live = is_live(values["secret_key"])
+    begins = providers.get(values["provider"]).keys
+    key = values["secret_key"].reveal()
+    live = next((live for prefix, live in begins.items() if key.startswith(prefix)), None)
+    if live is None:
+        yield "secret_key", f"must begin with {_or(begins)}: so do the keys of {values['provider']}"
     if live and values["api_base"]:
         yield "api_base", "must not stand beside a live key: such a key is shown to its own provider alone"
     if live and not values["livemode"]:
         yield "livemode", "is false, but secret_key is a live key; say livemode = true, or use a test key"
-    if values["livemode"] and not live:
-        yield "livemode", "is true, but secret_key is no live key (sk_live_… or rk_live_…)"
+    if values["livemode"] and live is False:
+        real = _or(prefix for prefix, live in begins.items() if live)
+        yield "livemode", f"is true, but secret_key is no live key ({real})"
     if stored and Payment.objects.filter(account=stored).exists():
         for key in ("provider", "livemode"):
             if getattr(stored, key) != values[key]:
                 yield key, "cannot change once there are payments; give the other account a slug of its own"
+
+
+def _or(prefixes: Iterable[str]) -> str:
+    return " or ".join(f"{prefix}…" for prefix in prefixes)
 
 
 def put_account_secrets(row: PaymentAccount, key: Secret, several: list[Secret]) -> list[str]:

@@ -11,6 +11,7 @@ from elicit_flows.errors import IdempotencyMismatch, Invalid, OverLimit, TooMany
 from elicit_flows.flow import paying, permits
 from elicit_flows.flow.permits import Permits
 from elicit_flows.kinds.base import Kind
+from elicit_flows.kinds.payment import providers
 from elicit_flows.ledger import checkouts, limits
 from elicit_flows.lib import clock
 from elicit_flows.models import Agent, Elicitation, PaymentAccount, Provider
@@ -103,7 +104,15 @@ def _plug_in(kind: Kind, params: Json, allowed: Permits) -> PlugIn:
     if plug_in is None:
         what = f"There is no {kind.context} {params[kind.context]!r} that this agent may use."
         raise Invalid.at(f"params.{kind.context}", what)
+    if isinstance(plug_in, PaymentAccount):
+        _check_mode(plug_in, params["mode"])
     return plug_in
+
+
+def _check_mode(account: PaymentAccount, mode: str) -> None:
+    offered = providers.get(account.provider).modes
+    if mode not in offered:
+        raise Invalid.at("params.mode", f"Payment account {account.slug!r} offers {', '.join(sorted(offered))} only.")
 
 
 def _too_many_open(agent: Agent, claim: Claim) -> bool:

@@ -94,6 +94,7 @@ def _ask(payment: Payment, checkout: Checkout) -> Ask:
         return_url=back,
         cancel_url=back,
         expires_at=checkout.expires_at,
+        notify_url=f"{settings.ELICIT_PUBLIC_URL}/inbound/{checkout.account.slug}",
         interval=asked.get("interval"),
         customer=customers.of(payment),
     )

@@ -1,4 +1,7 @@
-"""A payment provider's webhook: verified over its raw bytes, kept, then answered 200. Nothing else is done here."""
+"""A payment provider's webhook: verified over its raw bytes, kept, then answered 200. Nothing else is done here.
+
+Some providers sign nothing. What they send is no more than a hint whom to ask, so anybody may give it.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,7 @@ log = logging.getLogger(__name__)
 @require_POST
 def receive(request: HttpRequest, slug: str) -> HttpResponse:
     """200 when it is kept, or is none of ours; 400 for what the provider did not send, or not just now; 503 without a
-    secret to tell that by.
+    secret to tell that by, where the provider signs.
     """
     try:
         _receive(request, slug)
@@ -36,12 +39,12 @@ def _receive(request: HttpRequest, slug: str) -> None:
     row = PaymentAccount.objects.filter(slug=slug, enabled=True).first()
     if row is None:
         raise NotFound("There is no such payment account.")
-    account = vault.account(row)
-    if not account.webhook_secrets:
+    account, provider = vault.account(row), providers.get(row.provider)
+    if provider.signed and not account.webhook_secrets:
         raise Unavailable("This payment account has no webhook secret yet.")
     headers = {name.lower(): value for name, value in request.headers.items()}
     try:
-        notices = providers.get(row.provider).receive(account, headers, request.body)
+        notices = provider.receive(account, headers, request.body)
     except BadNotice as bad:
         log.warning("payment account %s: a webhook was refused: %s", slug, bad)
         raise BadRequest(str(bad)) from None
@@ -49,4 +52,4 @@ def _receive(request: HttpRequest, slug: str) -> None:
     if len(ours) < len(notices):
         log.warning("payment account %s: a webhook of the other mode (livemode) was ignored", slug)
     if ours:
-        inbound.keep(row, ours)
+        (inbound.keep if provider.signed else inbound.hint)(row, ours)

@@ -1,4 +1,8 @@
-"""The providers' webhooks: kept once, answered, and done after what they hint at is committed."""
+"""The providers' webhooks: kept once, answered, and done after what they hint at is committed.
+
+Signed ones are kept by the provider's id of them. Unsigned ones anybody can send: they are kept only for checkouts of
+ours, one row for each, which becomes due again, and not more often than every few seconds.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +11,7 @@ from datetime import timedelta
 from functools import partial
 
 from django.db import transaction
-from django.db.models import F
+from django.db.models import F, QuerySet
 
 from elicit_flows.kinds.payment.values import Notice
 from elicit_flows.lib import clock
@@ -16,6 +20,7 @@ from elicit_flows.queue import bell
 
 LEASE = timedelta(seconds=60)
 MAX_TRIES = 20  # with the delays below about three days
+HINTS_APART = timedelta(seconds=2)
 
 
 def keep(account: PaymentAccount, notices: Iterable[Notice]) -> None:
@@ -35,6 +40,25 @@ def keep(account: PaymentAccount, notices: Iterable[Notice]) -> None:
         transaction.on_commit(partial(bell.ring_workers, bell.Work.SWEEP))
 
 
+def hint(account: PaymentAccount, notices: Iterable[Notice]) -> None:
+    """For each checkout of ours that is named: its row is due, also while an earlier hint is being followed."""
+    named = {notice.ref: notice for notice in notices if notice.ref}
+    ours = Checkout.objects.filter(account=account, ref__in=named).values_list("ref", flat=True)
+    for ref in filter(None, ours):
+        known = Inbound.objects.filter(account=account, event_id=ref).first()
+        if known is None:
+            keep(account, [named[ref]])
+        else:
+            _again(known)
+
+
+def _again(row: Inbound) -> None:
+    soonest = row.done_at + HINTS_APART if row.done_at else clock.now()
+    with transaction.atomic():
+        Inbound.objects.filter(pk=row.pk).update(try_at=max(clock.now(), soonest), tries=0)
+        transaction.on_commit(partial(bell.ring_workers, bell.Work.SWEEP))
+
+
 def due(limit: int) -> Iterable[Inbound]:
     """Those whose effect is not committed yet, oldest first."""
     rows = Inbound.objects.filter(try_at__lte=clock.now()).select_related("account")
@@ -43,8 +67,11 @@ def due(limit: int) -> Iterable[Inbound]:
 
 def claim(row: Inbound) -> bool:
     """One of several workers gets to do it."""
-    mine = Inbound.objects.filter(pk=row.pk, tries=row.tries, done_at=None)
-    return mine.update(tries=F("tries") + 1, try_at=clock.now() + LEASE) == 1
+    until = clock.now() + LEASE
+    mine = Inbound.objects.filter(pk=row.pk, try_at=row.try_at)
+    claimed = mine.update(tries=F("tries") + 1, try_at=until) == 1
+    row.tries, row.try_at = row.tries + 1, until
+    return claimed
 
 
 def checkouts_of(row: Inbound) -> list[Checkout]:
@@ -58,11 +85,18 @@ def checkouts_of(row: Inbound) -> list[Checkout]:
 
 
 def done(row: Inbound) -> None:
-    Inbound.objects.filter(pk=row.pk).update(done_at=clock.now(), try_at=None)
+    """What was claimed; a hint that came since is still to be followed."""
+    Inbound.objects.filter(pk=row.pk).update(done_at=clock.now())
+    _claimed(row).update(try_at=None)
 
 
 def later(row: Inbound) -> None:
     """The provider could not be asked; given up after three days, when the sweep has long asked by itself."""
-    over = row.tries + 1 >= MAX_TRIES
-    pause = min(timedelta(seconds=2 ** (row.tries + 1)), timedelta(hours=6))
-    Inbound.objects.filter(pk=row.pk).update(try_at=None if over else clock.now() + pause)
+    over = row.tries >= MAX_TRIES
+    pause = min(timedelta(seconds=2**row.tries), timedelta(hours=6))
+    _claimed(row).update(try_at=None if over else clock.now() + pause)
+
+
+def _claimed(row: Inbound) -> QuerySet[Inbound]:
+    """The row, unless another worker or another hint has taken it since: each writes a time of its own."""
+    return Inbound.objects.filter(pk=row.pk, try_at=row.try_at)

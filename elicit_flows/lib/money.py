@@ -5,6 +5,8 @@ An amount is an integer of minor units (ISO 4217): 1999 is 19.99 EUR and 1999 JP
 
 from __future__ import annotations
 
+import re
+
 # Only currencies whose minor units ISO 4217 and Stripe count alike, with 0 or 2 digits. Left out on purpose: three
 # digits (BHD, IQD, JOD, KWD, LYD, OMR, TND), those that Stripe counts in its own way (ISK, MGA, UGX), those no longer
 # in use (ANG, BGN, HRK).
@@ -41,10 +43,30 @@ _HABITS = {
 }  # fmt: skip
 _SPACED_IN_FRONT = ("nl", "pt", "de-at", "de-ch", "de-li", "it-ch")
 
+_WRITTEN = re.compile(r"[0-9]{1,15}(\.[0-9]{1,2})?")
+
 
 def digits(currency: str) -> int | None:
     """How many digits follow the decimal mark; None for a currency that is not accepted (or not in lower case)."""
     return DIGITS.get(currency)
+
+
+def decimal(amount_minor: int, currency: str) -> str:
+    """``12.50``, ``500``: with the currency's own number of digits, for providers that count in major units.
+
+    Raises KeyError for a currency that is not accepted.
+    """
+    places = DIGITS[currency]
+    return f"{amount_minor // 10**places}.{amount_minor % 10**places:0{places}d}" if places else str(amount_minor)
+
+
+def minor(written: str, currency: str) -> int | None:
+    """The opposite of ``decimal``; None for what it never writes, as too many or too few digits."""
+    places = digits(currency)
+    if places is None or not _WRITTEN.fullmatch(written):
+        return None
+    amount = int(written.replace(".", ""))
+    return amount if decimal(amount, currency) == written else None
 
 
 def show(amount_minor: int, currency: str, locale: str) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from elicit_flows import vault
-from elicit_flows.kinds.payment import providers
 from elicit_flows.models import Agent, PaymentAccount
 from elicit_flows.values import Secret
 from sandbox.configure import configuration
@@ -64,10 +63,43 @@ def test_t99_an_account_without_webhook_secret_is_told_of(operator: Operator) ->
     assert vault.account(PaymentAccount.objects.get()).webhook_secrets == ()
 
 
-def test_mollie_is_said_to_be_yet_to_come(operator: Operator, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delitem(providers.PROVIDERS, "mollie", raising=False)
-    [fault] = operator.faults(ACCOUNT.replace('"stripe"', '"mollie"'))
-    assert fault == '3: provider: is not offered by this version: "mollie" is yet to come; use "stripe"'
+MOLLIE = """\
+[[payment_account]]
+slug = "main"
+provider = "mollie"
+secret_key = "test_1"
+"""
+
+
+def test_an_account_at_mollie_needs_no_webhook_secret(operator: Operator) -> None:
+    ran = operator.apply(MOLLIE)
+    assert (ran.failed, ran.lines, ran.said) == (0, ["payment account main: made"], [])
+    account = vault.account(PaymentAccount.objects.get())
+    assert (account.provider, account.secret_key, account.webhook_secrets) == ("mollie", Secret("test_1"), ())
+    assert operator.apply(MOLLIE + 'webhook_secrets = ["any letters"]\n').lines == [
+        "payment account main: changed webhook_secrets"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("account", "said"),
+    [
+        (
+            MOLLIE.replace("test_1", "sk_test_1"),
+            "secret_key: must begin with live_… or test_…: so do the keys of mollie",
+        ),
+        (ACCOUNT.replace("sk_test_1", "live_1"), "secret_key: must begin with sk_live_… or rk_live_… or sk_test_… or "),
+        (MOLLIE.replace("test_1", "live_1"), "livemode: is false, but secret_key is a live key"),
+        (MOLLIE + "livemode = true\n", "livemode: is true, but secret_key is no live key (live_…)"),
+        (MOLLIE.replace("mollie", "paypal"), "provider: "),
+    ],
+    ids=["another's key", "mollie's key", "live", "test", "nobody"],
+)
+def test_a_key_is_one_of_its_provider_and_says_whether_money_is_real(
+    operator: Operator, account: str, said: str
+) -> None:
+    [fault] = operator.faults(account)
+    assert said in fault
 
 
 @pytest.mark.parametrize("key", ["sk_live_1", "rk_live_1"])

@@ -42,7 +42,8 @@ class Account:
 class Ask:
     """One checkout to be opened. ``our_id`` comes back in every snapshot; it says nothing about anybody.
 
-    ``return_url`` and ``cancel_url`` are complete. ``customer`` is the provider's own id of a known payer.
+    ``return_url`` and ``cancel_url`` are complete. ``notify_url`` is where its webhooks go, for providers that are told
+    so with each ask. ``customer`` is the provider's own id of a known payer.
     """
 
     our_id: str
@@ -53,6 +54,7 @@ class Ask:
     return_url: str
     cancel_url: str
     expires_at: datetime
+    notify_url: str = ""
     interval: str | None = None  # subscribe: day | week | month | year
     customer: str | None = None
 

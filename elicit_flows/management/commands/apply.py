@@ -12,6 +12,7 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import DatabaseError, IntegrityError
 
 from elicit_flows import configure, vault
+from elicit_flows.configure.payments import wants_webhook_secret
 from elicit_flows.errors import Unavailable
 
 
@@ -66,7 +67,7 @@ def _warnings(tables: configure.Tables) -> Iterator[str]:
         if entry.values["pkce"] == "off":
             yield f"provider {entry.slug}: pkce is off, so whoever gets hold of a code can redeem it"
     for entry in tables.of("payment_account"):
-        if not entry.values["webhook_secrets"]:
+        if not entry.values["webhook_secrets"] and wants_webhook_secret(entry.values["provider"]):
             yield f"payment account {entry.slug}: has no webhook_secrets, so its provider's webhooks are refused"
     for entry in tables.of("agent"):
         if not entry.values["identity_providers"]:

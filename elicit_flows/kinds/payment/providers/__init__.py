@@ -10,6 +10,7 @@ from elicit_flows.kinds.payment.providers.base import PaymentProvider
 
 PROVIDERS = {
     "stripe": "elicit_flows.kinds.payment.providers.stripe.Stripe",
+    "mollie": "elicit_flows.kinds.payment.providers.mollie.Mollie",
 }
 
 

@@ -46,6 +46,8 @@ class PaymentProvider(Protocol):
     """
 
     modes: frozenset[str]
+    keys: Mapping[str, bool]  # how its secret keys begin: whether real money moves by one that begins so
+    signed: bool  # whether its webhooks are; without, they are hints that anybody may give (see ledger.inbound)
     host: str  # the host of its payment page, for the connect page; "" when an account's pages differ
 
     def start(self, account: Account, ask: Ask, key: str) -> Started:
@@ -64,4 +66,7 @@ class PaymentProvider(Protocol):
         """Give back ``amount`` minor units."""
 
     def receive(self, account: Account, headers: Mapping[str, str], body: bytes) -> list[Notice]:
-        """The webhook's notices, verified over its raw bytes. Asks nobody. ``headers`` have lower-case names."""
+        """The webhook's notices, verified over its raw bytes where ``signed``. Asks nobody.
+
+        ``headers`` have lower-case names. What is not signed has the ref as its notices' id: one for each checkout.
+        """

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
+from types import MappingProxyType
 from typing import Any
 
 import stripe
@@ -26,6 +27,10 @@ class Stripe:
     """Stripe Checkout on Stripe's hosted page (API of the pinned SDK)."""
 
     modes = frozenset({"pay", "save", "subscribe"})
+    keys: Mapping[str, bool] = MappingProxyType(
+        {"sk_live_": True, "rk_live_": True, "sk_test_": False, "rk_test_": False}
+    )
+    signed = True
     host = "checkout.stripe.com"
 
     def start(self, account: Account, ask: Ask, key: str) -> Started:

@@ -1,0 +1,99 @@
+"""Mollie's objects, as plain JSON, into our values. Whatever is missing there is None here; nothing raises."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+from elicit_flows.kinds.payment.values import DisputeSeen, RefundSeen, Snapshot, State
+from elicit_flows.lib import money
+
+Thing = dict[str, Any]
+
+OUR_ID = "our_id"  # in the metadata of whatever comes of an ask
+EMBEDDED = "refunds,chargebacks"
+
+_STATES = {
+    "open": State.OPEN,
+    "pending": State.PROCESSING,
+    "authorized": State.PROCESSING,  # the money is held, and somebody has yet to take it
+    "paid": State.PAID,
+    "failed": State.FAILED,
+    "expired": State.EXPIRED,
+    "canceled": State.CANCELLED,
+}
+_REFUNDS = {"refunded": "done", "failed": "failed", "canceled": "failed"}
+
+
+def snapshot(payment: Thing) -> Snapshot:
+    """``payment`` with ``EMBEDDED``. Of a status that is new to us nothing is concluded."""
+    return Snapshot(
+        ref=payment["id"],
+        state=_STATES.get(text(payment.get("status")), State.OPEN),
+        amount=amount(payment),
+        currency=currency(payment),
+        livemode=livemode(payment),
+        our_id=our_id(payment),
+        payment_ref=payment["id"],
+        refunds=tuple(refund_seen(one) for one in embedded(payment, "refunds")),
+        disputes=tuple(_dispute_seen(one) for one in embedded(payment, "chargebacks")),
+    )
+
+
+def our_id(thing: Thing) -> str | None:
+    named = within(thing, "metadata").get(OUR_ID)
+    return named if isinstance(named, str) and named else None
+
+
+def livemode(payment: Thing) -> bool:
+    return payment.get("mode") == "live"
+
+
+def amount(thing: Thing) -> int:
+    """In minor units; 0 for what is not written as the currency is."""
+    return money.minor(text(within(thing, "amount").get("value")), currency(thing)) or 0
+
+
+def currency(thing: Thing) -> str:
+    return text(within(thing, "amount").get("currency")).lower()
+
+
+def refund_seen(refund: Thing) -> RefundSeen:
+    return RefundSeen(refund["id"], amount(refund), _REFUNDS.get(text(refund.get("status")), "pending"), our_id(refund))
+
+
+def embedded(thing: Thing, name: str) -> list[Thing]:
+    """Those with an id, the oldest first."""
+    found = within(thing, "_embedded").get(name)
+    things = [one for one in found if isinstance(one, dict) and text(one.get("id"))] if isinstance(found, list) else []
+    things.reverse()  # Mollie lists the newest first
+    return sorted(things, key=lambda one: text(one.get("createdAt")))
+
+
+def link(payment: Thing, name: str) -> str:
+    return text(within(payment, "_links", name).get("href"))
+
+
+def moment(payment: Thing, name: str) -> datetime | None:
+    try:
+        found = datetime.fromisoformat(text(payment.get(name)))
+    except ValueError:
+        return None
+    return found.astimezone(UTC) if found.tzinfo else None
+
+
+def text(value: Any) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def within(thing: Thing, *names: str) -> Thing:
+    """The object at the end of ``names``; {} when one of them is missing or none."""
+    for name in names:
+        found = thing.get(name)
+        thing = found if isinstance(found, dict) else {}
+    return thing
+
+
+def _dispute_seen(chargeback: Thing) -> DisputeSeen:
+    """Mollie tells of a chargeback when the money is gone; it comes back when the chargeback is reversed."""
+    return DisputeSeen(chargeback["id"], amount(chargeback), "won" if chargeback.get("reversedAt") else "lost")
