@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_POST, require_safe
@@ -107,9 +106,5 @@ def _paid(row: Payment) -> Json:
         "livemode": row.account.livemode,
         "date": row.paid_at or row.created_at,
         "signed": row.status in flow.PAID,
-        "receipt_url": row.receipt_url if _may_be_linked(row.receipt_url) else "",
+        "receipt_url": pages.receipt_link(row.receipt_url),
     }
-
-
-def _may_be_linked(url: str) -> bool:
-    return url.startswith("https://") or (settings.ELICIT_ALLOW_LOOPBACK and url.startswith("http://"))

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Concatenate, ParamSpec, cast
 
+from django.conf import settings
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 
@@ -76,6 +77,9 @@ def outcome(request: HttpRequest, row: Elicitation, http_status: int = 200) -> H
     context = {
         "status": str(status),
         "over": status in TERMINAL,
+        "outcome_templates": [f"connect/kinds/{row.kind}_outcome.html", "connect/_outcome.html"],
+        "asked": row.params,
+        "receipt_url": receipt_link((row.result or {}).get("receipt_url")),
         "agent_name": row.agent.name,
         "error": row.error,
         "return_url": row.return_url if status in TERMINAL else None,
@@ -83,3 +87,9 @@ def outcome(request: HttpRequest, row: Elicitation, http_status: int = 200) -> H
         "done_url": f"/c/{row.pk}/done",
     }
     return render(request, "connect/done.html", context, status=http_status)
+
+
+def receipt_link(url: str | None) -> str:
+    """Where the provider shows its receipt; "" for what we would not send anybody to."""
+    fine = url and (url.startswith("https://") or (settings.ELICIT_ALLOW_LOOPBACK and url.startswith("http://")))
+    return url if url and fine else ""

@@ -97,7 +97,15 @@ def outcome_page(status: str = "completed") -> Context:
         "error": {"code": "provider_error", "message": "Acme Drive did not accept the answer."},
         "connect_url": "/c/el_1",
         "return_url": "https://drive-bot.example/done",
+        "outcome_templates": ["connect/kinds/oauth_outcome.html", "connect/_outcome.html"],
     }
+
+
+def payment_outcome_page(status: str = "completed", mode: str = "pay") -> Context:
+    asked = {"mode": mode, "amount": 1999, "currency": "eur", "description": "A report"}
+    receipt = "https://pay.example/receipt" if status == "completed" else ""
+    templates = ["connect/kinds/payment_outcome.html", "connect/_outcome.html"]
+    return {**outcome_page(status), "asked": asked, "receipt_url": receipt, "outcome_templates": templates}
 
 
 def account_page() -> Context:
@@ -189,6 +197,10 @@ PAGES: dict[str, tuple[str, str, Callable[[], Context]]] = {
     "mismatch": ("connect/mismatch.html", "mismatch", request_page),
     **{
         f"done, {status}": ("connect/done.html", "done", lambda s=status: outcome_page(s))
+        for status in map(str, Status)
+    },
+    **{
+        f"payment, {status}": ("connect/done.html", "done", lambda s=status: payment_outcome_page(s))
         for status in map(str, Status)
     },
     "refused": ("refused.html", "refused", refused_page),

@@ -40,7 +40,10 @@ PAYLOADS = [
     "line\r\n<b>line",
 ]
 URL_FIELDS = {"url", "return_url", "connect_url", "back_url", "receipt_url"}
-OURS = {"csrf_token", "status", "method", "where", "type", "anchor", "tag", "press", "mode", "dispute", "currency"}
+OURS = {
+    "csrf_token", "status", "method", "where", "type", "anchor", "tag", "press", "mode", "dispute", "currency",
+    "outcome_templates",
+}  # fmt: skip
 
 
 def places(value: Any, path: tuple[str | int, ...] = ()) -> list[tuple[str | int, ...]]:

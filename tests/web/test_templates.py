@@ -9,7 +9,17 @@ import pytest
 
 from elicit_flows.lib import text
 from elicit_flows.states import OPEN, Status
-from tests.web.samples import PAGES, ROOT, Context, Page, account_page, render, request_page, shown
+from tests.web.samples import (
+    PAGES,
+    ROOT,
+    Context,
+    Page,
+    account_page,
+    payment_outcome_page,
+    render,
+    request_page,
+    shown,
+)
 
 STATIC = ROOT / "elicit_flows" / "static" / "elicit"
 every_page = pytest.mark.parametrize("name", PAGES)
@@ -182,6 +192,18 @@ def test_the_page_of_an_outcome_follows_it_until_it_is_over_and_then_leads_back(
     assert len(back) == (0 if status in OPEN else 1)
     assert all(link["rel"] == "noopener noreferrer" for link in back)
     assert len(again) == (1 if status in {Status.PENDING, Status.STARTED} else 0)
+
+
+def test_the_page_of_a_payment_says_what_became_of_the_money():
+    for mode, heading in (("pay", "Paid"), ("save", "Saved"), ("subscribe", "Subscribed")):
+        page = shown("payment, completed", asked=payment_outcome_page(mode=mode)["asked"])
+        assert [data for tag, data in page.words if tag == "h1"] == [heading]
+        assert ("€19.99" in page.text()) == (mode != "save")
+        assert "https://pay.example/receipt" in [link["href"] for link in page.all("a")]
+    assert "It can take your bank some days" in shown("payment, settling").text()
+    for status in ("cancelled", "expired", "declined"):
+        assert "Should you have paid meanwhile, it is given back." in shown(f"payment, {status}").text()
+    assert "did not accept the answer" in shown("payment, failed").text()
 
 
 def test_a_failure_says_why_and_a_success_does_not():
