@@ -129,5 +129,9 @@ class ProviderUnavailable(FlowError):
     code, status, title = "provider_unavailable", 503, "The other side does not answer"
 
 
+class ProviderBroken(FlowError):
+    code, status, title = "provider_broken", 502, "The other side's answer cannot be used"
+
+
 class Unavailable(FlowError):
     code, status, title = "unavailable", 503, "The service cannot answer now"

@@ -13,10 +13,10 @@ from django.conf import settings
 from django.db import IntegrityError, transaction
 
 from elicit_flows import kinds, vault
-from elicit_flows.errors import NotFound, Over, ProviderUnavailable, Unavailable
+from elicit_flows.errors import NotFound, Over, ProviderBroken, ProviderUnavailable, Unavailable
 from elicit_flows.flow.moving import move
 from elicit_flows.kinds.payment import providers
-from elicit_flows.kinds.payment.providers.base import Busy, PaymentError, PaymentProvider, Refused, Unclear
+from elicit_flows.kinds.payment.providers.base import Broken, Busy, PaymentError, PaymentProvider, Refused, Unclear
 from elicit_flows.kinds.payment.values import Ask, Snapshot
 from elicit_flows.ledger import checkouts, customers, entitlements, inbound, refunds, truth
 from elicit_flows.ledger.truth import Verdict
@@ -71,6 +71,8 @@ def _open(row: Elicitation, payment: Payment, checkout: Checkout) -> str | None:
         if isinstance(trouble, Unclear) and trouble.stored:
             checkouts.another_key(checkout)
         log.warning("payment account %s: %s", account.slug, trouble)
+        if isinstance(trouble, Broken):
+            raise ProviderBroken(_TRY_AGAIN, elicitation=row.pk) from None
         raise ProviderUnavailable(_TRY_AGAIN, elicitation=row.pk, retry_after=5) from None
     with transaction.atomic():
         locked = Elicitation.objects.select_for_update().get(pk=row.pk)
@@ -109,7 +111,7 @@ def returned(slug: str, checkout_id: str) -> Elicitation:
     if checkout.status in (Checkout.Status.OPEN, Checkout.Status.PROCESSING):
         try:
             settle(checkout)
-        except (Busy, Unclear) as trouble:
+        except PaymentError as trouble:
             log.warning("payment account %s: %s; the sweep asks again", slug, trouble)
     return checkout.payment.elicitation
 
@@ -208,18 +210,21 @@ def _follow(row: Inbound) -> bool:
 def _look(checkout: Checkout) -> bool:
     row = checkout.payment.elicitation
     moot = row is None or row.over or row.overdue
-    if not checkouts.look_again(checkout, soon=moot):
+    to_close = moot and checkout.status == Checkout.Status.OPEN
+    if not checkouts.look_again(checkout, soon=to_close):
         return False
     try:
         if checkout.status == Checkout.Status.STARTING:
             _find(checkout)
-        elif moot and checkout.status == Checkout.Status.OPEN:
+        elif to_close:
             account = vault.account(checkout.account)
             conclude(checkout, plug_in(checkout).close(account, checkout.ref or "", f"ef:{checkout.pk}:close"))
         else:
             settle(checkout)
     except (PaymentError, Unavailable) as trouble:
         log.warning("payment account %s: %s; checkout %s is looked at later", checkout.account.slug, trouble, checkout)
+        if moot and checkout.status == Checkout.Status.STARTING:
+            _give_up(checkout)
     return True
 
 
@@ -229,6 +234,11 @@ def _find(checkout: Checkout) -> None:
     ref = provider.find(account, checkout.pk)
     if ref:
         provider.close(account, ref, f"ef:{checkout.pk}:close")
+    _give_up(checkout)
+
+
+def _give_up(checkout: Checkout) -> None:
+    """Nobody saw its page, so nobody can pay there, whatever became of it at the provider."""
     with transaction.atomic():
         checkouts.give_up(checkout)
         row = checkout.payment.elicitation

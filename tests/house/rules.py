@@ -15,7 +15,7 @@ MAX_FUNCTION = 50
 LAZY = {"config/celery.py", "elicit_flows/apps.py", "elicit_flows/admin/apps.py"}
 
 # Where whatever happens has to be survived, and is logged.
-GUARDS = {"elicit_flows/worker.py"}
+GUARDS = {"elicit_flows/worker.py", "elicit_flows/kinds/payment/providers/guard.py"}
 
 Fault = tuple[str, int, str]
 

@@ -23,6 +23,7 @@ from tests.support.sink import Sink
 
 Json = dict[str, Any]
 AGENTS = 80
+LONG_AGO = "2020-01-01 00:00:00"
 KEY, SECRET = "sk_test_development_only_sandbox", "whsec_development_only_sandbox"
 
 
@@ -92,14 +93,31 @@ class Till:
 
     def look_now(self) -> None:
         """The time has come for the sweep to ask about every checkout that is still open."""
-        self.sql("UPDATE elicit_flows_checkout SET look_at = %s WHERE look_at IS NOT NULL", "2020-01-01 00:00:00")
+        statement = "UPDATE elicit_flows_checkout SET look_at = %s WHERE look_at IS NOT NULL AND status <> 'paid'"
+        self.sql(statement, LONG_AGO)
+
+    def stands(self, asked: Json) -> tuple[str, str, list[str]]:
+        """The elicitation's status, the payment's, and the events that told of them."""
+        return self.look(asked)["status"], self.payment(asked)["status"], self.events(asked)
 
     def sql(self, statement: str, *values: object) -> list[tuple[Any, ...]]:
         return Stage(self.box, self.agent, self.corp, self.drive).sql(statement, *values)
 
     def payment(self, asked: Json) -> Json:
-        payment = self.look(asked)["result"]["payment"]
-        return dict(self.agent.get(f"/v1/payments/{payment}").json())
+        """The money of the elicitation, however that stands."""
+        return dict(self.agent.get(f"/v1/payments/{self.payment_id(asked)}").json())
+
+    def payment_id(self, asked: Json) -> str:
+        return str(self.sql("SELECT id FROM elicit_flows_payment WHERE elicitation_id = %s", asked["id"])[0][0])
+
+    def paid_at_stripe(self, asked: Json) -> list[Json]:
+        """Stripe's own view: the sessions of this elicitation that brought money."""
+        ours = {
+            row[0]
+            for row in self.sql("SELECT id FROM elicit_flows_checkout WHERE payment_id = %s", self.payment_id(asked))
+        }
+        sessions = self.stripe.state()["sessions"]
+        return [one for one in sessions if one["client_reference_id"] in ours and one["payment_status"] == "paid"]
 
     def at_stripe(self, user: HttpUser, asked: Json, who: str = "alice") -> str:
         """Takes the user to the provider's page; its address."""
@@ -119,17 +137,17 @@ class Till:
 @pytest.fixture(scope="session")
 def tills(
     tmp_path_factory: pytest.TempPathFactory, sink: Sink
-) -> Iterator[Callable[[Box], tuple[Stripe, Iterator[Program]]]]:
+) -> Iterator[Callable[..., tuple[Stripe, Iterator[Program]]]]:
     """The Stripe and the unused agents of a box, which is made ready to take payments on first use."""
     running: list[Process] = []
     known: dict[str, tuple[Stripe, Iterator[Program]]] = {}
 
-    def prepare(box: Box) -> tuple[Stripe, Iterator[Program]]:
+    def prepare(box: Box, provider: str = "stripe") -> tuple[Stripe, Iterator[Program]]:
         if box.url not in known:
             stripe = Stripe(start(box.url, tmp_path_factory.mktemp("stripe") / "log", running))
             agents = [program(f"till-{box.ports[0]}-{number}") for number in range(AGENTS)]
             account = {
-                "slug": "sandbox", "provider": "stripe", "secret_key": KEY, "webhook_secrets": [SECRET],
+                "slug": "sandbox", "provider": provider, "secret_key": KEY, "webhook_secrets": [SECRET],
                 "api_base": stripe.url, "livemode": False,
             }  # fmt: skip
             more = {"identity_providers": ["corp"], "payment_accounts": ["sandbox"]}
@@ -160,12 +178,13 @@ def start(service: str, log: Path, running: list[Process]) -> str:
 
 @pytest.fixture
 def new_till(
-    tills: Callable[[Box], tuple[Stripe, Iterator[Program]]], corp: Op, drive: Op
-) -> Iterator[Callable[[Box], Till]]:
+    tills: Callable[..., tuple[Stripe, Iterator[Program]]], corp: Op, drive: Op
+) -> Iterator[Callable[..., Till]]:
+    """``provider``: which plug-in the box's account uses, from its first till on."""
     used: list[Stripe] = []
 
-    def make(box: Box) -> Till:
-        stripe, agents = tills(box)
+    def make(box: Box, provider: str = "stripe") -> Till:
+        stripe, agents = tills(box, provider)
         used.append(stripe)
         return Till(box, box.agent(next(agents).slug), stripe, corp, drive)
 
@@ -175,11 +194,11 @@ def new_till(
 
 
 @pytest.fixture
-def till(new_till: Callable[[Box], Till], embedded_box: Box) -> Till:
+def till(new_till: Callable[..., Till], embedded_box: Box) -> Till:
     return new_till(embedded_box)
 
 
 @pytest.fixture
-def each_till(new_till: Callable[[Box], Till], box: Box) -> Till:
+def each_till(new_till: Callable[..., Till], box: Box) -> Till:
     """On either shape in turn."""
     return new_till(box)

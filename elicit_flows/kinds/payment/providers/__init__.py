@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import cast
 
 from elicit_flows.kinds.payment.providers.base import PaymentProvider
+from elicit_flows.kinds.payment.providers.guard import Guarded
 
 PROVIDERS = {
     "stripe": "elicit_flows.kinds.payment.providers.stripe.Stripe",
@@ -16,6 +17,6 @@ PROVIDERS = {
 
 @cache
 def get(name: str) -> PaymentProvider:
-    """The provider of that name, imported on first use. Raises KeyError for a name that is not registered."""
+    """The provider of that name, imported on first use and guarded. Raises KeyError for one that is not registered."""
     module, _, attribute = PROVIDERS[name].rpartition(".")
-    return cast(PaymentProvider, getattr(import_module(module), attribute)())
+    return cast(PaymentProvider, Guarded(getattr(import_module(module), attribute)()))

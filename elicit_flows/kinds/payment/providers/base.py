@@ -35,6 +35,10 @@ class Unclear(PaymentError):
         self.stored = stored
 
 
+class Broken(Unclear):
+    """The plug-in met what it did not foresee; raised by the guard around it, which has logged it."""
+
+
 class BadNotice(PaymentError):
     """A webhook that is not the provider's, or not of now. It is answered 400 and nothing is kept."""
 
@@ -63,7 +67,7 @@ class PaymentProvider(Protocol):
         """Make it unpayable, if that can still be done; the snapshot says what came of it."""
 
     def refund(self, account: Account, payment_ref: str, amount: int, our_id: str, key: str) -> RefundSeen:
-        """Give back ``amount`` minor units."""
+        """Give back ``amount`` minor units; of a subscription its latest payment, and it ends."""
 
     def receive(self, account: Account, headers: Mapping[str, str], body: bytes) -> list[Notice]:
         """The webhook's notices, verified over its raw bytes where ``signed``. Asks nobody.

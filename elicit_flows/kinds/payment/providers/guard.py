@@ -1,0 +1,60 @@
+"""The one boundary around payment plug-ins: what a plug-in did not foresee must not stop the line.
+
+A payment may be under way when a plug-in meets an answer that nobody thought of. Whatever it raises then comes out as
+``Broken``, which the line treats like a lost answer: it asks again later, and nothing is taken for paid or for unpaid.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+
+from elicit_flows.kinds.payment.providers.base import Broken, PaymentError, PaymentProvider
+from elicit_flows.kinds.payment.values import Account, Ask, Notice, RefundSeen, Snapshot, Started
+
+log = logging.getLogger(__name__)
+T = TypeVar("T")
+
+
+class Guarded:
+    """A plug-in whose surprises are logged at level error, with their traceback, and raised as Broken."""
+
+    def __init__(self, plug_in: PaymentProvider) -> None:
+        self.plug_in = plug_in
+
+    def __getattr__(self, name: str) -> Any:
+        """What it says of itself: modes, host."""
+        return getattr(self.plug_in, name)
+
+    def start(self, account: Account, ask: Ask, key: str) -> Started:
+        return _asked(account, Started, lambda: self.plug_in.start(account, ask, key))
+
+    def find(self, account: Account, our_id: str) -> str | None:
+        return _asked(account, (str, type(None)), lambda: self.plug_in.find(account, our_id))
+
+    def fetch(self, account: Account, ref: str) -> Snapshot:
+        return _asked(account, Snapshot, lambda: self.plug_in.fetch(account, ref))
+
+    def close(self, account: Account, ref: str, key: str) -> Snapshot:
+        return _asked(account, Snapshot, lambda: self.plug_in.close(account, ref, key))
+
+    def refund(self, account: Account, payment_ref: str, amount: int, our_id: str, key: str) -> RefundSeen:
+        return _asked(account, RefundSeen, lambda: self.plug_in.refund(account, payment_ref, amount, our_id, key))
+
+    def receive(self, account: Account, headers: Mapping[str, str], body: bytes) -> list[Notice]:
+        """Its surprises stay what they are: the provider is answered 500, and sends the webhook again."""
+        return self.plug_in.receive(account, headers, body)
+
+
+def _asked(account: Account, answers: type | tuple[type, ...], call: Callable[[], T]) -> T:
+    try:
+        answer = call()
+        if not isinstance(answer, answers):
+            raise TypeError(f"the plug-in answers {type(answer).__name__}")  # noqa: TRY301  a surprise like any other
+    except PaymentError:
+        raise
+    except Exception as surprise:  # whatever somebody else's code raises, see above
+        log.exception("payment account %s: the plug-in %s is broken", account.slug, account.provider)
+        raise Broken("The payment provider's answer could not be read.") from surprise
+    return answer
