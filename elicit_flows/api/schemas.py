@@ -65,8 +65,8 @@ EVENT_TYPES = (
     "elicitation.created", "elicitation.started", "elicitation.settling", "elicitation.completed",
     "elicitation.declined", "elicitation.cancelled", "elicitation.expired", "elicitation.failed", "elicitation.refused",
     "connection.refreshed", "connection.reauthorization_required", "connection.revoked",
-    "payment.refunded", "payment.refund_failed", "payment.disputed", "payment.mismatch", "payment.over_limit",
-    "webhook.disabled",
+    "payment.refunded", "payment.refund_failed", "payment.disputed", "payment.ended", "payment.mismatch",
+    "payment.over_limit", "webhook.disabled",
 )  # fmt: skip
 
 
@@ -130,7 +130,7 @@ class Payment(Schema):
     currency: str
     description: str
     item: str | None
-    status: Literal["open", "processing", "paid", "saved", "active", "mismatch", "closed", "refunded"]
+    status: Literal["open", "processing", "paid", "saved", "active", "ended", "mismatch", "closed", "refunded"]
     amount_refunded: int
     dispute: Literal["open", "won", "lost"] | None
     receipt_url: str | None

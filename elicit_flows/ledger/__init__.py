@@ -7,5 +7,6 @@ disputes      a payer who takes the money back through their bank
 limits        how much an agent may ask of one person
 customers     who somebody is at the provider
 entitlements  what was paid for, and using it up
+subscriptions how long it lasts where it is paid by the month
 inbound       the providers' webhooks, kept before they are answered
 """

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import datetime, timedelta
 
-from elicit_flows.kinds.payment.values import Started
+from elicit_flows.kinds.payment.values import Snapshot, Started
 from elicit_flows.lib import clock
 from elicit_flows.models import Checkout, Elicitation, Payment, PaymentAccount
 from elicit_flows.values import Json
@@ -14,6 +14,9 @@ Status = Checkout.Status
 PAYABLE = (Status.STARTING, Status.OPEN, Status.PROCESSING)
 SHORTEST, LONGEST = timedelta(minutes=31), timedelta(hours=23)  # Stripe's window is 30 minutes to 24 hours
 LOOK_EVERY = timedelta(seconds=60)
+LOOK_WHILE_ACTIVE = timedelta(days=1)
+# When money came. Payers may dispute for about four months.
+LOOKS_AFTER = (timedelta(hours=1), *(timedelta(days=days) for days in (1, 7, 30, 90, 120)))
 
 
 def expect(row: Elicitation, account: PaymentAccount) -> Payment:
@@ -90,6 +93,24 @@ def close(row: Elicitation) -> None:
     """The elicitation is over. Unless some page can still be paid, nothing comes any more, and nothing is held."""
     waiting = Payment.objects.filter(elicitation=row, status=Payment.Status.OPEN)
     waiting.exclude(checkouts__status__in=PAYABLE).update(status=Payment.Status.CLOSED)
+
+
+def rest(payment: Payment, checkout: Checkout, said: Snapshot) -> None:
+    """Money came: from now on it is looked at for what no webhook told of: a refund, a dispute, a subscription's end.
+
+    In the transaction that applied the snapshot.
+    """
+    checkout.look_at = _next_look(payment, checkout, said)
+    checkout.save(update_fields=["look_at"])
+
+
+def _next_look(payment: Payment, checkout: Checkout, said: Snapshot) -> datetime | None:
+    now, since = clock.now(), payment.paid_at or checkout.created_at
+    if payment.status == Payment.Status.ACTIVE:
+        return now + LOOK_WHILE_ACTIVE
+    if payment.status == Payment.Status.ENDED and said.period_end:
+        since = said.period_end
+    return next((since + after for after in LOOKS_AFTER if since + after > now), None)
 
 
 def look_now(row: Elicitation) -> bool:

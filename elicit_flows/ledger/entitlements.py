@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
 from django.db import transaction
 from django.db.models import QuerySet
 
@@ -61,6 +63,16 @@ def restore(payment: Payment) -> None:
 
 def revoke(payment: Payment) -> None:
     _of(payment).update(status=Status.REVOKED)
+
+
+def extend(payment: Payment, until: datetime | None) -> None:
+    """A further period is paid. Never shorter: what says so is older."""
+    if until:
+        _of(payment).filter(valid_until__lt=until).update(valid_until=until)
+
+
+def end(payment: Payment, at: datetime | None) -> None:
+    _of(payment).exclude(status=Status.REVOKED).update(status=Status.ENDED, valid_until=at or clock.now())
 
 
 def _of(payment: Payment) -> QuerySet[Entitlement]:

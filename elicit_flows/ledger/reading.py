@@ -7,7 +7,8 @@ from django.db.models import QuerySet
 from elicit_flows.models import Agent, Entitlement, Payment, Refund
 from elicit_flows.values import Claim
 
-WENT_THROUGH = (Payment.Status.PROCESSING, Payment.Status.PAID, Payment.Status.SAVED, Payment.Status.ACTIVE)
+Status = Payment.Status
+WENT_THROUGH = (Status.PROCESSING, Status.PAID, Status.SAVED, Status.ACTIVE, Status.ENDED)
 
 
 def payments_of(agent: Agent) -> QuerySet[Payment]:

@@ -9,7 +9,7 @@ from django.db.models import Q
 
 from elicit_flows import queue
 from elicit_flows.kinds.payment.values import ENDS, SUCCESSES, Snapshot, State
-from elicit_flows.ledger import customers, disputes, entitlements, refunds
+from elicit_flows.ledger import checkouts, customers, disputes, entitlements, refunds, subscriptions
 from elicit_flows.lib import clock
 from elicit_flows.models import Checkout, Payment
 
@@ -56,10 +56,14 @@ def apply(payment: Payment, checkout: Checkout, said: Snapshot) -> Verdict:
 
 
 def follow(payment: Payment, checkout: Checkout, said: Snapshot) -> None:
-    """What became of money that came: refunds and disputes. After the elicitation was told that it came."""
-    if checkout.status == Checkout.Status.PAID:
-        refunds.sync(payment, said)
+    """What became of money that came. After the elicitation was told that it came."""
+    if checkout.status != Checkout.Status.PAID:
+        return
+    refunds.sync(payment, said)
+    if (said.payment_ref or "") == payment.payment_ref:  # else what was paid a second time, and goes back
         disputes.sync(payment, said)
+        subscriptions.sync(payment, said)
+    checkouts.rest(payment, checkout, said)
 
 
 def _processing(payment: Payment) -> Verdict:

@@ -30,6 +30,7 @@ class Payment(models.Model):
         PAID = "paid"
         SAVED = "saved"
         ACTIVE = "active"
+        ENDED = "ended"  # a subscription that was active
         MISMATCH = "mismatch"  # money came, but not as it was asked for: somebody has to look
         CLOSED = "closed"  # nothing came and nothing will
 

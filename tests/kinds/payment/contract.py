@@ -227,10 +227,20 @@ class ProviderContract:
     def test_a_subscription_ends_and_its_payment_can_go_back(self, provider: PaymentProvider, house: House) -> None:
         if "subscribe" in provider.modes:
             said = self.paid(house, mode="subscribe", interval="month")
-            back = provider.refund(house.account, said.payment_ref or "", 1999, "row_1", "key")
-            assert provider.fetch(house.account, said.ref).refunds == (back,)
             house.end_subscription(said.payment_ref or "")
             assert provider.fetch(house.account, said.ref).state is State.CANCELLED
+            back = provider.refund(house.account, said.payment_ref or "", 1999, "row_1", "key")
+            assert provider.fetch(house.account, said.ref).refunds == (back,)
+
+    def test_who_gets_a_subscriptions_payment_back_is_not_charged_again(
+        self, provider: PaymentProvider, house: House
+    ) -> None:
+        if "subscribe" in provider.modes:
+            said = self.paid(house, mode="subscribe", interval="month")
+            for _ in range(2):
+                provider.refund(house.account, said.payment_ref or "", 1999, "row_1", "key")
+            now = provider.fetch(house.account, said.ref)
+            assert (now.state, len(now.refunds)) == (State.CANCELLED, 1)
 
     def test_what_is_not_there_is_refused(self, provider: PaymentProvider, house: House) -> None:
         ref, _ = self.started(house)

@@ -80,8 +80,8 @@ def test_a_paid_checkout_is_read_whole() -> None:
         (ACTIVE, subscription("incomplete"), State.PROCESSING),
         (ACTIVE, subscription("incomplete_expired"), State.FAILED),
         (ACTIVE, subscription("canceled"), State.CANCELLED),
-        (ACTIVE, subscription("unpaid"), State.CANCELLED),
-        (ACTIVE, subscription("paused"), State.CANCELLED),
+        (ACTIVE, subscription("unpaid"), State.PROCESSING),
+        (ACTIVE, subscription("paused"), State.PROCESSING),
         (ACTIVE, {"subscription": "sub_1"}, State.PROCESSING),
     ],
 )

@@ -86,6 +86,7 @@ class Stripe:
         """Of a subscription the latest payment. One that was made already is found, however old its key."""
         with calling(changes=False):
             intent = _intent(client(account), payment_ref)
+            _end(client(account), payment_ref)
             made = [reading.refund_seen(one) for one in _refunds(client(account), intent)]
             known = next((one for one in made if one.our_id == our_id), None)
             if known:
@@ -140,6 +141,22 @@ def _intent(stripe_client: stripe.StripeClient, payment_ref: str) -> str:
     if intent is None:
         raise Refused("nothing_paid", "Nothing was paid for this subscription.")
     return intent
+
+
+def _end(stripe_client: stripe.StripeClient, payment_ref: str) -> None:
+    """Whoever gets their money back is not charged again next month. Stripe refuses to end what has ended."""
+    if not payment_ref.startswith("sub_") or _has_ended(stripe_client, payment_ref):
+        return
+    with calling(changes=True):
+        try:
+            stripe_client.v1.subscriptions.cancel(payment_ref)
+        except stripe.StripeError:
+            if not _has_ended(stripe_client, payment_ref):
+                raise
+
+
+def _has_ended(stripe_client: stripe.StripeClient, subscription: str) -> bool:
+    return plain(stripe_client.v1.subscriptions.retrieve(subscription), "status")["status"] in reading.ENDED
 
 
 def _invoice_intent(stripe_client: stripe.StripeClient, invoice: str) -> str | None:

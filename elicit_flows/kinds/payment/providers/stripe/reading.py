@@ -20,8 +20,11 @@ _SUBSCRIPTIONS = {
     "trialing": State.ACTIVE,
     "past_due": State.ACTIVE,
     "incomplete": State.PROCESSING,
+    "unpaid": State.PROCESSING,  # it goes on once somebody pays the invoices
+    "paused": State.PROCESSING,
     "incomplete_expired": State.FAILED,
 }
+ENDED = ("canceled", "incomplete_expired")
 _DEAD_INTENTS = {"requires_payment_method", "canceled"}  # of a session that is complete: the delayed method failed
 
 
