@@ -6,11 +6,11 @@ from collections.abc import Callable
 from dataclasses import asdict, replace
 from typing import Any
 
+from sandbox.doubles.faults import PRESETS
 from sandbox.stripe import disputes, paying, refunds, sessions, subscriptions
 from sandbox.stripe.double import TEST_KEYS, Double
 from sandbox.stripe.endpoints import FORMS, USUAL_EVENTS, Endpoint, Weather
 from sandbox.stripe.errors import StripeError
-from sandbox.stripe.faults import PRESETS
 from sandbox.stripe.shop import Shop, shown
 from sandbox.stripe.store import Account, Thing
 from sandbox.stripe.webhooks import ORDERS, Delivery

@@ -2,28 +2,28 @@
 
 from __future__ import annotations
 
-import contextlib
-import hashlib
-import json
-import socket
+from typing import Any
 
 from flask import Blueprint, Response, request
 
+from sandbox.doubles.calls import Calls
+from sandbox.doubles.faults import Fault
+from sandbox.doubles.keys import KeyTrouble
+from sandbox.doubles.seen import Seen
 from sandbox.stripe.double import Double
 from sandbox.stripe.errors import StripeError
-from sandbox.stripe.faults import Fault
 from sandbox.stripe.form import decode
 from sandbox.stripe.lists import rendered
 from sandbox.stripe.parameters import checked
 from sandbox.stripe.routes import ROUTES, find
-from sandbox.stripe.seen import Seen
 from sandbox.stripe.sessions import expire_due
 from sandbox.stripe.shop import API_VERSION
 from sandbox.stripe.store import Account, Thing, new_id
 
 
-class Api:
+class Api(Calls):
     def __init__(self, double: Double) -> None:
+        super().__init__(double.keys, double.faults)
         self.double = double
 
     def blueprint(self) -> Blueprint:
@@ -43,59 +43,37 @@ class Api:
             seen.account = account.id
             fault = self.double.faults.take(seen.method, seen.path)
             seen.fault = fault.name if fault else None
-            status, text = self.keyed(seen, account, fault)
+            status, text = self.call(seen, account, fault)
         except StripeError as error:
             seen.error = error.code or error.type
-            status, text = error.status, json.dumps(error.body(), indent=2)
+            status, text = error.status, error.text()
         seen.status = status
         return self.sent(seen, fault, status, text)
 
-    def keyed(self, seen: Seen, account: Account, fault: Fault | None) -> tuple[int, str]:
-        """The answer kept under the request's idempotency key, or a fresh one, which is kept if it is to be."""
+    def call(self, seen: Seen, account: Account, fault: Fault | None) -> tuple[int, str]:
         call, thing = find(seen.method, seen.path)
         given = parameters(seen)
-        if fault and fault.status and not fault.executed and not fault.stored:
-            raise fault.error()
-        if seen.key is None or seen.method == "GET":
-            return self.carried_out(seen, account, call, thing, given, fault)
-        mark = hashlib.sha256(json.dumps([seen.method, seen.path, given], sort_keys=True).encode()).hexdigest()
-        kept = self.double.keys.claim(account.id, seen.key, mark, seen.request, self.double.store.now())
-        if kept is not None:
-            seen.replayed = True
-            return kept.status, kept.body
-        try:
-            status, text = self.carried_out(seen, account, call, thing, given, fault)
-        except StripeError as error:
-            if error.kept:
-                self.double.keys.keep(account.id, seen.key, error.status, json.dumps(error.body(), indent=2))
-            else:
-                self.double.keys.release(account.id, seen.key)
-            raise
-        self.double.keys.keep(account.id, seen.key, status, text)
-        return status, text
 
-    def carried_out(
-        self, seen: Seen, account: Account, call: str, thing: str, given: Thing, fault: Fault | None
-    ) -> tuple[int, str]:
-        if fault and not fault.executed and (fault.status or fault.lose):
-            raise fault.error()
-        params = checked(call, given)
-        with self.double.store.lock:
-            shop = self.double.shop(account, seen.request, seen.key)
-            expire_due(shop)
-            found = ROUTES[call](shop, thing, params)
-            answer = rendered(shop, found, params.get("expand", []))
-        if fault and not fault.sent:
-            self.double.faults.patience.wait(fault.hang)
-        if fault and fault.status:
-            raise fault.error()
-        return 200, json.dumps(answer, indent=2)
+        def act() -> tuple[int, Any]:
+            params = checked(call, given)
+            with self.double.store.lock:
+                shop = self.double.shop(account, seen.request, seen.key)
+                expire_due(shop)
+                found = ROUTES[call](shop, thing, params)
+                return 200, rendered(shop, found, params.get("expand", []))
+
+        return self.keyed(seen, account.id, given, self.double.store.now(), fault, act)
+
+    def ordered(self, fault: Fault) -> StripeError:
+        kind = "rate_limit_error" if fault.status == 429 else "api_error"
+        return StripeError(fault.status or 500, fault.sentence, type=kind, kept=fault.stored)
+
+    def refused(self, trouble: KeyTrouble) -> StripeError:
+        code = "idempotency_key_in_use" if trouble.hasty else None
+        return StripeError(409 if trouble.hasty else 400, str(trouble), code=code, type="idempotency_error")
 
     def sent(self, seen: Seen, fault: Fault | None, status: int, text: str) -> Response:
-        if fault and fault.sent:
-            self.double.faults.patience.wait(fault.hang)
-        if fault and fault.lose:
-            hang_up()
+        self.before_sending(fault)
         response = Response(text, status, content_type="application/json")
         response.headers["Request-Id"] = seen.request
         response.headers["Stripe-Version"] = request.headers.get("Stripe-Version", API_VERSION)
@@ -113,11 +91,3 @@ def parameters(seen: Seen) -> Thing:
     source = request.form if seen.method == "POST" else request.args
     seen.params = decode(source.items(multi=True))
     return seen.params
-
-
-def hang_up() -> None:
-    """The connection ends here, and the answer goes nowhere."""
-    connection = request.environ.get("werkzeug.socket")
-    if isinstance(connection, socket.socket):
-        with contextlib.suppress(OSError):
-            connection.shutdown(socket.SHUT_RDWR)

@@ -7,9 +7,9 @@ from typing import Any
 from flask import Blueprint, Response, abort, jsonify, redirect, render_template, request, url_for
 from werkzeug import Response as AnyResponse
 
+from sandbox.doubles.faults import PRESETS
 from sandbox.stripe.acts import FREE, LOCKED, Unfit, perform, tried
 from sandbox.stripe.double import Double
-from sandbox.stripe.faults import PRESETS
 from sandbox.stripe.money import shown
 from sandbox.stripe.state import state
 

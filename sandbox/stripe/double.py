@@ -8,11 +8,11 @@ import threading
 
 from werkzeug.datastructures import Headers
 
+from sandbox.doubles.faults import Faults
+from sandbox.doubles.keys import Keys
+from sandbox.doubles.seen import Seen
 from sandbox.stripe.endpoints import Endpoint
 from sandbox.stripe.errors import StripeError
-from sandbox.stripe.faults import Faults
-from sandbox.stripe.idempotency import Keys
-from sandbox.stripe.seen import Seen
 from sandbox.stripe.sessions import expire_due
 from sandbox.stripe.shop import Shop
 from sandbox.stripe.store import Account, Store

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from sandbox.doubles.calls import ApiError
+
 INVALID = "invalid_request_error"
 
 
-class StripeError(Exception):
-    """``status`` is HTTP's. ``kept``: an idempotency key keeps this answer, as the request got as far as executing."""
-
+class StripeError(ApiError):
     def __init__(
         self,
         status: int,
@@ -20,12 +20,10 @@ class StripeError(Exception):
         param: str | None = None,
         kept: bool = False,
     ) -> None:
-        super().__init__(message)
-        self.status = status
+        super().__init__(status, message, kept=kept)
         self.type = type
         self.code = code
         self.param = param
-        self.kept = kept
 
     def body(self) -> dict[str, Any]:
         said = {"type": self.type, "message": str(self), "code": self.code, "param": self.param}

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from sandbox.stripe import customers, refunds, sessions, subscriptions
 from sandbox.stripe.errors import StripeError
 from sandbox.stripe.lists import page
-from sandbox.stripe.shop import Shop
+from sandbox.stripe.shop import Shop, shown
 from sandbox.stripe.store import Thing
 
 Handler = Callable[[Shop, str, Thing], Thing]
@@ -42,7 +42,7 @@ def get_one(kind: str) -> Handler:
 
 def get_many(kind: str, path: str) -> Handler:
     def handler(shop: Shop, id: str, params: Thing) -> Thing:
-        return page(shop.all(kind), path, params)
+        return page([shown(one) for one in shop.all(kind)], path, params)
 
     return handler
 

@@ -9,7 +9,7 @@ from typing import Any
 
 @dataclass(slots=True)
 class Seen:
-    """``request`` is its id; ``at`` when it came, in seconds, real time; ``error`` Stripe's code or type of error."""
+    """``request`` is its id; ``at`` when it came, in seconds, real time; ``error`` the API's code or type of error."""
 
     request: str
     method: str

@@ -1,14 +1,23 @@
-"""Idempotency keys: the first answer is kept and given again (docs.stripe.com/api/idempotent_requests)."""
+"""Idempotency keys: the first answer is kept for a day and given again.
+
+docs.stripe.com/api/idempotent_requests, docs.mollie.com/reference/api-idempotency: both keep them alike.
+"""
 
 from __future__ import annotations
 
 import threading
 from dataclasses import dataclass
 
-from sandbox.stripe.errors import StripeError
-
 KEPT_SECONDS = 86_400
 MAX_KEY = 255
+
+
+class KeyTrouble(Exception):
+    """The key cannot be used so. ``hasty``: its first request is still under way."""
+
+    def __init__(self, sentence: str, *, hasty: bool = False) -> None:
+        super().__init__(sentence)
+        self.hasty = hasty
 
 
 @dataclass(slots=True)
@@ -28,22 +37,22 @@ class Keys:
         self._kept: dict[tuple[str, str], Kept] = {}
 
     def claim(self, account: str, key: str, fingerprint: str, request: str, now: int) -> Kept | None:
-        """None for the first request with this key, else its answer. Raises StripeError for another or a hasty one."""
+        """None for the first request with this key, else its answer. Raises KeyTrouble for another or a hasty one."""
         if len(key) > MAX_KEY:
-            raise StripeError(400, f"Idempotency keys have at most {MAX_KEY} characters.", type="idempotency_error")
+            raise KeyTrouble(f"Idempotency keys have at most {MAX_KEY} characters.")
         with self._lock:
             kept = self._kept.get((account, key))
             if kept is None or kept.at + KEPT_SECONDS <= now:
                 self._kept[account, key] = Kept(fingerprint, now, request)
                 return None
         if kept.fingerprint != fingerprint:
-            sentence = (
+            raise KeyTrouble(
                 "Keys for idempotent requests can only be used with the same parameters they were first used with."
             )
-            raise StripeError(400, sentence, type="idempotency_error")
         if not kept.status:
-            sentence = f"There is currently another in-progress request using this Idempotent Key ({key})."
-            raise StripeError(409, sentence, code="idempotency_key_in_use", type="idempotency_error")
+            raise KeyTrouble(
+                f"There is currently another in-progress request using this Idempotent Key ({key}).", hasty=True
+            )
         return kept
 
     def keep(self, account: str, key: str, status: int, body: str) -> None:

@@ -7,10 +7,6 @@ import threading
 from dataclasses import dataclass, replace
 from typing import Any
 
-from sandbox.stripe.errors import StripeError
-
-API, RATE = "api_error", "rate_limit_error"
-
 
 @dataclass(slots=True)
 class Fault:
@@ -19,14 +15,13 @@ class Fault:
     ``status``: the error to answer, None for the usual answer. ``executed``: the request is carried out all the same.
     ``stored``: the error is what an idempotency key keeps. ``hang``: seconds that it takes, with its idempotency key in
     use; with ``sent`` all is done before, and only the answer is late. ``lose``: the connection is closed in place of
-    an answer. ``should_retry``: what the header Stripe-Should-Retry says, if anything.
+    an answer. ``should_retry``: what Stripe's header for that says, if anything.
     """
 
     name: str
     on: str = "*"
     times: int = 1
     status: int | None = None
-    type: str = API
     executed: bool = False
     stored: bool = False
     hang: float = 0.0
@@ -34,9 +29,9 @@ class Fault:
     lose: bool = False
     should_retry: bool | None = None
 
-    def error(self) -> StripeError:
-        sentence = f"SANDBOX: this {self.status} was ordered at /_control."
-        return StripeError(self.status or 500, sentence, type=self.type, kept=self.stored)
+    @property
+    def sentence(self) -> str:
+        return f"SANDBOX: this {self.status} was ordered at /_control."
 
 
 PRESETS = {
@@ -44,11 +39,11 @@ PRESETS = {
     "lose_request": Fault("lose_request", lose=True),
     "hang": Fault("hang", executed=True, hang=90.0),
     "late_reply": Fault("late_reply", executed=True, hang=90.0, sent=True),
-    "429": Fault("429", status=429, type=RATE),
+    "429": Fault("429", status=429),
     "500": Fault("500", status=500, stored=True),
     "500_executed": Fault("500_executed", status=500, stored=True, executed=True),
     "503": Fault("503", status=503),
-    "should_retry": Fault("should_retry", status=429, type=RATE, should_retry=True),
+    "should_retry": Fault("should_retry", status=429, should_retry=True),
     "should_not_retry": Fault("should_not_retry", status=500, stored=True, should_retry=False),
 }
 
