@@ -10,7 +10,8 @@ from dataclasses import dataclass
 import pytest
 
 from tests.cast import program
-from tests.faults.crashing import Crashing
+from tests.faults.crashing import Crashing, CrashingWorker
+from tests.payments.conftest import new_till, tills  # noqa: F401  fixtures of theirs
 from tests.support import box_config, fixtures
 from tests.support.box import AgentClient, Box
 from tests.support.services import Postgres, Redis
@@ -34,6 +35,15 @@ def new_crashing(new_box: Callable[..., Box], postgres: Postgres) -> Iterator[Ca
 @pytest.fixture(scope="session", params=["sqlite", "postgresql"])
 def crashing_box(request: pytest.FixtureRequest, new_crashing: Callable[[str], Crashing]) -> Crashing:
     return new_crashing(request.param)
+
+
+@pytest.fixture(scope="session")
+def crashing_worker(new_box: Callable[..., Box]) -> CrashingWorker:
+    """A worker of its own, with PostgreSQL and Redis."""
+    box = new_box("full", start=False)
+    crashing = CrashingWorker(box)
+    box.start()
+    return crashing
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""A sweep: the web process of a box is killed at one system call after another, and each time comes back by itself."""
+"""A sweep: a process of a box is killed at one system call after another, and each time comes back by itself."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import httpx2
 
-from tests.faults.supervisor import STARTED
+from tests.faults.supervisor import STARTED, WORKER
 from tests.support.box import Box, answers_ready
 from tests.support.process import until
 from tests.support.strace import Trace, alive, crash_at, watching
@@ -72,6 +72,22 @@ class Crashing:
 
     def back(self, former: int) -> None:
         until(lambda: self.pid != former and answers_ready(self.box.url), "the web process is back", every=0.01)
+
+
+class CrashingWorker(Crashing):
+    """The same with the worker of a box of several processes: the web process lives."""
+
+    def __init__(self, box: Box) -> None:
+        self.box = box
+        self.process = box.processes["worker"]
+        self.process.command = [sys.executable, "-m", "tests.faults.supervisor", WORKER]
+        self.kills = 0
+
+    def back(self, former: int) -> None:
+        def ready() -> bool:
+            return self.pid != former and "ready." in self.process.output().rpartition(f"{STARTED} {self.pid}")[2]
+
+        until(ready, "the worker is back", every=0.01)
 
 
 def cut(call: Callable[[], httpx2.Response]) -> httpx2.Response | None:

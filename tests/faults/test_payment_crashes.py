@@ -1,0 +1,85 @@
+"""F4: the service is killed at every call to the outside of one payment, and then everybody does what they would."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Callable
+
+import pytest
+
+from tests.cast import program
+from tests.faults.crashing import Crashing, CrashingWorker
+from tests.faults.payment_ways import WAYS, GivingBack, Way
+from tests.payments.conftest import Till
+from tests.payments.history.checker import check
+from tests.support import box_config
+from tests.support.box import Box
+from tests.support.http_user import HttpUser
+
+POINTS = int(os.environ.get("CRASH_POINTS", "6"))  # of each system call of a part, spread evenly
+PROVIDER = ("sendto", "recvfrom")
+
+
+@pytest.fixture
+def till(new_till: Callable[[Box], Till], crashing: Crashing) -> Till:
+    return without_webhooks(new_till(crashing.box))
+
+
+def without_webhooks(till: Till) -> Till:
+    """A new agent, for whom nothing is delivered: what is killed is at work for the payment."""
+    who = program(f"quiet-{secrets.token_hex(4)}")
+    till.box.apply({"agent": [box_config.agent(who, payment_accounts=["sandbox"])]})
+    till.box.programs[who.slug] = who
+    till.agent = till.box.agent(who.slug)
+    return till
+
+
+@pytest.mark.parametrize("part", WAYS)
+@pytest.mark.limit(180)
+def test_f4_wherever_it_is_killed_what_was_paid_is_told_and_what_was_told_is_paid(
+    crashing: Crashing, till: Till, http_user: HttpUser, part: str
+) -> None:
+    check_sweep(crashing, WAYS[part](till, http_user))
+
+
+@pytest.mark.parametrize("part", ["webhook", "refund"])
+@pytest.mark.limit(180)
+def test_f4_wherever_a_worker_is_killed_what_was_paid_is_told_and_what_was_told_is_paid(
+    crashing_worker: CrashingWorker, new_till: Callable[[Box], Till], http_user: HttpUser, part: str
+) -> None:
+    crashing_worker.kills = 0
+    till = without_webhooks(new_till(crashing_worker.box))
+    check_sweep(crashing_worker, WAYS[part](till, http_user))
+
+
+def check_sweep(crashing: Crashing, way: Way) -> None:
+    """Every payment was taken once and told once, every refund made once, every page closed."""
+    sweep(crashing, way)
+    done = way.history()
+    assert check(done) == []
+    taken = [line for line in done if line["op"] == "captured"]
+    assert len(taken) == (0 if way.ends() == {"cancelled"} else len(way.begun))
+    returned = [line for line in done if line["op"] == "returned"]
+    assert len(returned) == (len(way.begun) if isinstance(way, GivingBack) else 0)
+
+
+def sweep(crashing: Crashing, way: Way) -> None:
+    """Cuts the way at every point of the service's system calls, once each; afterwards all has come to rest."""
+    run = secrets.token_hex(4)
+    way.prepare(f"{run} warm")
+    way.act()
+    way.again()
+    way.prepare(f"{run} watched")
+    points = crashing.points(way.act, dict.fromkeys((*PROVIDER, *crashing.speech)), POINTS)
+    way.again()
+    for point in points:
+        way.prepare(f"{run} {point.call} {point.nth}")
+        with crashing.at(point):
+            former = crashing.pid
+            way.gone = lambda former=former: crashing.pid != former
+            way.act()
+        way.again()
+    # How often SQLite writes differs with the state of its log.
+    assert crashing.kills >= len([point for point in points if point.call != "pwrite64"]) * 2 // 3
+    way.come_to_rest()

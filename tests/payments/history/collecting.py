@@ -1,0 +1,78 @@
+"""What there is when all has come to rest, as lines of a history: what agents read, and what the provider did."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import httpx2
+
+from tests.payments.history.checker import Json
+from tests.support.sink import Sink
+
+AT_ONCE = 4
+STATES = {"needs_response": "open", "under_review": "open", "won": "won", "lost": "lost"}
+
+
+def pages(agent: httpx2.Client, path: str) -> Iterator[Json]:
+    """Everything that is listed there."""
+    cursor: str | None = ""
+    while cursor is not None:
+        page = answer(agent, path, limit=100, cursor=cursor)
+        yield from page["data"]
+        cursor = page["next_cursor"]
+
+
+def feed(agent: httpx2.Client) -> Iterator[Json]:
+    """All events of an agent, from the first."""
+    cursor, found = "", [{}]
+    while found:
+        page = answer(agent, "/v1/events", limit=100, after=cursor)
+        found, cursor = page["data"], page["cursor"]
+        yield from found
+
+
+def answer(agent: httpx2.Client, path: str, **params: Any) -> Json:
+    return dict(agent.get(path, params=params).raise_for_status().json())
+
+
+def of_agent(agent: httpx2.Client, slug: str) -> list[Json]:
+    """How each elicitation ended, what was told of it, and the payments that are named anywhere."""
+    ended = list(pages(agent, "/v1/elicitations"))
+    events = list(feed(agent))
+    named = {one["result"]["payment"] for one in ended if one["result"]}
+    named |= {one["data"]["payment"]["id"] for one in events if "payment" in one["data"]}
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        payments = list(pool.map(lambda name: payment(agent, name), sorted(named)))
+    return [
+        *({"op": "ended", "elicitation": one} for one in ended),
+        *({"op": "told", "by": "feed", "agent": slug, "event": one} for one in events),
+        *payments,
+    ]
+
+
+def payment(agent: httpx2.Client, id: str) -> Json:
+    refunds = list(pages(agent, f"/v1/payments/{id}/refunds"))
+    return {"op": "payment", "payment": answer(agent, f"/v1/payments/{id}"), "refunds": refunds}
+
+
+def of_provider(state: Json) -> Iterator[Json]:
+    """``state``: the Stripe double's /_control/state."""
+    for one in state["charges"]:
+        if one["paid"]:
+            money = {name: one[name] for name in ("amount", "currency", "livemode")}
+            yield {"op": "captured", "charge": one["id"], "about": one["description"], **money}
+    for one in state["refunds"]:
+        seen = {name: one[name] for name in ("charge", "amount", "status")}
+        yield {"op": "returned", "refund": one["id"], **seen, "our_id": one["metadata"].get("our_id")}
+    for one in state["disputes"]:
+        yield {"op": "disputed", "charge": one["charge"], "state": STATES[one["status"]]}
+
+
+def of_sink(sink: Sink, slugs: Iterable[str]) -> Iterator[Json]:
+    """What came in over the agents' webhooks, whole: of a sender that was killed half a body may have come."""
+    for slug in slugs:
+        for one in sink.received(f"/{slug}"):
+            if len(one.body) == int(one.headers["content-length"]):
+                yield {"op": "told", "by": "webhook", "agent": slug, "event": one.event}
