@@ -11,6 +11,7 @@ from werkzeug import Response
 
 from elicit_flows.sdk import Elicit, Elicitation, ElicitError
 from sandbox.settings import ACME_SCOPES, USERS, Settings
+from sandbox.stripe import money
 
 WAIT_SECONDS = 20
 KEPT = 10
@@ -41,7 +42,7 @@ class Console:
         return pages
 
     def shared(self) -> dict[str, Any]:
-        return {"users": USERS, "service": self.settings.service_url}
+        return {"users": USERS, "service": self.settings.service_url, "money": money.shown}
 
     def elicit(self) -> Elicit:
         return Elicit(self.settings.service_url, self.settings.api_key(), patience=2.0)

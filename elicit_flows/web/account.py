@@ -11,10 +11,11 @@ from elicit_flows.errors import NotFound
 from elicit_flows.ledger import reading
 from elicit_flows.lib import clock
 from elicit_flows.models import Elicitation, IdentityProvider, Payment
-from elicit_flows.states import OPEN
+from elicit_flows.states import Status
 from elicit_flows.values import Claim, Json
 from elicit_flows.web import pages, session
 
+ASKED = (Status.PENDING, Status.STARTED)  # settling waits for others
 MAX_WAITING = 50
 MAX_PAYMENTS = 100
 
@@ -76,7 +77,7 @@ def _choices() -> list[Json]:
 
 def _waiting(claim: Claim) -> list[Json]:
     rows = Elicitation.objects.filter(
-        iss=claim.iss, sub=claim.sub, status__in=OPEN, expires_at__gt=clock.now()
+        iss=claim.iss, sub=claim.sub, status__in=ASKED, expires_at__gt=clock.now()
     ).select_related("agent")
     return [
         {"message": row.message, "agent_name": row.agent.name, "url": f"/c/{row.pk}", "expires_at": row.expires_at}

@@ -11,7 +11,7 @@ from joserfc.jwk import KeySet
 from pytest_django import Settings
 
 from elicit_flows.lib import clock
-from elicit_flows.models import PaymentAccount
+from elicit_flows.models import Elicitation, PaymentAccount
 from elicit_flows.values import Claim
 from elicit_flows.web import account
 from tests.support import money, rows
@@ -137,3 +137,15 @@ def test_what_is_not_paid_yet_has_no_receipt_to_keep(alice: Client, bot: Known, 
     row = money.payment(bot, at, status="processing")
     assert "Keep a signed one" not in seen(alice).text()
     assert alice.get(f"/account/payments/{row.pk}/receipt").status_code == 409
+
+
+@pytest.mark.parametrize(("status", "waits"), [("pending", True), ("started", True), ("settling", False)])
+def test_what_waits_for_the_bank_does_not_wait_for_the_person(
+    alice: Client, bot: Known, status: str, waits: bool
+) -> None:
+    now = clock.now()
+    Elicitation.objects.create(
+        agent=bot.row, kind="payment", iss=ISSUER, sub="alice", message="Pay, please.", status=status, created_at=now,
+        expires_at=now + timedelta(minutes=5),
+    )  # fmt: skip
+    assert ("Pay, please." in seen(alice).text()) == waits

@@ -74,7 +74,7 @@ def test_it_asks_for_money_and_gives_it_back(service: FakeService, start: Start,
     asked = service.asked[1]
     assert asked.body["kind"] == "payment"
     assert asked.body["params"] == {"amount": 500, "currency": "usd", "description": "Quarterly report"}
-    assert "Paid: 500 minor units of usd." in page.text
+    assert "Paid: 5.00 USD." in page.text
     assert 'href="https://pay/r"' in page.text
     browser.press("refund")
     assert (service.asked[3].method, service.asked[3].path) == ("POST", "/v1/payments/pa_1/refunds")
