@@ -1,4 +1,4 @@
-"""The one Flask application: OpenID provider, Acme Drive, Stripe double and console, and what holds for all pages."""
+"""The one Flask application: OpenID provider, Acme Drive, the doubles of Stripe and Mollie, console; what all share."""
 
 from __future__ import annotations
 
@@ -6,11 +6,15 @@ import secrets
 from collections.abc import Callable
 from urllib.parse import urlsplit
 
-from flask import Flask, Response, abort, g, render_template, request
+from flask import Blueprint, Flask, Response, abort, g, render_template, request
 from werkzeug.exceptions import HTTPException, SecurityError
 
 from sandbox.acme import AcmeDrive
 from sandbox.console import Console
+from sandbox.mollie import api as mollie_api
+from sandbox.mollie import configured as mollie
+from sandbox.mollie import control as mollie_control
+from sandbox.mollie import page as mollie_page
 from sandbox.openid import OpenIDProvider
 from sandbox.settings import Settings
 from sandbox.stripe.api import Api
@@ -30,13 +34,23 @@ def create_app(settings: Settings) -> Flask:
     )
     for part in (OpenIDProvider, AcmeDrive, Console):
         app.register_blueprint(part(settings).blueprint())
-    double = configured(settings)
-    for page in (Api, PayPage, Control):
-        app.register_blueprint(page(double).blueprint())
+    for blueprint in [*stripe_blueprints(settings), *mollie_blueprints(settings)]:
+        app.register_blueprint(blueprint)
     app.before_request(refuse_foreign_forms)
     app.after_request(headers_for(settings))
     app.register_error_handler(HTTPException, problem)
     return app
+
+
+def stripe_blueprints(settings: Settings) -> list[Blueprint]:
+    double = configured(settings)
+    return [Api(double).blueprint(), PayPage(double).blueprint(), Control(double).blueprint()]
+
+
+def mollie_blueprints(settings: Settings) -> list[Blueprint]:
+    double = mollie.configured(settings)
+    parts = (mollie_api.Api(double), mollie_page.PayPage(double), mollie_control.Control(double))
+    return [part.blueprint() for part in parts]
 
 
 def refuse_foreign_forms() -> None:

@@ -7,6 +7,7 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from sandbox.doubles.faults import PRESETS
+from sandbox.doubles.orders import Unfit, Values, one_of
 from sandbox.stripe import disputes, paying, refunds, sessions, subscriptions
 from sandbox.stripe.double import TEST_KEYS, Double
 from sandbox.stripe.endpoints import FORMS, USUAL_EVENTS, Endpoint, Weather
@@ -15,31 +16,7 @@ from sandbox.stripe.shop import Shop, shown
 from sandbox.stripe.store import Account, Thing
 from sandbox.stripe.webhooks import ORDERS, Delivery
 
-
-class Unfit(Exception):
-    """The order makes no sense; the sentence says why."""
-
-
-class Values(dict[str, Any]):
-    """What an act is given; asking for what was not given is Unfit."""
-
-    def __missing__(self, name: str) -> Any:
-        raise Unfit(f"{name} is missing")
-
-    def whole(self, name: str) -> int:
-        if not isinstance(self[name], int):
-            raise Unfit(f"{name} has to be a whole number")
-        return int(self[name])
-
-
 Act = Callable[[Double, Values], Any]
-
-
-def one_of(values: dict[str, Any], name: str, allowed: tuple[str, ...] | list[str]) -> str:
-    said = str(values.get(name, ""))
-    if said not in allowed:
-        raise Unfit(f"{name} has to be one of {', '.join(allowed)}")
-    return said
 
 
 def thing(double: Double, id: str, *kinds: str) -> tuple[Shop, Thing]:

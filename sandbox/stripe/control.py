@@ -8,7 +8,8 @@ from flask import Blueprint, Response, abort, jsonify, redirect, render_template
 from werkzeug import Response as AnyResponse
 
 from sandbox.doubles.faults import PRESETS
-from sandbox.stripe.acts import FREE, LOCKED, Unfit, perform, tried
+from sandbox.doubles.orders import Unfit
+from sandbox.stripe.acts import FREE, LOCKED, perform, tried
 from sandbox.stripe.double import Double
 from sandbox.stripe.money import shown
 from sandbox.stripe.state import state

@@ -1,0 +1,67 @@
+"""The hosted checkout that a buyer is sent to. No script, no card number: buttons for what may happen."""
+
+from __future__ import annotations
+
+from urllib.parse import urlsplit
+
+from flask import Blueprint, Response, abort, g, render_template, request
+from werkzeug import Response as AnyResponse
+
+from sandbox.mollie import payments
+from sandbox.mollie.double import Double, Thing
+
+# What each button comes to, and by which method.
+ENDS = {
+    "pay": ("paid", "creditcard"),
+    "pay_bank": ("pending", "banktransfer"),
+    "fail": ("failed", "creditcard"),
+    "back": ("canceled", None),
+}
+
+
+class PayPage:
+    def __init__(self, double: Double) -> None:
+        self.double = double
+
+    def blueprint(self) -> Blueprint:
+        pages = Blueprint("mollie_page", __name__)
+        pages.get("/mollie/checkout/<id>")(self.look)
+        pages.post("/mollie/checkout/<id>")(self.press)
+        return pages
+
+    def found(self, id: str) -> Thing:
+        payments.expire_due(self.double)
+        payment = self.double.payments.get(id)
+        if payment is None:
+            abort(404, "There is no such payment here. The sandbox forgets everything when it is restarted.")
+        return payment
+
+    def look(self, id: str) -> str:
+        with self.double.lock:
+            return page(self.found(id))
+
+    def press(self, id: str) -> AnyResponse | str:
+        """One of the buttons. Where two tabs race, the second sees what became of it."""
+        action = request.form.get("action", "")
+        with self.double.lock:
+            payment = self.found(id)
+            if payment["status"] != "open":
+                return page(payment)
+            if action == "pay_declined":
+                return page(payment, declined=True)  # another method may be chosen
+            if action not in ENDS:
+                abort(400, "There is no such button.")
+            status, method = ENDS[action]
+            if method:
+                payments.pay(self.double, payment, method, status)
+            else:
+                payments.become(self.double, payment, status)
+        url = payment.get("cancelUrl") if action == "back" else None
+        return Response(status=303, headers={"Location": url or payment["redirectUrl"]})
+
+
+def page(payment: Thing, *, declined: bool = False) -> str:
+    """It may lead back to the merchant, wherever that is; browsers hold it to that."""
+    targets = [payment[name] for name in ("redirectUrl", "cancelUrl") if payment.get(name)]
+    g.form_targets = [f"{url.scheme}://{url.netloc}" for url in map(urlsplit, targets)]
+    return render_template("mollie/pay.html", payment=payment, declined=declined)
