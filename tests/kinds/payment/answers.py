@@ -45,6 +45,7 @@ def ask(**changes: Any) -> Ask:
         "return_url": "https://flows.example.com/payments/main/return?checkout=co_1",
         "cancel_url": "https://flows.example.com/payments/main/return?checkout=co_1&back=1",
         "expires_at": clock.now().replace(microsecond=0) + HOUR,
+        "notify_url": "http://127.0.0.1:9/inbound/main",  # nobody is there
     }
     return Ask(**usual | changes)
 

@@ -21,10 +21,11 @@ from tests.kinds.payment.answers import ask
 
 
 class House(Protocol):
-    """``account`` is ours, ``other`` somebody else's at the same provider."""
+    """``account`` is ours, ``other`` somebody else's at the same provider; ``notify_url`` hears webhooks."""
 
     account: Account
     other: Account
+    notify_url: str
 
     def act(self, url: str, what: str) -> None:
         """The payer's button on the page: pay, pay_bank, pay_declined. KeyError when there is no such button."""
@@ -56,7 +57,14 @@ class House(Protocol):
 
 
 class ProviderContract:
+    """``stranger``: a key that looks like one of the provider's. Where providers differ, the usual stands here."""
+
     name: str
+    stranger: str
+    keeps_our_time = True  # it closes a checkout when we say
+    has_receipts = True
+    refunded = "done"  # how a refund of ours stands right after
+    disputed = "open"  # how a dispute stands before it is decided
 
     @pytest.fixture
     def house(self) -> House:
@@ -68,7 +76,7 @@ class ProviderContract:
 
     def started(self, house: House, **changes: Any) -> tuple[str, str]:
         """The ref and the page of a new checkout."""
-        wanted: Ask = ask(**changes)
+        wanted: Ask = ask(notify_url=house.notify_url, **changes)
         made = providers.get(self.name).start(house.account, wanted, f"key of {wanted.our_id}")
         return made.ref, made.url
 
@@ -85,7 +93,7 @@ class ProviderContract:
         until = clock.now().replace(microsecond=0) + timedelta(hours=2)
         made = provider.start(house.account, ask(expires_at=until), "key")
         assert made.url.startswith(("https://", "http://127.0.0.1"))
-        assert made.expires_at == until
+        assert made.expires_at == until if self.keeps_our_time else made.expires_at > clock.now()
         said = provider.fetch(house.account, made.ref)
         assert (said.ref, said.state, said.our_id, said.livemode) == (made.ref, State.OPEN, "co_1", False)
         assert (said.amount, said.currency) == (1999, "eur")
@@ -116,7 +124,7 @@ class ProviderContract:
         said = self.paid(house, amount=amount, currency=currency)
         assert (said.state, said.amount, said.currency) == (State.PAID, amount, currency)
         assert said.payment_ref
-        assert (said.receipt_url or "").startswith("http")
+        assert (said.receipt_url or "").startswith("http") is self.has_receipts
         assert said.our_id == "co_1"
 
     def test_a_card_that_is_declined_leaves_it_open(self, provider: PaymentProvider, house: House) -> None:
@@ -162,7 +170,7 @@ class ProviderContract:
     def test_money_goes_back_in_parts_and_never_more_than_came(self, provider: PaymentProvider, house: House) -> None:
         said = self.paid(house)
         first = provider.refund(house.account, said.payment_ref or "", 500, "row_1", "key 1")
-        assert (first.amount, first.state, first.our_id) == (500, "done", "row_1")
+        assert (first.amount, first.state, first.our_id) == (500, self.refunded, "row_1")
         with pytest.raises(Refused):
             provider.refund(house.account, said.payment_ref or "", 1500, "row_2", "key 2")
         second = provider.refund(house.account, said.payment_ref or "", 1499, "row_3", "key 3")
@@ -198,8 +206,8 @@ class ProviderContract:
         self, provider: PaymentProvider, house: House, outcome: str
     ) -> None:
         said = self.paid(house)
-        for state in ("open", outcome):
-            house.dispute(said.ref, state)
+        for order, state in (("open", self.disputed), (outcome, outcome)):
+            house.dispute(said.ref, order)
             [seen] = provider.fetch(house.account, said.ref).disputes
             assert (seen.amount, seen.state) == (1999, state)
 
@@ -255,7 +263,7 @@ class ProviderContract:
     def test_a_key_that_the_provider_does_not_know_is_refused_without_being_shown(
         self, provider: PaymentProvider, house: House
     ) -> None:
-        stranger = dataclasses.replace(house.account, secret_key=Secret("sk_test_canary_of_nobody"))
+        stranger = dataclasses.replace(house.account, secret_key=Secret(self.stranger))
         with pytest.raises(Refused) as told:
             provider.start(stranger, ask(), "key")
         assert "canary" not in f"{told.value!r} {told.value.__context__!r}"
@@ -274,7 +282,7 @@ class ProviderContract:
     def test_t99_a_webhook_of_another_account_or_changed_on_the_way_is_refused(
         self, provider: PaymentProvider, house: House
     ) -> None:
-        for headers, body in house.webhooks(self.paid(house).ref):
+        for headers, body in house.webhooks(self.paid(house).ref) if provider.signed else ():
             with pytest.raises(BadNotice):
                 provider.receive(house.other, headers, body)
             with pytest.raises(BadNotice):

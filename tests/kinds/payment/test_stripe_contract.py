@@ -32,6 +32,7 @@ def house(shared: StripeHouse) -> StripeHouse:
 
 class TestStripe(ProviderContract):
     name = "stripe"
+    stranger = "sk_test_canary_of_nobody"
 
     @pytest.fixture
     def house(self, house: StripeHouse) -> StripeHouse:
