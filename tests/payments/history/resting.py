@@ -1,0 +1,69 @@
+"""The end of a history: fair weather, all time runs out, and everything comes to rest."""
+
+from __future__ import annotations
+
+from random import Random
+
+from tests.payments.history import collecting
+from tests.payments.history.checker import Json
+from tests.payments.history.world import LONG_AGO, World
+from tests.support.process import until
+from tests.support.stripe_control import Refused
+
+REST_WITHIN = 60.0  # seconds
+OPEN = {
+    "elicitation": "status IN ('pending', 'started', 'settling')",
+    "checkout": "status IN ('starting', 'open', 'processing') OR look_at <= now()",
+    "inbound": "try_at IS NOT NULL",
+    "refund": "try_at IS NOT NULL",
+    "delivery": "status = 'pending'",
+}
+
+
+def come_to_rest(world: World, seed: str) -> None:
+    """Nothing is open any more, and nothing is left to be done. TimeoutError when it does not come to that.
+
+    Notices that were lost are not sent again: the sweep finds out.
+    """
+    settle(world, Random(f"{seed}/end"))
+    world.stripe.forward(26 * 3600)
+    world.sql("UPDATE elicit_flows_elicitation SET expires_at = %s WHERE status IN ('pending', 'started')", LONG_AGO)
+    wait(world)
+    world.let_months_pass()
+    wait(world)
+
+
+def wait(world: World) -> None:
+    def rested() -> bool:
+        world.let_time_pass()
+        return not any(left(world).values())
+
+    try:
+        until(rested, "all has come to rest", timeout=REST_WITHIN, every=0.5)
+    except TimeoutError as error:
+        raise TimeoutError(f"{error}: left are {left(world)}") from None
+
+
+def settle(world: World, dice: Random) -> None:
+    """The bank says how every delayed payment ended."""
+    for one in world.stripe.state()["sessions"]:
+        if (one["status"], one["payment_status"]) == ("complete", "unpaid"):
+            try:
+                world.stripe.settle(one["id"], dice.choice(["ok", "ok", "fail"]))
+            except Refused:  # it said so before: it failed
+                continue
+
+
+def left(world: World) -> dict[str, int]:
+    return {
+        table: int(world.sql(f"SELECT count(*) FROM elicit_flows_{table} WHERE {condition}")[0][0])
+        for table, condition in OPEN.items()
+    }
+
+
+def final_lines(world: World) -> list[Json]:
+    lines = list(collecting.of_provider(world.stripe.state()))
+    for agent, slug in zip(world.agents, world.slugs, strict=True):
+        agent.base_url = world.box.url
+        lines += collecting.of_agent(agent, slug)
+    return [*lines, *collecting.of_sink(world.sink, world.hooked)]

@@ -1,0 +1,85 @@
+"""What is to happen to one payment, drawn from the seed: the same seed draws the same stories."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from random import Random
+
+AGENTS = 3
+CURRENCIES = ["eur", "usd", "gbp", "jpy"]
+LIFE = [3600, 20_000, 72_000]  # seconds that an elicitation is open
+
+# What the user does, and the agent meanwhile; how often.
+WAYS = {
+    "card": 38,
+    "declined_card_then_card": 4,
+    "three_d_secure": 3,
+    "bank": 10,
+    "bank_fails": 3,
+    "bank_fails_then_card": 3,
+    "goes_back_then_card": 4,
+    "page_expires_then_card": 3,
+    "two_tabs": 4,
+    "leaves_the_page": 5,
+    "never_opens": 3,
+    "declines": 4,
+    "declines_while_paying": 2,
+    "cancelled_before": 2,
+    "cancelled_at_the_page": 4,
+    "cancelled_while_paying": 5,
+    "cancelled_before_the_bank_says": 2,
+    "time_runs_out_at_the_page": 3,
+    "time_runs_out_while_paying": 3,
+}
+# What becomes of money that came.
+LATER = {
+    "nothing": 52,
+    "all_back": 10,
+    "part_back": 8,
+    "all_back_twice_at_once": 4,
+    "two_parts_at_once": 3,
+    "dashboard_all": 5,
+    "dashboard_part": 5,
+    "dashboard_and_agent_at_once": 3,
+    "dashboard_pending_then_done": 2,
+    "dashboard_pending_then_failed": 2,
+    "dispute": 2,
+    "dispute_won": 2,
+    "dispute_lost": 2,
+}
+
+
+@dataclass(frozen=True)
+class Story:
+    """``returns``: whether the browser comes back to us. ``second``: whether it talks to the other web process."""
+
+    number: int
+    agent: int
+    amount: int
+    currency: str
+    key: str | None
+    life: int
+    way: str
+    later: str
+    returns: bool
+    second: bool
+
+
+def story(seed: str, number: int) -> Story:
+    dice = Random(f"{seed}/{number}")
+    return Story(
+        number=number,
+        agent=dice.randrange(AGENTS),
+        amount=dice.choice([100, 500, 999, 1999, 12_345]) + dice.randrange(100),
+        currency=dice.choice(CURRENCIES),
+        key=f"{seed}-{number}" if dice.random() < 0.7 else None,
+        life=dice.choice(LIFE),
+        way=drawn(dice, WAYS),
+        later=drawn(dice, LATER),
+        returns=dice.random() < 0.5,
+        second=dice.random() < 0.4,
+    )
+
+
+def drawn(dice: Random, weights: dict[str, int]) -> str:
+    return dice.choices(list(weights), list(weights.values()))[0]

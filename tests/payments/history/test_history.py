@@ -1,0 +1,125 @@
+"""I8 in a random history of payments with faults: what was taken is told, what was told was taken, once each.
+
+HISTORY_PAYMENTS and HISTORY_SEED give another size and another history; see docs/contributing.md.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import sys
+import threading
+import time
+from collections import Counter, deque
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.payments.history import resting
+from tests.payments.history.checker import check
+from tests.payments.history.nemesis import Nemesis
+from tests.payments.history.people import Paid
+from tests.payments.history.playing import Player
+from tests.payments.history.stories import LATER, WAYS, story
+from tests.payments.history.world import Book, World
+from tests.support.box import Box
+from tests.support.op import Op
+from tests.support.services import Postgres
+from tests.support.sink import Sink
+
+PAYMENTS = int(os.environ.get("HISTORY_PAYMENTS", "1000"))
+SEED = os.environ.get("HISTORY_SEED") or secrets.token_hex(4)
+PLAYERS = 12
+
+
+@pytest.fixture
+def world(new_box: Callable[..., Box], postgres: Postgres, corp: Op, sink: Sink, tmp_path: Path) -> Iterator[World]:
+    kept = Path(os.environ.get("HISTORY_FILE") or tmp_path / "history.jsonl")
+    box = new_box(
+        "embedded", start=False, webs=2, database_url=postgres.database(),
+        settings={"FORWARDED_ALLOW_IPS": "127.0.0.1"},
+    )  # fmt: skip
+    made = World(box, corp, sink, Book(kept))
+    yield made.start()
+    made.close()
+
+
+class Stage:
+    """Players who take stories, and the second parts that have become due, until there are none."""
+
+    def __init__(self, world: World) -> None:
+        self.world, self.todo, self.later = world, deque(range(PAYMENTS)), deque[Paid]()
+        self.failures: list[BaseException] = []
+
+    def run(self) -> None:
+        threads = [threading.Thread(target=self.play, args=(number,)) for number in range(PLAYERS)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+
+    def play(self, number: int) -> None:
+        player = Player(self.world, number, self.later)
+        try:
+            while self.turn(player):
+                pass
+        except BaseException as error:
+            self.failures.append(error)
+        finally:
+            player.user.close()
+
+    def turn(self, player: Player) -> bool:
+        """False when there is nothing left to do."""
+        try:
+            paid = self.later.popleft()
+        except IndexError:
+            paid = None
+        if paid and (paid.ready <= time.monotonic() or not self.todo):
+            player.go_on(paid)
+            return True
+        if paid:
+            self.later.appendleft(paid)
+        try:
+            number = self.todo.popleft()
+        except IndexError:
+            return False
+        player.play(story(SEED, number))
+        return True
+
+
+@pytest.mark.limit(900)
+def test_i8_in_a_random_history_with_faults_money_is_taken_exactly_as_it_is_told(world: World) -> None:
+    began = time.monotonic()
+    nemesis, stage = Nemesis(world, SEED), Stage(world)
+    nemesis.start()
+    stage.run()
+    played = time.monotonic()
+    nemesis.stop()
+    resting.come_to_rest(world, SEED)
+    rested = time.monotonic()
+    for line in resting.final_lines(world):
+        world.book.write(**line)
+    found = check(world.book.lines)
+    print(
+        f"seed {SEED}: {PAYMENTS} payments in {played - began:.0f} s, at rest after {rested - played:.0f} s more; "
+        f"faults {dict(nemesis.met)}; {summary(world)}",
+        file=sys.stderr,
+    )
+    assert stage.failures == []
+    assert found == [], f"HISTORY_SEED={SEED}: {world.book.path}\n" + "\n".join(map(str, found))
+
+
+def summary(world: World) -> str:
+    ops = Counter(line["op"] for line in world.book.lines)
+    ends = Counter(line["elicitation"]["status"] for line in world.book.lines if line["op"] == "ended")
+    return f"{dict(ops)}, ended {dict(ends)}"
+
+
+def test_every_way_that_a_story_may_go_can_be_played() -> None:
+    assert all(callable(getattr(Player, name, None)) for name in [*WAYS, *LATER] if name != "nothing")
+
+
+def test_the_same_seed_draws_the_same_stories() -> None:
+    assert [story("a", number) for number in range(50)] == [story("a", number) for number in range(50)]
+    assert [story("a", number) for number in range(50)] != [story("b", number) for number in range(50)]
