@@ -51,6 +51,7 @@ def decline(elicitation_id: str, claim: Claim) -> Elicitation:
     """The right user says no. Raises NotFound, WrongUser, Over."""
     row = mine(elicitation_id, claim)
     with transaction.atomic():
+        paying.hold(row)
         if not move(row, Status.DECLINED):
             raise Over(elicitation=row.pk)
         paying.drop(row)
@@ -60,6 +61,7 @@ def decline(elicitation_id: str, claim: Claim) -> Elicitation:
 def cancel(row: Elicitation) -> Elicitation:
     """The agent takes the question back. Raises AlreadyOver when it ended otherwise."""
     with transaction.atomic():
+        paying.hold(row)
         if not move(row, Status.CANCELLED):
             row.refresh_from_db(fields=["status"])
             if row.status != Status.CANCELLED:
@@ -76,6 +78,7 @@ def expire(row: Elicitation) -> bool:
     if not row.overdue or checkouts.awaited(row):
         return False
     with transaction.atomic():
+        paying.hold(row)
         expired = move(row, Status.EXPIRED, only=[Status.PENDING, Status.STARTED])
         if expired:
             paying.drop(row)

@@ -75,6 +75,7 @@ def _open(row: Elicitation, payment: Payment, checkout: Checkout) -> str | None:
             raise ProviderBroken(_TRY_AGAIN, elicitation=row.pk) from None
         raise ProviderUnavailable(_TRY_AGAIN, elicitation=row.pk, retry_after=5) from None
     with transaction.atomic():
+        checkouts.hold(row)
         locked = Elicitation.objects.select_for_update().get(pk=row.pk)
         if locked.over:
             raise Over(elicitation=row.pk)
@@ -178,6 +179,12 @@ def already(agent: Agent, claim: Claim, params: Json) -> Json | None:
     return result(entitlement.payment) if entitlement else None
 
 
+def hold(row: Elicitation) -> None:
+    """What is asked for is about to end: its money first. In the transaction that ends it."""
+    if kinds.get(row.kind).takes_money:
+        checkouts.hold(row)
+
+
 def drop(row: Elicitation) -> None:
     """The elicitation is over: nobody is to pay any more. In the transaction that ended it."""
     if kinds.get(row.kind).takes_money:
@@ -239,9 +246,11 @@ def _find(checkout: Checkout) -> None:
 
 def _give_up(checkout: Checkout) -> None:
     """Nobody saw its page, so nobody can pay there, whatever became of it at the provider."""
+    row = checkout.payment.elicitation
     with transaction.atomic():
+        if row is not None:
+            checkouts.hold(row)
         checkouts.give_up(checkout)
-        row = checkout.payment.elicitation
         if row is not None:
             _over(row)
 

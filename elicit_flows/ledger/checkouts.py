@@ -89,6 +89,14 @@ def look_again(checkout: Checkout, *, soon: bool = False) -> bool:
     return Checkout.objects.filter(pk=checkout.pk, look_at=checkout.look_at).update(look_at=now + pause) == 1
 
 
+def hold(row: Elicitation) -> None:
+    """Lock the payment, before anything else is written, as whoever brings news of it does; in a transaction.
+
+    Else the one who ends the elicitation and the news that it is paid wait for each other.
+    """
+    Payment.objects.select_for_update().filter(elicitation=row).first()
+
+
 def close(row: Elicitation) -> None:
     """The elicitation is over. Unless some page can still be paid, nothing comes any more, and nothing is held."""
     waiting = Payment.objects.filter(elicitation=row, status=Payment.Status.OPEN)

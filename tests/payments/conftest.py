@@ -53,6 +53,11 @@ class Till:
     corp: Op
     drive: Op
 
+    @property
+    def agent_headers(self) -> dict[str, str]:
+        """For requests to other processes of the box."""
+        return {"authorization": self.agent.headers["authorization"]}
+
     def ask(self, who: Person = ALICE, *, key: str | None = None, **params: Any) -> Json:
         answer = self.try_to_ask(who, key=key, **params)
         assert answer.status_code in {200, 201}, answer.text
