@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 
 import httpx2
 
+from tests.payments.conftest import Till
 from tests.support.box import Box
 from tests.support.http_user import HttpUser
 
@@ -56,6 +57,12 @@ class Doors:
 
     def post(self, door: int, path: str, **content: Any) -> httpx2.Response:
         return self.through(door, httpx2.Request("POST", f"{self.urls[0]}{path}", **content))
+
+
+def waiting_for_locks(till: Till) -> int:
+    """How many connections to the box's PostgreSQL are held up by another."""
+    statement = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
+    return int(till.sql(statement)[0][0])
 
 
 @contextmanager

@@ -16,7 +16,7 @@ import pytest
 import stripe
 
 from tests.payments.conftest import SECRET, Json, Till
-from tests.payments.racing import Doors, at_once, doors
+from tests.payments.racing import Doors, at_once, doors, waiting_for_locks
 from tests.payments.test_hints import DONE, go_away, settled
 from tests.support.box import Box
 from tests.support.http_user import HttpUser
@@ -204,11 +204,6 @@ def come_home(through: Doors, user: HttpUser, press: httpx2.Request, door: int) 
 def cancel(through: Doors, till: Till, asked: Json, door: int, *, after: float = 0.0) -> int:
     time.sleep(after)
     return through.post(door, f"/v1/elicitations/{asked['id']}/cancel", headers=till.agent_headers).status_code
-
-
-def waiting_for_locks(till: Till) -> int:
-    statement = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
-    return int(till.sql(statement)[0][0])
 
 
 @pytest.mark.parametrize("end", ["cancel", "decline"])

@@ -1,0 +1,101 @@
+"""A process is killed between a webhook's arrival and its effect (payments.md, section 5, case 11; T110)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import psycopg
+import pytest
+
+from tests.payments.conftest import LONG_AGO, Json, Till
+from tests.payments.racing import waiting_for_locks
+from tests.payments.test_hints import DONE, go_away, settled
+from tests.support.box import Box
+from tests.support.http_user import HttpUser
+from tests.support.process import until
+
+FETCH = "GET /v1/checkout/sessions/*"
+
+
+@pytest.fixture(scope="module")
+def mortal_box(new_box: Callable[..., Box]) -> Box:
+    """A web process, a worker and beat of its own."""
+    return new_box("full")
+
+
+@pytest.fixture
+def till(new_till: Callable[..., Till], mortal_box: Box) -> Till:
+    return new_till(mortal_box)
+
+
+def kept(till: Till, page: str) -> list[tuple[int, bool]]:
+    """The webhooks about that page that are kept: how often each was tried, and whether it is done."""
+    statement = "SELECT tries, done_at IS NOT NULL FROM elicit_flows_inbound WHERE ref = %s"
+    return [(int(tries), bool(done)) for tries, done in till.sql(statement, page.rpartition("/")[2])]
+
+
+def let_leases_run_out(till: Till) -> None:
+    till.sql("UPDATE elicit_flows_inbound SET try_at = %s WHERE try_at IS NOT NULL", LONG_AGO)
+
+
+def test_case_11_what_a_worker_was_at_when_it_was_killed_another_finishes(till: Till, http_user: HttpUser) -> None:
+    asked = till.ask(item="report")
+    page = till.at_stripe(http_user, asked)
+    till.stripe.order("fault", name="hang", on=FETCH, hang=30.0)
+    go_away(till, http_user)
+    until(lambda: kept(till, page) == [(1, False)], "a worker has claimed it")
+    until(lambda: [one for one in till.stripe.state()["requests"] if one["fault"] == "hang"], "and asks the provider")
+    till.box.kill9("worker")
+    till.stripe.order("calm")
+    assert till.stands(asked) == ("started", "open", ["created", "started"])
+    assert kept(till, page) == [(1, False)]
+    let_leases_run_out(till)
+    till.box.restart("worker")
+    till.becomes(asked, "completed", timeout=20)
+    until(lambda: kept(till, page) == [(2, True)], "it is done")
+    assert till.stands(asked) == ("completed", "paid", DONE)
+
+
+def test_case_11_webhooks_that_came_while_there_was_no_worker_are_done_by_the_next(
+    till: Till, new_http_user: Callable[..., HttpUser]
+) -> None:
+    till.box.kill9("worker")
+    asks, pages = [till.ask() for _ in range(3)], []
+    for asked in asks:
+        user = new_http_user()
+        pages.append(till.at_stripe(user, asked))
+        go_away(till, user)
+    settled(till)
+    assert [kept(till, page) for page in pages] == [[(0, False)]] * 3
+    till.box.restart("worker")
+    for asked in asks:
+        till.becomes(asked, "completed", timeout=20)
+        assert till.stands(asked) == ("completed", "paid", DONE)
+
+
+def completions(till: Till) -> list[Json]:
+    """Stripe's tries to tell of the newest payment."""
+    sent = [one for one in till.stripe.state()["deliveries"] if one["type"] == "checkout.session.completed"]
+    return list(sent[-1]["tries"])
+
+
+def test_t110_a_webhook_that_is_not_kept_yet_is_not_answered_and_comes_again(till: Till, http_user: HttpUser) -> None:
+    till.stripe.order("weather", timing="after", retry_seconds=[0.5] * 60)
+    asked = till.ask()
+    page = till.at_stripe(http_user, asked)
+    with psycopg.connect(till.box.database_url) as holder:
+        holder.execute("LOCK TABLE elicit_flows_inbound IN SHARE MODE")
+        go_away(till, http_user)
+        until(lambda: waiting_for_locks(till) == 1, "it is about to be kept")
+        assert completions(till) == [], "nothing is said before it is"
+        till.box.kill9("web")
+        holder.rollback()
+    first = until(lambda: completions(till), "the provider has noticed")[0]
+    assert (first["status"], bool(first["error"])) == (None, True)
+    assert kept(till, page) == []
+    till.box.restart("web")
+    till.becomes(asked, "completed", timeout=20)
+    settled(till)
+    assert completions(till)[-1]["status"] == 200
+    assert kept(till, page) == [(1, True)]
+    assert till.stands(asked) == ("completed", "paid", DONE)
