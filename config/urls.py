@@ -26,6 +26,7 @@ urlpatterns = [
     path("logout", signin.end),
     path("c/<str:elicitation_id>", connect.show),
     path("c/<str:elicitation_id>/continue", connect.proceed),
+    path("c/<str:elicitation_id>/submit", connect.submit),
     path("c/<str:elicitation_id>/decline", connect.decline),
     path("c/<str:elicitation_id>/done", connect.done),
     path("callback/<slug:context>", connect.callback),

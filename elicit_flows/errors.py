@@ -5,7 +5,7 @@ Nothing else reaches HTTP. The API renders these as RFC 9457 problem details, th
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import ClassVar, cast
 
 
 class FlowError(Exception):
@@ -115,6 +115,10 @@ class Invalid(FlowError):
     def at(cls, loc: str, message: str) -> Invalid:
         """One error at a dotted place: ``Invalid.at("params.provider", "…")``."""
         return cls([{"loc": loc.split("."), "message": message}], message)
+
+    def by_field(self) -> dict[str, str]:
+        """The messages by the field that each stands beside on a page."""
+        return {".".join(map(str, cast(list[object], one["loc"]))): str(one["message"]) for one in self.errors}
 
 
 class IdempotencyMismatch(Invalid):

@@ -14,7 +14,7 @@ from elicit_flows import flow
 from elicit_flows.api import idempotency, openapi, schemas
 from elicit_flows.api.answers import AgentRequest, answer, page
 from elicit_flows.api.find import own_elicitation
-from elicit_flows.errors import Conflict, Invalid
+from elicit_flows.errors import Invalid
 from elicit_flows.lib import clock
 from elicit_flows.models import Elicitation
 from elicit_flows.states import OPEN, Status
@@ -84,8 +84,10 @@ def cancel(request: AgentRequest, elicitation_id: str) -> HttpResponse:
 
 @router.post("/{elicitation_id}/complete", response=schemas.Elicitation, summary="Say that a link was done")
 def complete(request: AgentRequest, elicitation_id: str) -> HttpResponse:
+    """For kind ``link`` with ``completion`` "by_agent"; 409 for any other, and when it is over otherwise."""
     row = own_elicitation(request.auth.pk, elicitation_id)
-    raise Conflict(f"An elicitation of kind {row.kind} is completed by its user, not by its agent.")
+    flow.expire(row)
+    return answer(flow.complete(row).snapshot())
 
 
 def _question(ask: schemas.CreateElicitation, key: str | None) -> Question:

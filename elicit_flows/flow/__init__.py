@@ -4,7 +4,9 @@ asking      create          an agent asks
 visiting    look            somebody opens the link; nothing changes
             begin           the right user presses the button and leaves for the provider
             resume          the browser comes back
+            submit          or the right user answers on our own page
 ending      finish          the outcome and what came with it, all or nothing
+            complete        the agent says that a link was done
             decline, cancel, expire, sweep: the ways off
 paying      where money is asked for: the provider's page, and what became of it
 receipts    what was paid, signed
@@ -14,17 +16,18 @@ No transaction is open while the outside is asked.
 """
 
 from elicit_flows.flow.asking import create
-from elicit_flows.flow.ending import cancel, decline, expire, sweep
+from elicit_flows.flow.ending import cancel, complete, decline, expire, sweep
 from elicit_flows.flow.moving import find
 from elicit_flows.flow.paying import returned, sweep_payments
 from elicit_flows.flow.receipts import PAID, receipt
-from elicit_flows.flow.visiting import View, begin, look, resume
+from elicit_flows.flow.visiting import View, begin, look, resume, submit
 
 __all__ = [
     "PAID",
     "View",
     "begin",
     "cancel",
+    "complete",
     "create",
     "decline",
     "expire",
@@ -33,6 +36,7 @@ __all__ = [
     "receipt",
     "resume",
     "returned",
+    "submit",
     "sweep",
     "sweep_payments",
 ]

@@ -1,4 +1,4 @@
-"""finish, and the ways off the line: decline, cancel, expire."""
+"""finish and complete, and the ways off the line: decline, cancel, expire."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from datetime import timedelta
 from django.db import IntegrityError, transaction
 
 from elicit_flows import vault
-from elicit_flows.errors import AlreadyOver, Over, StartAgain
+from elicit_flows.errors import AlreadyOver, Conflict, Over, StartAgain
 from elicit_flows.flow import paying
 from elicit_flows.flow.moving import mine, move, provider_of
 from elicit_flows.ledger import checkouts
@@ -67,6 +67,18 @@ def cancel(row: Elicitation) -> Elicitation:
             if row.status != Status.CANCELLED:
                 raise AlreadyOver(f"The elicitation is {row.status} already.")
         paying.drop(row)
+    return row
+
+
+def complete(row: Elicitation) -> Elicitation:
+    """The agent says that the user has done what the link was for. Raises Conflict, AlreadyOver."""
+    if row.params.get("completion") != "by_agent":
+        raise Conflict(f"This elicitation of kind {row.kind} is completed by its user, not by its agent.")
+    with transaction.atomic():
+        move(row, Status.STARTED, only=[Status.PENDING])
+        move(row, Status.SETTLING, only=[Status.STARTED])
+        if not move(row, Status.COMPLETED, only=[Status.SETTLING], result={}) and row.status != Status.COMPLETED:
+            raise AlreadyOver(f"The elicitation is {row.status} already.")
     return row
 
 

@@ -65,8 +65,9 @@ def refuse(row: Elicitation, where: str) -> None:
 
 
 def context_of(row: Elicitation) -> str:
+    """The operator's plug-in that it goes through, or the kind itself: what its callback address ends with."""
     key = kinds.get(row.kind).context
-    return row.params[key] if key else ""
+    return row.params[key] if key else row.kind
 
 
 def provider_of(row: Elicitation) -> Provider | None:

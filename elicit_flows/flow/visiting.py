@@ -1,4 +1,4 @@
-"""look, begin, resume: the person the link was made for comes, leaves for the provider, and returns."""
+"""look, begin, resume, submit: the person the link was made for comes, leaves and returns, or answers on our page."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from datetime import timedelta
 from django.db import IntegrityError, transaction
 
 from elicit_flows import kinds, vault
-from elicit_flows.errors import BadCallback, Over, StartAgain, WrongUser
+from elicit_flows.errors import BadCallback, BadRequest, Over, StartAgain, WrongUser
 from elicit_flows.flow import paying
 from elicit_flows.flow.ending import finish
 from elicit_flows.flow.moving import config_of, context_of, find, mine, move, refuse, visit_of
@@ -28,6 +28,7 @@ class View:
     elicitation: Elicitation
     status: Status
     what: Json
+    leaves: bool  # whether its button leads elsewhere, or the page itself is answered
 
 
 def look(elicitation_id: str, claim: Claim) -> View:
@@ -36,10 +37,9 @@ def look(elicitation_id: str, claim: Claim) -> View:
     if row.claim != claim:
         raise WrongUser(elicitation=row.pk)
     status = Status.EXPIRED if row.overdue else Status(row.status)
-    what: Json = {}
-    if status in OPEN:
-        what = kinds.get(row.kind).describe(row.params, config_of(row))
-    return View(row, status, what)
+    kind = kinds.get(row.kind)
+    what = kind.describe(row.params, config_of(row)) if status in OPEN else {}
+    return View(row, status, what, kind.leaves)
 
 
 def begin(elicitation_id: str, claim: Claim, browser: str, press: str | None) -> str | None:
@@ -52,6 +52,8 @@ def begin(elicitation_id: str, claim: Claim, browser: str, press: str | None) ->
     if row.status == Status.SETTLING:
         return None
     kind = kinds.get(row.kind)
+    if not kind.leaves:
+        raise BadRequest("This is answered on its own page.", elicitation=row.pk)
     if kind.takes_money:
         return paying.leave(row)
     pressed = _pressed(row, browser, press)
@@ -65,6 +67,28 @@ def begin(elicitation_id: str, claim: Claim, browser: str, press: str | None) ->
     except IntegrityError:  # the other press of the same button was quicker
         return _pressed(row, browser, press)
     return leave.url
+
+
+def submit(elicitation_id: str, claim: Claim, answer: Answer) -> Elicitation:
+    """Take what the right user sent from our own page. Of two that send at once one is taken.
+
+    Raises NotFound, WrongUser, Over, StartAgain, BadRequest, and Invalid for what they can put right.
+    """
+    row = mine(elicitation_id, claim)
+    kind = kinds.get(row.kind)
+    if kind.leaves:
+        raise BadRequest("This is not answered on our page.", elicitation=row.pk)
+    visit = visit_of(row)
+    kind.check_answer(visit, answer)
+    if _settle(row):
+        finish(row, kind.resume(visit, answer))
+    return row
+
+
+def _settle(row: Elicitation) -> bool:
+    with transaction.atomic():
+        move(row, Status.STARTED, only=[Status.PENDING])
+        return move(row, Status.SETTLING, only=[Status.STARTED], settling_since=clock.now())
 
 
 def _pressed(row: Elicitation, browser: str, press: str | None) -> str | None:

@@ -14,12 +14,14 @@ class Kind(Protocol):
     visit's ``config`` is that plug-in's configuration, or None when it has been switched off meanwhile.
 
     Allowed errors: ``errors.Invalid`` from ``clean``; ``errors.ProviderUnavailable`` from ``begin`` when the outside
-    cannot be asked now; ``errors.BadCallback`` from ``check_answer``. ``resume`` raises nothing for what an outside
-    party sent: it answers Finish or Again.
+    cannot be asked now; ``errors.BadCallback`` from ``check_answer``, and ``errors.Invalid`` where a person can put it
+    right on our page: its ``loc`` is the field's name. ``resume`` raises nothing for what an outside party sent: it
+    answers Finish or Again.
     """
 
     context: str | None
     takes_money: bool  # the line opens the provider's page itself and lets the ledger say what became of it
+    leaves: bool  # the button leads elsewhere (``begin``); else our page asks, and what is sent is the answer
 
     def clean(self, params: Json) -> Json:
         """The parameters, checked and complete; unknown names are refused. Raises ``Invalid``."""
@@ -31,7 +33,9 @@ class Kind(Protocol):
         """The first step, after the right user has pressed the button."""
 
     def check_answer(self, visit: Visit, answer: Answer) -> None:
-        """Whether the answer may be used at all, before the attempt is spent; asks nobody. Raises ``BadCallback``."""
+        """Whether the answer may be used at all, before the attempt is spent; asks nobody. Raises ``BadCallback``,
+        ``Invalid``.
+        """
 
     def resume(self, visit: Visit, answer: Answer) -> Finish | Again:
         """The user came back with an answer."""

@@ -7,10 +7,12 @@ from django.shortcuts import render
 from django.views.decorators.http import require_POST, require_safe
 
 from elicit_flows import flow
+from elicit_flows.errors import Invalid
 from elicit_flows.lib import ids
 from elicit_flows.states import Status
 from elicit_flows.values import Answer
 from elicit_flows.web import pages, session
+from elicit_flows.web.session import Person
 
 
 @require_safe
@@ -21,6 +23,11 @@ def show(request: HttpRequest, elicitation_id: str) -> HttpResponse:
     me = session.person(request)
     if me is None:
         return pages.signin(request, f"/c/{elicitation_id}")
+    return _page(request, me, elicitation_id)
+
+
+def _page(request: HttpRequest, me: Person, elicitation_id: str, refused: Invalid | None = None) -> HttpResponse:
+    """What is asked; with ``refused`` what was wrong with an answer, beside its fields."""
     view = flow.look(elicitation_id, me.claim)
     if view.status not in (Status.PENDING, Status.STARTED):
         return pages.outcome(request, view.elicitation)
@@ -35,12 +42,16 @@ def show(request: HttpRequest, elicitation_id: str) -> HttpResponse:
         "me": me,
         "expires_at": row.expires_at,
         "press": ids.token(),
+        "faults": refused.by_field() if refused else {},
+        "typed": request.POST,
         "continue_url": f"/c/{row.pk}/continue",
+        "submit_url": f"/c/{row.pk}/submit",
         "decline_url": f"/c/{row.pk}/decline",
         "switch_url": "/switch",
         "next": f"/c/{row.pk}",
     }
-    return render(request, "connect/consent.html", context)
+    template = "connect/consent.html" if view.leaves else "connect/form.html"
+    return render(request, template, context, status=422 if refused else 200)
 
 
 @require_POST
@@ -51,6 +62,19 @@ def proceed(request: HttpRequest, elicitation_id: str) -> HttpResponse:
         return pages.signin(request, f"/c/{elicitation_id}", status=403)
     url = flow.begin(elicitation_id, me.claim, me.browser, request.POST.get("press"))
     return pages.SeeOther(url or f"/c/{elicitation_id}/done")
+
+
+@require_POST
+@pages.says_why
+def submit(request: HttpRequest, elicitation_id: str) -> HttpResponse:
+    me = session.person(request)
+    if me is None:
+        return pages.signin(request, f"/c/{elicitation_id}", status=403)
+    try:
+        flow.submit(elicitation_id, me.claim, Answer(dict(request.POST.lists())))
+    except Invalid as refused:
+        return _page(request, me, elicitation_id, refused)
+    return pages.SeeOther(f"/c/{elicitation_id}/done")
 
 
 @require_POST

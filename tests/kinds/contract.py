@@ -1,4 +1,6 @@
-"""What every kind promises. A kind's own test subclasses ``KindContract`` and says what is particular to it."""
+"""What every kind promises. A kind's own test subclasses one of these and says what is particular to it:
+``ProviderContract`` where a provider is asked, ``PageContract`` where our own page asks, else ``KindContract``.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +39,6 @@ NONSENSE = [
 class KindContract:
     """Subclasses set ``name``, ``good`` (parameters that pass, each with what they become), ``bad`` (each with the
     places that must be named) and implement ``visit``, a visit ready for ``begin``; ``secrets`` must show nowhere.
-    ``proof`` is what an answer needs besides to count as one of the asked side.
     """
 
     name: str
@@ -48,10 +49,6 @@ class KindContract:
     @pytest.fixture
     def visit(self) -> Visit:
         raise NotImplementedError
-
-    @pytest.fixture
-    def proof(self) -> dict[str, list[str]]:
-        return {}
 
     @pytest.fixture
     def kind(self) -> Kind:
@@ -89,6 +86,24 @@ class KindContract:
             assert isinstance(said["host"], str)
             assert isinstance(said["host_warning"], str)
             self.assert_no_secret(json.dumps(said))
+
+    @staticmethod
+    def returning(visit: Visit, leave: Leave, **changes: Any) -> Visit:
+        """The visit as the line makes it when the browser is back: no state, the stash as it went through JSON."""
+        given = {name: getattr(visit, name) for name in ("elicitation", "claim", "params", "config", "redirect_uri")}
+        return Visit(**given | {"stash": json.loads(json.dumps(leave.stash))} | changes)
+
+    def assert_no_secret(self, text: str) -> None:
+        for secret in self.secrets:
+            assert secret not in text
+
+
+class ProviderContract(KindContract):
+    """``proof`` is what an answer needs besides to count as one of the asked side."""
+
+    @pytest.fixture
+    def proof(self) -> dict[str, list[str]]:
+        return {}
 
     def test_it_leaves_with_the_state_and_without_secrets(self, kind: Kind, visit: Visit) -> None:
         leave = kind.begin(visit)
@@ -132,12 +147,41 @@ class KindContract:
             assert repr(outcome).isprintable()
             self.assert_no_secret(repr(outcome))
 
-    @staticmethod
-    def returning(visit: Visit, leave: Leave, **changes: Any) -> Visit:
-        """The visit as the line makes it when the browser is back: no state, the stash as it went through JSON."""
-        given = {name: getattr(visit, name) for name in ("elicitation", "claim", "params", "config", "redirect_uri")}
-        return Visit(**given | {"stash": json.loads(json.dumps(leave.stash))} | changes)
 
-    def assert_no_secret(self, text: str) -> None:
-        for secret in self.secrets:
-            assert secret not in text
+class PageContract(KindContract):
+    """Subclasses set ``right``, fields as the page sends them that are taken, and ``wrong``, fields that are not, each
+    with the field that the message stands beside, or None where nobody typed that.
+    """
+
+    right: list[dict[str, list[str]]]
+    wrong: list[tuple[dict[str, list[str]], str | None]]
+
+    def test_its_page_is_answered_where_it_is(self, kind: Kind, visit: Visit) -> None:
+        assert not kind.leaves
+        with pytest.raises(errors.BadCallback):
+            kind.begin(visit)
+
+    def test_a_right_answer_completes_it(self, kind: Kind, visit: Visit) -> None:
+        for fields in self.right:
+            kind.check_answer(visit, Answer(fields))
+            outcome = kind.resume(visit, Answer(fields))
+            assert isinstance(outcome, Finish)
+            assert outcome.status == "completed"
+            assert json.loads(json.dumps(outcome.result)) == outcome.result
+
+    def test_a_wrong_answer_is_refused_beside_its_field(self, kind: Kind, visit: Visit) -> None:
+        for fields, beside in self.wrong:
+            if beside is None:
+                with pytest.raises(errors.BadCallback):
+                    kind.check_answer(visit, Answer(fields))
+                continue
+            with pytest.raises(errors.Invalid) as refused:
+                kind.check_answer(visit, Answer(fields))
+            assert beside in refused.value.by_field(), fields
+
+    def test_whatever_is_sent_is_taken_or_refused(self, kind: Kind, visit: Visit) -> None:
+        for fields in NONSENSE:
+            try:
+                kind.check_answer(visit, Answer(fields))
+            except (errors.BadCallback, errors.Invalid):
+                continue

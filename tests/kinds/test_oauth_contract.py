@@ -9,10 +9,10 @@ import pytest
 from elicit_flows.values import Json, Visit
 from tests.doubles.provider import Provider
 from tests.kinds import connecting
-from tests.kinds.contract import KindContract
+from tests.kinds.contract import ProviderContract
 
 
-class TestOAuth(KindContract):
+class TestOAuth(ProviderContract):
     name = "oauth"
     secrets = ("s3cret",)
     good: list[tuple[Json, Json]] = [

@@ -89,6 +89,32 @@ def request_page() -> Context:
     }
 
 
+def confirm_page(**more: Any) -> Context:
+    what = {
+        "title": "Delete",
+        "host": "",
+        "host_warning": "",
+        "detail": "Delete these:\n\n12 files",
+        "danger": True,
+        "word": "Delete",
+        "confirm_label": "Delete",
+        "decline_label": "Keep",
+    }
+    asked = {"kind": "confirm", "kind_template": "connect/kinds/confirm.html", "submit_url": "/c/el_1/submit"}
+    return {**request_page(), **asked, "what": what, "faults": {}, "typed": {}, **more}
+
+
+def link_page() -> Context:
+    what = {
+        "title": "agent.example",
+        "host": "agent.example",
+        "host_warning": "",
+        "url": "https://agent.example/terms",
+        "completion": "on_return",
+    }
+    return {**request_page(), "kind": "link", "kind_template": "connect/kinds/link.html", "what": what}
+
+
 def outcome_page(status: str = "completed") -> Context:
     return {
         **everywhere(),
@@ -194,6 +220,9 @@ PAGES: dict[str, tuple[str, str, Callable[[], Context]]] = {
     "sign-in": ("connect/signin.html", "signin", request_page),
     "sign-in with a choice": ("connect/signin.html", "signin", lambda: {**request_page(), "choices": CHOICES}),
     "consent": ("connect/consent.html", "consent", request_page),
+    "confirm": ("connect/form.html", "form", confirm_page),
+    "confirm, refused": ("connect/form.html", "form", lambda: confirm_page(faults={"typed": "Type Delete to go on."})),
+    "link": ("connect/consent.html", "consent", link_page),
     "mismatch": ("connect/mismatch.html", "mismatch", request_page),
     **{
         f"done, {status}": ("connect/done.html", "done", lambda s=status: outcome_page(s))

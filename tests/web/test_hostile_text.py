@@ -42,7 +42,7 @@ PAYLOADS = [
 URL_FIELDS = {"url", "return_url", "connect_url", "back_url", "receipt_url"}
 OURS = {
     "csrf_token", "status", "method", "where", "type", "anchor", "tag", "press", "mode", "dispute", "currency",
-    "outcome_templates",
+    "outcome_templates", "kind_template",
 }  # fmt: skip
 
 
@@ -104,6 +104,7 @@ def test_t53_nothing_invisible_reaches_a_page(name: str):
     ours = URL_FIELDS | {
         "next",
         "continue_url",
+        "submit_url",
         "decline_url",
         "switch_url",
         "login_url",

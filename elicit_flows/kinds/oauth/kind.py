@@ -20,6 +20,7 @@ class OAuth:
 
     context: str | None = "provider"
     takes_money = False
+    leaves = True
 
     def clean(self, given: Json) -> Json:
         """``{provider, scopes?}``. Raises Invalid."""

@@ -15,6 +15,7 @@ class Payment:
 
     context: str | None = "account"
     takes_money = True
+    leaves = True
 
     def clean(self, given: Json) -> Json:
         """``{amount, currency, description, account, mode, interval, item, uses}``. Raises Invalid."""

@@ -7,6 +7,6 @@ does, follows no redirect, keeps no cookie and reads no proxy from the environme
 from elicit_flows.lib.http.client import Reply, send
 from elicit_flows.lib.http.errors import Refused, Unreachable
 from elicit_flows.lib.http.policy import Policy, configure, policy
-from elicit_flows.lib.http.urls import check_url
+from elicit_flows.lib.http.urls import check_url, is_loopback_name
 
-__all__ = ["Policy", "Refused", "Reply", "Unreachable", "check_url", "configure", "policy", "send"]
+__all__ = ["Policy", "Refused", "Reply", "Unreachable", "check_url", "configure", "is_loopback_name", "policy", "send"]

@@ -1,0 +1,73 @@
+"""Visit a page. It is over when the user comes back from it, or when the agent says so."""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import urlencode, urlsplit, urlunsplit
+
+from elicit_flows.errors import Invalid
+from elicit_flows.kinds.params import fault, unknown
+from elicit_flows.lib import http, text
+from elicit_flows.values import Answer, Finish, Json, Leave, Visit
+
+COMPLETIONS = ("on_return", "by_agent")
+MAX_URL = 2000
+BACK = "elicit_return"  # the parameter in which the page is told where to send the browser when it is done
+_NAMES = ("url", "completion")
+
+
+class Link:
+    """Send the user to an address of the agent's. The result is ``{}``."""
+
+    context: str | None = None
+    takes_money = False
+    leaves = True
+
+    def clean(self, given: Json) -> Json:
+        """``{url, completion}``. Raises Invalid."""
+        asked = {name: given.get(name) for name in _NAMES}
+        faults = unknown(given, _NAMES)
+        problem = _problem(asked["url"])
+        if problem:
+            faults.append(fault("url", problem))
+        if asked["completion"] not in COMPLETIONS:
+            faults.append(fault("completion", f"Use one of {', '.join(COMPLETIONS)}."))
+        if faults:
+            raise Invalid(faults)
+        return asked
+
+    def describe(self, asked: Json, config: Any) -> Json:
+        """``{title, host, host_warning, url, completion}``."""
+        host, warning = text.ascii_host(asked["url"]), text.host_warning(asked["url"])
+        return {"title": host, "host": host, "host_warning": warning, **asked}
+
+    def begin(self, visit: Visit) -> Leave:
+        """The page itself; one that is to lead back is told where to, with a state that only this browser can use."""
+        if visit.params["completion"] == "by_agent":
+            return Leave(visit.params["url"], {})
+        url = urlsplit(visit.params["url"])
+        back = urlencode({BACK: f"{visit.redirect_uri}?{urlencode({'state': visit.state})}"})
+        return Leave(urlunsplit(url._replace(query=f"{url.query}&{back}" if url.query else back)), {})
+
+    def check_answer(self, visit: Visit, answer: Answer) -> None:
+        """Coming back is the whole answer."""
+
+    def resume(self, visit: Visit, answer: Answer) -> Finish:
+        return Finish("completed", result={})
+
+
+def _problem(url: Any) -> str:
+    """Why nobody is sent there; "" for an address of the web that is what it seems to be."""
+    if not isinstance(url, str) or not 0 < len(url) <= MAX_URL or text.safe_url(url) != url or url.startswith("/"):
+        return f"Give an https address of at most {MAX_URL} characters."
+    try:
+        parts = urlsplit(url)
+        host = parts.hostname or ""
+    except ValueError:
+        return "This address cannot be read."
+    near = http.policy().allow_loopback and http.is_loopback_name(host)
+    if parts.scheme != "https" and not near:
+        return "The address must begin with https://."
+    if "@" in parts.netloc or not host or not text.ascii_host(url):
+        return "The address must name a host, and no user."
+    return ""
