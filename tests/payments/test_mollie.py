@@ -20,7 +20,7 @@ from tests.support.sink import Sink
 
 KEY = "test_development_only_sandbox"
 DONE = ["created", "started", "settling", "completed"]
-AGENTS = 30
+AGENTS = 60
 
 
 @dataclass
@@ -245,6 +245,35 @@ def test_case_25_what_mollie_would_not_close_is_given_back_when_it_is_paid(
     until(lambda: till.at_mollie(ref)["_embedded"]["refunds"], "the money goes back")
     assert till.at_mollie(ref)["amountRemaining"]["value"] == "0.00"
     assert till.look(asked)["status"] == "cancelled"
+
+
+@pytest.mark.parametrize("closable", [True, False])
+def test_t106_time_that_runs_out_waits_for_mollies_page_to_close(
+    till: MollieTill, http_user: HttpUser, closable: bool
+) -> None:
+    """Case 23: what cannot be closed is left to run out, and until then the elicitation is not over."""
+    till.stripe.order("cancelable", yes=closable)
+    asked = till.ask(more={"expires_in": 60})
+    ref = till.at_page(http_user, asked)
+    till.sql("UPDATE elicit_flows_elicitation SET expires_at = %s WHERE id = %s", "2020-01-01 00:00:00", asked["id"])
+    till.look_now()
+    if not closable:
+        until(lambda: till.fetches(ref) > 0, "Mollie is asked", timeout=15)
+        assert till.look(asked)["status"] == "started"
+        till.stripe.order("clock", seconds=901)
+        till.look_now()
+    till.becomes(asked, "expired", timeout=20)
+    assert till.at_mollie(ref)["status"] == ("canceled" if closable else "expired")
+
+
+def test_who_paid_before_the_page_could_be_closed_has_paid(till: MollieTill, http_user: HttpUser) -> None:
+    till.stripe.order("weather", drop=True)
+    asked = till.ask(more={"expires_in": 60})
+    till.at_page(http_user, asked)
+    till.go_away(http_user, "pay")
+    till.sql("UPDATE elicit_flows_elicitation SET expires_at = %s WHERE id = %s", "2020-01-01 00:00:00", asked["id"])
+    till.look_now()
+    till.becomes(asked, "completed", timeout=20)
 
 
 # Money that goes back.
