@@ -5,6 +5,7 @@ from __future__ import annotations
 import secrets
 import threading
 import time
+from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -32,6 +33,7 @@ class Store:
         self.offset = 0
         self.accounts: dict[str, Account] = {}
         self._things: dict[str, dict[str, Thing]] = {}
+        self._by_kind: defaultdict[tuple[str, str], dict[str, Thing]] = defaultdict(dict)
 
     def now(self) -> int:
         """Seconds since the epoch, by the clock that ``/_control`` can put forward."""
@@ -42,7 +44,7 @@ class Store:
         self._things.setdefault(account.id, {})
 
     def put(self, account: str, thing: Thing) -> Thing:
-        self._things[account][thing["id"]] = thing
+        self._things[account][thing["id"]] = self._by_kind[account, thing["object"]][thing["id"]] = thing
         return thing
 
     def find(self, account: str, kind: str, id: str) -> Thing | None:
@@ -58,7 +60,7 @@ class Store:
 
     def all(self, account: str, kind: str) -> list[Thing]:
         """The newest first."""
-        return [thing for thing in reversed(self._things[account].values()) if thing["object"] == kind]
+        return list(reversed(self._by_kind[account, kind].values()))
 
     def owner(self, id: str) -> str | None:
         """The account that a thing belongs to: for pages, which know no key."""
@@ -69,6 +71,7 @@ class Store:
         self.offset = 0
         for things in self._things.values():
             things.clear()
+        self._by_kind.clear()
 
 
 def new_id(prefix: str) -> str:

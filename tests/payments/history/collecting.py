@@ -28,7 +28,7 @@ def feed(agent: httpx2.Client) -> Iterator[Json]:
     """All events of an agent, from the first."""
     cursor, found = "", [{}]
     while found:
-        page = answer(agent, "/v1/events", limit=100, after=cursor)
+        page = answer(agent, "/v1/events", limit=1000, after=cursor)
         found, cursor = page["data"], page["cursor"]
         yield from found
 
@@ -37,14 +37,17 @@ def answer(agent: httpx2.Client, path: str, **params: Any) -> Json:
     return dict(agent.get(path, params=params).raise_for_status().json())
 
 
-def of_agent(agent: httpx2.Client, slug: str) -> list[Json]:
-    """How each elicitation ended, what was told of it, and the payments that are named anywhere."""
+def of_agent(agent: httpx2.Client, slug: str, ordered: Iterable[str] = ()) -> list[Json]:
+    """How each elicitation ended, what was told of it, and the payments that are named anywhere.
+
+    Refunds are asked for where any may be: of payments that the agent ``ordered`` some for, or was told of.
+    """
     ended = list(pages(agent, "/v1/elicitations"))
     events = list(feed(agent))
-    named = {one["result"]["payment"] for one in ended if one["result"]}
-    named |= {one["data"]["payment"]["id"] for one in events if "payment" in one["data"]}
+    told = {one["data"]["payment"]["id"] for one in events if "payment" in one["data"]} | set(ordered)
+    named = {one["result"]["payment"] for one in ended if one["result"]} | told
     with ThreadPoolExecutor(AT_ONCE) as pool:
-        payments = list(pool.map(lambda name: payment(agent, name), sorted(named)))
+        payments = list(pool.map(lambda name: payment(agent, name, refunds=name in told), sorted(named)))
     return [
         *({"op": "ended", "elicitation": one} for one in ended),
         *({"op": "told", "by": "feed", "agent": slug, "event": one} for one in events),
@@ -52,9 +55,9 @@ def of_agent(agent: httpx2.Client, slug: str) -> list[Json]:
     ]
 
 
-def payment(agent: httpx2.Client, id: str) -> Json:
-    refunds = list(pages(agent, f"/v1/payments/{id}/refunds"))
-    return {"op": "payment", "payment": answer(agent, f"/v1/payments/{id}"), "refunds": refunds}
+def payment(agent: httpx2.Client, id: str, *, refunds: bool) -> Json:
+    found = list(pages(agent, f"/v1/payments/{id}/refunds")) if refunds else []
+    return {"op": "payment", "payment": answer(agent, f"/v1/payments/{id}"), "refunds": found}
 
 
 def of_provider(state: Json) -> Iterator[Json]:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
+from collections.abc import Callable
 from random import Random
 from typing import Any
 
 from tests.payments.history.world import World
 
-PAUSE = 0.35  # seconds between two faults
+EVERY = 4  # payments, from one fault to the next
 RETRY = [0.3] * 40  # how often Stripe's double sends a webhook again; in life it does so for days
 CREATE, EXPIRE = "POST /v1/checkout/sessions", "POST /v1/checkout/sessions/*/expire"
 CALLS = [CREATE, CREATE, CREATE, EXPIRE, "GET /v1/checkout/sessions/*", "POST /v1/refunds", "GET /v1/refunds", "*"]
@@ -20,19 +21,20 @@ WEATHERS: list[dict[str, Any]] = [
     {"types": ["checkout.session.completed"], "hold": True}, {"types": ["refund.created"], "drop": True},
 ]  # fmt: skip
 BENT: list[dict[str, Any]] = [{"amount": 1}, {"currency": "chf"}, {"livemode": True}]
-FAULTS = {"answer": 44, "weather": 26, "kill": 10, "bend": 3, "time": 4, "slow": 5, "deaf": 5, "clock": 3}
+FAULTS = {"answer": 46, "weather": 28, "kill": 5, "bend": 4, "time": 3, "slow": 5, "deaf": 5, "clock": 4}
 
 
 class Nemesis:
-    """``met`` counts what it did, by kind."""
+    """``met`` counts what it did, by kind. ``begun`` says how many payments were begun: it keeps pace with them."""
 
-    def __init__(self, world: World, seed: str) -> None:
-        self.world, self.dice, self.met = world, Random(f"{seed}/nemesis"), Counter[str]()
+    def __init__(self, world: World, seed: str, begun: Callable[[], int]) -> None:
+        self.world, self.dice, self.met, self.begun = world, Random(f"{seed}/nemesis"), Counter[str](), begun
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._run, name="nemesis")
         self.failure: BaseException | None = None
 
     def start(self) -> None:
+        self.world.stripe.weather(retry_seconds=RETRY)
         self.world.stripe.fault("hang", CREATE, hang=20.0)  # longer than anybody waits for an answer
         self.met["hang"] += 1
         self._thread.start()
@@ -48,15 +50,19 @@ class Nemesis:
             raise self.failure
 
     def _run(self) -> None:
+        due = EVERY
         try:
-            self.world.stripe.weather(retry_seconds=RETRY)
-            while not self._over.wait(self.dice.uniform(0.3, 1.7) * PAUSE):
-                kind = self.dice.choices(list(FAULTS), list(FAULTS.values()))[0]
-                self.met[kind] += 1
-                said = getattr(self, kind)()
-                self.world.book.write("fault", kind=kind, said=said)
+            while not self._over.wait(0.02):
+                if self.begun() >= due:
+                    self._act()
+                    due += EVERY
         except Exception as error:
             self.failure = error
+
+    def _act(self) -> None:
+        kind = self.dice.choices(list(FAULTS), list(FAULTS.values()))[0]
+        self.met[kind] += 1
+        self.world.book.write("fault", kind=kind, said=getattr(self, kind)())
 
     def answer(self) -> Any:
         """The provider answers the next calls otherwise than they deserve, or not at all."""
@@ -82,7 +88,7 @@ class Nemesis:
         """For a moment payments are not what was asked for."""
         chosen = self.dice.choice(BENT)
         self.world.stripe.bend(**chosen)
-        self._over.wait(0.4)
+        self._over.wait(0.25)
         self.world.stripe.bend()
         return chosen
 

@@ -27,15 +27,17 @@ def come_to_rest(world: World, seed: str) -> None:
     """
     settle(world, Random(f"{seed}/end"))
     world.stripe.forward(26 * 3600)
-    world.sql("UPDATE elicit_flows_elicitation SET expires_at = %s WHERE status IN ('pending', 'started')", LONG_AGO)
     wait(world)
-    world.let_months_pass()
+    world.let_months_pass(moved(world.stripe.state()))
     wait(world)
 
 
 def wait(world: World) -> None:
     def rested() -> bool:
         world.let_time_pass()
+        world.sql(
+            "UPDATE elicit_flows_elicitation SET expires_at = %s WHERE status IN ('pending', 'started')", LONG_AGO
+        )
         return not any(left(world).values())
 
     try:
@@ -54,6 +56,12 @@ def settle(world: World, dice: Random) -> None:
                 continue
 
 
+def moved(state: Json) -> list[str]:
+    """The checkouts whose money went back, or is disputed: of some the service was never told."""
+    intents = {one["payment_intent"] for one in [*state["refunds"], *state["disputes"]]}
+    return [one["id"] for one in state["sessions"] if one["payment_intent"] in intents]
+
+
 def left(world: World) -> dict[str, int]:
     return {
         table: int(world.sql(f"SELECT count(*) FROM elicit_flows_{table} WHERE {condition}")[0][0])
@@ -63,7 +71,8 @@ def left(world: World) -> dict[str, int]:
 
 def final_lines(world: World) -> list[Json]:
     lines = list(collecting.of_provider(world.stripe.state()))
+    orders = [(line["agent"], line["payment"]) for line in world.book.lines if line["op"] == "gave_back"]
     for agent, slug in zip(world.agents, world.slugs, strict=True):
         agent.base_url = world.box.url
-        lines += collecting.of_agent(agent, slug)
+        lines += collecting.of_agent(agent, slug, [payment for asked_by, payment in orders if asked_by == slug])
     return [*lines, *collecting.of_sink(world.sink, world.hooked)]

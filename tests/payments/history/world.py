@@ -107,9 +107,9 @@ class World:
             self.sql(f"UPDATE elicit_flows_{table} SET {column} = now() WHERE {waits}")
         self.sql("UPDATE elicit_flows_delivery SET lease_until = NULL, next_at = now() WHERE status = 'pending'")
 
-    def let_months_pass(self) -> None:
-        """What came of money that came is to be looked at."""
-        self.sql("UPDATE elicit_flows_checkout SET look_at = now() WHERE status = 'paid'")
+    def let_months_pass(self, sessions: list[str]) -> None:
+        """What came of the money that was paid there is to be looked at."""
+        self.sql("UPDATE elicit_flows_checkout SET look_at = now() WHERE status = 'paid' AND ref = ANY(%s)", sessions)
 
     def close(self) -> None:
         for agent in self.agents:
