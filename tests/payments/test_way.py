@@ -26,8 +26,8 @@ def test_case_1_the_person_pays_and_the_agent_is_told_once(each_till: Till, http
         "amount": 1999, "currency": "eur", "status": "paid",
     }  # fmt: skip
     assert found["result"]["receipt_url"].startswith(till.stripe.url)
-    assert till.events(asked) == DONE
-    assert till.payment(asked)["status"] == "paid"
+    assert till.stands(asked) == ("completed", "paid", DONE)
+    assert len(till.paid_at_stripe(asked)) == 1
 
 
 @pytest.mark.parametrize(
@@ -43,6 +43,8 @@ def test_case_14_the_page_shows_the_exact_amount(
     assert shown in http_user.text
     till.pay(http_user, asked)
     assert till.becomes(asked, "completed")["result"]["amount"] == amount
+    assert till.paid_at_stripe(asked)[0]["amount_total"] == amount
+    assert till.stands(asked) == ("completed", "paid", DONE)
 
 
 @pytest.mark.parametrize(
@@ -55,6 +57,8 @@ def test_case_14_what_is_no_amount_of_money_is_refused_when_asked(till: Till, wr
     answer = till.try_to_ask(**wrong)
     assert answer.status_code == 422
     assert answer.json()["errors"][0]["loc"] == ["params", next(iter(wrong))]
+    assert till.agent.get("/v1/events").json()["data"] == []
+    assert till.agent.get("/v1/elicitations").json()["data"] == []
 
 
 def test_case_19_somebody_else_is_refused_before_the_provider_is_asked(
@@ -66,8 +70,10 @@ def test_case_19_somebody_else_is_refused_before_the_provider_is_asked(
     bob.connect(asked["url"], "bob")
     assert bob.page_name == "mismatch"
     assert len(till.stripe.state()["requests"]) == before
+    assert till.stands(asked) == ("pending", "open", ["created"])
     till.pay(alice, asked)
     till.becomes(asked, "completed")
+    assert till.stands(asked) == ("completed", "paid", DONE)
 
 
 def test_case_20_a_return_in_another_persons_browser_shows_nothing_and_is_still_a_hint(
@@ -83,7 +89,7 @@ def test_case_20_a_return_in_another_persons_browser_shows_nothing_and_is_still_
     assert asked["message"] not in bob.text
     assert "19.99" not in bob.text
     till.becomes(asked, "completed")
-    assert till.events(asked) == DONE
+    assert till.stands(asked) == ("completed", "paid", DONE)
 
 
 def test_case_21_two_presses_lead_to_one_page(till: Till, new_http_user: Callable[..., HttpUser]) -> None:
@@ -93,7 +99,8 @@ def test_case_21_two_presses_lead_to_one_page(till: Till, new_http_user: Callabl
     one.press("pay")
     other.press("pay")
     till.becomes(asked, "completed")
-    assert till.events(asked) == DONE
+    assert till.stands(asked) == ("completed", "paid", DONE)
+    assert len(till.paid_at_stripe(asked)) == 1
 
 
 def test_case_22_who_goes_back_may_go_to_the_same_page_again(till: Till, http_user: HttpUser) -> None:
@@ -105,6 +112,7 @@ def test_case_22_who_goes_back_may_go_to_the_same_page_again(till: Till, http_us
     assert till.at_stripe(http_user, asked) == page
     http_user.press("pay")
     till.becomes(asked, "completed")
+    assert till.stands(asked) == ("completed", "paid", DONE)
 
 
 def test_t109_coming_back_without_having_paid_is_no_payment(till: Till, http_user: HttpUser) -> None:
@@ -115,7 +123,7 @@ def test_t109_coming_back_without_having_paid_is_no_payment(till: Till, http_use
         back = http_user.location
     for _ in range(3):
         http_user.open(f"{back}&session_id=cs_test_of_another")
-    assert till.look(asked)["status"] == "started"
+    assert till.stands(asked) == ("started", "open", ["created", "started"])
 
 
 def test_case_24_what_the_agent_takes_back_can_be_paid_no_more(till: Till, http_user: HttpUser) -> None:
@@ -130,6 +138,8 @@ def test_case_24_what_the_agent_takes_back_can_be_paid_no_more(till: Till, http_
     until(closed, "the provider's page is closed")
     http_user.open(asked["url"])
     assert (http_user.page_name, http_user.page_status) == ("done", "cancelled")
+    until(lambda: till.payment(asked)["status"] == "closed", "nothing comes any more")
+    assert till.stands(asked) == ("cancelled", "closed", ["created", "started", "cancelled"])
 
 
 def test_a_declined_card_leaves_the_page_open_for_another(till: Till, http_user: HttpUser) -> None:
@@ -138,3 +148,4 @@ def test_a_declined_card_leaves_the_page_open_for_another(till: Till, http_user:
     http_user.press("pay_declined")
     http_user.press("pay")
     till.becomes(asked, "completed")
+    assert till.stands(asked) == ("completed", "paid", DONE)
