@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TypeVar, cast
 
 from elicit_flows.kinds.payment.providers.stripe import Stripe
 from elicit_flows.kinds.payment.values import Account, Ask, Notice, RefundSeen, Snapshot, Started
 
 MOODS = "MOODS_OF_THE_PLUG_IN"
+T = TypeVar("T")
 
 
 class Moody(Stripe):
@@ -37,8 +38,8 @@ class Moody(Stripe):
         return moody("receive", "", lambda: Stripe.receive(self, account, headers, body))
 
 
-def moody(verb: str, about: str, call: Callable[[], Any]) -> Any:
+def moody(verb: str, about: str, call: Callable[[], T]) -> T:
     moods = Path(os.environ[MOODS]).read_text().splitlines()
     if {verb, f"{verb} {about}"} & set(moods):
-        return {}["the answer has a field that nobody thought of"]
-    return object() if f"{verb}!" in moods else call()
+        raise KeyError("a field that nobody thought of")
+    return cast(T, object()) if f"{verb}!" in moods else call()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import httpx2
 import pytest
@@ -13,7 +14,7 @@ from tests.support.http_user import HttpUser
 from tests.support.process import until
 
 
-def paid(till: Till, user: HttpUser, **params: object) -> Json:
+def paid(till: Till, user: HttpUser, **params: Any) -> Json:
     asked = till.ask(**params)
     till.pay(user, asked)
     return till.becomes(asked, "completed")

@@ -11,7 +11,7 @@ from tests.payments.test_hints import DONE, go_away, settled
 from tests.support.http_user import HttpUser
 from tests.support.process import until
 
-MONTHLY = {"mode": "subscribe", "interval": "month", "item": "news"}
+MONTHLY: Json = {"mode": "subscribe", "interval": "month", "item": "news"}
 
 
 def entitlement(till: Till) -> Json:

@@ -130,7 +130,7 @@ def test_case_21_the_button_is_pressed_in_two_tabs_at_the_same_moment(
     check_all(till, asks)
 
 
-def paid(till: Till, user: HttpUser, **params: object) -> Json:
+def paid(till: Till, user: HttpUser, **params: Any) -> Json:
     asked = till.ask(**params)
     till.pay(user, asked)
     return till.becomes(asked, "completed")
@@ -218,7 +218,7 @@ def test_case_25_the_one_who_ends_it_and_the_news_that_it_is_paid_do_not_wait_fo
     decline = http_user.form_request("decline")
     till.at_stripe(http_user, asked)
     back = go_away(till, http_user)
-    ends = {
+    ends: dict[str, Callable[[], int]] = {
         "cancel": partial(cancel, through, till, asked, 0),
         "decline": lambda: declined(through, decline, http_user),
     }

@@ -172,7 +172,7 @@ def test_case_30_a_webhook_of_one_account_is_none_of_another(rolling: Till, http
     till = rolling
     other = {"slug": "other", "provider": "stripe", "secret_key": "sk_test_of_the_other", "livemode": False,
              "webhook_secrets": ["whsec_of_the_other"], "api_base": till.stripe.url}  # fmt: skip
-    both = {"identity_providers": ["corp"], "payment_accounts": ["sandbox", "other"]}
+    both: Json = {"identity_providers": ["corp"], "payment_accounts": ["sandbox", "other"]}
     agent = box_config.agent(till.box.programs[till.agent.slug], **both)
     till.box.apply({"payment_account": [other], "agent": [agent]})
     till.stripe.order("weather", drop=True)

@@ -67,7 +67,7 @@ def test_case_27_a_page_that_nobody_heard_of_is_given_up_and_another_opened(till
     till.look_now()
 
     def given_up() -> bool:
-        return till.session_of(lost)["status"] == "expired"
+        return bool(till.session_of(lost)["status"] == "expired")
 
     until(given_up, "the page that nobody saw is closed", timeout=20)
     till.pay(http_user, asked)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.payments.conftest import Till
+from tests.payments.conftest import Json, Till
 from tests.support.http_user import HttpUser
 from tests.support.process import until
 
@@ -53,7 +53,7 @@ def test_case_14_the_page_shows_the_exact_amount(
      {"currency": "xyz"}, {"account": "of-nobody"}, {"colour": "red"}],
     ids=str,
 )  # fmt: skip
-def test_case_14_what_is_no_amount_of_money_is_refused_when_asked(till: Till, wrong: dict[str, object]) -> None:
+def test_case_14_what_is_no_amount_of_money_is_refused_when_asked(till: Till, wrong: Json) -> None:
     answer = till.try_to_ask(**wrong)
     assert answer.status_code == 422
     assert answer.json()["errors"][0]["loc"] == ["params", next(iter(wrong))]
