@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import socket
+import threading
 import time
 from collections.abc import Callable
 from typing import Any
@@ -17,7 +18,7 @@ from elicit_flows.kinds.payment.providers.mollie import client
 from elicit_flows.kinds.payment.values import Account, State
 from elicit_flows.values import Secret
 from tests.doubles.raw import Listener, dripping, listening
-from tests.doubles.server import Response, json_response, redirect
+from tests.doubles.server import Request, Response, json_response, redirect
 from tests.kinds.payment.answers import ask
 from tests.kinds.payment.mollie_answers import KEY, MollieAnswers, account, embedded, error, payment, refund
 
@@ -158,6 +159,8 @@ PAID, OPEN, CLOSED = (json_response(payment(status=status)) for status in ("paid
         ([OPEN, error(422), OPEN], "unprocessable_entity", 3),
         ([OPEN, error(500), error(500), error(500), OPEN], "Unclear", 5),
         ([OPEN, error(500), error(500), error(500), PAID], "", 5),
+        ([OPEN, error(500), error(500), error(500), error(429)], "Unclear", 5),
+        ([OPEN, CLOSED, error(429)], "Busy", 3),
         ([error(500)], "Busy", 3),
         ([OPEN, error(429), OPEN], "Busy", 3),
     ],
@@ -229,6 +232,21 @@ def test_f17_a_provider_that_hangs_is_left_in_time(
 
 def test_the_time_for_one_verb_is_less_than_twenty_seconds() -> None:
     assert client.SECONDS + 1 < 20
+
+
+class Slow(MollieAnswers):
+    def respond(self, request: Request) -> Response:
+        threading.Event().wait(0.4)
+        return super().respond(request)
+
+
+def test_all_requests_of_one_verb_share_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(client, "SECONDS", 0.6)
+    with Slow(json_response(embedded()), json_response(refund(), 201)) as far, pytest.raises(Unclear):
+        give_back(far.account())
+    with Slow(OPEN) as far, pytest.raises(Unclear):
+        close(far.account())
+    assert [request.method for request in far.asked] == ["GET", "DELETE"]
 
 
 def test_one_try_that_hangs_leaves_time_for_another(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -69,18 +69,10 @@ class Mollie:
 
         Cancelling twice does no more than once, so ``key`` is not sent.
         """
-        failed: PaymentError | None = None
         with calling(changes=True):
             found = _look(account, ref)
-            if not _closable(found):
-                return reading.snapshot(found)
-            try:
-                client(account).payments.delete(ref)
-            except PaymentError as error:
-                failed = error
-            found = _look(account, ref)
-        if failed is not None and _closable(found):
-            raise failed
+            if _closable(found):
+                found = _cancel(account, ref)
         return reading.snapshot(found)
 
     def refund(self, account: Account, payment_ref: str, amount: int, our_id: str, key: str) -> RefundSeen:
@@ -126,6 +118,22 @@ def _look(account: Account, ref: str) -> reading.Thing:
 def _closable(payment: reading.Thing) -> bool:
     """Whoever has done their part is not stopped, even where Mollie would."""
     return payment["status"] == "open" and payment.get("isCancelable") is True
+
+
+def _cancel(account: Account, ref: str) -> reading.Thing:
+    """Where that failed, looking may tell what it is all the same."""
+    failed: PaymentError | None = None
+    try:
+        client(account).payments.delete(ref)
+    except PaymentError as error:
+        failed = error
+    try:
+        found = _look(account, ref)
+    except PaymentError as error:
+        raise failed or error from None
+    if failed is not None and _closable(found):
+        raise failed
+    return found
 
 
 def _check_page(url: str) -> None:
