@@ -41,6 +41,16 @@ def test_a_payment_account_is_made_and_its_key_noted_by_its_name_alone(admin: Cl
     assert "typed" not in page
 
 
+def test_an_account_at_mollie_is_made_with_a_key_of_mollies_alone(admin: Client, olga: User, rows: Rows) -> None:
+    form = {"slug": "second", "provider": "mollie", "new_secret_key": TEST_KEY}
+    page = admin.post("/admin/elicit_flows/paymentaccount/add/", form)
+    assert "It must begin with live_… or test_…: so do the keys of mollie" in page.text
+    form["new_secret_key"] = "test_typed"
+    assert admin.post("/admin/elicit_flows/paymentaccount/add/", form).status_code == 302
+    made = vault.account(PaymentAccount.objects.get(slug="second"))
+    assert (made.provider, made.secret_key, made.webhook_secrets) == ("mollie", Secret("test_typed"), ())
+
+
 def test_empty_secrets_keep_what_there_is_and_typed_ones_replace_it(admin: Client, olga: User, rows: Rows) -> None:
     assert change(admin, rows) == ""
     assert (stored().secret_key, stored().webhook_secrets) == (Secret(PAY_KEY), (Secret(PAY_HOOK),))
@@ -66,6 +76,7 @@ def test_empty_secrets_keep_what_there_is_and_typed_ones_replace_it(admin: Clien
         ({"livemode": "on"}, "It is true, but secret_key is no live key"),
         ({"api_base": "http://127.0.0.1:8001"}, "Is for the sandbox; it is refused unless ELICIT_ALLOW_LOOPBACK is on"),
         ({"provider": "paypal"}, "Select a valid choice"),
+        ({"new_secret_key": "test_typed"}, "It must begin with sk_live_… or rk_live_…"),
     ],
 )
 def test_an_account_is_held_to_the_rules_of_the_configuration_file(
