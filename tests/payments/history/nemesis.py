@@ -15,9 +15,10 @@ RETRY = [0.3] * 40  # how often Stripe's double sends a webhook again; in life i
 CREATE, EXPIRE = "POST /v1/checkout/sessions", "POST /v1/checkout/sessions/*/expire"
 CALLS = [CREATE, CREATE, CREATE, EXPIRE, "GET /v1/checkout/sessions/*", "POST /v1/refunds", "GET /v1/refunds", "*"]
 ANSWERS = ["lose_reply", "lose_request", "429", "500", "500_executed", "503", "should_retry", "should_not_retry"]
+IN_VAIN = {"retry_seconds": [0.3]}  # each try would be refused like the first
 WEATHERS: list[dict[str, Any]] = [
-    {"drop": True}, {"delay": 0.7}, {"duplicate": 3}, {"hold": True}, {"wrong_secret": True},
-    {"signature_age": 400}, {"signature_age": -400}, {"timing": "after"}, {"livemode": True},
+    {"drop": True}, {"delay": 0.7}, {"duplicate": 3}, {"hold": True}, {"wrong_secret": True, **IN_VAIN},
+    {"signature_age": 400, **IN_VAIN}, {"signature_age": -400, **IN_VAIN}, {"timing": "after"}, {"livemode": True},
     {"types": ["checkout.session.completed"], "hold": True}, {"types": ["refund.created"], "drop": True},
 ]  # fmt: skip
 BENT: list[dict[str, Any]] = [{"amount": 1}, {"currency": "chf"}, {"livemode": True}]
@@ -78,7 +79,7 @@ class Nemesis:
     def weather(self) -> Any:
         """Another one; what was held until now comes in some order."""
         usual = {"types": [], "drop": False, "delay": 0.0, "duplicate": 0, "hold": False, "wrong_secret": False}
-        usual |= {"signature_age": 0, "livemode": False, "timing": "before"}
+        usual |= {"signature_age": 0, "livemode": False, "timing": "before", "retry_seconds": RETRY}
         chosen = self.dice.choice([*WEATHERS, {}, {}, {}])
         self.world.stripe.weather(**{**usual, **chosen})
         self.world.stripe.release(self.dice.choice(["fifo", "lifo", "random"]))
