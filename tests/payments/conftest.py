@@ -116,14 +116,15 @@ class Till:
     def payment_id(self, asked: Json) -> str:
         return str(self.sql("SELECT id FROM elicit_flows_payment WHERE elicitation_id = %s", asked["id"])[0][0])
 
+    def opened_at_stripe(self, asked: Json) -> list[Json]:
+        """Stripe's own view: the sessions of this elicitation."""
+        rows = self.sql("SELECT id FROM elicit_flows_checkout WHERE payment_id = %s", self.payment_id(asked))
+        ours = {row[0] for row in rows}
+        return [one for one in self.stripe.state()["sessions"] if one["client_reference_id"] in ours]
+
     def paid_at_stripe(self, asked: Json) -> list[Json]:
-        """Stripe's own view: the sessions of this elicitation that brought money."""
-        ours = {
-            row[0]
-            for row in self.sql("SELECT id FROM elicit_flows_checkout WHERE payment_id = %s", self.payment_id(asked))
-        }
-        sessions = self.stripe.state()["sessions"]
-        return [one for one in sessions if one["client_reference_id"] in ours and one["payment_status"] == "paid"]
+        """Those that brought money."""
+        return [one for one in self.opened_at_stripe(asked) if one["payment_status"] == "paid"]
 
     def at_stripe(self, user: HttpUser, asked: Json, who: str = "alice") -> str:
         """Takes the user to the provider's page; its address."""

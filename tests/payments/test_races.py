@@ -124,6 +124,7 @@ def test_case_21_the_button_is_pressed_in_two_tabs_at_the_same_moment(
         assert {answer.status_code for answer in answers} == {303}, [answer.text[:300] for answer in answers]
         pages = {answer.headers["location"] for answer in answers}
         assert len(pages) == 1
+        assert len(till.opened_at_stripe(asked)) == 1
         assert till.events(asked) == ["created", "started"]
         http_user.open(pages.pop())
         http_user.press("pay")
