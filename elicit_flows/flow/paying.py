@@ -230,7 +230,10 @@ def _look(checkout: Checkout) -> bool:
             settle(checkout)
     except (PaymentError, Unavailable) as trouble:
         log.warning("payment account %s: %s; checkout %s is looked at later", checkout.account.slug, trouble, checkout)
-        if moot and checkout.status == Checkout.Status.STARTING:
+        lost = isinstance(trouble, Refused) and checkouts.lapsed(checkout)
+        if lost:
+            log.critical("payment account %s: checkout %s is given up: %s", checkout.account.slug, checkout, trouble)
+        if lost or (moot and checkout.status == Checkout.Status.STARTING):
             _give_up(checkout)
     return True
 
@@ -245,7 +248,7 @@ def _find(checkout: Checkout) -> None:
 
 
 def _give_up(checkout: Checkout) -> None:
-    """Nobody saw its page, so nobody can pay there, whatever became of it at the provider."""
+    """Nobody saw its page, or the provider knows nothing of it: nobody can pay there."""
     row = checkout.payment.elicitation
     with transaction.atomic():
         if row is not None:

@@ -14,6 +14,7 @@ Status = Checkout.Status
 PAYABLE = (Status.STARTING, Status.OPEN, Status.PROCESSING)
 SHORTEST, LONGEST = timedelta(minutes=31), timedelta(hours=23)  # Stripe's window is 30 minutes to 24 hours
 LOOK_EVERY = timedelta(seconds=60)
+KNOWN_FOR = {Status.OPEN: timedelta(days=1), Status.PROCESSING: timedelta(days=30)}
 LOOK_WHILE_ACTIVE = timedelta(days=1)
 # When money came. Payers may dispute for about four months.
 LOOKS_AFTER = (timedelta(hours=1), *(timedelta(days=days) for days in (1, 7, 30, 90, 120)))
@@ -72,8 +73,18 @@ def another_key(checkout: Checkout) -> None:
 
 
 def give_up(checkout: Checkout) -> None:
-    """A checkout that nobody ever saw: whatever the provider made of it, it cannot be paid."""
-    Checkout.objects.filter(pk=checkout.pk, status=Status.STARTING).update(status=Status.OVER, look_at=None)
+    """A checkout that nobody ever saw, or that the provider knows nothing of: it brings no money."""
+    mine = Checkout.objects.filter(pk=checkout.pk, status=checkout.status)
+    if mine.update(status=Status.OVER, look_at=None, url=""):
+        Payment.objects.filter(pk=checkout.payment_id, status=Payment.Status.PROCESSING).update(
+            status=Payment.Status.OPEN
+        )
+
+
+def lapsed(checkout: Checkout) -> bool:
+    """So long after its end a provider that refuses to speak of it will not do so any more."""
+    known_for = KNOWN_FOR.get(Status(checkout.status))
+    return known_for is not None and checkout.expires_at + known_for < clock.now()
 
 
 def due(limit: int) -> Iterable[Checkout]:

@@ -65,6 +65,13 @@ def revoke(payment: Payment) -> None:
     _of(payment).update(status=Status.REVOKED)
 
 
+def give_again(payment: Payment) -> None:
+    """What a refund took, when its money came back; unless the payer has taken it back otherwise."""
+    if payment.disputed != "lost":
+        status = Status.SUSPENDED if payment.disputed == "open" else Status.ACTIVE
+        _of(payment).filter(status=Status.REVOKED).update(status=status)
+
+
 def extend(payment: Payment, until: datetime | None) -> None:
     """A further period is paid. Never shorter: what says so is older."""
     if until:

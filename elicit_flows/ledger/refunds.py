@@ -137,6 +137,7 @@ def _record(payment: Payment, refund: Refund, seen: RefundSeen) -> None:
     older = refund.ref == seen.ref and _ORDER.index(refund.status) > _ORDER.index(status)
     if known or older:  # two workers may apply what they were told the other way round
         return
+    back = refund.status == Status.DONE  # the money did not arrive after all
     refund.status, refund.ref, refund.try_at, refund.problem = status, seen.ref, None, ""
     refund.done_at = clock.now() if status == Status.DONE else None
     refund.save()
@@ -147,6 +148,8 @@ def _record(payment: Payment, refund: Refund, seen: RefundSeen) -> None:
         _tell(payment, refund)
     if 0 < payment.amount <= payment.refunded:
         entitlements.revoke(payment)
+    elif back and not payment.problem:
+        entitlements.give_again(payment)
 
 
 def _tell(payment: Payment, refund: Refund) -> None:

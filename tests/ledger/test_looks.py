@@ -8,6 +8,7 @@ import pytest
 
 from elicit_flows import flow
 from elicit_flows.flow import paying
+from elicit_flows.kinds.payment.providers.base import Refused
 from elicit_flows.kinds.payment.values import RefundSeen, State
 from elicit_flows.ledger import checkouts
 from elicit_flows.lib import clock
@@ -96,3 +97,34 @@ def test_what_was_taken_back_while_the_bank_is_at_it_is_not_asked_about_every_mi
         moving_clock.forward(hours=1)
     assert 10 < looks < 60
     assert till.stands(row) == ("cancelled", "processing")
+
+
+@pytest.mark.parametrize("pressed", [State.OPEN, State.PROCESSING])
+def test_a_page_that_the_provider_knows_nothing_of_does_not_keep_the_elicitation_for_ever(
+    till: Till, moving_clock: MovingClock, monkeypatch: pytest.MonkeyPatch, pressed: State
+) -> None:
+    """The account's key was changed for that of another account, or the provider has forgotten."""
+    row = till.ask()
+    checkout = till.open(row)
+    till.hear(checkout, pressed)
+    monkeypatch.setattr(paying, "plug_in", lambda _: KnowsNothing())
+    moving_clock.forward(hours=20)
+    assert paying.sweep_payments() == 1
+    assert flow.sweep() == 0, "it may still be known tomorrow"
+    for _ in range(40):
+        moving_clock.forward(days=1)
+        paying.sweep_payments()
+        flow.sweep()
+    assert till.stands(row) == ("expired", "closed")
+    assert till.told(row)[-1] == "elicitation.expired"
+    assert Checkout.objects.get().look_at is None
+
+
+class KnowsNothing:
+    """A provider that refuses whatever it is asked."""
+
+    def fetch(self, account: object, ref: str) -> object:
+        raise Refused("resource_missing", "There is no such checkout.")
+
+    def close(self, account: object, ref: str, key: str) -> object:
+        raise Refused("resource_missing", "There is no such checkout.")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from elicit_flows import flow
 from elicit_flows.kinds.payment.values import DisputeSeen, RefundSeen, State
 from elicit_flows.models import Entitlement, Payment
 from tests.ledger.conftest import Till
@@ -38,3 +39,36 @@ def test_t103_a_word_from_before_the_dispute_does_not_end_it(till: Till, state: 
     assert Entitlement.objects.get().status == entitlement
     assert till.told(row) == told
     assert till.stands(row) == ("completed", "paid")
+
+
+def test_case_29_money_that_did_not_arrive_after_all_gives_back_what_was_paid_for(till: Till) -> None:
+    row = till.ask(item="report")
+    checkout = till.open(row)
+    till.hear(checkout, State.PAID)
+    for state, amount, entitlement in (("done", 500, "revoked"), ("failed", 0, "active")):
+        till.hear(checkout, State.PAID, refunds=(RefundSeen("re_1", 500, state),))
+        assert Payment.objects.get().refunded == amount
+        assert Entitlement.objects.get().status == entitlement
+    assert till.stands(row) == ("completed", "paid")
+    assert till.told(row)[-2:] == ["payment.refunded", "payment.refund_failed"]
+
+
+@pytest.mark.parametrize("why", ["late", "lost"])
+def test_case_29_a_refund_that_fails_gives_nothing_that_was_taken_for_another_reason(till: Till, why: str) -> None:
+    row = till.ask(item="report")
+    checkout = till.open(row)
+    if why == "late":
+        flow.cancel(row)
+    disputes = (DisputeSeen("dp_1", 500, "lost"),) if why == "lost" else ()
+    for state in ("done", "failed"):
+        till.hear(checkout, State.PAID, refunds=(RefundSeen("re_1", 500, state),), disputes=disputes)
+    assert Entitlement.objects.get().status == "revoked"
+
+
+def test_case_29_a_refund_that_fails_while_the_payment_is_disputed_leaves_it_suspended(till: Till) -> None:
+    row = till.ask(item="report")
+    checkout = till.open(row)
+    dispute = (DisputeSeen("dp_1", 500, "open"),)
+    for refunds in ((), (RefundSeen("re_1", 500, "done"),), (RefundSeen("re_1", 500, "failed"),)):
+        till.hear(checkout, State.PAID, refunds=refunds, disputes=dispute)
+    assert Entitlement.objects.get().status == "suspended"
