@@ -79,10 +79,17 @@ def _open(row: Elicitation, payment: Payment, checkout: Checkout) -> str | None:
         locked = Elicitation.objects.select_for_update().get(pk=row.pk)
         if locked.over:
             raise Over(elicitation=row.pk)
-        checkouts.opened(checkout, started, vault.seal_url(checkout, started.url))
+        if not checkouts.opened(checkout, started, vault.seal_url(checkout, started.url)):
+            _check_alive(checkout, row)
         if locked.status == Status.PENDING:
             move(row, Status.STARTED)
     return vault.open_url(checkout)
+
+
+def _check_alive(checkout: Checkout, row: Elicitation) -> None:
+    """The other press of the button may have been quicker. Raises ProviderUnavailable when it was the sweep."""
+    if checkout.status == Checkout.Status.OVER:
+        raise ProviderUnavailable(_TRY_AGAIN, elicitation=row.pk, retry_after=5)
 
 
 def _ask(payment: Payment, checkout: Checkout) -> Ask:
