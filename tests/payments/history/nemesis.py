@@ -94,7 +94,7 @@ class Nemesis:
         return chosen
 
     def kill(self) -> Any:
-        name = self.dice.choice(self.world.box.webs)
+        name = self.dice.choice(self.world.mortal)
         self.world.kill(name)
         return name
 

@@ -1,6 +1,6 @@
 """I8 in a random history of payments with faults: what was taken is told, what was told was taken, once each.
 
-HISTORY_PAYMENTS and HISTORY_SEED give another size and another history; see docs/contributing.md.
+HISTORY_PAYMENTS, HISTORY_SEED and HISTORY_SHAPE give another size, history and shape; see docs/contributing.md.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ from tests.support.sink import Sink
 
 PAYMENTS = int(os.environ.get("HISTORY_PAYMENTS", "1000"))
 SEED = os.environ.get("HISTORY_SEED") or secrets.token_hex(4)
+SHAPE = os.environ.get("HISTORY_SHAPE", "embedded")
 PLAYERS = 12
 
 
@@ -37,7 +38,7 @@ PLAYERS = 12
 def world(new_box: Callable[..., Box], postgres: Postgres, corp: Op, sink: Sink, tmp_path: Path) -> Iterator[World]:
     kept = Path(os.environ.get("HISTORY_FILE") or tmp_path / "history.jsonl")
     box = new_box(
-        "embedded", start=False, webs=2, database_url=postgres.database(),
+        SHAPE, start=False, webs=2, database_url=postgres.database(),
         settings={"FORWARDED_ALLOW_IPS": "127.0.0.1"},
     )  # fmt: skip
     made = World(box, corp, sink, Book(kept))

@@ -1,4 +1,4 @@
-"""The world that a history happens in: two web processes on one PostgreSQL, the Stripe double, three agents, a book."""
+"""The world that a history happens in: a service of several processes, the Stripe double, three agents, a book."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ import httpx2
 import psycopg
 
 from tests.cast import Program, program
-from tests.faults.supervisor import STARTED
+from tests.faults.supervisor import STARTED, WORKER
 from tests.payments.history.checker import Json
 from tests.payments.history.stories import AGENTS
 from tests.support import box_config
@@ -51,12 +51,14 @@ class Book:
 
 
 class World:
-    """``box`` is of shape embedded with two web processes, not yet started; they are started under supervisors."""
+    """``box`` has two web processes and maybe a worker, not yet started; they are started under supervisors."""
 
     def __init__(self, box: Box, corp: Op, sink: Sink, book: Book) -> None:
         self.box, self.corp, self.sink, self.book = box, corp, sink, book
-        for name, port in zip(box.webs, box.ports, strict=True):
-            box.processes[name].command = [sys.executable, "-m", "tests.faults.supervisor", str(port)]
+        roles = dict(zip(box.webs, map(str, box.ports), strict=True)) | {"worker": WORKER}
+        self.mortal = [name for name in box.processes if name in roles]
+        for name in self.mortal:
+            box.processes[name].command = [sys.executable, "-m", "tests.faults.supervisor", roles[name]]
         self.sandbox = StripeSandbox(box.url)
         self.stripe: StripeControl = self.sandbox.control
         self.stripe.http = httpx2.Client(base_url=self.sandbox.url, trust_env=False, verify=False, timeout=60)
