@@ -16,12 +16,14 @@ def sync(payment: Payment, said: Snapshot) -> None:
     state = said.disputes[-1].state if said.disputes else payment.disputed
     if state == payment.disputed:
         return
-    payment.disputed = state
+    before, payment.disputed = payment.disputed, state
     payment.save(update_fields=["disputed"])
     if state == "open":
         entitlements.suspend(payment)
     elif state == "won":
         entitlements.restore(payment)
+        if before == "lost" and not payment.problem and payment.refunded < payment.amount:
+            entitlements.give_again(payment)
     else:
         entitlements.revoke(payment)
     queue.publish(payment.agent, "payment.disputed", {"payment": payment.summary()}, payment.elicitation)

@@ -72,3 +72,18 @@ def test_case_29_a_refund_that_fails_while_the_payment_is_disputed_leaves_it_sus
     for refunds in ((), (RefundSeen("re_1", 500, "done"),), (RefundSeen("re_1", 500, "failed"),)):
         till.hear(checkout, State.PAID, refunds=refunds, disputes=dispute)
     assert Entitlement.objects.get().status == "suspended"
+
+
+@pytest.mark.parametrize(("refunded", "entitlement"), [(0, "active"), (500, "revoked")])
+def test_case_29_a_chargeback_that_is_reversed_gives_back_what_it_took(
+    till: Till, refunded: int, entitlement: str
+) -> None:
+    """At Mollie money is gone at once, and may come back."""
+    row = till.ask(item="report")
+    checkout = till.open(row)
+    refunds = (RefundSeen("re_1", 500, "done"),) if refunded else ()
+    for state, then in (("lost", "revoked"), ("won", entitlement)):
+        till.hear(checkout, State.PAID, refunds=refunds, disputes=(DisputeSeen("chb_1", 500, state),))
+        assert Entitlement.objects.get().status == then
+    assert till.stands(row) == ("completed", "paid")
+    assert till.told(row).count("payment.disputed") == 2
