@@ -125,7 +125,7 @@ def rest(payment: Payment, checkout: Checkout, said: Snapshot) -> None:
 
 def _next_look(payment: Payment, checkout: Checkout, said: Snapshot) -> datetime | None:
     now, since = clock.now(), payment.paid_at or checkout.created_at
-    if payment.status == Payment.Status.ACTIVE:
+    if payment.status == Payment.Status.ACTIVE or payment.disputed == "open":
         return now + LOOK_WHILE_ACTIVE
     if payment.status == Payment.Status.ENDED and said.period_end:
         since = said.period_end

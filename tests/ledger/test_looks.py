@@ -9,7 +9,7 @@ import pytest
 from elicit_flows import flow
 from elicit_flows.flow import paying
 from elicit_flows.kinds.payment.providers.base import Refused
-from elicit_flows.kinds.payment.values import RefundSeen, State
+from elicit_flows.kinds.payment.values import DisputeSeen, RefundSeen, State
 from elicit_flows.ledger import checkouts
 from elicit_flows.lib import clock
 from elicit_flows.models import Checkout, Payment
@@ -73,6 +73,17 @@ def test_a_subscription_is_looked_at_every_day_until_it_ends(till: Till, moving_
     ended = clock.now()
     till.hear(checkout, State.CANCELLED, payment_ref="sub_1", period_end=ended)
     assert Checkout.objects.get().look_at == ended + timedelta(hours=1), "its last payment may still go back"
+
+
+def test_a_payment_is_looked_at_every_day_while_it_is_disputed(till: Till, moving_clock: MovingClock) -> None:
+    checkout = till.open(till.ask())
+    till.hear(checkout, State.PAID)
+    for days, state in ((5, "open"), (6, "open"), (7, "won")):
+        till.hear(checkout, State.PAID, disputes=(DisputeSeen("dp_1", 500, state),))
+        at = Checkout.objects.get().look_at
+        assert at
+        assert (at - clock.now() <= timedelta(days=1)) == (state == "open"), days
+        moving_clock.forward(days=8)
 
 
 def test_what_came_otherwise_than_asked_is_looked_at_too(till: Till) -> None:

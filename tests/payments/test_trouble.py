@@ -57,6 +57,23 @@ def test_f17_trouble_at_the_provider_leaves_the_link_usable(
     assert len(till.paid_at_stripe(asked)) == 1
 
 
+@pytest.mark.parametrize("name", ["hang", "late_reply"])
+def test_f17_a_provider_that_hangs_keeps_nobody_waiting_for_long(till: Till, http_user: HttpUser, name: str) -> None:
+    """Case 28: within 20 seconds there is a page that says so; what was opened meanwhile is what opens next."""
+    till.stripe.order("fault", name=name, on=CREATE, times=3)
+    asked = till.ask()
+    began = time.monotonic()
+    http_user.connect(asked["url"], "alice")
+    took = time.monotonic() - began
+    assert (http_user.page_name, http_user.answer.status_code, took < 20) == ("refused", 503, True)
+    assert till.stands(asked) == ("pending", "open", ["created"])
+    till.stripe.order("calm")
+    till.pay(http_user, asked)
+    till.becomes(asked, "completed")
+    assert till.stands(asked) == ("completed", "paid", DONE)
+    assert len(till.opened_at_stripe(asked)) == 1
+
+
 def test_case_27_a_page_that_nobody_heard_of_is_given_up_and_another_opened(till: Till, http_user: HttpUser) -> None:
     """The service stopped between asking and writing down, for longer than the key would be good for."""
     till.stripe.order("fault", name="lose_reply", on=CREATE, times=3)
