@@ -120,12 +120,15 @@ class Leave:
 
 @dataclass(frozen=True, slots=True)
 class Finish:
-    """It is over. ``status`` is completed, declined or failed; ``grant`` is kept by the vault with it."""
+    """It is over. ``status`` is completed, declined or failed. ``grant`` or ``credentials`` (by name) are kept by the
+    vault with it, and the result names their connection.
+    """
 
     status: str
     result: Json | None = None
     error: Json | None = None
     grant: Grant | None = None
+    credentials: Mapping[str, Secret] | None = None
 
     @classmethod
     def failed(cls, code: str, message: str) -> Finish:

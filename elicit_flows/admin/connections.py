@@ -29,7 +29,7 @@ class ConnectionAdmin(ReadOnly):
 
     def get_queryset(self, request: HttpRequest) -> Any:
         rows = super().get_queryset(request).select_related("agent", "provider")
-        return rows.defer("access_token", "refresh_token")
+        return rows.defer("access_token", "refresh_token", "secrets")
 
     def has_revoke_permission(self, request: HttpRequest) -> bool:
         return request.user.has_perm("elicit_flows.change_connection")

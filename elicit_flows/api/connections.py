@@ -37,6 +37,14 @@ def token(request: AgentRequest, connection_id: str, ask: schemas.TokenRequest |
     return answer(vault.token(request.auth, connection_id, ask.min_ttl if ask else vault.DEFAULT_MIN_TTL))
 
 
+@router.post("/{connection_id}/secret", response=schemas.Credentials, summary="Get what the user typed")
+def secret(request: AgentRequest, connection_id: str) -> HttpResponse:
+    """Of kind credentials: the values by the names that you gave their fields. 409 for a connection of a provider, 410
+    ``connection_revoked``.
+    """
+    return answer(vault.open_credentials(request.auth, connection_id))
+
+
 @router.delete("/{connection_id}", response={204: None}, summary="Revoke")
 def revoke(request: AgentRequest, connection_id: str) -> HttpResponse:
     """At once here; the provider is told (RFC 7009) as soon as it listens."""

@@ -92,7 +92,7 @@ class Account(Schema):
 class Connection(Schema):
     id: str
     object: Literal["connection"]
-    provider: str
+    provider: str | None
     subject: Subject
     status: Literal["active", "reauthorization_required", "revoked"]
     scopes: list[str]
@@ -109,6 +109,10 @@ class ConnectionList(Schema):
 
 class TokenRequest(Strict):
     min_ttl: int = Field(60, ge=0, le=86400, description="Seconds that the token must still live, where it can.")
+
+
+class Credentials(Schema):
+    fields: dict[str, str]
 
 
 class Token(Schema):

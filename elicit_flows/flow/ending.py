@@ -7,7 +7,7 @@ from datetime import timedelta
 
 from django.db import IntegrityError, transaction
 
-from elicit_flows import vault
+from elicit_flows import kinds, vault
 from elicit_flows.errors import AlreadyOver, Conflict, Over, StartAgain
 from elicit_flows.flow import paying
 from elicit_flows.flow.moving import mine, move, provider_of
@@ -42,6 +42,9 @@ def _record(row: Elicitation, outcome: Finish, provider: Provider | None) -> boo
         result = outcome.result
         if outcome.grant and provider:
             result = vault.result(vault.keep(row.agent, row.claim, provider, outcome.grant))
+        if outcome.credentials:
+            label = kinds.get(row.kind).describe(row.params, None)["title"]
+            result = vault.result(vault.keep_credentials(row.agent, row.claim, label, outcome.credentials))
         moved = move(row, Status(outcome.status), only=[Status.SETTLING], result=result, error=outcome.error)
         transaction.set_rollback(not moved)
     return moved

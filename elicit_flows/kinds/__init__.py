@@ -11,6 +11,7 @@ from elicit_flows.kinds.base import Kind
 REGISTRY = {
     "oauth": "elicit_flows.kinds.oauth.OAuth",
     "payment": "elicit_flows.kinds.payment.Payment",
+    "credentials": "elicit_flows.kinds.credentials.Credentials",
     "confirm": "elicit_flows.kinds.confirm.Confirm",
     "link": "elicit_flows.kinds.link.Link",
 }

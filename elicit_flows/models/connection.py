@@ -1,4 +1,4 @@
-"""A user's account at a provider, for one agent. Read and written by vault.py alone."""
+"""A user's account at a provider, or credentials that they typed, for one agent. Written by the vault alone."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Connection(models.Model):
 
     id = models.CharField(max_length=64, primary_key=True, default=new_id)
     agent = models.ForeignKey(Agent, models.CASCADE)
-    provider = models.ForeignKey(Provider, models.PROTECT)
+    provider = models.ForeignKey(Provider, models.PROTECT, null=True)  # None: credentials that the user typed
     iss = models.CharField(max_length=500)
     sub = models.CharField(max_length=255)
     status = models.CharField(max_length=32, choices=Status.choices, default=Status.ACTIVE)
@@ -41,6 +41,7 @@ class Connection(models.Model):
     token_type = models.CharField(max_length=32, default="Bearer")
     access_token = models.TextField(blank=True, editable=False)
     refresh_token = models.TextField(blank=True, editable=False)
+    secrets = models.TextField(blank=True, editable=False)
     issued_at = models.DateTimeField(default=now)
     expires_at = models.DateTimeField(null=True)
     generation = models.PositiveIntegerField(default=1)
@@ -84,7 +85,7 @@ class Connection(models.Model):
         return {
             "id": self.id,
             "object": "connection",
-            "provider": self.provider.slug,
+            "provider": self.provider.slug if self.provider else None,
             "subject": {"iss": self.iss, "sub": self.sub},
             "status": self.status,
             "scopes": self.scopes,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 from django import template
 from django.utils.translation import get_language
@@ -17,6 +18,12 @@ register = template.Library()
 def visible(value: object) -> str:
     """Text of somebody else's, without what cannot be seen; "" for None."""
     return "" if value is None else text.visible(str(value))
+
+
+@register.filter
+def get(values: Mapping[str, object], name: str) -> object:
+    """What a mapping has under a name that stands in a variable; None when it has nothing there."""
+    return values.get(name)
 
 
 @register.filter

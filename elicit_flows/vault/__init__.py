@@ -15,6 +15,7 @@ from elicit_flows.vault.configs import (
     webhook_secrets,
 )
 from elicit_flows.vault.connections import already, held_by, keep, owned, result
+from elicit_flows.vault.credentials import keep_credentials, open_credentials
 from elicit_flows.vault.receipts import new_key as new_receipt_key
 from elicit_flows.vault.receipts import public_keys
 from elicit_flows.vault.receipts import sign as sign_receipt
@@ -33,8 +34,10 @@ __all__ = [
     "drop",
     "held_by",
     "keep",
+    "keep_credentials",
     "new_receipt_key",
     "oauth",
+    "open_credentials",
     "open_stash",
     "open_url",
     "openid",

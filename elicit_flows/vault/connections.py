@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from datetime import timedelta
 
 from django.db import connection
 from django.db.models import QuerySet
 
-from elicit_flows.errors import ConnectionRevoked, NotFound, ReauthorizationRequired
+from elicit_flows.errors import Conflict, ConnectionRevoked, NotFound, ReauthorizationRequired
 from elicit_flows.lib import clock
 from elicit_flows.models import Agent, Connection, Provider
 from elicit_flows.values import Claim, Grant, Json, Secret
 from elicit_flows.vault.seal import place, reveal, seal
 
 Status = Connection.Status
+USE_RESOLUTION = timedelta(minutes=1)
+TYPED = "This connection holds credentials that the user typed: ask for its secret."
 
 # Asked at every create, nearly always in vain: cheaper than having the ORM make this text anew.
 _ANY = """
@@ -103,6 +106,20 @@ def checked(row: Connection) -> Connection:
     return row
 
 
+def provider_of(row: Connection) -> Provider:
+    """Raises Conflict for credentials that the user typed."""
+    if row.provider is None:
+        raise Conflict(TYPED)
+    return row.provider
+
+
+def note_use(row: Connection) -> None:
+    """When it was last used, to the minute: a write a minute, not one a fetch."""
+    now = clock.now()
+    if row.last_used_at is None or now - row.last_used_at > USE_RESOLUTION:
+        Connection.objects.filter(pk=row.pk).update(last_used_at=now)
+
+
 def _same_account(agent: Agent, claim: Claim, provider: Provider, grant: Grant) -> Connection | None:
     rows = Connection.objects.select_for_update().filter(
         agent=agent, provider=provider, iss=claim.iss, sub=claim.sub, account_id=grant.account_id or ""
@@ -117,5 +134,7 @@ def already(agent: Agent, claim: Claim, provider: Provider | None, params: Json)
 
 
 def result(row: Connection) -> Json:
-    """What a completed elicitation of kind oauth answers (contract, section 4)."""
+    """What a completed elicitation of kind oauth or credentials answers (contract, section 4)."""
+    if row.provider is None:
+        return {"connection": row.pk}
     return {"connection": row.pk, "provider": row.provider.slug, "scopes": row.scopes, "account": row.account}

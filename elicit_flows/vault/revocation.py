@@ -34,8 +34,9 @@ def revoke(row: Connection) -> None:
                 status=Status.REVOKED,
                 revoked_at=clock.now(),
                 refresh_lease_until=None,
-                upstream=Upstream.PENDING,
-                upstream_next_at=clock.now(),
+                secrets="",
+                upstream=Upstream.PENDING if row.provider_id else Upstream.NONE,
+                upstream_next_at=clock.now() if row.provider_id else None,
             )
         )
         if mine:
@@ -83,7 +84,7 @@ def _tell(row: Connection) -> bool:
         if token is None:
             token, hint = connections.access_token(row), "access_token"
         if token:
-            tell_provider(configs.oauth(row.provider), token, hint)
+            tell_provider(configs.oauth(connections.provider_of(row)), token, hint)
     except (OAuthError, Unavailable) as error:  # Unavailable: the vault cannot open it
         return _later(row, error)
     mine = Connection.objects.filter(pk=row.pk, upstream_tries=row.upstream_tries + 1, refresh_token=row.refresh_token)
@@ -92,7 +93,7 @@ def _tell(row: Connection) -> bool:
 
 def _later(row: Connection, error: Exception) -> bool:
     tries = row.upstream_tries + 1
-    log.warning("provider %s was not told of a revocation (try %d): %s", row.provider.slug, tries, error)
+    log.warning("provider %s was not told of a revocation (try %d): %s", row.provider, tries, error)
     delay = min(timedelta(seconds=2**tries), timedelta(hours=3))
     change = (
         {"upstream_next_at": clock.now() + delay}

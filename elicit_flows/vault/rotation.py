@@ -27,6 +27,7 @@ from elicit_flows.vault.seal import place, ring
 SEALED: list[tuple[type[models.Model], str, Callable[[Any], str]]] = [
     (Connection, "access_token", lambda row: connections.where(row, "access_token")),
     (Connection, "refresh_token", lambda row: connections.where(row, "refresh_token")),
+    (Connection, "secrets", lambda row: connections.where(row, "secrets")),
     (IdentityProvider, "client_secret", configs.client_secret_place),
     (Provider, "client_secret", configs.client_secret_place),
     (Agent, "webhook_secret", lambda row: configs.webhook_place(row, "webhook_secret")),

@@ -12,7 +12,7 @@ from datetime import timedelta
 from django.db import transaction
 
 from elicit_flows import queue
-from elicit_flows.errors import ProviderUnavailable, ReauthorizationRequired
+from elicit_flows.errors import Conflict, ProviderUnavailable, ReauthorizationRequired
 from elicit_flows.kinds.oauth import refresh as ask_provider
 from elicit_flows.lib import clock
 from elicit_flows.lib.oauth import InvalidGrant, OAuthError
@@ -25,18 +25,19 @@ COOLDOWN = timedelta(seconds=2)  # after a provider did not answer, nobody asks 
 PATIENCE = 35.0  # seconds that a caller waits for another's refresh
 POLL = 0.05
 DEFAULT_MIN_TTL = 60
-USE_RESOLUTION = timedelta(minutes=1)
 
 
 def token(agent: Agent, connection_id: str, min_ttl: int = DEFAULT_MIN_TTL) -> Json:
     """An access token that lives ``min_ttl`` seconds longer, as far as the provider gives such.
 
-    Raises NotFound, ConnectionRevoked, ReauthorizationRequired, ProviderUnavailable.
+    Raises NotFound, ConnectionRevoked, ReauthorizationRequired, ProviderUnavailable, and Conflict for credentials.
     """
     row = connections.usable(agent, connection_id)
+    if row.provider_id is None:
+        raise Conflict(connections.TYPED)
     if stale(row, min_ttl):
         row = _refreshed(row, min_ttl)
-    _note_use(row)
+    connections.note_use(row)
     secret = connections.access_token(row)
     if secret is None:
         raise ReauthorizationRequired("There is no access token any more. Create a new elicitation.")
@@ -85,7 +86,7 @@ def _claim(row: Connection) -> bool:
 
 def _refresh(row: Connection) -> Connection:
     secret = connections.refresh_token(row)
-    config = configs.oauth(row.provider)
+    config = configs.oauth(connections.provider_of(row))
     try:
         grant = ask_provider(config, secret or Secret(""), tuple(row.scopes), row.account_id or None)
     except InvalidGrant:
@@ -142,10 +143,3 @@ def _alive(row: Connection) -> bool:
 
 def _read(row: Connection) -> Connection:
     return Connection.objects.select_related("provider", "agent").get(pk=row.pk)
-
-
-def _note_use(row: Connection) -> None:
-    """When it was last used, to the minute: a write a minute, not one a fetch."""
-    now = clock.now()
-    if row.last_used_at is None or now - row.last_used_at > USE_RESOLUTION:
-        Connection.objects.filter(pk=row.pk).update(last_used_at=now)

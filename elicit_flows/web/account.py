@@ -88,8 +88,8 @@ def _waiting(claim: Claim) -> list[Json]:
 def _shown(row: vault.Connection) -> Json:
     return {
         "id": row.pk,
-        "provider_name": row.provider.name,
-        "account_label": row.account_label,
+        "provider_name": row.provider.name if row.provider else row.account_label,
+        "account_label": row.account_label if row.provider else "",
         "agent_name": row.agent.name,
         "scopes": row.scopes,
         "status": row.status,

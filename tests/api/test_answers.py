@@ -6,8 +6,11 @@ from collections.abc import Callable
 
 import httpx2
 import pytest
+from django.db import transaction
 
+from elicit_flows import vault
 from elicit_flows.models import Agent, Provider
+from elicit_flows.values import Secret
 from tests.api.described import Described
 from tests.support import money, rows
 from tests.support.rows import Known, question
@@ -65,10 +68,16 @@ def test_every_described_call_answers_as_described(
     assert token.keys() == {"access_token", "token_type", "expires_at", "scopes"}
     assert call("DELETE", "/v1/connections/{connection_id}", held.pk).status_code == 204
     assert call("POST", "/v1/connections/{connection_id}/token", held.pk).status_code == 410
+    with transaction.atomic():
+        typed = vault.keep_credentials(known.row, held.claim, "API key", {"key": Secret("typed")})
+    assert call("POST", "/v1/connections/{connection_id}/secret", typed.pk).json() == {"fields": {"key": "typed"}}
+    listed = call("GET", "/v1/connections").json()["data"]
+    assert {one["id"]: one["provider"] for one in listed} == {held.pk: "drive", typed.pk: None}
     paid = money.payment(known, money.account())
     granted = money.entitlement(paid)
     one = "/v1/payments/{payment_id}"
     assert call("GET", one, paid.pk).json()["status"] == "paid"
+    assert call("GET", f"{one}/receipt", paid.pk).json()["payment"] == paid.pk
     asked = call("POST", f"{one}/refunds", paid.pk, json={"amount": 999, "reason": "Half of it was missing."})
     assert (asked.status_code, asked.json()["status"], asked.json()["by"]) == (201, "pending", "agent")
     assert call("GET", f"{one}/refunds", paid.pk).json() == {"data": [asked.json()], "next_cursor": None}

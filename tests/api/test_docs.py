@@ -27,6 +27,7 @@ CALLS = {
     "GET /v1/events",
     "GET /v1/connections",
     "POST /v1/connections/{connection_id}/token",
+    "POST /v1/connections/{connection_id}/secret",
     "DELETE /v1/connections/{connection_id}",
     "GET /v1/payments/{payment_id}",
     "GET /v1/payments/{payment_id}/receipt",

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import httpx2
 import pytest
 
 from tests.cast import ALICE
 from tests.journey.stage import Json, Stage, form_post, query
+from tests.support import dump
+from tests.support.box import Box
 from tests.support.browser import User
 from tests.support.http_user import HttpUser
 from tests.support.persona import Persona
@@ -191,3 +194,61 @@ def test_what_is_over_is_completed_by_nobody(stage: Stage, sink: Sink) -> None:
         ).status_code
         == 422
     )
+
+
+KEYS = {"fields": [{"name": "key", "label": "API key"}, {"name": "team", "label": "Team", "secret": False}]}
+
+
+def secret(stage: Stage, asked: Json) -> httpx2.Response:
+    return stage.agent.post(f"/v1/connections/{stage.look(asked)['result']['connection']}/secret")
+
+
+def test_credentials_go_into_the_vault_and_to_their_agent_alone(each_stage: Stage, http_user: HttpUser) -> None:
+    stage = each_stage
+    asked = stage.ask(kind="credentials", message="To post for you.", params=KEYS)
+    http_user.open(asked["url"])
+    http_user.carry_on("signin", "alice")
+    http_user.press("submit", key="sk-very-secret-typed", team="")
+    assert (http_user.answer.status_code, http_user.page_name) == (422, "form")
+    assert "Team is missing." in http_user.text
+    assert "sk-very-secret-typed" not in http_user.answer.text
+    http_user.press("submit", key="sk-very-secret-typed", team="blue")
+    assert http_user.page_status == "completed"
+    assert stage.look(asked)["result"].keys() == {"connection"}
+    assert secret(stage, asked).json() == {"fields": {"key": "sk-very-secret-typed", "team": "blue"}}
+    assert stage.events(asked) == DONE
+    assert "sk-very-secret-typed" not in str(stage.feed())
+    assert "sk-very-secret-typed" not in dump.database(stage.box.database_url)
+
+
+def test_credentials_are_ended_by_their_owner_and_gone(stage: Stage, http_user: HttpUser) -> None:
+    asked = stage.ask(kind="credentials", message="To post for you.", params=KEYS)
+    http_user.open(asked["url"])
+    http_user.carry_on("signin", "alice")
+    http_user.press("submit", key="sk-1", team="blue")
+    connection = stage.look(asked)["result"]["connection"]
+    token = stage.agent.post(f"/v1/connections/{connection}/token")
+    assert (token.status_code, token.json()["code"]) == (409, "conflict")
+    http_user.open(f"{stage.box.url}/account")
+    assert "API key, Team" in http_user.text
+    http_user.press("revoke")
+    gone = secret(stage, asked)
+    assert (gone.status_code, gone.json()["code"]) == (410, "connection_revoked")
+    assert stage.sql("SELECT secrets, upstream FROM elicit_flows_connection WHERE id = %s", connection) == [
+        ("", "none")
+    ]
+
+
+def test_t62_credentials_of_another_agent_do_not_exist(
+    stage: Stage, http_user: HttpUser, new_stage: Callable[[Box], Stage]
+) -> None:
+    asked = stage.ask(kind="credentials", message="To post for you.", params=KEYS)
+    http_user.open(asked["url"])
+    http_user.carry_on("signin", "alice")
+    http_user.press("submit", key="sk-1", team="blue")
+    connection = stage.look(asked)["result"]["connection"]
+    other = new_stage(stage.box)
+    assert other.agent.post(f"/v1/connections/{connection}/secret").status_code == 404
+    asked = stage.ask(reuse="never")
+    stage.complete(http_user, asked)
+    assert secret(stage, asked).status_code == 409

@@ -104,6 +104,20 @@ def confirm_page(**more: Any) -> Context:
     return {**request_page(), **asked, "what": what, "faults": {}, "typed": {}, **more}
 
 
+def credentials_page(**more: Any) -> Context:
+    fields = [
+        {"name": "key", "label": "API key", "secret": True, "help": "You find it under Settings."},
+        {"name": "team", "label": "Team", "secret": False, "help": None},
+    ]
+    what = {"title": "API key, Team", "host": "", "host_warning": "", "fields": fields}
+    asked = {"kind": "credentials", "kind_template": "connect/kinds/credentials.html", "submit_url": "/c/el_1/submit"}
+    return {**request_page(), **asked, "what": what, "faults": {}, "typed": {}, **more}
+
+
+def refused_credentials() -> Context:
+    return credentials_page(faults={"key": "API key is missing."}, typed={"key": "typed-secret", "team": "blue"})
+
+
 def link_page() -> Context:
     what = {
         "title": "agent.example",
@@ -222,6 +236,8 @@ PAGES: dict[str, tuple[str, str, Callable[[], Context]]] = {
     "consent": ("connect/consent.html", "consent", request_page),
     "confirm": ("connect/form.html", "form", confirm_page),
     "confirm, refused": ("connect/form.html", "form", lambda: confirm_page(faults={"typed": "Type Delete to go on."})),
+    "credentials": ("connect/form.html", "form", credentials_page),
+    "credentials, refused": ("connect/form.html", "form", refused_credentials),
     "link": ("connect/consent.html", "consent", link_page),
     "mismatch": ("connect/mismatch.html", "mismatch", request_page),
     **{

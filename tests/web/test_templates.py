@@ -206,6 +206,16 @@ def test_the_page_of_a_payment_says_what_became_of_the_money():
     assert "did not accept the answer" in shown("payment, failed").text()
 
 
+def test_a_secret_that_was_typed_is_never_in_a_page_again():
+    page = shown("credentials, refused")
+    assert "typed-secret" not in page.source
+    fields = {field["name"]: field for field in page.all("input") if field.get("id")}
+    assert fields["key"]["type"] == "password"
+    assert (fields["key"]["aria-describedby"], fields["key"]["aria-invalid"]) == ("f-key-help f-key-fault", "true")
+    assert (fields["team"]["type"], fields["team"]["value"]) == ("text", "blue")
+    assert "aria-describedby" not in fields["team"]
+
+
 def test_a_failure_says_why_and_a_success_does_not():
     assert "did not accept the answer" in shown("done, failed").text()
     assert "did not accept the answer" not in shown("done, completed").text()
