@@ -1,16 +1,18 @@
 """What agents import. No Django: only httpx2 and standardwebhooks are needed beside the standard library."""
 
-from elicit_flows.sdk.client import Elicit, Options
+from elicit_flows.sdk.asking import ConfirmWords, Options, PaymentTerms
+from elicit_flows.sdk.client import Elicit
 from elicit_flows.sdk.errors import ElicitError, NotCompleted, StillWaiting
 from elicit_flows.sdk.outcomes import Cancelled, Completed, Declined, Expired, Failed, Outcome, outcome_of
 from elicit_flows.sdk.shapes import Connection, Elicitation, Event, Token
 from elicit_flows.sdk.webhooks import verify_webhook
-from elicit_flows.values import Claim
+from elicit_flows.values import Claim, Secret
 
 __all__ = [
     "Cancelled",
     "Claim",
     "Completed",
+    "ConfirmWords",
     "Connection",
     "Declined",
     "Elicit",
@@ -22,6 +24,8 @@ __all__ = [
     "NotCompleted",
     "Options",
     "Outcome",
+    "PaymentTerms",
+    "Secret",
     "StillWaiting",
     "Token",
     "outcome_of",

@@ -2,60 +2,29 @@
 
 from __future__ import annotations
 
-import inspect
 import math
 import time
 import uuid
-from collections.abc import AsyncGenerator, Callable, Iterable
+from collections.abc import AsyncGenerator
 from types import TracebackType
-from typing import Any, Self, TypedDict, Unpack
+from typing import Any, Self, Unpack
 from urllib.parse import quote
 
 from elicit_flows.sdk import environment, feed
-from elicit_flows.sdk.errors import NotCompleted, StillWaiting
-from elicit_flows.sdk.outcomes import Completed, Outcome, outcome_of
+from elicit_flows.sdk.asking import Asking, Options
+from elicit_flows.sdk.errors import NotCompleted
+from elicit_flows.sdk.outcomes import Completed, Outcome
 from elicit_flows.sdk.shapes import Connection, Elicitation, Event, Token, User, claim
 from elicit_flows.sdk.transport import Transport
-from elicit_flows.values import Json
+from elicit_flows.values import Json, Secret
 
 POLL_SECONDS = 25
 ELICITATIONS = "/v1/elicitations"
 CONNECTIONS = "/v1/connections"
 PAYMENTS = "/v1/payments"
 
-OnUrl = Callable[[str], object]
 
-
-class Options(TypedDict, total=False):
-    """What every kind of question takes besides its parameters.
-
-    ``expires_in``: seconds the user has. ``return_url``: where the last page offers to go. ``reuse``: ``"if_valid"``
-    (an earlier answer that still holds is enough) or ``"never"``. ``metadata``: yours, handed back.
-    ``idempotency_key``: asked again under the same key it is the same question; without one each call asks anew.
-    """
-
-    expires_in: int
-    return_url: str
-    reuse: str
-    metadata: Json
-    idempotency_key: str
-
-
-class PaymentTerms(TypedDict, total=False):
-    """``mode``: pay (the default), save or subscribe; ``interval``: day, week, month or year, for subscribe.
-
-    ``account``: the payment account's slug, where the agent has several. ``item``: what the user may use once it is
-    paid, ``uses``: how often; an item that was paid for is not asked for again while ``reuse`` is ``"if_valid"``.
-    """
-
-    mode: str
-    interval: str
-    account: str
-    item: str
-    uses: int
-
-
-class Elicit:
+class Elicit(Asking):
     """One agent at one service.
 
     ``url`` defaults to ELICIT_URL, ``api_key`` to ELICIT_API_KEY or var/demo.key. ``patience``: seconds for which
@@ -77,69 +46,6 @@ class Elicit:
 
     async def aclose(self) -> None:
         await self._transport.http.aclose()
-
-    # Ask and wait: one small method for each kind.
-
-    async def oauth(
-        self,
-        user: User,
-        provider: str,
-        *,
-        message: str,
-        on_url: OnUrl,
-        scopes: Iterable[str] = (),
-        timeout: float | None = None,
-        **options: Unpack[Options],
-    ) -> Outcome:
-        """Ask ``user`` to connect an account at ``provider``; ``scopes`` come on top of the operator's. See ``ask``."""
-        params = {"provider": provider, "scopes": list(scopes)}
-        return await self.ask("oauth", user, params, message=message, on_url=on_url, timeout=timeout, **options)
-
-    async def payment(
-        self,
-        user: User,
-        amount: int,
-        currency: str,
-        *,
-        description: str,
-        message: str,
-        on_url: OnUrl,
-        timeout: float | None = None,
-        terms: PaymentTerms | None = None,
-        **options: Unpack[Options],
-    ) -> Outcome:
-        """Ask ``user`` to pay ``amount`` minor units (1999 is 19.99 EUR and 1999 JPY) for ``description``. See ``ask``.
-
-        Use one ``idempotency_key`` for one purchase: however often it is asked, it is paid once.
-        """
-        params = {"amount": amount, "currency": currency, "description": description, **(terms or {})}
-        return await self.ask("payment", user, params, message=message, on_url=on_url, timeout=timeout, **options)
-
-    async def ask(
-        self,
-        kind: str,
-        user: User,
-        params: Json,
-        *,
-        message: str,
-        on_url: OnUrl,
-        timeout: float | None = None,
-        **options: Unpack[Options],
-    ) -> Outcome:
-        """Ask, hand the link to ``on_url`` (a function or coroutine function), wait, and say how it ended.
-
-        ``on_url`` is not called when an earlier answer still holds. ``timeout``: seconds to wait, None for as long as
-        the question is open; raises StillWaiting when it passes, and the question stays open.
-        """
-        elicitation = await self.create(kind, user, params, message=message, **options)
-        if not elicitation.over:
-            shown = on_url(elicitation.url)
-            if inspect.isawaitable(shown):
-                await shown
-            elicitation = await self.wait(elicitation, timeout=timeout)
-        if not elicitation.over:
-            raise StillWaiting(elicitation)
-        return outcome_of(elicitation)
 
     # Plain calls.
 
@@ -195,6 +101,10 @@ class Elicit:
         answer = await self._transport.call("GET", CONNECTIONS, params=given)
         return [Connection.read(body) for body in answer["data"]]
 
+    async def complete(self, elicitation: str | Elicitation) -> Elicitation:
+        """Say that the user has done what a link was for, where ``completion`` is ``"by_agent"``."""
+        return Elicitation.read(await self._transport.call("POST", f"{_path(ELICITATIONS, _id(elicitation))}/complete"))
+
     async def token(self, connection: str | Connection | Outcome, *, min_ttl: int | None = None) -> Token:
         """An access token that is good for ``min_ttl`` more seconds (the service's default: 60).
 
@@ -206,6 +116,12 @@ class Elicit:
             "POST", f"{_path(CONNECTIONS, _connection_id(connection))}/token", json=body
         )
         return Token.read(answer)
+
+    async def secret(self, connection: str | Connection | Outcome) -> dict[str, Secret]:
+        """What the user typed, by the names that you gave the fields. A ``Secret`` shows itself by ``reveal`` alone."""
+        path = f"{_path(CONNECTIONS, _connection_id(connection))}/secret"
+        fields: dict[str, str] = (await self._transport.call("POST", path))["fields"]
+        return {name: Secret(value) for name, value in fields.items()}
 
     async def revoke(self, connection: str | Connection | Outcome) -> None:
         """End the connection here at once; the service tells the provider."""

@@ -169,3 +169,25 @@ async def test_a_timeout_leaves_the_question_open(service: FakeService, elicit: 
     assert waiting.value.elicitation.id == "el_1"
     assert not waiting.value.elicitation.over
     assert service.asked[-1].query["wait"] == "1"
+
+
+async def test_each_kind_says_what_it_asks(service: FakeService, elicit: Elicit) -> None:
+    service.on(*CREATE, *[Reply(COMPLETED, 201)] * 3)
+    fields = [{"name": "key", "label": "API key"}]
+    await elicit.credentials(ALICE, fields, message="Hand it over.", on_url=print)
+    await elicit.confirm(ALICE, message="May I?", on_url=print, words={"danger": True, "detail": "Delete 12 files."})
+    await elicit.url_action(ALICE, "https://agent.example/x", completion="by_agent", message="Visit.", on_url=print)
+    assert [(asked.body["kind"], asked.body["params"]) for asked in service.asked] == [
+        ("credentials", {"fields": fields}),
+        ("confirm", {"danger": True, "detail": "Delete 12 files."}),
+        ("link", {"url": "https://agent.example/x", "completion": "by_agent"}),
+    ]
+
+
+async def test_a_secret_is_fetched_wrapped_and_a_link_is_said_to_be_done(service: FakeService, elicit: Elicit) -> None:
+    service.on("POST", "/v1/connections/cn_1/secret", Reply({"fields": {"key": "sk-typed"}}))
+    service.on("POST", "/v1/elicitations/el_1/complete", Reply(COMPLETED))
+    fields = await elicit.secret("cn_1")
+    assert "sk-typed" not in repr(fields)
+    assert fields["key"].reveal() == "sk-typed"
+    assert (await elicit.complete("el_1")).over
