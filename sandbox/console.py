@@ -18,8 +18,18 @@ KEPT = 10
 MESSAGES = {
     "oauth": "Connect Acme Drive so that I can list your files.",
     "payment": "The report is ready. Pay, and I send it to you.",
+    "credentials": "Give me the key of your blog so that I can post for you.",
+    "confirm": "I found 12 files that nobody has opened for a year.",
+    "link": "Read our terms and come back.",
 }
 REPORT = {"amount": 500, "currency": "usd", "description": "Quarterly report"}
+BLOG = {
+    "fields": [
+        {"name": "api_key", "label": "API key", "help": "Any text will do: nothing here is real."},
+        {"name": "blog", "label": "Name of your blog", "secret": False},
+    ]
+}
+WIPE = {"detail": "Delete the 12 files.", "danger": True, "confirm_label": "Delete", "decline_label": "Keep them"}
 
 
 class Console:
@@ -36,7 +46,9 @@ class Console:
         pages.post("/asked/<question>/cancel")(self.cancel)
         pages.post("/connections/<connection>/files")(self.files)
         pages.post("/connections/<connection>/revoke")(self.revoke)
+        pages.post("/connections/<connection>/secret")(self.secret)
         pages.post("/payments/<payment>/refund")(self.refund)
+        pages.get("/terms")(self.terms)
         pages.app_context_processor(self.shared)
         pages.register_error_handler(ElicitError, refused)
         return pages
@@ -60,13 +72,12 @@ class Console:
             abort(400, "Choose alice or bob.")
         kind = request.form.get("kind", "oauth")
         if kind not in MESSAGES:
-            abort(400, "Choose oauth or payment.")
-        params = REPORT if kind == "payment" else {"provider": "acme", "scopes": request.form.getlist("scope")}
+            abort(400, f"Choose one of {', '.join(MESSAGES)}.")
         async with self.elicit() as elicit:
             question = await elicit.create(
                 kind,
                 (self.settings.root, user),
-                params,
+                self.params(kind),
                 message=MESSAGES[kind],
                 return_url=self.settings.back_url,
                 reuse="never" if "again" in request.form else "if_valid",
@@ -74,6 +85,16 @@ class Console:
         self.asked.appendleft(question)
         session["asked"] = question.id
         return redirect(url_for("console.watch", question=question.id), 303)
+
+    def params(self, kind: str) -> dict[str, Any]:
+        asked: dict[str, dict[str, Any]] = {
+            "oauth": {"provider": "acme", "scopes": request.form.getlist("scope")},
+            "payment": REPORT,
+            "credentials": BLOG,
+            "confirm": WIPE,
+            "link": {"url": f"{self.settings.root}/terms", "completion": "on_return"},
+        }
+        return asked[kind]
 
     async def watch(self, question: str) -> str:
         """The question as it stands; with ``after_seq`` once it has changed, or after a while all the same."""
@@ -101,6 +122,19 @@ class Console:
             answer = await acme.get(url, headers={"Authorization": token.authorization})
         files = answer.json()["files"] if answer.is_success else []
         return render_template("files.html", token=token, files=files, status=answer.status_code, connection=connection)
+
+    async def secret(self, connection: str) -> str:
+        """What an agent does with credentials; a page is no place to show them."""
+        async with self.elicit() as elicit:
+            fields = await elicit.secret(connection)
+        lengths = {name: len(secret.reveal()) for name, secret in fields.items()}
+        return render_template("secret.html", lengths=lengths)
+
+    def terms(self) -> str:
+        """A page of the agent's that kind link leads to. It leads back to the service alone."""
+        back = request.args.get("elicit_return", "")
+        fine = back.startswith(f"{self.settings.service_url}/")
+        return render_template("terms.html", back=back if fine else "")
 
     async def revoke(self, connection: str) -> Response:
         async with self.elicit() as elicit:

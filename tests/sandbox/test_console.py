@@ -155,3 +155,35 @@ def test_without_a_key_it_says_how_to_get_one(start: Start, tmp_path: Path) -> N
     assert page.status_code == 200
     assert "make run" in page.text
     assert str(ended) in page.text
+
+
+@pytest.mark.parametrize("kind", ["credentials", "confirm", "link"])
+def test_it_asks_for_every_kind(service: FakeService, start: Start, browser: Browser, kind: str) -> None:
+    root = start("--service-url", service.url)
+    service.on(*CONNECTIONS, connections())
+    service.on("POST", "/v1/elicitations", Reply(ELICITATION | {"kind": kind}, 201))
+    service.on(*ONE, Reply(COMPLETED | {"kind": kind, "result": {}}))
+    browser.open(f"{root}/")
+    assert "Done" in browser.press("ask", user="alice", kind=kind).text
+    assert service.asked[1].body["kind"] == kind
+    if kind == "link":
+        assert service.asked[1].body["params"] == {"url": f"{root}/terms", "completion": "on_return"}
+
+
+def test_what_was_typed_is_fetched_and_not_shown(service: FakeService, start: Start, browser: Browser) -> None:
+    root = start("--service-url", service.url)
+    service.on(*ONE, Reply(COMPLETED | {"kind": "credentials", "result": {"connection": "cn_1"}}))
+    service.on("POST", "/v1/connections/cn_1/secret", Reply({"fields": {"api_key": "sk-typed"}}))
+    browser.open(f"{root}/asked/el_1")
+    page = browser.press("secret")
+    assert "8 characters" in page.text
+    assert "sk-typed" not in page.text
+
+
+def test_the_terms_lead_back_to_the_service_and_nowhere_else(sandbox: str, browser: Browser) -> None:
+    for back in (f"{SERVICE}.evil.test/", "https://evil.test/", "javascript:alert(1)", ""):
+        assert "I have read them" not in browser.open(f"{sandbox}/terms?elicit_return={back}").text
+    assert (
+        f'href="{SERVICE}/callback/link?state=s"'
+        in browser.open(f"{sandbox}/terms?elicit_return={SERVICE}/callback/link?state=s").text
+    )
