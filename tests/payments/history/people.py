@@ -60,10 +60,16 @@ class People:
             except httpx2.TransportError:
                 time.sleep(0.15 * (number + 1))
                 continue
+            self.mind(answer)
             if answer.status_code < 500 and answer.status_code != 429:
                 return answer
             time.sleep(0.15 * (number + 1))
         raise GaveUp
+
+    def mind(self, answer: httpx2.Response) -> None:
+        """A 500 is nobody's plan, whatever goes wrong."""
+        if answer.status_code == 500:
+            self.world.book.write("broke", url=str(answer.url), text=answer.text[:300])
 
     def ask(self, story: Story) -> str | None:
         """The id of the elicitation, None when nobody knows. Without a key an agent dares not ask twice."""
@@ -127,11 +133,11 @@ class People:
                 raise GaveUp
             return None
         with self.user.stopping_at(f"{self.world.sandbox.url}/c/pay/"):
-            self.user.press("continue")
+            self.mind(self.user.press("continue"))
             return self.user.location.rpartition("/")[2] if self.user.stopped else None
 
     def open(self, link: str) -> None:
-        self.user.open(link)
+        self.mind(self.user.open(link))
         self.user.carry_on("signin", self.who.sub)
 
     def decline(self, story: Story, elicitation: str) -> None:
@@ -147,6 +153,6 @@ class People:
 
     def come_back(self, url: str) -> None:
         try:
-            self.user.http.get(url)
+            self.mind(self.user.http.get(url))
         except httpx2.TransportError:
             return

@@ -93,6 +93,8 @@ class Player(Afterwards):
 
     def play(self, story: Story) -> None:
         try:
+            if story.asks_again:
+                together(lambda: self.ask(story), lambda: self.ask(story))
             elicitation = self.ask(story)
             if elicitation:
                 getattr(self, story.way)(story, elicitation)

@@ -51,7 +51,10 @@ LATER = {
 
 @dataclass(frozen=True)
 class Story:
-    """``returns``: whether the browser comes back to us. ``second``: whether it talks to the other web process."""
+    """``returns``: whether the browser comes back to us. ``second``: whether it talks to the other web process.
+
+    ``asks_again``: whether the agent, which has a key, asks again at the same moment.
+    """
 
     number: int
     agent: int
@@ -63,6 +66,7 @@ class Story:
     later: str
     returns: bool
     second: bool
+    asks_again: bool
 
 
 def story(seed: str, number: int) -> Story:
@@ -72,12 +76,13 @@ def story(seed: str, number: int) -> Story:
         agent=dice.randrange(AGENTS),
         amount=dice.choice([100, 500, 999, 1999, 12_345]) + dice.randrange(100),
         currency=dice.choice(CURRENCIES),
-        key=f"{seed}-{number}" if dice.random() < 0.7 else None,
+        key=(key := f"{seed}-{number}" if dice.random() < 0.7 else None),
         life=dice.choice(LIFE),
         way=drawn(dice, WAYS),
         later=drawn(dice, LATER),
         returns=dice.random() < 0.5,
         second=dice.random() < 0.4,
+        asks_again=key is not None and dice.random() < 0.1,
     )
 
 

@@ -109,6 +109,7 @@ def test_i8_in_a_random_history_with_faults_money_is_taken_exactly_as_it_is_told
         file=sys.stderr,
     )
     assert stage.failures == []
+    assert [line for line in world.book.lines if line["op"] == "broke"] == []
     assert found == [], f"HISTORY_SEED={SEED}: {world.book.path}\n" + "\n".join(map(str, found))
 
 
