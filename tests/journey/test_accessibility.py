@@ -34,6 +34,11 @@ class Reader:
 
     def check(self, url: str, page: str, status: str | None = None) -> None:
         self.user.open(url)
+        self.look(page, status)
+
+    def look(self, page: str, status: str | None = None) -> None:
+        """The page that they are on."""
+        url = self.user.url
         assert (self.user.page_name, status or self.user.page_status) == (page, self.user.page_status)
         self.user.page.evaluate(self.axe)
         self.user.page.emulate_media(color_scheme="light")
@@ -84,6 +89,25 @@ def test_pages_of_a_request_are_accessible(stage: Stage, reader: Reader, http_us
         error = '{"code": "provider_error", "message": "It would not."}' if status == Status.FAILED else None
         stage.sql(change, str(status), error, over["id"])
         reader.check(f"{over['url']}/done", "done", str(status))
+
+
+def test_pages_that_are_answered_are_accessible(stage: Stage, reader: Reader, http_user: HttpUser):
+    _sign_in(stage, http_user, reader, "alice")
+    fields = [{"name": "key", "label": "A key of the API that " * 4 + "you have", "help": "Under Settings."}, {"name": "team", "label": "Team"}]
+    asked = [
+        stage.ask(
+            kind="confirm", params={"detail": "Delete 12 files. " * 20, "danger": True, "confirm_label": "Delete"}
+        ),
+        stage.ask(kind="credentials", params={"fields": fields}),
+    ]
+    for one in asked:
+        reader.check(one["url"], "form")
+        reader.user.press("submit")
+        reader.look("form")
+    reader.check(
+        stage.ask(kind="link", params={"url": "https://x.example/" + "way/" * 40, "completion": "by_agent"})["url"],
+        "consent",
+    )
 
 
 def test_pages_of_a_person_are_accessible(
