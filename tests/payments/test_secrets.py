@@ -118,6 +118,7 @@ def rolling(new_till: Callable[..., Till], rolling_box: Box) -> Till:
     return till
 
 
+@pytest.mark.limit(180)
 def test_case_17_a_webhook_secret_is_changed_without_losing_a_webhook(
     rolling: Till, new_http_user: Callable[..., HttpUser]
 ) -> None:
@@ -153,6 +154,7 @@ def test_case_17_a_webhook_secret_is_changed_without_losing_a_webhook(
     assert till.stands(unheard) == ("completed", "paid", DONE)
 
 
+@pytest.mark.limit(120)
 def test_t99_an_account_without_a_secret_takes_no_webhook_and_still_sees_what_was_paid(
     rolling: Till, http_user: HttpUser
 ) -> None:
@@ -167,6 +169,7 @@ def test_t99_an_account_without_a_secret_takes_no_webhook_and_still_sees_what_wa
     assert till.stands(asked) == ("completed", "paid", DONE)
 
 
+@pytest.mark.limit(120)
 def test_case_30_a_webhook_of_one_account_is_none_of_another(rolling: Till, http_user: HttpUser) -> None:
     """The same bytes, well signed for their own account, at the address of another."""
     till = rolling
