@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
+from joserfc import jwe
+from joserfc.jwk import ECKey, RSAKey
 
 from elicit_flows import kinds
 from elicit_flows.errors import Invalid
@@ -15,10 +18,12 @@ KIND = kinds.get("credentials")
 KEY = {"name": "key", "label": "API key"}
 TEAM = {"name": "team", "label": "Team", "secret": False, "help": "As in the address."}
 AT = "params"
+EC = ECKey.generate_key("P-256", private=True)
+EC_PUBLIC = EC.as_dict(private=False)
 
 
-def visit() -> Visit:
-    asked = KIND.clean({"fields": [KEY, TEAM]})
+def visit(**more: Json) -> Visit:
+    asked = KIND.clean({"fields": [KEY, TEAM], **more})
     return Visit("el_1", Claim("https://idp.test", "alice"), asked, None, "http://127.0.0.1/callback/credentials")
 
 
@@ -30,8 +35,9 @@ class TestCredentials(PageContract):
     name = "credentials"
     secrets = ("sk-typed",)
     good: list[tuple[Json, Json]] = [
-        ({"fields": [KEY]}, {"fields": [full(KEY)]}),
-        ({"fields": [KEY, TEAM]}, {"fields": [full(KEY), TEAM]}),
+        ({"fields": [KEY]}, {"fields": [full(KEY)], "seal_to": None}),
+        ({"fields": [KEY, TEAM]}, {"fields": [full(KEY), TEAM], "seal_to": None}),
+        ({"fields": [KEY], "seal_to": EC_PUBLIC}, {"fields": [full(KEY)], "seal_to": EC_PUBLIC}),
     ]
     bad: list[tuple[Json, list[list[Any]]]] = [
         ({}, [[AT, "fields"]]),
@@ -48,6 +54,22 @@ class TestCredentials(PageContract):
         ({"fields": [KEY | {"secret": 1}]}, [[AT, "fields", 0, "secret"]]),
         ({"fields": [KEY | {"help": "x" * 501}]}, [[AT, "fields", 0, "help"]]),
         ({"fields": [KEY | {"value": "x"}]}, [[AT, "fields", 0, "value"]]),
+        *[
+            ({"fields": [KEY], "seal_to": key}, [[AT, "seal_to"]])
+            for key in (
+                "key",
+                {},
+                {"kty": "oct", "k": "AAAA"},
+                EC.as_dict(private=True),
+                EC_PUBLIC | {"x": "AAAA"},
+                EC_PUBLIC | {"crv": "P-1"},
+                {"kty": "EC"},
+                {"kty": "RSA", "n": "v" * 171, "e": "AQAB"},
+                EC_PUBLIC | {"jku": "https://evil.example"},
+                {"kty": ["EC"]},
+                EC_PUBLIC | {"x": 7},
+            )
+        ],
     ]
     wrong: list[tuple[dict[str, list[str]], str | None]] = [
         ({}, "key"), ({"key": ["sk-typed"]}, "team"), ({"key": ["  "], "team": ["blue"]}, "key"),
@@ -72,3 +94,15 @@ def test_a_refusal_repeats_nothing_of_what_was_typed() -> None:
     with pytest.raises(Invalid) as refused:
         KIND.check_answer(visit(), Answer({"key": ["sk-typed\0"]}))
     assert "sk-typed" not in str(refused.value.errors)
+
+
+@pytest.mark.parametrize("private", [EC, RSAKey.generate_key(2048, private=True)], ids=["EC", "RSA"])
+def test_what_is_sealed_to_the_agents_key_the_agent_alone_can_read(private: ECKey | RSAKey) -> None:
+    asked = visit(seal_to=private.as_dict(private=False) | {"kid": "k1"})
+    outcome = KIND.resume(asked, Answer({"key": ["sk-typed"], "team": ["blue"]}))
+    assert list(outcome.credentials) == ["sealed"]  # type: ignore[union-attr,arg-type]
+    text = outcome.credentials["sealed"].reveal()  # type: ignore[union-attr,index]
+    assert "sk-typed" not in text
+    opened = jwe.decrypt_compact(text, private, algorithms=["ECDH-ES", "RSA-OAEP-256", "A256GCM"])
+    assert opened.headers()["kid"] == "k1"
+    assert json.loads(opened.plaintext or b"") == {"key": "sk-typed", "team": "blue"}

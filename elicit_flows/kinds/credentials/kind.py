@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from elicit_flows.errors import BadCallback, Invalid
-from elicit_flows.kinds.credentials import params
+from elicit_flows.kinds.credentials import params, sealing
 from elicit_flows.values import Answer, Finish, Json, Leave, Secret, Visit
 
+SEALED = "sealed"  # the one field of what was handed over sealed to the agent's own key
 MAX_VALUE = 8192  # a private key in PEM has about 3,000 characters
 
 
@@ -38,7 +39,8 @@ class Credentials:
 
     def resume(self, visit: Visit, answer: Answer) -> Finish:
         named = {field["name"]: Secret(_typed(field, answer)) for field in visit.params["fields"]}
-        return Finish("completed", credentials=named)
+        key = visit.params["seal_to"]
+        return Finish("completed", credentials={SEALED: sealing.seal(named, key)} if key else named)
 
 
 def _typed(field: Json, answer: Answer) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from elicit_flows.errors import Invalid
+from elicit_flows.kinds.credentials import sealing
 from elicit_flows.kinds.params import Fault, fault, is_line, is_text, unknown
 from elicit_flows.values import Json
 
@@ -18,9 +19,12 @@ _NAME = re.compile(r"[a-z][a-z0-9_]{0,39}")
 
 
 def clean(params: Json) -> Json:
-    """``{fields: [{name, label, secret, help}]}``; a field is secret unless it says otherwise. Raises Invalid."""
-    faults = unknown(params, ("fields",))
-    fields = params.get("fields")
+    """``{fields: [{name, label, secret, help}], seal_to}``; a field is secret unless it says false. Raises Invalid."""
+    faults = unknown(params, ("fields", "seal_to"))
+    fields, seal_to = params.get("fields"), params.get("seal_to")
+    unfit = sealing.problem(seal_to) if seal_to is not None else ""
+    if unfit:
+        faults.append(fault("seal_to", unfit))
     if not isinstance(fields, list) or not 1 <= len(fields) <= MAX_FIELDS:
         raise Invalid([*faults, fault("fields", f"Give a list of 1 to {MAX_FIELDS} fields.")])
     for place, field in enumerate(fields):
@@ -28,7 +32,7 @@ def clean(params: Json) -> Json:
     faults += _repeated(fields)
     if faults:
         raise Invalid(faults)
-    return {"fields": [{"secret": True, "help": None} | field for field in fields]}
+    return {"fields": [{"secret": True, "help": None} | field for field in fields], "seal_to": seal_to}
 
 
 def _faults(place: int, field: Any) -> Iterator[Fault]:
