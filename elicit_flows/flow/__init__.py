@@ -9,6 +9,7 @@ ending      finish          the outcome and what came with it, all or nothing
             complete        the agent says that a link was done
             decline, cancel, expire, sweep: the ways off
 paying      where money is asked for: the provider's page, and what became of it
+patience    with a payment provider that keeps the sweep waiting
 receipts    what was paid, signed
 moving      what they share: the compare-and-set that is the only writer of a status, and its event
 

@@ -14,6 +14,7 @@ from django.db import IntegrityError, transaction
 
 from elicit_flows import kinds, vault
 from elicit_flows.errors import NotFound, Over, ProviderBroken, ProviderUnavailable, Unavailable
+from elicit_flows.flow import patience
 from elicit_flows.flow.moving import move
 from elicit_flows.kinds.payment import providers
 from elicit_flows.kinds.payment.providers.base import Broken, Busy, PaymentError, PaymentProvider, Refused, Unclear
@@ -202,17 +203,18 @@ def drop(row: Elicitation) -> None:
 
 def sweep_payments(limit: int = 50) -> int:
     """Follow every hint that is due, and ask about what nobody hinted at; how many were seen. Run by the worker."""
-    hints = sum(_follow(row) for row in inbound.due(limit))
-    looks = sum(_look(checkout) for checkout in checkouts.due(limit))
-    return hints + looks + sum(_give_back(refund) for refund in refunds.due(limit))
+    hints = sum(_follow(row) for row in inbound.due(limit, patience.resting()))
+    looks = sum(_look(checkout) for checkout in checkouts.due(limit, patience.resting()))
+    return hints + looks + sum(_give_back(refund) for refund in refunds.due(limit, patience.resting()))
 
 
 def _follow(row: Inbound) -> bool:
-    if not inbound.claim(row):
+    if row.account_id in patience.resting() or not inbound.claim(row):
         return False
     try:
-        for checkout in inbound.checkouts_of(row):
-            settle(checkout)
+        with patience.asking(row.account_id):
+            for checkout in inbound.checkouts_of(row):
+                settle(checkout)
     except (PaymentError, Unavailable) as trouble:
         log.warning("payment account %s: %s; event %s is followed later", row.account.slug, trouble, row.event_id)
         inbound.later(row)
@@ -225,16 +227,17 @@ def _look(checkout: Checkout) -> bool:
     row = checkout.payment.elicitation
     moot = row is None or row.over or row.overdue
     to_close = moot and checkout.status == Checkout.Status.OPEN
-    if not checkouts.look_again(checkout, soon=to_close):
+    if checkout.account_id in patience.resting() or not checkouts.look_again(checkout, soon=to_close):
         return False
     try:
-        if checkout.status == Checkout.Status.STARTING:
-            _find(checkout)
-        elif to_close:
-            account = vault.account(checkout.account)
-            conclude(checkout, plug_in(checkout).close(account, checkout.ref or "", f"ef:{checkout.pk}:close"))
-        else:
-            settle(checkout)
+        with patience.asking(checkout.account_id):
+            if checkout.status == Checkout.Status.STARTING:
+                _find(checkout)
+            elif to_close:
+                account = vault.account(checkout.account)
+                conclude(checkout, plug_in(checkout).close(account, checkout.ref or "", f"ef:{checkout.pk}:close"))
+            else:
+                settle(checkout)
     except (PaymentError, Unavailable) as trouble:
         log.warning("payment account %s: %s; checkout %s is looked at later", checkout.account.slug, trouble, checkout)
         lost = isinstance(trouble, Refused) and checkouts.lapsed(checkout)
@@ -266,12 +269,14 @@ def _give_up(checkout: Checkout) -> None:
 
 
 def _give_back(refund: Refund) -> bool:
-    if not refunds.claim(refund):
+    row = refund.payment.account
+    if row.pk in patience.resting() or not refunds.claim(refund):
         return False
-    row, key = refund.payment.account, f"ef:{refund.pk}:refund:{refund.key_number}"
+    key = f"ef:{refund.pk}:refund:{refund.key_number}"
     try:
         account = vault.account(row)
-        seen = providers.get(row.provider).refund(account, refund.payment_ref, refund.amount, refund.pk, key)
+        with patience.asking(row.pk):
+            seen = providers.get(row.provider).refund(account, refund.payment_ref, refund.amount, refund.pk, key)
     except Refused as refusal:
         refunds.failed(refund, str(refusal))
     except (Busy, Unclear, Unavailable) as trouble:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from datetime import datetime, timedelta
 
 from elicit_flows.kinds.payment.values import Snapshot, Started
@@ -87,10 +87,10 @@ def lapsed(checkout: Checkout) -> bool:
     return known_for is not None and checkout.expires_at + known_for < clock.now()
 
 
-def due(limit: int) -> Iterable[Checkout]:
-    """Those that the sweep should ask the provider about, oldest first."""
+def due(limit: int, without: Collection[int] = ()) -> Iterable[Checkout]:
+    """Those that the sweep should ask the provider about, oldest first; not those of the accounts ``without``."""
     rows = Checkout.objects.filter(look_at__lte=clock.now()).select_related("payment__elicitation__agent", "account")
-    return rows.order_by("look_at")[:limit]
+    return rows.exclude(account__in=without).order_by("look_at")[:limit]
 
 
 def look_again(checkout: Checkout, *, soon: bool = False) -> bool:

@@ -6,7 +6,7 @@ ours, one row for each, which becomes due again, and not more often than every f
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from datetime import timedelta
 from functools import partial
 
@@ -59,10 +59,10 @@ def _again(row: Inbound) -> None:
         transaction.on_commit(partial(bell.ring_workers, bell.Work.SWEEP))
 
 
-def due(limit: int) -> Iterable[Inbound]:
-    """Those whose effect is not committed yet, oldest first."""
+def due(limit: int, without: Collection[int] = ()) -> Iterable[Inbound]:
+    """Those whose effect is not committed yet, oldest first; not those of the accounts ``without``."""
     rows = Inbound.objects.filter(try_at__lte=clock.now()).select_related("account")
-    return rows.order_by("try_at")[:limit]
+    return rows.exclude(account__in=without).order_by("try_at")[:limit]
 
 
 def claim(row: Inbound) -> bool:

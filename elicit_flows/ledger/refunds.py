@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from datetime import timedelta
 from functools import partial
 
@@ -74,10 +74,10 @@ def _left(payment: Payment) -> int:
     return payment.amount - (gone.aggregate(sum=Sum("amount"))["sum"] or 0)
 
 
-def due(limit: int) -> Iterable[Refund]:
-    """Those that the provider has yet to be told of, oldest first."""
+def due(limit: int, without: Collection[int] = ()) -> Iterable[Refund]:
+    """Those that the provider has yet to be told of, oldest first; not those of the accounts ``without``."""
     rows = Refund.objects.filter(try_at__lte=clock.now()).select_related("payment__account", "payment__agent")
-    return rows.order_by("try_at")[:limit]
+    return rows.exclude(payment__account__in=without).order_by("try_at")[:limit]
 
 
 def claim(refund: Refund) -> bool:
