@@ -12,6 +12,7 @@ REGISTRY = {
     "oauth": "elicit_flows.kinds.oauth.OAuth",
     "payment": "elicit_flows.kinds.payment.Payment",
     "credentials": "elicit_flows.kinds.credentials.Credentials",
+    "form": "elicit_flows.kinds.form.Form",
     "confirm": "elicit_flows.kinds.confirm.Confirm",
     "link": "elicit_flows.kinds.link.Link",
 }

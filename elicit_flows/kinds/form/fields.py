@@ -1,0 +1,72 @@
+"""What is asked, whichever dialect asked it: the page and the check of an answer know only this."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import Any
+
+
+class Sort(StrEnum):
+    TEXT = "text"
+    NUMBER = "number"
+    INTEGER = "integer"
+    BOOLEAN = "boolean"
+    SINGLE = "single"
+    MANY = "many"
+
+
+NUMERIC = (Sort.NUMBER, Sort.INTEGER)
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One of the things to choose from; ``value`` is what the agent gets, and is 1 to 200 visible characters."""
+
+    value: str
+    label: str
+    description: str = ""
+    recommended: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One question. ``key`` is its name in the agent's content, ``name`` its name on the page.
+
+    ``low`` and ``high`` bound a text's characters, a number, or how many are chosen; None where there is no bound.
+    ``default`` is a typed value or None. ``vacant`` is what the content holds when nothing was answered; None: nothing.
+    With ``freeform`` one may write an answer of one's own, and the value is ``{value, freeformValues}``.
+    """
+
+    key: str
+    sort: Sort
+    label: str
+    name: str = ""
+    help: str = ""
+    required: bool = False
+    low: float | None = None
+    high: float | None = None
+    format: str = ""
+    pattern: str = ""
+    options: tuple[Option, ...] = ()
+    default: Any = None
+    vacant: Any = None
+    freeform: bool = False
+
+    @property
+    def values(self) -> frozenset[str]:
+        return frozenset(option.value for option in self.options)
+
+
+@dataclass(frozen=True, slots=True)
+class Questions:
+    """A whole form. ``title`` and ``description`` may be empty."""
+
+    fields: tuple[Field, ...]
+    title: str = ""
+    description: str = ""
+
+
+def named(fields: list[Field]) -> tuple[Field, ...]:
+    """Each with a name for the page by its place, so that no agent chooses what a form's controls are called."""
+    return tuple(replace(field, name=f"q{place}") for place, field in enumerate(fields))

@@ -1,0 +1,133 @@
+"""What the page needs to know of a question; plain data, nothing of it trusted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from elicit_flows.kinds.form import formats
+from elicit_flows.kinds.form.answers import NO, OWN, OWN_TEXT, YES, ZONE
+from elicit_flows.kinds.form.checking import longest, show
+from elicit_flows.kinds.form.fields import NUMERIC, Field, Sort
+from elicit_flows.kinds.form.limits import LONG
+from elicit_flows.lib import text
+from elicit_flows.values import Json
+
+RADIOS = 7  # more options than these go into a menu, unless they have descriptions, which a menu cannot show
+
+_TYPES = {"email": "email", "uri": "url", "date": "date", "date-time": "datetime-local"}
+_AUTOCOMPLETE = {"your name": "name", "full name": "name", "fullname": "name", "full_name": "name"}
+
+
+def describe(field: Field) -> Json:
+    """``{id, key, control, label, help, required, low, high, …}``.
+
+    ``control`` is line, area, moment, yesno, radios, menu or ticks. ``low`` and ``high`` are bounds to be read, None
+    where there is none worth saying. ``value`` and each option's ``chosen`` are the default.
+    """
+    return {
+        "id": field.name,
+        "key": field.key,
+        "sort": str(field.sort),
+        "label": field.label,
+        "help": field.help,
+        "required": field.required,
+        "control": _control(field),
+        "low": _bound(field.low if field.sort in NUMERIC else field.low or None),
+        "high": _bound(field.high),
+        **_typed(field),
+        **_choices(field),
+    }
+
+
+def _bound(number: float | None) -> str | None:
+    return None if number is None else show(number)
+
+
+def _control(field: Field) -> str:
+    if field.sort == Sort.SINGLE:
+        told = any(option.description for option in field.options)
+        return "radios" if told or len(field.options) <= RADIOS else "menu"
+    if field.sort == Sort.TEXT:
+        long = field.high is not None and field.high > LONG and not field.format
+        lines = isinstance(field.default, str) and "\n" in field.default
+        return "moment" if field.format == "date-time" else "area" if long or lines else "line"
+    return {Sort.MANY: "ticks", Sort.BOOLEAN: "yesno"}.get(field.sort, "line")
+
+
+def _typed(field: Field) -> Json:
+    """For what is written. Numbers are texts to the browser: a number control drops what it does not understand, and
+    what somebody wrote would be gone without a word. ``most`` is twice the bound, for browsers count in halves of
+    characters beyond the Basic Multilingual Plane.
+    """
+    local, zone = formats.split(field.default) if field.format == "date-time" and field.default else ("", "+00:00")
+    written = field.sort == Sort.TEXT
+    default = local if field.format == "date-time" else field.default
+    counted = written and not field.format.startswith("date")
+    return {
+        "type": _TYPES.get(field.format, "text"),
+        "inputmode": _inputmode(field),
+        "autocomplete": "email" if field.format == "email" else _AUTOCOMPLETE.get(field.label.casefold(), "off"),
+        "least": int(field.low) if written and field.low else None,
+        "most": 2 * longest(field) if counted and field.high is not None else None,
+        "pattern": field.pattern,
+        "value": _shown(default),
+        "zone_name": field.name + ZONE,
+        "zone": zone,
+        "zones": list(formats.ZONES) if zone in formats.ZONES else sorted((*formats.ZONES, zone)),
+    }
+
+
+def _shown(default: Any) -> str:
+    """A default as its control begins with it; what the agent hid in it is left out."""
+    if default is None or isinstance(default, tuple):
+        return ""
+    if isinstance(default, bool):
+        return YES if default else NO
+    return text.visible(default) if isinstance(default, str) else show(default)
+
+
+def _inputmode(field: Field) -> str:
+    """The keyboard of a phone; the numeric ones have no minus."""
+    if field.sort not in NUMERIC or field.low is None or field.low < 0:
+        return ""
+    return "numeric" if field.sort == Sort.INTEGER else "decimal"
+
+
+def _choices(field: Field) -> Json:
+    default = field.default if isinstance(field.default, tuple) else (field.default,)
+    return {
+        "options": [
+            {
+                "value": option.value,
+                "label": option.label,
+                "description": option.description,
+                "recommended": option.recommended,
+                "chosen": option.value in default,
+            }
+            for option in field.options
+        ],
+        "freeform": field.freeform,
+        "own": OWN,
+        "own_name": field.name + OWN_TEXT,
+        "own_text": "",
+        "yes": YES,
+        "no": NO,
+    }
+
+
+def refill(fields: list[Json], sent: Mapping[str, Sequence[str]], faults: Mapping[str, str]) -> list[Json]:
+    """The fields with what was sent in the place of the defaults, each with its ``fault`` or ""; nothing sent: as
+    they are.
+    """
+    return [field | (_sent(field, sent) if sent else {}) | {"fault": faults.get(field["id"], "")} for field in fields]
+
+
+def _sent(field: Json, sent: Mapping[str, Sequence[str]]) -> Json:
+    values = sent.get(field["id"], ())
+    return {
+        "value": values[-1] if values else "",
+        "own_text": next(iter(sent.get(field["own_name"], ())), ""),
+        "zone": next(iter(sent.get(field["zone_name"], ())), field["zone"]),
+        "options": [option | {"chosen": option["value"] in values} for option in field["options"]],
+    }
