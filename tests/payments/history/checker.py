@@ -10,7 +10,7 @@ A history is a list of JSON objects, one for each thing that somebody saw, in an
     returned  refund, charge, amount, status (of the provider's), our_id (or null): money that the provider sent back
     disputed  charge, state (open, won or lost)
     payment   payment: as its agent reads it when all has come to rest; refunds: so too
-    gave_back agent, key, payment, refund (its id): an agent's order to refund that was answered
+    gave_back agent, key, payment, refund (its id; null when refused): an agent's order to refund that was answered
 
 What was taken is matched with what was asked by the description, which the driver makes unlike any other: what the
 service itself wrote down is not trusted with it.
@@ -245,12 +245,12 @@ def results_agree(history: History) -> Iterator[tuple[str, str]]:
 
 def what_came_of_it_is_told(history: History) -> Iterator[tuple[str, str]]:
     """One order is one refund, and each refund's end, each dispute's state is told."""
-    by_key: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
+    by_key: defaultdict[tuple[str, str], set[str | None]] = defaultdict(set)
     for line in history.of["gave_back"]:
         by_key[line["payment"], line["key"]].add(line["refund"])
-        if line["refund"] not in history.refunds:
+        if line["refund"] and line["refund"] not in history.refunds:
             yield line["refund"], "it was answered to its agent and is gone"
-    yield from ((key, f"one order, refunds {sorted(ids)}") for (_, key), ids in by_key.items() if len(ids) > 1)
+    yield from ((key, f"one order, answered {ids}") for (_, key), ids in by_key.items() if len(ids) > 1)
     told: Counter[tuple[str, str]] = Counter()
     for line in history.feed:
         if "refund" in line["event"]["data"]:

@@ -102,12 +102,10 @@ class People:
         key = f"{payment}-{order}"
         body = {} if amount is None else {"amount": amount}
         answer = self.call(story, "POST", f"/v1/payments/{payment}/refunds", key, **body)
-        if answer.status_code in {200, 201}:
-            self.world.book.write(
-                "gave_back", agent=self.world.slugs[story.agent], key=key, payment=payment, refund=answer.json()["id"]
-            )
-        else:
-            assert answer.status_code in {409, 422}, answer.text
+        assert answer.status_code in {200, 201, 409, 422}, answer.text
+        refund = answer.json()["id"] if answer.is_success else None
+        agent = self.world.slugs[story.agent]
+        self.world.book.write("gave_back", agent=agent, key=key, payment=payment, refund=refund)
 
     # The user.
 

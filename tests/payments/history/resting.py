@@ -25,10 +25,11 @@ def come_to_rest(world: World, seed: str) -> None:
 
     Notices that were lost are not sent again: the sweep finds out.
     """
-    settle(world, Random(f"{seed}/end"))
+    state = world.stripe.state()
+    settle(world, state, Random(f"{seed}/end"))
     world.stripe.forward(26 * 3600)
     wait(world)
-    world.let_months_pass(moved(world.stripe.state()))
+    world.let_months_pass(moved(state))
     wait(world)
 
 
@@ -46,9 +47,9 @@ def wait(world: World) -> None:
         raise TimeoutError(f"{error}: left are {left(world)}") from None
 
 
-def settle(world: World, dice: Random) -> None:
+def settle(world: World, state: Json, dice: Random) -> None:
     """The bank says how every delayed payment ended."""
-    for one in world.stripe.state()["sessions"]:
+    for one in state["sessions"]:
         if (one["status"], one["payment_status"]) == ("complete", "unpaid"):
             try:
                 world.stripe.settle(one["id"], dice.choice(["ok", "ok", "fail"]))

@@ -175,6 +175,7 @@ BAD: list[tuple[str, Change]] = [
     ("what_came_of_it_is_told", lambda tale: tale.events.append({**tale.events[2], "id": "ev_again"})),
     ("what_came_of_it_is_told", lambda tale: tale.gave_back.update(refund="re_gone")),
     ("what_came_of_it_is_told", lambda tale: tale.more.append({**tale.gave_back, "refund": "re_2"})),
+    ("what_came_of_it_is_told", lambda tale: tale.more.append({**tale.gave_back, "refund": None})),
     ("what_came_of_it_is_told", lambda tale: tale.more.append({"op": "disputed", "charge": "ch_1", "state": "open"})),
 ]
 
