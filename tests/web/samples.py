@@ -12,6 +12,7 @@ from typing import Any
 from django.template.loader import get_template
 from django.utils import translation
 
+from elicit_flows.kinds.form import Form
 from elicit_flows.lib import clock
 from elicit_flows.states import Status
 
@@ -116,6 +117,44 @@ def credentials_page(**more: Any) -> Context:
 
 def refused_credentials() -> Context:
     return credentials_page(faults={"key": "API key is missing."}, typed={"key": "typed-secret", "team": "blue"})
+
+
+QUESTIONS = {
+    "title": "About it",
+    "description": "Two lines\n\nof help",
+    "properties": {
+        "name": {"type": "string", "minLength": 2, "maxLength": 9, "pattern": "^[a-z]+$", "description": "A word"},
+        "notes": {"type": "string", "maxLength": 500, "default": "Some\nlines"},
+        "start": {"type": "string", "format": "date-time"},
+        "much": {"type": "number", "minimum": 1, "maximum": 2},
+        "sure": {"type": "boolean", "title": "Are you sure?"},
+        "one": {"type": "string", "oneOf": [{"const": "a", "title": "A", "description": "The first"}]},
+        "town": {"type": "string", "enum": ["Baku", "Bern", "Bonn", "Cork", "Kyiv", "Oslo", "Riga", "Rome"]},
+        "some": {"type": "array", "items": {"type": "string", "enum": ["b", "c"]}, "minItems": 1},
+    },
+    "required": ["name", "some"],
+}
+OWN_ANSWERS = [
+    {
+        "id": kind, "kind": kind, "message": "Which?", "required": True, "allowFreeformInput": True,
+        "options": [{"id": "a", "label": "A", "description": "First", "recommended": True}, {"id": "b", "label": "B"}],
+    }
+    for kind in ("single-select", "multi-select")
+]  # fmt: skip
+
+
+def form_page(asked: Context | None = None, **more: Any) -> Context:
+    what = Form().describe(asked or {"schema": QUESTIONS}, None)
+    page = {"kind": "form", "kind_template": "connect/kinds/form.html", "what": what}
+    return {**confirm_page(), **page, **more}
+
+
+def wrong_form_page() -> Context:
+    """With everything answered, and everything wrong."""
+    few = {key: QUESTIONS["properties"][key] for key in ("name", "notes", "start", "sure", "some")}
+    faults = {f"q{number}": f"Fault {number}." for number in range(5)}
+    typed = {f"q{number}": f"typed {number}" for number in range(5)}
+    return form_page({"schema": {"properties": few, "required": ["name"]}}, faults=faults, typed=typed)
 
 
 def link_page() -> Context:
@@ -238,6 +277,9 @@ PAGES: dict[str, tuple[str, str, Callable[[], Context]]] = {
     "confirm, refused": ("connect/form.html", "form", lambda: confirm_page(faults={"typed": "Type Delete to go on."})),
     "credentials": ("connect/form.html", "form", credentials_page),
     "credentials, refused": ("connect/form.html", "form", refused_credentials),
+    "form": ("connect/form.html", "form", form_page),
+    "form, own answers": ("connect/form.html", "form", lambda: form_page({"questions": OWN_ANSWERS})),
+    "form, refused": ("connect/form.html", "form", wrong_form_page),
     "link": ("connect/consent.html", "consent", link_page),
     "mismatch": ("connect/mismatch.html", "mismatch", request_page),
     **{

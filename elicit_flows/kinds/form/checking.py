@@ -74,10 +74,10 @@ def _plain(value: Any) -> str:
 
 
 def _number(field: Field, value: Any) -> str:
+    if field.sort == Sort.INTEGER and not (is_number(value) and isinstance(value, int)):
+        return "Write a whole number in digits, of at most 18 digits."
     if not is_number(value):
-        return "Write a number, such as 3.5; not a larger one than can be kept."
-    if field.sort == Sort.INTEGER and not isinstance(value, int):
-        return "Write a whole number, such as 3."
+        return "Write a number in digits, such as 2026 or 3.5."
     if field.low is not None and value < field.low:
         return f"Write a number that is at least {show(field.low)}."
     if field.high is not None and value > field.high:

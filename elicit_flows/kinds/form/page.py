@@ -74,8 +74,12 @@ def _typed(field: Field) -> Json:
         "value": _shown(default),
         "zone_name": field.name + ZONE,
         "zone": zone,
-        "zones": list(formats.ZONES) if zone in formats.ZONES else sorted((*formats.ZONES, zone)),
+        "zones": sorted({*formats.ZONES, zone}, key=_hours) if field.format == "date-time" else [],
     }
+
+
+def _hours(zone: str) -> float:
+    return float(zone[0] + "1") * (int(zone[1:3]) + int(zone[4:]) / 60)
 
 
 def _shown(default: Any) -> str:
