@@ -91,10 +91,12 @@ REVEALERS = (
     "elicit_flows/vault/",
     "elicit_flows/kinds/oauth/",
     "elicit_flows/kinds/payment/",
+    "elicit_flows/kinds/credentials/",
     "elicit_flows/identity/",
     "elicit_flows/configure/",
     "elicit_flows/queue/courier.py",
     "elicit_flows/sdk/",
+    "sandbox/console.py",
 )
 
 if __name__ == "__main__":

@@ -16,8 +16,6 @@ PAGE = ROOT / "docs" / "security.md"
 _TEST = re.compile(r"^\s*(?:async )?def (test_(?:[tf]\d+_)+\w+)\(", re.MULTILINE)
 _ROW = re.compile(r"([tf])(\d+)_")
 
-PAYMENTS = "comes with kind `payment`"
-FORMS = "comes with kind `form`"
 
 # Number: what is attacked; a second text says why there is no test yet.
 THREATS: dict[int, tuple[str, str]] = {
@@ -89,8 +87,8 @@ THREATS: dict[int, tuple[str, str]] = {
     66: ("Writing fields that are not writable", ""),
     67: ("Idempotency keys misused", ""),
     68: ("Hostile bodies", ""),
-    69: ("Form schemas as bombs", FORMS),
-    70: ("Secrets asked by form", FORMS),
+    69: ("Form schemas as bombs", ""),
+    70: ("Secrets asked by form", ""),
     71: ("Using up connections", ""),
     72: ("Odd methods", ""),
     73: ("Refresh tokens shown to agents", ""),
@@ -119,7 +117,7 @@ THREATS: dict[int, tuple[str, str]] = {
     96: ("Endpoints that say stop or slow down", ""),
     97: ("One bad endpoint", ""),
     98: ("An outage longer than the schedule", ""),
-    **{number: (title, PAYMENTS) for number, title in enumerate([
+    **{number: (title, "") for number, title in enumerate([
         "Forged provider events", "Stale or future events", "Event bodies rewritten on the way", "Doubled events",
         "Events out of order", "Amounts that do not match", "Paying twice", "Paid after the time is up",
         "Delayed methods", "Refunds and disputes", "Visiting the return address unpaid", "Answering before it is kept",
@@ -138,7 +136,7 @@ FAULTS: dict[int, tuple[str, str]] = {
     1: ("Killed during a create", ""),
     2: ("Killed at a system call of the callback", ""),
     3: ("Killed during consent, decline, cancel, revoke", LATER),
-    4: ("Killed during a payment event", PAYMENTS),
+    4: ("Killed during a payment event", ""),
     5: ("Delivery worker killed while sending", ""),
     6: ("Worker stopped for longer than its lease", ""),
     7: ("Killed while refreshing", LATER),
@@ -151,7 +149,7 @@ FAULTS: dict[int, tuple[str, str]] = {
     14: ("Database disk full", LATER),
     15: ("Log disk full", LATER),
     16: ("Provider in every kind of trouble", LATER),
-    17: ("Payment provider down at create", PAYMENTS),
+    17: ("Payment provider down at create", ""),
     18: ("Clocks that jump", LATER),
     19: ("Everything delivered twice", ""),
     20: ("Agents that come and go", ""),

@@ -93,7 +93,10 @@ def test_pages_of_a_request_are_accessible(stage: Stage, reader: Reader, http_us
 
 def test_pages_that_are_answered_are_accessible(stage: Stage, reader: Reader, http_user: HttpUser):
     _sign_in(stage, http_user, reader, "alice")
-    fields = [{"name": "key", "label": "A key of the API that " * 4 + "you have", "help": "Under Settings."}, {"name": "team", "label": "Team"}]
+    fields = [
+        {"name": "key", "label": "A key of the API that " * 4 + "you have", "help": "Under Settings."},
+        {"name": "team", "label": "Team"},
+    ]
     asked = [
         stage.ask(
             kind="confirm", params={"detail": "Delete 12 files. " * 20, "danger": True, "confirm_label": "Delete"}
