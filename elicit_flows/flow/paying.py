@@ -139,17 +139,17 @@ def conclude(checkout: Checkout, said: Snapshot) -> None:
         verdict = truth.apply(payment, fresh, said)
         row = payment.elicitation
         if row is not None:
-            _move(row, payment, verdict)
+            _move(row, payment, verdict, said)
         truth.follow(payment, fresh, said)
 
 
-def _move(row: Elicitation, payment: Payment, verdict: Verdict) -> None:
+def _move(row: Elicitation, payment: Payment, verdict: Verdict, said: Snapshot) -> None:
     if verdict is Verdict.PROCESSING:
         move(row, Status.SETTLING, only=[Status.STARTED])
     elif verdict is Verdict.PAID:
         move(row, Status.SETTLING, only=[Status.STARTED])
         if not move(row, Status.COMPLETED, only=[Status.SETTLING], result=result(payment)):
-            truth.late(payment)
+            truth.late(payment, said)
     elif verdict is Verdict.MISMATCH:
         error = {"code": "payment_mismatch", "message": "Money came otherwise than it was asked for."}
         move(row, Status.FAILED, only=list(OPEN), error=error)

@@ -116,12 +116,13 @@ def _again(payment: Payment, said: Snapshot) -> Verdict:
     return Verdict.NOTHING
 
 
-def late(payment: Payment) -> None:
-    """It was paid after its elicitation was over: it goes back."""
+def late(payment: Payment, said: Snapshot) -> None:
+    """It was paid after its elicitation was over: it goes back, but for what went back already."""
     alert(payment, "late", "Paid after the elicitation was over: the payment is given back.")
     entitlements.revoke(payment)
-    if payment.payment_ref and payment.amount:
-        refunds.give_back(payment, payment.payment_ref, payment.amount, "Paid after the elicitation was over.")
+    left = payment.amount - sum(one.amount for one in said.refunds if one.state != "failed")
+    if payment.payment_ref and left > 0:
+        refunds.give_back(payment, payment.payment_ref, left, "Paid after the elicitation was over.")
 
 
 def alert(payment: Payment, code: str, problem: str) -> None:

@@ -208,3 +208,17 @@ def test_an_item_that_was_paid_for_is_not_asked_for_again(till: Till) -> None:
     assert Entitlement.objects.get().uses_left == 0
     assert till.ask(item="report").status == "pending"
     assert Event.objects.filter(elicitation=second, type="elicitation.completed").count() == 1
+
+
+@pytest.mark.parametrize(("already", "left"), [((), 500), ((200,), 300), ((200, 300), 0)])
+def test_of_what_comes_too_late_goes_back_what_did_not_go_back_already(
+    till: Till, already: tuple[int, ...], left: int
+) -> None:
+    row = till.ask()
+    checkout = till.open(row)
+    flow.cancel(row)
+    gone = [RefundSeen(f"re_{number}", amount, "done") for number, amount in enumerate(already)]
+    failed = RefundSeen("re_failed", 400, "failed")
+    till.hear(checkout, State.PAID, refunds=(*gone, failed))
+    ours = Refund.objects.filter(by=Refund.By.POLICY).values_list("amount", flat=True)
+    assert list(ours) == ([left] if left else [])
