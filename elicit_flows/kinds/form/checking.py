@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import unicodedata
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
 from elicit_flows.kinds.form import formats
-from elicit_flows.kinds.form.fields import Field, Option, Questions, Sort
+from elicit_flows.kinds.form.fields import Field, Questions, Sort
 from elicit_flows.kinds.form.limits import MAX_LINE, MAX_TEXT
 from elicit_flows.kinds.form.reading import is_number
 from elicit_flows.lib.pattern import Pattern
@@ -121,7 +122,7 @@ def _freeform(field: Field, value: Any) -> str:
         return said
     if field.sort == Sort.MANY:
         chosen = value["value"]
-        return _many(_unbound(field), chosen) or _how_many(field, len(chosen) + len(own))
+        return _many(replace(field, low=None, high=None), chosen) or _how_many(field, len(chosen) + len(own))
     if own:
         return "" if value["value"] is None else "Choose one of what is offered, or write your own answer; not both."
     return _single(field, value["value"])
@@ -132,10 +133,6 @@ def _own(value: Any) -> str:
     if said or not value.strip():
         return said or "Write your own answer."
     return "" if len(value) <= MAX_LINE else f"Write at most {MAX_LINE} characters."
-
-
-def _unbound(field: Field) -> Field:
-    return Field(field.key, field.sort, field.label, options=field.options)
 
 
 def show(number: float | None) -> str:
@@ -155,4 +152,3 @@ _CHECKS = {
     Sort.SINGLE: _single,
     Sort.MANY: _many,
 }
-__all__ = ["Option", "check_content", "check_one", "compiled", "longest", "missing", "show"]
