@@ -19,6 +19,7 @@ MESSAGES = {
     "oauth": "Connect Acme Drive so that I can list your files.",
     "payment": "The report is ready. Pay, and I send it to you.",
     "credentials": "Give me the key of your blog so that I can post for you.",
+    "form": "Tell me how you want your reports.",
     "confirm": "I found 12 files that nobody has opened for a year.",
     "link": "Read our terms and come back.",
 }
@@ -28,6 +29,18 @@ BLOG = {
         {"name": "api_key", "label": "API key", "help": "Any text will do: nothing here is real."},
         {"name": "blog", "label": "Name of your blog", "secret": False},
     ]
+}
+PLAN = {
+    "schema": {
+        "type": "object",
+        "properties": {
+            "plan": {"type": "string", "title": "Plan", "enum": ["free", "pro"], "enumNames": ["Free", "Pro"]},
+            "email": {"type": "string", "title": "Where to send them", "format": "email"},
+            "copies": {"type": "integer", "title": "How many copies", "minimum": 1, "maximum": 9, "default": 1},
+        },
+        "required": ["plan", "email"],
+    },
+    "order": ["plan", "email", "copies"],
 }
 WIPE = {"detail": "Delete the 12 files.", "danger": True, "confirm_label": "Delete", "decline_label": "Keep them"}
 
@@ -91,6 +104,7 @@ class Console:
             "oauth": {"provider": "acme", "scopes": request.form.getlist("scope")},
             "payment": REPORT,
             "credentials": BLOG,
+            "form": PLAN,
             "confirm": WIPE,
             "link": {"url": f"{self.settings.root}/terms", "completion": "on_return"},
         }

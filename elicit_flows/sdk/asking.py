@@ -118,6 +118,23 @@ class Asking(ABC):
         params = {"fields": list(fields)}
         return await self.ask("credentials", user, params, message=message, on_url=on_url, timeout=timeout, **options)
 
+    async def form(
+        self,
+        user: User,
+        schema: Json,
+        *,
+        message: str,
+        on_url: OnUrl,
+        timeout: float | None = None,
+        **options: Unpack[Options],
+    ) -> Outcome:
+        """Ask ``user`` the questions of ``schema``, MCP's restricted JSON Schema. See ``ask``.
+
+        The answers are in ``result["content"]``. Secrets are refused: ask for ``credentials``.
+        """
+        params = {"schema": schema, "order": list(schema.get("properties", {}))}
+        return await self.ask("form", user, params, message=message, on_url=on_url, timeout=timeout, **options)
+
     async def confirm(
         self,
         user: User,

@@ -157,7 +157,7 @@ def test_without_a_key_it_says_how_to_get_one(start: Start, tmp_path: Path) -> N
     assert str(ended) in page.text
 
 
-@pytest.mark.parametrize("kind", ["credentials", "confirm", "link"])
+@pytest.mark.parametrize("kind", ["credentials", "form", "confirm", "link"])
 def test_it_asks_for_every_kind(service: FakeService, start: Start, browser: Browser, kind: str) -> None:
     root = start("--service-url", service.url)
     service.on(*CONNECTIONS, connections())
