@@ -21,7 +21,7 @@ run: install ## Run the service and the sandbox on this machine
 	@$(BIN)/python -m sandbox.run --port $(PORT) --sandbox-port $(SANDBOX_PORT)
 
 test: install-dev ## Run every test; PostgreSQL, Redis and the browser are the run's own
-	@$(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder
+	@$(BIN)/python -m pytest -n 3 --dist loadfile
 
 check: install-dev ## Format, lint, types, layers, house rules, migrations, deploy check
 	@$(BIN)/python -m tests.house.check
