@@ -9,7 +9,7 @@ from collections.abc import Callable
 import pytest
 
 from tests.cast import program
-from tests.faults.crashing import Crashing, CrashingWorker
+from tests.faults.crashing import Crashing, CrashingWorker, in_both
 from tests.faults.payment_ways import WAYS, GivingBack, Way
 from tests.payments.conftest import Till
 from tests.payments.history.checker import check
@@ -70,9 +70,12 @@ def sweep(crashing: Crashing, way: Way) -> None:
     way.prepare(f"{run} warm")
     way.act()
     way.again()
-    way.prepare(f"{run} watched")
-    points = crashing.points(way.act, dict.fromkeys((*PROVIDER, *crashing.speech)), POINTS)
-    way.again()
+    watched = []
+    for number in range(2):
+        way.prepare(f"{run} watched {number}")
+        watched.append(crashing.points(way.act, dict.fromkeys((*PROVIDER, *crashing.speech)), POINTS))
+        way.again()
+    points = in_both(*watched)
     for point in points:
         way.prepare(f"{run} {point.call} {point.nth}")
         with crashing.at(point):
