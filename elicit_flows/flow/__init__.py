@@ -9,6 +9,7 @@ ending      finish          the outcome and what came with it, all or nothing
             complete        the agent says that a link was done
             decline, cancel, expire, sweep: the ways off
 paying      where money is asked for: the provider's page, and what became of it
+sweeping    payments that nobody waits for: hints, lost answers, refunds
 patience    with a payment provider that keeps the sweep waiting
 receipts    what was paid, signed
 moving      what they share: the compare-and-set that is the only writer of a status, and its event
@@ -19,8 +20,9 @@ No transaction is open while the outside is asked.
 from elicit_flows.flow.asking import create
 from elicit_flows.flow.ending import cancel, complete, decline, expire, sweep
 from elicit_flows.flow.moving import find
-from elicit_flows.flow.paying import returned, sweep_payments
+from elicit_flows.flow.paying import returned
 from elicit_flows.flow.receipts import PAID, receipt
+from elicit_flows.flow.sweeping import sweep_payments
 from elicit_flows.flow.visiting import View, begin, look, resume, submit
 
 __all__ = [

@@ -13,15 +13,14 @@ from django.conf import settings
 from django.db import IntegrityError, transaction
 
 from elicit_flows import kinds, vault
-from elicit_flows.errors import NotFound, Over, ProviderBroken, ProviderUnavailable, Unavailable
-from elicit_flows.flow import patience
+from elicit_flows.errors import NotFound, Over, ProviderBroken, ProviderUnavailable
 from elicit_flows.flow.moving import move
 from elicit_flows.kinds.payment import providers
 from elicit_flows.kinds.payment.providers.base import Broken, Busy, PaymentError, PaymentProvider, Refused, Unclear
 from elicit_flows.kinds.payment.values import Ask, Snapshot
-from elicit_flows.ledger import checkouts, customers, entitlements, inbound, refunds, truth
+from elicit_flows.ledger import checkouts, customers, entitlements, truth
 from elicit_flows.ledger.truth import Verdict
-from elicit_flows.models import Agent, Checkout, Elicitation, Inbound, Payment, Refund
+from elicit_flows.models import Agent, Checkout, Elicitation, Payment
 from elicit_flows.queue import bell
 from elicit_flows.states import OPEN, Status
 from elicit_flows.values import Claim, Json
@@ -154,10 +153,10 @@ def _move(row: Elicitation, payment: Payment, verdict: Verdict, said: Snapshot) 
         error = {"code": "payment_mismatch", "message": "Money came otherwise than it was asked for."}
         move(row, Status.FAILED, only=list(OPEN), error=error)
     elif verdict is Verdict.OVER:
-        _over(row)
+        over(row)
 
 
-def _over(row: Elicitation) -> None:
+def over(row: Elicitation) -> None:
     """This page brings nothing any more. While there is time the person may go to another."""
     row.refresh_from_db(fields=["status", "expires_at"])
     move(row, Status.STARTED, only=[Status.SETTLING])
@@ -199,91 +198,6 @@ def drop(row: Elicitation) -> None:
         checkouts.close(row)
         if checkouts.look_now(row):
             transaction.on_commit(partial(bell.ring_workers, bell.Work.SWEEP))
-
-
-def sweep_payments(limit: int = 50) -> int:
-    """Follow every hint that is due, and ask about what nobody hinted at; how many were seen. Run by the worker."""
-    hints = sum(_follow(row) for row in inbound.due(limit, patience.resting()))
-    looks = sum(_look(checkout) for checkout in checkouts.due(limit, patience.resting()))
-    return hints + looks + sum(_give_back(refund) for refund in refunds.due(limit, patience.resting()))
-
-
-def _follow(row: Inbound) -> bool:
-    if row.account_id in patience.resting() or not inbound.claim(row):
-        return False
-    try:
-        with patience.asking(row.account_id):
-            for checkout in inbound.checkouts_of(row):
-                settle(checkout)
-    except (PaymentError, Unavailable) as trouble:
-        log.warning("payment account %s: %s; event %s is followed later", row.account.slug, trouble, row.event_id)
-        inbound.later(row)
-    else:
-        inbound.done(row)
-    return True
-
-
-def _look(checkout: Checkout) -> bool:
-    row = checkout.payment.elicitation
-    moot = row is None or row.over or row.overdue
-    to_close = moot and checkout.status == Checkout.Status.OPEN
-    if checkout.account_id in patience.resting() or not checkouts.look_again(checkout, soon=to_close):
-        return False
-    try:
-        with patience.asking(checkout.account_id):
-            if checkout.status == Checkout.Status.STARTING:
-                _find(checkout)
-            elif to_close:
-                account = vault.account(checkout.account)
-                conclude(checkout, plug_in(checkout).close(account, checkout.ref or "", f"ef:{checkout.pk}:close"))
-            else:
-                settle(checkout)
-    except (PaymentError, Unavailable) as trouble:
-        log.warning("payment account %s: %s; checkout %s is looked at later", checkout.account.slug, trouble, checkout)
-        lost = isinstance(trouble, Refused) and checkouts.lapsed(checkout)
-        if lost:
-            log.critical("payment account %s: checkout %s is given up: %s", checkout.account.slug, checkout, trouble)
-        if lost or (moot and checkout.status == Checkout.Status.STARTING):
-            _give_up(checkout)
-    return True
-
-
-def _find(checkout: Checkout) -> None:
-    """Somebody stopped between asking for a page and writing it down. Nobody saw it: it is closed, or never was."""
-    account, provider = vault.account(checkout.account), plug_in(checkout)
-    ref = provider.find(account, checkout.pk)
-    if ref:
-        provider.close(account, ref, f"ef:{checkout.pk}:close")
-    _give_up(checkout)
-
-
-def _give_up(checkout: Checkout) -> None:
-    """Nobody saw its page, or the provider knows nothing of it: nobody can pay there."""
-    row = checkout.payment.elicitation
-    with transaction.atomic():
-        if row is not None:
-            checkouts.hold(row)
-        checkouts.give_up(checkout)
-        if row is not None:
-            _over(row)
-
-
-def _give_back(refund: Refund) -> bool:
-    row = refund.payment.account
-    if row.pk in patience.resting() or not refunds.claim(refund):
-        return False
-    key = f"ef:{refund.pk}:refund:{refund.key_number}"
-    try:
-        account = vault.account(row)
-        with patience.asking(row.pk):
-            seen = providers.get(row.provider).refund(account, refund.payment_ref, refund.amount, refund.pk, key)
-    except Refused as refusal:
-        refunds.failed(refund, str(refusal))
-    except (Busy, Unclear, Unavailable) as trouble:
-        refunds.later(refund, str(trouble), another_key=isinstance(trouble, Unclear) and trouble.stored)
-    else:
-        refunds.told(refund, seen)
-    return True
 
 
 def plug_in(checkout: Checkout) -> PaymentProvider:

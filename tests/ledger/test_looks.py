@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 
 from elicit_flows import flow
-from elicit_flows.flow import paying
+from elicit_flows.flow import paying, sweeping
 from elicit_flows.kinds.payment.providers.base import Refused
 from elicit_flows.kinds.payment.values import DisputeSeen, RefundSeen, State
 from elicit_flows.ledger import checkouts
@@ -43,10 +43,10 @@ def test_a_refund_that_nobody_told_of_is_found_by_such_a_look(
     checkout.refresh_from_db()
     said = till.says(checkout, State.PAID, refunds=(RefundSeen("re_1", 500, "done"),))
     monkeypatch.setattr(paying, "plug_in", lambda _: Says(said))
-    assert paying.sweep_payments() == 0
+    assert sweeping.sweep_payments() == 0
     moving_clock.forward(hours=1, seconds=1)
-    assert paying.sweep_payments() == 1
-    assert paying.sweep_payments() == 0
+    assert sweeping.sweep_payments() == 1
+    assert sweeping.sweep_payments() == 0
     assert till.told(row)[-1] == "payment.refunded"
     assert Payment.objects.get().summary()["status"] == "refunded"
 
@@ -104,7 +104,7 @@ def test_what_was_taken_back_while_the_bank_is_at_it_is_not_asked_about_every_mi
     monkeypatch.setattr(paying, "plug_in", lambda _: Says(till.says(checkout, State.PROCESSING)))
     looks = 0
     for _ in range(7 * 24):
-        looks += paying.sweep_payments()
+        looks += sweeping.sweep_payments()
         moving_clock.forward(hours=1)
     assert 10 < looks < 60
     assert till.stands(row) == ("cancelled", "processing")
@@ -120,11 +120,11 @@ def test_a_page_that_the_provider_knows_nothing_of_does_not_keep_the_elicitation
     till.hear(checkout, pressed)
     monkeypatch.setattr(paying, "plug_in", lambda _: KnowsNothing())
     moving_clock.forward(hours=20)
-    assert paying.sweep_payments() == 1
+    assert sweeping.sweep_payments() == 1
     assert flow.sweep() == 0, "it may still be known tomorrow"
     for _ in range(40):
         moving_clock.forward(days=1)
-        paying.sweep_payments()
+        sweeping.sweep_payments()
         flow.sweep()
     assert till.stands(row) == ("expired", "closed")
     assert till.told(row)[-1] == "elicitation.expired"

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from elicit_flows.flow import patience, paying
+from elicit_flows.flow import patience, paying, sweeping
 from elicit_flows.kinds.payment.providers.base import Busy
 from elicit_flows.kinds.payment.values import Account, Snapshot, State
 from elicit_flows.models import Checkout
@@ -50,13 +50,13 @@ def test_f16_who_waits_for_a_slow_provider_does_not_wait_for_every_payment_of_it
     row = till.ask(account="quick")
     till.open(row)
     moving_clock.forward(seconds=61)
-    while paying.sweep_payments(limit=3):
+    while sweeping.sweep_payments(limit=3):
         pass
     assert slow.asked == ["main", "quick"]
     assert till.stands(row) == ("completed", "paid")
     monkeypatch.setattr(patience, "REST", -1.0)
     patience._resting.clear()
-    assert paying.sweep_payments() == 5, "the rest of them were not forgotten"
+    assert sweeping.sweep_payments() == 5, "the rest of them were not forgotten"
 
 
 def test_f16_a_provider_that_says_no_at_once_is_not_left_alone(
@@ -66,5 +66,5 @@ def test_f16_a_provider_that_says_no_at_once_is_not_left_alone(
     for _ in range(3):
         till.open(till.ask())
     moving_clock.forward(seconds=61)
-    assert paying.sweep_payments() == 3
+    assert sweeping.sweep_payments() == 3
     assert slow.asked == ["main"] * 3
