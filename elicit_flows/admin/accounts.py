@@ -21,10 +21,11 @@ class PaymentAccountAdmin(Guarded):
     list_display = ("slug", "provider", "livemode", "has_webhook_secret", "enabled")
     list_filter = ("provider", "livemode", "enabled")
     search_fields = ("slug",)
-    readonly_fields = ("webhook_address", "has_secret_key", "has_webhook_secret")
+    readonly_fields = ("webhook_address", "has_secret_key", "has_webhook_secret", "ignored")
     fields = (
         "slug", "webhook_address", "provider", "livemode", "api_base", "has_secret_key", "new_secret_key",
-        "has_webhook_secret", "new_webhook_secret", "forget_webhook_secrets", "enabled",
+        "has_webhook_secret", "new_webhook_secret", "forget_webhook_secrets", "refund_mismatch",
+        "keep_late", "ignored", "enabled",
     )  # fmt: skip
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from django.conf import settings
 from django.db import DatabaseError, connection
+from django.db.models import Sum
 from django.http import HttpRequest, HttpResponse, JsonResponse
 
 from elicit_flows import vault
-from elicit_flows.models import Delivery, Elicitation
+from elicit_flows.models import Delivery, Elicitation, PaymentAccount
 from elicit_flows.states import OPEN
 
 
@@ -43,4 +44,10 @@ def metrics(request: HttpRequest) -> HttpResponse:
     for status in ("pending", "failed"):
         count = Delivery.objects.filter(status=status).count()
         lines.append(f'elicit_deliveries{{status="{status}"}} {count}')
+    ignored = PaymentAccount.objects.aggregate(sum=Sum("ignored"))["sum"] or 0
+    lines += [
+        "# HELP elicit_webhooks_ignored_total Payment providers' webhooks of the other mode (livemode).",
+        "# TYPE elicit_webhooks_ignored_total counter",
+        f"elicit_webhooks_ignored_total {ignored}",
+    ]
     return HttpResponse("\n".join(lines) + "\n", content_type="text/plain; version=0.0.4; charset=utf-8")

@@ -75,6 +75,8 @@ TABLES: Mapping[str, Mapping[str, Key]] = {
         "webhook_secrets": Key(list_of(signing_secret, most=MOST_WEBHOOK_SECRETS), default=[]),
         "api_base": Key(api_base, default=""),
         "livemode": Key(yes_or_no, default=False),
+        "refund_mismatch": Key(yes_or_no, default=False),
+        "keep_late": Key(yes_or_no, default=False),
     },
     "agent": {
         "slug": Key(slug, required=True),

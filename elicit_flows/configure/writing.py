@@ -20,7 +20,7 @@ Row = TypeVar("Row", Agent, IdentityProvider, PaymentAccount, Provider)
 _OPENID = ("issuer", "client_id", "scopes", "max_age")
 _ADDRESSES = ("issuer", "authorize_url", "token_url", "revocation_url", "userinfo_url")
 _OAUTH = ("name", "preset", *_ADDRESSES, "client_id", "token_auth", "scopes", "pkce")
-_ACCOUNT = ("provider", "api_base", "livemode")
+_ACCOUNT = ("provider", "api_base", "livemode", "refund_mismatch", "keep_late")
 _AGENT = ("name", "return_urls", "webhook_url")
 
 

@@ -50,6 +50,7 @@ def _receive(request: HttpRequest, slug: str) -> None:
         raise BadRequest(str(bad)) from None
     ours = [notice for notice in notices if notice.livemode == account.livemode]
     if len(ours) < len(notices):
+        inbound.ignored(row, len(notices) - len(ours))
         log.warning("payment account %s: a webhook of the other mode (livemode) was ignored", slug)
     if ours:
         (inbound.keep if provider.signed else inbound.hint)(row, ours)

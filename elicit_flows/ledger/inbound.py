@@ -59,6 +59,11 @@ def _again(row: Inbound) -> None:
         transaction.on_commit(partial(bell.ring_workers, bell.Work.SWEEP))
 
 
+def ignored(account: PaymentAccount, count: int) -> None:
+    """Webhooks of the other mode (livemode): nothing of them is kept but their number, for the metrics."""
+    PaymentAccount.objects.filter(pk=account.pk).update(ignored=F("ignored") + count)
+
+
 def due(limit: int, without: Collection[int] = ()) -> Iterable[Inbound]:
     """Those whose effect is not committed yet, oldest first; not those of the accounts ``without``."""
     rows = Inbound.objects.filter(try_at__lte=clock.now()).select_related("account")

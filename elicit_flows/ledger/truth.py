@@ -101,10 +101,16 @@ def _difference(payment: Payment, checkout: Checkout, said: Snapshot) -> str:
 
 
 def _mismatch(payment: Payment, said: Snapshot, problem: str) -> Verdict:
-    """Never a success, and never silent: what to do with the money is for a person to say."""
+    """Never a success, and never silent: what to do with the money is for a person to say, or for the account's policy.
+
+    Money of another currency is for a person in any case: our refunds are counted in what was asked for.
+    """
     changed = Payment.objects.filter(pk=payment.pk).filter(Q(status=Status.OPEN) | Q(status=Status.PROCESSING))
     changed.update(status=Status.MISMATCH, payment_ref=said.payment_ref or "")
     alert(payment, "mismatch", f"Money came, but {problem}.")
+    by_itself = payment.account.refund_mismatch and said.currency == payment.currency
+    if by_itself and said.payment_ref and said.amount:
+        refunds.give_back(payment, said.payment_ref, said.amount, "Came otherwise than it was asked for.")
     return Verdict.MISMATCH
 
 
@@ -117,7 +123,10 @@ def _again(payment: Payment, said: Snapshot) -> Verdict:
 
 
 def late(payment: Payment, said: Snapshot) -> None:
-    """It was paid after its elicitation was over: it goes back, but for what went back already."""
+    """It was paid after its elicitation was over: what did not go back yet goes back, unless the account keeps it."""
+    if payment.account.keep_late:
+        alert(payment, "late", "Paid after the elicitation was over: the payment is kept, as its account is set up.")
+        return
     alert(payment, "late", "Paid after the elicitation was over: the payment is given back.")
     entitlements.revoke(payment)
     left = payment.amount - sum(one.amount for one in said.refunds if one.state != "failed")

@@ -42,6 +42,8 @@ def test_an_account_opens_with_the_vault_and_its_secrets_stand_nowhere_in_the_cl
         ('["whsec_old"]', '["whsec_old", "whsec_old"]', "as it was"),
         ('["whsec_old"]', "[]", "changed webhook_secrets"),
         ('"sk_test_1"', '"rk_live_1"\nlivemode = true', "changed livemode, secret_key"),
+        ('"sk_test_1"', '"sk_test_1"\nkeep_late = true', "changed keep_late"),
+        ('"sk_test_1"', '"sk_test_1"\nrefund_mismatch = true', "changed refund_mismatch"),
     ],
 )
 def test_what_differs_of_an_account_is_changed_and_named(operator: Operator, old: str, new: str, said: str) -> None:

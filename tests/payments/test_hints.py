@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import httpx2
 import pytest
 
 from tests.payments.conftest import SECRET, Till
@@ -145,12 +146,19 @@ def test_t99_t100_a_webhook_that_is_not_the_providers_or_not_of_now_is_refused(
     assert till.stands(asked) == ("started", "open", ["created", "started"])
 
 
+def ignored(till: Till) -> int:
+    said = httpx2.get(f"{till.box.url}/metrics", trust_env=False).text
+    return int(said.partition("\nelicit_webhooks_ignored_total ")[2].split()[0])
+
+
 def test_case_15_a_webhook_of_the_other_mode_is_taken_and_ignored(till: Till, http_user: HttpUser) -> None:
+    before = ignored(till)
     till.stripe.order("weather", livemode=True)
     asked = till.ask()
     till.at_stripe(http_user, asked)
     go_away(till, http_user)
     settled(till)
+    assert ignored(till) > before, "an operator's metrics show it"
     assert till.stripe.state()["deliveries"][-1]["tries"][-1]["status"] == 200
     assert till.stands(asked) == ("started", "open", ["created", "started"])
 
