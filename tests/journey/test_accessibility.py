@@ -135,7 +135,8 @@ def _paid(stage: Stage) -> Iterator[None]:
     [(agent,)] = stage.sql(known, stage.agent.slug)
     stage.sql(
         "INSERT INTO elicit_flows_paymentaccount (slug, provider, secret_key, webhook_secrets, api_base, livemode,"
-        " enabled) VALUES ('shown', 'stripe', '', '', '', %s, %s)", False, True,
+        " enabled, refund_mismatch, keep_late, ignored) VALUES ('shown', 'stripe', '', '', '', %s, %s, %s, %s, 0)",
+        False, True, False, False,
     )  # fmt: skip
     [(account,)] = stage.sql("SELECT id FROM elicit_flows_paymentaccount WHERE slug = 'shown'")
     for name, status in (("pa_1", "paid"), ("pa_2", "mismatch")):
