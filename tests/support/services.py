@@ -23,7 +23,7 @@ from tests.support.process import PROJECT, Process, clean_env, identity, until
 _QUICK = {"fsync": "off", "full_page_writes": "off"}
 _SETTINGS = {
     "listen_addresses": "127.0.0.1",
-    "max_connections": "200",
+    "max_connections": "400",  # for the web processes of all boxes that live at once: docs/operating.md
     "shared_buffers": "64MB",
     "log_min_messages": "warning",
     "timezone": "UTC",

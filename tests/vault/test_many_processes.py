@@ -49,7 +49,7 @@ def test_t80_four_processes_and_all_their_callers_are_one_refresh(several: Box, 
 
     double.scripted["token"] = answer
     answers = asyncio.run(slowly_answered())
-    assert {answer.status_code for answer in answers} == {200}
+    assert [answer.text for answer in answers if answer.status_code != 200] == []
     assert double.calls["token"] == 1
     assert len({answer.json()["access_token"] for answer in answers}) == 1
     assert Connection.objects.get(pk=held.pk).generation == 2

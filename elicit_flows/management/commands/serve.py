@@ -18,6 +18,10 @@ from django.db.migrations.executor import MigrationExecutor
 from elicit_flows import vault
 from elicit_flows.lib.headers_in_time import HeadersInTime
 
+# Longer than proxies (60 s at most of them) and clients keep a silent connection: whoever hangs up second is never cut
+# off in the middle of asking.
+KEEP_ALIVE_SECONDS = 75
+
 
 class Command(BaseCommand):
     help = "Serve Elicit Flows."
@@ -47,6 +51,7 @@ class Command(BaseCommand):
             log_level="warning",
             proxy_headers=proxies is not None,
             forwarded_allow_ips=proxies,
+            timeout_keep_alive=KEEP_ALIVE_SECONDS,
             timeout_graceful_shutdown=10,
         )
         sys.exit(0)
