@@ -8,7 +8,7 @@ PYTHON ?= $(shell for p in python3.13 python3.12 python3.11 python3; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
 
 .DEFAULT_GOAL := help
-.PHONY: help install install-dev run test check format bench lock
+.PHONY: help install install-dev run test check format mutants bench lock
 
 help: ## List the commands
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -28,6 +28,9 @@ check: install-dev ## Format, lint, types, layers, house rules, migrations, depl
 
 format: install-dev ## Format the code
 	@$(BIN)/ruff format . && $(BIN)/ruff check --fix .
+
+mutants: install-dev ## Take out every defence, one at a time, and see its test fail (half an hour)
+	@$(BIN)/python -m tests.house.mutants -j 2
 
 bench: install-dev ## Run the benchmarks, each printing ratios
 	@$(BIN)/python -m bench
