@@ -5,6 +5,7 @@ from elicit_flows.models.attempt import Attempt
 from elicit_flows.models.connection import Connection
 from elicit_flows.models.customer import Customer
 from elicit_flows.models.delivery import Delivery
+from elicit_flows.models.draft import Draft
 from elicit_flows.models.elicitation import Elicitation
 from elicit_flows.models.entitlement import Entitlement, EntitlementUse
 from elicit_flows.models.event import Event, Feed
@@ -24,6 +25,7 @@ __all__ = [
     "Connection",
     "Customer",
     "Delivery",
+    "Draft",
     "Elicitation",
     "Entitlement",
     "EntitlementUse",

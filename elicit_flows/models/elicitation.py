@@ -19,6 +19,9 @@ def new_id() -> str:
 class Elicitation(models.Model):
     id = models.CharField(max_length=64, primary_key=True, default=new_id)
     agent = models.ForeignKey(Agent, models.CASCADE)
+    # A step of another, which is the one that the agent knows; its steps are done in the order of their places.
+    parent = models.ForeignKey("self", models.CASCADE, null=True, related_name="steps", db_index=False)
+    place = models.PositiveSmallIntegerField(default=0)
     kind = models.CharField(max_length=32)
     status = models.CharField(max_length=16, default=Status.PENDING)
     iss = models.CharField(max_length=500)
@@ -49,6 +52,9 @@ class Elicitation(models.Model):
             models.Index(fields=["iss", "sub", "agent"], name="elicitation_open", condition=models.Q(status__in=OPEN)),
             # the sweeper: what is open and overdue
             models.Index(fields=["expires_at"], name="elicitation_overdue", condition=models.Q(status__in=OPEN)),
+            models.Index(
+                fields=["parent", "place"], name="elicitation_steps", condition=models.Q(parent__isnull=False)
+            ),
             # the purge: what is over, oldest first
             models.Index(fields=["finished_at"], name="elicitation_purge"),
         ]
