@@ -21,7 +21,7 @@ class Elicitation(models.Model):
     agent = models.ForeignKey(Agent, models.CASCADE)
     # A step of another, which is the one that the agent knows; its steps are done in the order of their places.
     parent = models.ForeignKey("self", models.CASCADE, null=True, related_name="steps", db_index=False)
-    place = models.PositiveSmallIntegerField(default=0)
+    place = models.PositiveSmallIntegerField(db_default=0)
     kind = models.CharField(max_length=32)
     status = models.CharField(max_length=16, default=Status.PENDING)
     iss = models.CharField(max_length=500)
