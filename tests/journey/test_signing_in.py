@@ -14,7 +14,7 @@ from tests.support.op import Op
 NewUser = Callable[..., HttpUser]
 
 
-def test_t4_signing_in_makes_a_newsession_of(stage: Stage, http_user: HttpUser):
+def test_t4_signing_in_makes_a_new_session(stage: Stage, http_user: HttpUser):
     http_user.http.cookies.set("sessionid", "a" * 32, domain="127.0.0.1")
     asked = stage.ask()
     http_user.open(asked["url"])

@@ -49,6 +49,16 @@ def test_t15_the_same_callback_again_shows_what_became_of_it(stage: Stage, http_
     assert stage.events(asked).count("completed") == 1
 
 
+def test_t15_a_state_is_used_up_though_nothing_came_of_it(stage: Stage, http_user: HttpUser):
+    asked = stage.ask()
+    callback = stage.answer(http_user, asked)
+    stage.drive.fault("token", status=503, times=1)
+    assert http_user.get(callback).status_code == 409
+    stage.refuses(http_user, callback, 409)
+    assert stage.events(asked) == ["created", "started", "settling", "started"]
+    stage.complete(http_user, asked)
+
+
 STATES = {
     "empty": "?code={code}&state=&iss={iss}",
     "absent": "?code={code}&iss={iss}",
