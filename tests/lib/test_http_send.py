@@ -130,6 +130,13 @@ def test_t90_a_loopback_name_may_not_lead_elsewhere(monkeypatch: pytest.MonkeyPa
         http.send("GET", "http://localhost:8000/")
 
 
+def test_t90_a_connection_that_ends_up_elsewhere_is_refused() -> None:
+    """Linux takes 0.0.0.0 for this machine: the address that answers is not the one that was dialled."""
+    with listening(answering(OK)) as peer, pytest.raises(http.Refused):
+        dial._connect("0.0.0.0", peer.port, 1.0)
+    assert peer.heard == []
+
+
 def test_the_next_address_is_tried_when_one_does_not_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(dial, "resolver", lambda host, port: ["127.0.0.9", "127.0.0.1"])
     with listening(answering(OK)) as peer:
