@@ -31,6 +31,9 @@ def test_t39_the_public_key_is_no_shared_secret(
     provider: Provider, name: str, listed: list[str] | None, kid: str | None
 ) -> None:
     provider.metadata["id_token_signing_alg_values_supported"] = listed
+    entry = SIGNING.as_dict(private=False)
+    del entry["alg"]  # with it the key itself would be for RS256 alone
+    provider.keys = [entry]
     header = {"alg": name} | ({"kid": kid} if kid else {})
     secrets = [SIGNING.as_pem(private=False), SIGNING.as_der(private=False), (provider.client_secret or "").encode()]
     body = unsigned(header, json.dumps(payload(provider)).encode()).rpartition(".")[0]

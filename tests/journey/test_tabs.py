@@ -1,9 +1,10 @@
-"""T57 in Chromium: going back, reloading, pressing twice, and several tabs."""
+"""T57, in Chromium but for one: going back, reloading, pressing twice, and several tabs."""
 
 from __future__ import annotations
 
 from tests.journey.stage import Stage
 from tests.support.browser import User
+from tests.support.http_user import HttpUser
 
 
 def _consent(stage: Stage, alice: User) -> dict[str, str]:
@@ -45,6 +46,20 @@ def test_t57_pressing_twice(stage: Stage, alice: User):
     alice.carry_on("alice", "allow")
     _completed_once(stage, alice, asked)
     assert stage.events(asked).count("started") == 1
+
+
+def test_t57_whichever_answer_to_two_presses_the_browser_follows_leads_on(stage: Stage, http_user: HttpUser):
+    asked = stage.ask(reuse="never")
+    http_user.open(asked["url"])
+    http_user.carry_on("signin", "alice")
+    presses = [http_user.form_request("continue") for _ in range(2)]
+    first, second = [http_user.send(press).headers["location"] for press in presses]
+    assert first == second
+    assert stage.attempts(asked) == 1
+    http_user.open(first)
+    http_user.carry_on("alice", "allow")
+    assert (http_user.page_name, http_user.page_status) == ("done", "completed")
+    stage.check_invariants(asked)
 
 
 def test_t57_back_after_the_end(stage: Stage, alice: User):

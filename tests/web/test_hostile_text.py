@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from elicit_flows.web.middleware import CSP
 from tests.web.samples import BARE, PAGES, ROOT, Context, account_page, render, shown
 
 TEMPLATES = sorted((ROOT / "templates").rglob("*.html"))
@@ -121,6 +122,13 @@ def test_t53_nothing_invisible_reaches_a_page(name: str):
         if path[-1] not in ours and not {"host_warning", "typed"} & set(path):  # what people typed stays as it is
             page = render(template, with_text(context, path, "a\u202eb\u200bc\ufeff\u2066d\u200d\x00e"))
             assert not HIDDEN.search(page.source.replace("\r", "")), path
+
+
+def test_t52_script_that_got_into_a_page_would_not_run():
+    policy = dict(part.split(" ", 1) for part in CSP.split("; "))
+    assert (policy["default-src"], policy["base-uri"]) == ("'none'", "'none'")
+    assert (policy["script-src"], policy["style-src"]) == ("'self'", "'self'")
+    assert not {"object-src", "frame-src", "script-src-elem", "script-src-attr"} & set(policy)
 
 
 # The sources
