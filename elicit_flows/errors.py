@@ -5,6 +5,7 @@ Nothing else reaches HTTP. The API renders these as RFC 9457 problem details, th
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import ClassVar, cast
 
 
@@ -76,6 +77,14 @@ class InFlight(Conflict):
     code, title = "idempotency_in_flight", "A request with this Idempotency-Key is being worked on"
 
 
+class DraftChanged(Conflict):
+    code, title = "draft_changed", "Somebody else has changed this answer"
+
+
+class NotSubmitted(Conflict):
+    code, title = "not_submitted", "A required question is not answered for good yet"
+
+
 class ReauthorizationRequired(Conflict):
     code, title = "reauthorization_required", "The user has to connect the account again"
 
@@ -115,6 +124,11 @@ class Invalid(FlowError):
     def at(cls, loc: str, message: str) -> Invalid:
         """One error at a dotted place: ``Invalid.at("params.provider", "…")``."""
         return cls([{"loc": loc.split("."), "message": message}], message)
+
+    @classmethod
+    def beside(cls, messages: Mapping[str, str]) -> Invalid:
+        """One error beside each field of a page."""
+        return cls([{"loc": [name], "message": message} for name, message in messages.items()])
 
     def by_field(self) -> dict[str, str]:
         """The messages by the field that each stands beside on a page."""

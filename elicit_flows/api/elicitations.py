@@ -82,12 +82,22 @@ def cancel(request: AgentRequest, elicitation_id: str) -> HttpResponse:
     return answer(flow.cancel(row).snapshot())
 
 
-@router.post("/{elicitation_id}/complete", response=schemas.Elicitation, summary="Say that a link was done")
+@router.post("/{elicitation_id}/complete", response=schemas.Elicitation, summary="Say that it was done elsewhere")
 def complete(request: AgentRequest, elicitation_id: str) -> HttpResponse:
-    """For kind ``link`` with ``completion`` "by_agent"; 409 for any other, and when it is over otherwise."""
+    """For kind ``link`` with ``completion`` "by_agent", and for kind ``form``: its draft is sent as your viewers
+    submitted it, 409 ``not_submitted`` while a required question is not. 409 for any other, and when it is over.
+    """
     row = own_elicitation(request.auth.pk, elicitation_id)
     flow.expire(row)
-    return answer(flow.complete(row).snapshot())
+    return answer((flow.accept(row) if row.kind == "form" else flow.complete(row)).snapshot())
+
+
+@router.patch("/{elicitation_id}", response=schemas.Elicitation, summary="Ask the same form in other words")
+def ask_again(request: AgentRequest, elicitation_id: str, change: schemas.AskAgain) -> HttpResponse:
+    """Changes the message or the questions of an open form. What was answered stays where it still fits."""
+    row = own_elicitation(request.auth.pk, elicitation_id)
+    flow.expire(row)
+    return answer(flow.ask_again(row, change.message, change.params).snapshot())
 
 
 def _question(ask: schemas.CreateElicitation, key: str | None) -> Question:

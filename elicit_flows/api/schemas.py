@@ -35,6 +35,39 @@ class CreateElicitation(Strict):
     metadata: dict[str, Any] = Field(default_factory=dict, description="Yours; comes back unchanged.")
 
 
+class AskAgain(Strict):
+    message: str | None = Field(None, min_length=1, max_length=2000)
+    params: dict[str, Any] | None = Field(None, description="The form's schema or questions, whole.")
+
+
+class DraftAnswer(Strict):
+    """``value`` is as the result's content has it. A draft has to be of the question's sort, what is submitted fits."""
+
+    state: Literal["draft", "submitted", "skipped"]
+    value: Any = None
+    reason: str | None = Field(None, description="Why it is skipped.")
+
+
+class ShareAnswer(Strict):
+    """``answer`` null takes back what was answered. ``seq``: the last that you have seen of this question."""
+
+    answer: DraftAnswer | None
+    seq: int | None = Field(None, ge=0)
+
+
+class Draft(Schema):
+    """``answers`` by question, each ``{state, value | reason, seq, by}``; one that was cleared has only the last two.
+    ``missing``: what keeps it from being accepted.
+    """
+
+    object: Literal["draft"]
+    elicitation: str
+    status: str
+    seq: int
+    answers: dict[str, dict[str, Any]]
+    missing: list[str]
+
+
 class Elicitation(Schema):
     id: str
     object: Literal["elicitation"]
@@ -64,6 +97,7 @@ class ElicitationList(Schema):
 EVENT_TYPES = (
     "elicitation.created", "elicitation.started", "elicitation.settling", "elicitation.completed",
     "elicitation.declined", "elicitation.cancelled", "elicitation.expired", "elicitation.failed", "elicitation.refused",
+    "elicitation.draft",
     "connection.refreshed", "connection.reauthorization_required", "connection.revoked",
     "payment.refunded", "payment.refund_failed", "payment.disputed", "payment.ended", "payment.mismatch",
     "payment.over_limit", "webhook.disabled",

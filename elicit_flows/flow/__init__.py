@@ -5,6 +5,9 @@ visiting    look            somebody opens the link; nothing changes
             begin           the right user presses the button and leaves for the provider
             resume          the browser comes back
             submit          or the right user answers on our own page
+drafting    draft, save, put  what is written before it is sent, shared by all who look
+            accept          the agent sends what its viewers submitted
+            ask_again       the words or the questions change, the answers stay
 ending      finish          the outcome and what came with it, all or nothing
             complete        the agent says that a link was done
             decline, cancel, expire, sweep: the ways off
@@ -18,6 +21,7 @@ No transaction is open while the outside is asked.
 """
 
 from elicit_flows.flow.asking import create
+from elicit_flows.flow.drafting import accept, ask_again, draft, filled, put, save, shared
 from elicit_flows.flow.ending import cancel, complete, decline, expire, sweep
 from elicit_flows.flow.moving import find
 from elicit_flows.flow.paying import returned
@@ -28,17 +32,24 @@ from elicit_flows.flow.visiting import View, begin, look, resume, submit
 __all__ = [
     "PAID",
     "View",
+    "accept",
+    "ask_again",
     "begin",
     "cancel",
     "complete",
     "create",
     "decline",
+    "draft",
     "expire",
+    "filled",
     "find",
     "look",
+    "put",
     "receipt",
     "resume",
     "returned",
+    "save",
+    "shared",
     "submit",
     "sweep",
     "sweep_payments",

@@ -10,7 +10,7 @@ from django.db import IntegrityError, transaction
 
 from elicit_flows import kinds, vault
 from elicit_flows.errors import BadCallback, BadRequest, Over, StartAgain, WrongUser
-from elicit_flows.flow import paying
+from elicit_flows.flow import drafting, paying
 from elicit_flows.flow.ending import finish
 from elicit_flows.flow.moving import config_of, context_of, find, mine, move, refuse, visit_of
 from elicit_flows.lib import clock, ids
@@ -29,6 +29,7 @@ class View:
     status: Status
     what: Json
     leaves: bool  # whether its button leads elsewhere, or the page itself is answered
+    shared: drafting.Shared | None = None
 
 
 def look(elicitation_id: str, claim: Claim) -> View:
@@ -39,7 +40,7 @@ def look(elicitation_id: str, claim: Claim) -> View:
     status = Status.EXPIRED if row.overdue else Status(row.status)
     kind = kinds.get(row.kind)
     what = kind.describe(row.params, config_of(row)) if status in OPEN else {}
-    return View(row, status, what, kind.leaves)
+    return View(row, status, what, kind.leaves, drafting.shared(row) if status in OPEN else None)
 
 
 def begin(elicitation_id: str, claim: Claim, browser: str, press: str | None) -> str | None:
@@ -80,13 +81,14 @@ def submit(elicitation_id: str, claim: Claim, answer: Answer) -> Elicitation:
         raise BadRequest("This is not answered on our page.", elicitation=row.pk)
     visit = visit_of(row)
     kind.check_answer(visit, answer)
-    if _settle(row):
+    if _settle(row, answer):
         finish(row, kind.resume(visit, answer))
     return row
 
 
-def _settle(row: Elicitation) -> bool:
+def _settle(row: Elicitation, answer: Answer) -> bool:
     with transaction.atomic():
+        drafting.check_unchanged(row, answer)
         move(row, Status.STARTED, only=[Status.PENDING])
         return move(row, Status.SETTLING, only=[Status.STARTED], settling_since=clock.now())
 

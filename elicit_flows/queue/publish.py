@@ -12,6 +12,8 @@ from elicit_flows.models import Agent, Delivery, Elicitation, Event
 from elicit_flows.queue import bell
 from elicit_flows.values import Json
 
+# Feeds and streams alone carry what is of use only while it happens: a page being filled in tells several a second.
+LIVE = frozenset({"elicitation.draft"})
 # Taking the number locks the feed's row until the caller commits: that is what makes the feed gapless.
 _NEXT = """
     INSERT INTO elicit_flows_feed (agent_id, position) VALUES (%s, 1)
@@ -43,9 +45,10 @@ def publish(agent: Agent, type: str, data: Json, elicitation: Elicitation | None
         agent=agent, type=type, elicitation=elicitation, seq=elicitation.seq if elicitation else None, data=data
     )
     event.position = _insert(event)
-    if agent.wants_webhooks:
+    delivers = agent.wants_webhooks and type not in LIVE
+    if delivers:
         Delivery.objects.create(agent=agent, event=event)
-    transaction.on_commit(partial(bell.ring, agent.pk, agent.wants_webhooks))
+    transaction.on_commit(partial(bell.ring, agent.pk, delivers))
     return event
 
 

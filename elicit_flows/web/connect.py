@@ -43,7 +43,9 @@ def _page(request: HttpRequest, me: Person, elicitation_id: str, refused: Invali
         "expires_at": row.expires_at,
         "press": ids.token(),
         "faults": refused.by_field() if refused else {},
-        "typed": request.POST,
+        "typed": flow.filled(row, _sent(request)) if view.shared else request.POST,
+        "shared": view.shared,
+        "draft_url": f"/c/{row.pk}/draft",
         "continue_url": f"/c/{row.pk}/continue",
         "submit_url": f"/c/{row.pk}/submit",
         "decline_url": f"/c/{row.pk}/decline",
@@ -52,6 +54,10 @@ def _page(request: HttpRequest, me: Person, elicitation_id: str, refused: Invali
     }
     template = "connect/consent.html" if view.leaves else "connect/form.html"
     return render(request, template, context, status=422 if refused else 200)
+
+
+def _sent(request: HttpRequest) -> Answer:
+    return Answer(dict(request.POST.lists()))
 
 
 @require_POST
@@ -71,7 +77,7 @@ def submit(request: HttpRequest, elicitation_id: str) -> HttpResponse:
     if me is None:
         return pages.signin(request, f"/c/{elicitation_id}", status=403)
     try:
-        flow.submit(elicitation_id, me.claim, Answer(dict(request.POST.lists())))
+        flow.submit(elicitation_id, me.claim, _sent(request))
     except Invalid as refused:
         return _page(request, me, elicitation_id, refused)
     return pages.SeeOther(f"/c/{elicitation_id}/done")

@@ -24,6 +24,7 @@ from elicit_flows.models import (
     Connection,
     Customer,
     Delivery,
+    Draft,
     Elicitation,
     Entitlement,
     EntitlementUse,
@@ -51,7 +52,7 @@ ALICE_CLAIM = Claim(ISSUER, "alice")
 # Children before parents, as the foreign keys want it.
 OURS = (
     Delivery, Event, Feed, Attempt, Connection, EntitlementUse, Entitlement, Refund, Inbound, Checkout, Payment,
-    Elicitation, Agent.identity_providers.through, Agent.providers.through, Agent.payment_accounts.through,
+    Draft, Elicitation, Agent.identity_providers.through, Agent.providers.through, Agent.payment_accounts.through,
     SpendLimit, Agent, Customer, ReceiptKey, PaymentAccount, ProviderRow, IdentityProvider, VaultKey, Session,
 )  # fmt: skip
 

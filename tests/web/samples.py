@@ -146,14 +146,14 @@ OWN_ANSWERS = [
 def form_page(asked: Context | None = None, **more: Any) -> Context:
     what = Form().describe(asked or {"schema": QUESTIONS}, None)
     page = {"kind": "form", "kind_template": "connect/kinds/form.html", "what": what}
-    return {**confirm_page(), **page, **more}
+    return {**confirm_page(), **page, "shared": {"seq": 1, "asked": "0" * 16}, "draft_url": "/c/el_1/draft", **more}
 
 
 def wrong_form_page() -> Context:
     """With everything answered, and everything wrong."""
     few = {key: QUESTIONS["properties"][key] for key in ("name", "notes", "start", "sure", "some")}
     faults = {f"q{number}": f"Fault {number}." for number in range(5)}
-    typed = {f"q{number}": f"typed {number}" for number in range(5)}
+    typed = {f"q{number}": [f"typed {number}"] for number in range(5)}
     return form_page({"schema": {"properties": few, "required": ["name"]}}, faults=faults, typed=typed)
 
 

@@ -3,44 +3,70 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
+from dataclasses import field as member
 from typing import Any
 
 from elicit_flows.errors import BadCallback
 from elicit_flows.kinds.form import formats
 from elicit_flows.kinds.form.checking import check_one, missing
 from elicit_flows.kinds.form.fields import NUMERIC, Field, Questions, Sort
-from elicit_flows.kinds.form.limits import MAX_NUMBER
+from elicit_flows.kinds.form.limits import MAX_NUMBER, MAX_REASON
 from elicit_flows.values import Answer, Json
 
 YES, NO = "yes", "no"
 OWN = " own"  # the choice of an answer of one's own; no option's value begins with a blank
 OWN_TEXT = "-own"  # after a question's name: the control for that answer
 ZONE = "-zone"  # after a question's name: the difference from UTC of a date and time
+WHY = "-why"  # after a question's name: why it is not answered
 
 _WHOLE = re.compile(r"[+-]?\d{1,20}")
 _NUMBER = re.compile(r"[+-]?(?:\d{1,30}(?:\.\d{0,30})?|\.\d{1,30})(?:[eE][+-]?\d{1,3})?")
 
 
-def read(questions: Questions, answer: Answer) -> tuple[Json, dict[str, str]]:
-    """``(content, wrong)``: what was answered by the questions' keys, and what is wrong by their names on the page.
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """What was answered and why something was skipped, by the questions' keys; what is wrong, by names on the page."""
 
-    Raises BadCallback for what no page of ours sends.
-    """
-    content: Json = {}
-    wrong: dict[str, str] = {}
+    content: Json = member(default_factory=dict)
+    skipped: dict[str, str] = member(default_factory=dict)
+    wrong: dict[str, str] = member(default_factory=dict)
+
+    @property
+    def result(self) -> Json:
+        """As the agent gets it; ``skipped`` is left out where there is nothing to tell."""
+        return {"content": self.content} | ({"skipped": self.skipped} if self.skipped else {})
+
+
+def read(questions: Questions, answer: Answer) -> Sent:
+    """A whole page. Raises BadCallback for what no page of ours sends."""
+    sent = Sent()
     for field in questions.fields:
-        value = _value(field, answer)
+        value = value_of(field, answer)
         said = check_one(field, value) if value is not None else (missing(field) if field.required else "")
         if said:
-            wrong[field.name] = said
+            sent.wrong[field.name] = said
         elif value is not None:
-            content[field.key] = value
-        elif field.vacant is not None:
-            content[field.key] = list(field.vacant)
-    return content, wrong
+            sent.content[field.key] = value
+        else:
+            leave_out(field, sent, reason_of(field, answer))
+    return sent
 
 
-def _value(field: Field, answer: Answer) -> Any:
+def leave_out(field: Field, sent: Sent, reason: str) -> None:
+    """Put down a question that is not answered."""
+    if field.vacant is not None:
+        sent.content[field.key] = list(field.vacant)
+    if reason:
+        sent.skipped[field.key] = reason
+
+
+def reason_of(field: Field, answer: Answer) -> str:
+    """Why somebody skips it; "" where they do not say."""
+    return " ".join(_one(answer, field.name + WHY).split())[:MAX_REASON] if field.skippable else ""
+
+
+def value_of(field: Field, answer: Answer) -> Any:
     """The typed value, None where nothing was answered. What is no value of its type stays the text it is."""
     if field.sort in (Sort.SINGLE, Sort.MANY):
         return _chosen(field, answer)

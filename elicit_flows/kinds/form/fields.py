@@ -35,7 +35,8 @@ class Field:
 
     ``low`` and ``high`` bound a text's characters, a number, or how many are chosen; None where there is no bound.
     ``default`` is a typed value or None. ``vacant`` is what the content holds when nothing was answered; None: nothing.
-    With ``freeform`` one may write an answer of one's own, and the value is ``{value, freeformValues}``.
+    With ``freeform`` one may write an answer of one's own, and the value is ``{value, freeformValues}``. ``skippable``:
+    one may say why one does not answer.
     """
 
     key: str
@@ -52,6 +53,7 @@ class Field:
     default: Any = None
     vacant: Any = None
     freeform: bool = False
+    skippable: bool = False
 
     @property
     def values(self) -> frozenset[str]:

@@ -11,7 +11,7 @@ from elicit_flows.values import Answer, Finish, Json, Leave, Visit
 
 
 class Form:
-    """Ask for what is no secret. The result is ``{content: {…}}`` with the answers by their properties or ids."""
+    """Ask for what is no secret. The result is ``{content: {…}, skipped?: {…}}``, by properties or ids."""
 
     context: str | None = None
     takes_money = False
@@ -37,13 +37,13 @@ class Form:
 
     def check_answer(self, visit: Visit, answer: Answer) -> None:
         """Raises Invalid with all that is wrong, by names on the page; BadCallback for what the page never sends."""
-        _, wrong = answers.read(params.read(visit.params)[1], answer)
+        wrong = answers.read(params.read(visit.params)[1], answer).wrong
         if wrong:
-            raise Invalid([{"loc": [name], "message": said} for name, said in wrong.items()])
+            raise Invalid.beside(wrong)
 
     def resume(self, visit: Visit, answer: Answer) -> Finish:
         questions = params.read(visit.params)[1]
-        content, wrong = answers.read(questions, answer)
-        if wrong or check_content(questions, content):
+        sent = answers.read(questions, answer)
+        if sent.wrong or check_content(questions, sent.content):
             return Finish.failed("invalid_content", "The answers do not fit the questions.")
-        return Finish("completed", result={"content": content})
+        return Finish("completed", result=sent.result)

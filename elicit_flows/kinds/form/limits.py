@@ -11,5 +11,6 @@ MAX_FAULTS = 20  # told at once
 
 MAX_LINE = 2000  # characters of an answer whose question sets no bound, or has a pattern
 MAX_TEXT = 10_000  # characters of an answer, whatever the question says
+MAX_REASON = 500  # characters of why a question is skipped
 LONG = 200  # beyond this a text gets a larger control
 MAX_NUMBER = 2**63 - 1  # what ACP can carry

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from elicit_flows.kinds.form import formats
-from elicit_flows.kinds.form.answers import NO, OWN, OWN_TEXT, YES, ZONE
+from elicit_flows.kinds.form.answers import NO, OWN, OWN_TEXT, WHY, YES, ZONE
 from elicit_flows.kinds.form.checking import longest, show
 from elicit_flows.kinds.form.fields import NUMERIC, Field, Sort
 from elicit_flows.kinds.form.limits import LONG
@@ -115,16 +115,19 @@ def _choices(field: Field) -> Json:
         "own": OWN,
         "own_name": field.name + OWN_TEXT,
         "own_text": "",
+        "why_name": field.name + WHY if field.skippable else "",
+        "why": "",
         "yes": YES,
         "no": NO,
     }
 
 
 def refill(fields: list[Json], sent: Mapping[str, Sequence[str]], faults: Mapping[str, str]) -> list[Json]:
-    """The fields with what was sent in the place of the defaults, each with its ``fault`` or ""; nothing sent: as
-    they are.
-    """
-    return [field | (_sent(field, sent) if sent else {}) | {"fault": faults.get(field["id"], "")} for field in fields]
+    """The fields, each with its ``fault`` or ""; what ``sent`` names holds that instead of its default."""
+    return [
+        field | (_sent(field, sent) if field["id"] in sent else {}) | {"fault": faults.get(field["id"], "")}
+        for field in fields
+    ]
 
 
 def _sent(field: Json, sent: Mapping[str, Sequence[str]]) -> Json:
@@ -132,6 +135,7 @@ def _sent(field: Json, sent: Mapping[str, Sequence[str]]) -> Json:
     return {
         "value": values[-1] if values else "",
         "own_text": next(iter(sent.get(field["own_name"], ())), ""),
+        "why": next(iter(sent.get(field["why_name"], ())), ""),
         "zone": next(iter(sent.get(field["zone_name"], ())), field["zone"]),
         "options": [option | {"chosen": option["value"] in values} for option in field["options"]],
     }

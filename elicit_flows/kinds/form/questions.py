@@ -37,7 +37,7 @@ def read(given: Any, faults: Faults) -> tuple[list[Json], Questions]:
             reader.fault("id", "Another question has this id.")
         kept.append(members)
         fields.append(field)
-    return kept, Questions(named(fields))
+    return kept, Questions(named([replace(field, skippable=not field.required) for field in fields]))
 
 
 def _question(reader: Reader) -> tuple[Json, Field]:

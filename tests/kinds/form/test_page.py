@@ -60,7 +60,7 @@ def test_each_question_gets_the_control_that_is_apt(params: Json, expected: dict
 def test_t52_no_agent_chooses_what_a_control_is_called(key: str):
     page = render("connect/form.html", form_page(of_schema({key: TEXT})))
     names = {str(one["name"]) for one in page.all("input") if "name" in one}
-    assert names == {"csrfmiddlewaretoken", "next", "q0"}
+    assert names == {"csrfmiddlewaretoken", "next", "seen", "asked", "q0"}
 
 
 def test_a_property_without_a_title_is_called_by_its_name():
@@ -74,7 +74,7 @@ def test_t53_nothing_invisible_is_prefilled():
 
 
 def test_what_somebody_typed_goes_back_to_them_as_it_was():
-    typed = {"q0": '"><b>\u200d', "q1": "x", "q2": "on"}
+    typed = {"q0": ['"><b>\u200d'], "q1": ["x"], "q2": ["on"]}
     asked = of_schema({"a": TEXT | {"default": "d"}, "b": {"type": "integer", "default": 1}, "c": {"type": "boolean"}})
     page = render("connect/form.html", form_page(asked, typed=typed, faults={"q1": "Not so."}))
     values = {one["name"]: one["value"] for one in page.all("input") if one.get("type") == "text"}

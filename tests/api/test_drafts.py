@@ -1,0 +1,228 @@
+"""The shared draft of a form, as an agent's own viewers read and write it (AHP-3 to AHP-10)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import httpx2
+import pytest
+
+from elicit_flows.models import Agent, Delivery, Elicitation
+from tests.support.rows import Known, question
+
+QUESTIONS = [
+    {"id": "name", "kind": "text", "title": "Name", "message": "Of the project", "required": True, "min": 3},
+    {"id": "seats", "kind": "integer", "message": "How many seats?", "min": 1, "max": 9},
+    {"id": "runtime", "kind": "single-select", "message": "Which runtime?", "allowFreeformInput": True,
+     "options": [{"id": "node", "label": "Node"}, {"id": "deno", "label": "Deno"}]},
+    {"id": "a/b", "kind": "boolean", "message": "Sure?"},
+]  # fmt: skip
+Answers = dict[str, Any]
+
+
+def form(api: httpx2.Client, **params: Any) -> str:
+    asked = api.post("/v1/elicitations", json=question(kind="form", params=params or {"questions": QUESTIONS}))
+    assert asked.status_code == 201, asked.text
+    return str(asked.json()["id"])
+
+
+def put(api: httpx2.Client, asked: str, name: str, answer: Answers | None, **more: Any) -> httpx2.Response:
+    return api.put(f"/v1/elicitations/{asked}/draft/{name}", json={"answer": answer, **more})
+
+
+def read(api: httpx2.Client, asked: str, **query: int) -> dict[str, Any]:
+    answer = api.get(f"/v1/elicitations/{asked}/draft", params=query)
+    assert answer.status_code == 200, answer.text
+    return dict(answer.json())
+
+
+def draft(value: Any) -> Answers:
+    return {"state": "draft", "value": value}
+
+
+def submitted(value: Any) -> Answers:
+    return {"state": "submitted", "value": value}
+
+
+def test_answers_are_merged_by_question_and_each_change_has_a_number(api: httpx2.Client) -> None:
+    asked = form(api)
+    assert read(api, asked) == {
+        "object": "draft", "elicitation": asked, "status": "pending", "seq": 1, "answers": {}, "missing": ["name"],
+    }  # fmt: skip
+    put(api, asked, "name", draft("At"))
+    put(api, asked, "seats", draft(12))
+    told = put(api, asked, "name", draft("Atlas")).json()
+    assert told == read(api, asked)
+    assert told["answers"] == {
+        "seats": {"state": "draft", "value": 12, "seq": 3, "by": "agent"},
+        "name": {"state": "draft", "value": "Atlas", "seq": 4, "by": "agent"},
+    }
+    assert told["missing"] == ["name"], "a draft does not count"
+
+
+def test_a_late_reader_gets_what_is_newer_than_it_has_seen_or_everything(api: httpx2.Client) -> None:
+    asked = form(api)
+    put(api, asked, "name", draft("Atlas"))
+    put(api, asked, "seats", draft(2))
+    put(api, asked, "name", None)
+    assert list(read(api, asked, after_seq=2)["answers"]) == ["seats", "name"]
+    assert read(api, asked, after_seq=3)["answers"] == {"name": {"seq": 4, "by": "agent"}}, "cleared is a change too"
+    assert read(api, asked, after_seq=4)["answers"] == {}
+
+
+def test_each_change_is_told_in_the_feed_and_to_who_waits_and_not_by_webhook(api: httpx2.Client, known: Known) -> None:
+    Agent.objects.filter(pk=known.row.pk).update(webhook_url="http://127.0.0.1:9/hooks")
+    asked = form(api)
+    put(api, asked, "name", draft("Atlas"))
+    put(api, asked, "name", None)
+    events = api.get("/v1/events").json()["data"]
+    assert [one["type"] for one in events] == ["elicitation.created", "elicitation.draft", "elicitation.draft"]
+    assert [one["seq"] for one in events] == [1, 2, 3]
+    assert [one["data"].get("draft") for one in events] == [
+        None,
+        {"question": "name", "answer": draft("Atlas"), "by": "agent"},
+        {"question": "name", "answer": None, "by": "agent"},
+    ]
+    assert api.get(f"/v1/elicitations/{asked}", params={"wait": 5, "after_seq": 2}).json()["seq"] == 3
+    assert Delivery.objects.count() == 1
+
+
+def test_the_same_answer_again_is_no_change(api: httpx2.Client) -> None:
+    asked = form(api)
+    for _ in range(3):
+        assert put(api, asked, "name", draft("Atlas")).json()["seq"] == 2
+    assert put(api, asked, "seats", None).json()["seq"] == 2, "nothing was there to be cleared"
+
+
+def test_whoever_has_not_seen_the_newest_answer_may_not_overwrite_it(api: httpx2.Client) -> None:
+    asked = form(api)
+    put(api, asked, "name", draft("Atlas"), seq=1)
+    put(api, asked, "seats", draft(2), seq=1)
+    refused = put(api, asked, "name", draft("Mine"), seq=1)
+    assert (refused.status_code, refused.json()["code"]) == (409, "draft_changed")
+    assert put(api, asked, "name", draft("Mine"), seq=2).status_code == 200, "what changed elsewhere is no reason"
+    assert read(api, asked)["answers"]["name"]["value"] == "Mine"
+
+
+@pytest.mark.parametrize(
+    ("name", "answer", "place"),
+    [
+        ("name", draft(5), "answer.value"),
+        ("seats", draft("2"), "answer.value"),
+        ("seats", draft(True), "answer.value"),
+        ("seats", submitted(12), "answer.value"),
+        ("name", submitted("At"), "answer.value"),
+        ("name", {"state": "draft"}, "answer.value"),
+        ("runtime", draft("bun"), "answer.value"),
+        ("name", {"state": "skipped"}, "answer.state"),
+        ("name", {"state": "sent", "value": "x"}, "answer.state"),
+        ("seats", {"state": "skipped", "value": 2}, "answer.value"),
+        ("seats", {"state": "draft", "value": 2, "reason": "x"}, "answer.reason"),
+        ("seats", {"state": "skipped", "reason": "x" * 501}, "answer.reason"),
+    ],
+)
+def test_what_cannot_be_an_answer_is_refused_with_its_place(
+    api: httpx2.Client, name: str, answer: Answers, place: str
+) -> None:
+    asked = form(api)
+    refused = put(api, asked, name, answer)
+    assert refused.status_code == 422, refused.text
+    assert [".".join(fault["loc"]) for fault in refused.json()["errors"]] == [place]
+    assert read(api, asked)["answers"] == {}
+
+
+def test_accepting_waits_for_every_required_question_to_be_submitted(api: httpx2.Client) -> None:
+    asked = form(api)
+    for answer in (None, draft("Atlas")):
+        put(api, asked, "name", answer)
+        refused = api.post(f"/v1/elicitations/{asked}/complete")
+        assert (refused.status_code, refused.json()["code"]) == (409, "not_submitted")
+        assert "name" in refused.json()["detail"]
+    put(api, asked, "name", submitted("Atlas"))
+    put(api, asked, "seats", draft(2))
+    put(api, asked, "runtime", {"state": "skipped", "reason": "We have none yet."})
+    put(api, asked, "a/b", submitted(False))
+    told = api.post(f"/v1/elicitations/{asked}/complete").json()
+    assert (told["status"], told["action"]) == ("completed", "accept")
+    assert told["result"] == {
+        "content": {"name": "Atlas", "a/b": False}, "skipped": {"runtime": "We have none yet."},
+    }  # fmt: skip
+
+
+def test_the_first_completion_wins_and_who_comes_late_is_told(api: httpx2.Client) -> None:
+    asked = form(api)
+    put(api, asked, "name", submitted("Atlas"))
+    api.post(f"/v1/elicitations/{asked}/complete")
+    for late in (
+        api.post(f"/v1/elicitations/{asked}/complete"),
+        put(api, asked, "name", submitted("Other")),
+        api.patch(f"/v1/elicitations/{asked}", json={"message": "Again?"}),
+        api.post(f"/v1/elicitations/{asked}/cancel"),
+    ):
+        assert (late.status_code, late.json()["code"]) == (409, "already_over")
+        assert "completed" in late.json()["detail"]
+    assert read(api, asked)["answers"]["name"]["value"] == "Atlas", "what was answered stays to be read"
+
+
+def test_asking_again_changes_the_questions_and_keeps_what_still_fits(api: httpx2.Client) -> None:
+    asked = form(api)
+    put(api, asked, "name", submitted("Atlas"))
+    put(api, asked, "seats", draft(12))
+    put(api, asked, "runtime", draft({"value": "deno", "freeformValues": []}))
+    put(api, asked, "a/b", draft(True))
+    fewer = [QUESTIONS[0] | {"message": "Of the whole thing"}, QUESTIONS[1] | {"max": 20},
+             QUESTIONS[2] | {"options": [{"id": "node", "label": "Node"}]}]  # fmt: skip
+    again = api.patch(f"/v1/elicitations/{asked}", json={"message": "In other words", "params": {"questions": fewer}})
+    assert again.status_code == 200, again.text
+    assert (again.json()["id"], again.json()["message"], again.json()["seq"]) == (asked, "In other words", 6)
+    assert again.json()["params"]["questions"][0]["message"] == "Of the whole thing"
+    kept = read(api, asked)["answers"]
+    assert {name: one["value"] for name, one in kept.items()} == {"name": "Atlas", "seats": 12}
+    assert [one["type"] for one in api.get("/v1/events").json()["data"]][-1] == "elicitation.draft"
+
+
+def test_t70_asking_again_may_not_ask_for_secrets_either(api: httpx2.Client) -> None:
+    asked = form(api)
+    secret = [{"id": "a", "kind": "text", "message": "Your API key?"}]
+    refused = api.patch(f"/v1/elicitations/{asked}", json={"params": {"questions": secret}})
+    assert refused.status_code == 422
+    assert "Use kind credentials" in refused.text
+    assert api.get(f"/v1/elicitations/{asked}").json()["params"]["questions"][0]["id"] == "name"
+
+
+def test_t62_another_agents_draft_does_not_exist(api: httpx2.Client, stranger: httpx2.Client) -> None:
+    asked = form(api)
+    put(api, asked, "name", draft("Atlas"))
+    for answer in (
+        stranger.get(f"/v1/elicitations/{asked}/draft"),
+        put(stranger, asked, "name", draft("Other")),
+        stranger.patch(f"/v1/elicitations/{asked}", json={"message": "Mine"}),
+    ):
+        assert (answer.status_code, answer.json()["code"]) == (404, "not_found")
+    assert read(api, asked)["answers"]["name"]["value"] == "Atlas"
+
+
+def test_only_a_form_has_a_draft_and_only_its_questions(api: httpx2.Client) -> None:
+    other = api.post("/v1/elicitations", json=question(kind="confirm", params={})).json()["id"]
+    for answer in (
+        api.get(f"/v1/elicitations/{other}/draft"),
+        put(api, other, "name", draft("x")),
+        api.patch(f"/v1/elicitations/{other}", json={"message": "x"}),
+    ):
+        assert (answer.status_code, answer.json()["code"]) == (409, "conflict")
+    assert put(api, form(api), "nobody", draft("x")).status_code == 404
+
+
+def test_a_flood_of_changes_is_held_back(api: httpx2.Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("elicit_flows.flow.drafting.CHANGES", 3)
+    asked = form(api)
+    answers = [put(api, asked, "name", draft("x" * size)) for size in range(1, 6)]
+    assert [answer.status_code for answer in answers[:3]] == [200, 200, 200]
+    assert (answers[-1].status_code, "retry-after" in answers[-1].headers) == (429, True)
+
+
+def test_what_is_over_its_time_cannot_be_written(api: httpx2.Client) -> None:
+    asked = form(api)
+    Elicitation.objects.filter(pk=asked).update(expires_at="2020-01-01T00:00:00Z")
+    refused = put(api, asked, "name", draft("x"))
+    assert (refused.status_code, "expired" in refused.json()["detail"]) == (409, True)
