@@ -137,10 +137,14 @@ class Finish:
 
 @dataclass(frozen=True, slots=True)
 class Again:
-    """Nothing was concluded; the user may start again from the link. ``code`` and ``reason`` are safe to show."""
+    """Nothing was concluded; the user may start again from the link. ``code`` and ``reason`` are safe to show.
+
+    ``field`` names what they may put right on our own page, where the reason then stands.
+    """
 
     code: str
     reason: str
+    field: str | None = None
 
 
 Step = Leave

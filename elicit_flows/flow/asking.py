@@ -87,15 +87,15 @@ def _checked(agent: Agent, question: Question) -> tuple[Json, PlugIn]:
         raise Invalid.at("return_url", "This is not one of the agent's registered return URLs, letter for letter.")
     kind = kinds.get(question.kind)
     params = kind.clean(question.params)
-    plug_in = _plug_in(kind, params, allowed)
+    plug_in = _plug_in(question.kind, kind, params, allowed)
     if _too_many_open(agent, question.claim):
         raise TooMany("This person has too many open elicitations of this agent.", retry_after=60)
     return params, plug_in
 
 
-def _plug_in(kind: Kind, params: Json, allowed: Permits) -> PlugIn:
+def _plug_in(name: str, kind: Kind, params: Json, allowed: Permits) -> PlugIn:
     """What the elicitation goes through. An agent with one payment account need not name it."""
-    if kind.context is None:
+    if kind.context is None or (params[kind.context] is None and not kind.takes_money):
         return None
     if kind.takes_money and params[kind.context] is None and len(allowed.accounts) == 1:
         params[kind.context] = next(iter(allowed.accounts))
@@ -106,6 +106,8 @@ def _plug_in(kind: Kind, params: Json, allowed: Permits) -> PlugIn:
         raise Invalid.at(f"params.{kind.context}", what)
     if isinstance(plug_in, PaymentAccount):
         _check_mode(plug_in, params["mode"])
+    elif plug_in.sort != name:
+        raise Invalid.at("params.provider", f"Provider {plug_in.slug!r} is one for kind {plug_in.sort}.")
     return plug_in
 
 

@@ -8,7 +8,7 @@ from datetime import timedelta
 from django.db import IntegrityError, transaction
 
 from elicit_flows import kinds, vault
-from elicit_flows.errors import AlreadyOver, Conflict, Over, StartAgain
+from elicit_flows.errors import AlreadyOver, Conflict, Invalid, Over, StartAgain
 from elicit_flows.flow import paying
 from elicit_flows.flow.moving import mine, move, provider_of
 from elicit_flows.ledger import checkouts
@@ -23,11 +23,18 @@ SETTLING_LIFE = timedelta(minutes=2)  # beyond every deadline of a code exchange
 
 
 def finish(row: Elicitation, outcome: Finish | Again) -> None:
-    """Write the outcome and what came with it, all or nothing. Raises StartAgain when nothing was concluded."""
+    """Write the outcome and what came with it, all or nothing. Raises StartAgain when nothing was concluded, or Invalid
+    where the person can put it right on our page.
+    """
     if isinstance(outcome, Again):
         _reopen(row)
+        if outcome.field:
+            raise Invalid.at(outcome.field, outcome.reason)
         raise StartAgain(outcome.reason, elicitation=row.pk)
     provider = provider_of(row)
+    if outcome.credentials and row.params.get("provider") and provider is None:
+        _reopen(row)
+        raise StartAgain("This provider has just been switched off.", elicitation=row.pk)
     try:
         kept = _record(row, outcome, provider)
     except IntegrityError:  # another elicitation has just kept the same account: now it is there to be updated
@@ -44,7 +51,7 @@ def _record(row: Elicitation, outcome: Finish, provider: Provider | None) -> boo
             result = vault.result(vault.keep(row.agent, row.claim, provider, outcome.grant))
         if outcome.credentials:
             label = kinds.get(row.kind).describe(row.params, None)["title"]
-            result = vault.result(vault.keep_credentials(row.agent, row.claim, label, outcome.credentials))
+            result = vault.result(vault.keep_credentials(row.agent, row.claim, provider, label, outcome.credentials))
         moved = move(row, Status(outcome.status), only=[Status.SETTLING], result=result, error=outcome.error)
         transaction.set_rollback(not moved)
     return moved

@@ -11,6 +11,7 @@ from django.db.models import F
 
 from elicit_flows import kinds, queue, vault
 from elicit_flows.errors import NotFound, Over, WrongUser
+from elicit_flows.kinds.credentials.config import CredentialsProvider
 from elicit_flows.kinds.oauth.config import OAuthProvider
 from elicit_flows.kinds.payment.values import Account
 from elicit_flows.lib import clock
@@ -67,23 +68,24 @@ def refuse(row: Elicitation, where: str) -> None:
 def context_of(row: Elicitation) -> str:
     """The operator's plug-in that it goes through, or the kind itself: what its callback address ends with."""
     key = kinds.get(row.kind).context
-    return row.params[key] if key else row.kind
+    return (row.params.get(key) if key else None) or row.kind
 
 
 def provider_of(row: Elicitation) -> Provider | None:
-    """The OAuth provider that it goes through, unless that was switched off meanwhile."""
-    if kinds.get(row.kind).context != "provider":
-        return None
-    return Provider.objects.filter(slug=context_of(row), enabled=True).first()
+    """The provider that it goes through, if any, unless that was switched off meanwhile."""
+    slug = row.params.get("provider") if kinds.get(row.kind).context == "provider" else None
+    return Provider.objects.filter(slug=slug, sort=row.kind, enabled=True).first() if slug else None
 
 
-def config_of(row: Elicitation) -> OAuthProvider | Account | None:
+def config_of(row: Elicitation) -> OAuthProvider | CredentialsProvider | Account | None:
     """The operator's configuration of what it goes through; None when that was switched off meanwhile."""
     if kinds.get(row.kind).takes_money:
         account = PaymentAccount.objects.filter(slug=context_of(row), enabled=True).first()
         return vault.account(account) if account else None
     provider = provider_of(row)
-    return vault.oauth(provider) if provider else None
+    if provider is None:
+        return None
+    return vault.credentials(provider) if provider.sort == Provider.Sort.CREDENTIALS else vault.oauth(provider)
 
 
 def visit_of(row: Elicitation, state: str = "", stash: Json | None = None) -> Visit:

@@ -11,12 +11,13 @@ class Kind(Protocol):
     """One thing a user can be asked to do.
 
     ``context`` names the parameter that picks the operator's plug-in ("provider" for oauth), or is None. Then a
-    visit's ``config`` is that plug-in's configuration, or None when it has been switched off meanwhile.
+    visit's ``config`` is that plug-in's configuration, or None when it has been switched off meanwhile, and where the
+    kind lets an agent do without.
 
-    Allowed errors: ``errors.Invalid`` from ``clean``; ``errors.ProviderUnavailable`` from ``begin`` when the outside
-    cannot be asked now; ``errors.BadCallback`` from ``check_answer``, and ``errors.Invalid`` where a person can put it
-    right on our page: its ``loc`` is the field's name. ``resume`` raises nothing for what an outside party sent: it
-    answers Finish or Again.
+    Allowed errors: ``errors.Invalid`` from ``clean``; ``errors.ProviderUnavailable`` from ``begin``, and from
+    ``check_answer`` where our own page asks, when the outside cannot be asked now; ``errors.BadCallback`` from
+    ``check_answer``, and ``errors.Invalid`` where a person can put it right on our page: its ``loc`` is the field's
+    name. ``resume`` raises nothing for what an outside party sent: it answers Finish or Again.
     """
 
     context: str | None

@@ -31,7 +31,7 @@ class Connection(models.Model):
 
     id = models.CharField(max_length=64, primary_key=True, default=new_id)
     agent = models.ForeignKey(Agent, models.CASCADE)
-    provider = models.ForeignKey(Provider, models.PROTECT, null=True)  # None: credentials that the user typed
+    provider = models.ForeignKey(Provider, models.PROTECT, null=True)  # None: typed, no preset
     iss = models.CharField(max_length=500)
     sub = models.CharField(max_length=255)
     status = models.CharField(max_length=32, choices=Status.choices, default=Status.ACTIVE)
@@ -75,6 +75,11 @@ class Connection(models.Model):
     @property
     def claim(self) -> Claim:
         return Claim(self.iss, self.sub)
+
+    @property
+    def typed(self) -> bool:
+        """Whether it holds credentials that the user typed, and no tokens."""
+        return self.provider is None or self.provider.sort == Provider.Sort.CREDENTIALS
 
     @property
     def account(self) -> Json | None:

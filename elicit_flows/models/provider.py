@@ -21,7 +21,15 @@ class IdentityProvider(models.Model):
 
 
 class Provider(models.Model):
-    """An OAuth provider that users connect to. ``client_secret`` is sealed by the vault."""
+    """What users connect to: an OAuth provider, or one whose keys they hand over (``sort``, named as the kind is).
+
+    ``client_secret`` is sealed by the vault. ``fields``, ``find_url`` and ``verify`` are for credentials, see
+    ``kinds.credentials.config``; what stands above them is for OAuth.
+    """
+
+    class Sort(models.TextChoices):
+        OAUTH = "oauth"
+        CREDENTIALS = "credentials"
 
     slug = models.SlugField(max_length=64, unique=True)
     name = models.CharField(max_length=200)
@@ -31,11 +39,15 @@ class Provider(models.Model):
     token_url = models.CharField(max_length=1000, blank=True)
     revocation_url = models.CharField(max_length=1000, blank=True)
     userinfo_url = models.CharField(max_length=1000, blank=True)
-    client_id = models.CharField(max_length=500)
+    client_id = models.CharField(max_length=500, blank=True)
     client_secret = models.TextField(blank=True, editable=False)
     token_auth = models.CharField(max_length=32, default="client_secret_basic")
     scopes = models.JSONField(default=list)
     pkce = models.CharField(max_length=8, default="S256")
+    sort = models.CharField(max_length=16, default=Sort.OAUTH, db_default=Sort.OAUTH)
+    fields = models.JSONField(default=list, db_default=[], blank=True)
+    find_url = models.CharField(max_length=1000, blank=True, default="", db_default="")
+    verify = models.JSONField(null=True, blank=True)
     enabled = models.BooleanField(default=True)
 
     def __str__(self) -> str:

@@ -8,17 +8,19 @@ from elicit_flows.models import Connection
 from elicit_flows.vault.accounts import account, open_url, seal_account, seal_url
 from elicit_flows.vault.configs import (
     client_secret,
+    credentials,
     oauth,
     openid,
     seal_client_secret,
     seal_webhook_secret,
     webhook_secrets,
 )
-from elicit_flows.vault.connections import already, held_by, keep, owned, result
+from elicit_flows.vault.connections import held_by, keep, owned, result
 from elicit_flows.vault.credentials import keep_credentials, open_credentials
 from elicit_flows.vault.receipts import new_key as new_receipt_key
 from elicit_flows.vault.receipts import public_keys
 from elicit_flows.vault.receipts import sign as sign_receipt
+from elicit_flows.vault.reusing import already
 from elicit_flows.vault.revocation import drop, revoke, tell_due_providers
 from elicit_flows.vault.rotation import check_keys, rotate, verify_keys
 from elicit_flows.vault.seal import open_stash, ring, seal_stash
@@ -31,6 +33,7 @@ __all__ = [
     "already",
     "check_keys",
     "client_secret",
+    "credentials",
     "drop",
     "held_by",
     "keep",

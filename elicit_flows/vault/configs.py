@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from elicit_flows.identity import OpenIdProvider
+from elicit_flows.kinds.credentials.config import CredentialsProvider, Verify
 from elicit_flows.kinds.oauth.config import OAuthProvider
 from elicit_flows.lib import clock
 from elicit_flows.models import Agent, IdentityProvider, Provider
@@ -46,6 +47,17 @@ def oauth(row: Provider) -> OAuthProvider:
         token_auth=row.token_auth,
         scopes=tuple(row.scopes),
         pkce=row.pkce,
+    )
+
+
+def credentials(row: Provider) -> CredentialsProvider:
+    """The operator keeps no secret of such a provider."""
+    return CredentialsProvider(
+        slug=row.slug,
+        name=row.name,
+        fields=tuple(row.fields),
+        find_url=row.find_url,
+        verify=Verify.of(row.verify) if row.verify else None,
     )
 
 

@@ -127,12 +127,6 @@ def _same_account(agent: Agent, claim: Claim, provider: Provider, grant: Grant) 
     return rows.exclude(status=Status.REVOKED).first()
 
 
-def already(agent: Agent, claim: Claim, provider: Provider | None, params: Json) -> Json | None:
-    """The result of an elicitation that an existing connection answers."""
-    row = valid(agent, claim, provider, params.get("scopes") or []) if provider else None
-    return result(row) if row else None
-
-
 def result(row: Connection) -> Json:
     """What a completed elicitation of kind oauth or credentials answers (contract, section 4)."""
     if row.provider is None:

@@ -7,19 +7,45 @@ from collections.abc import Mapping
 
 from elicit_flows.errors import Conflict
 from elicit_flows.lib import clock
-from elicit_flows.models import Agent, Connection
+from elicit_flows.models import Agent, Connection, Provider
 from elicit_flows.values import Claim, Json, Secret
 from elicit_flows.vault import connections
 from elicit_flows.vault.seal import reveal, seal
 
 
-def keep_credentials(agent: Agent, claim: Claim, label: str, named: Mapping[str, Secret]) -> Connection:
-    """A connection without provider, in the caller's transaction. ``label`` is what the person reads at /account."""
-    row = Connection(agent=agent, iss=claim.iss, sub=claim.sub, account_label=label[:255], issued_at=clock.now())
+def keep_credentials(
+    agent: Agent, claim: Claim, provider: Provider | None, label: str, named: Mapping[str, Secret]
+) -> Connection:
+    """A connection, in the caller's transaction. With ``provider`` the one that there is already gets the new values.
+    ``label`` is what the person reads at /account where there is no provider's name.
+    """
+    row = (provider and _present(agent, claim, provider)) or Connection(
+        agent=agent, provider=provider, iss=claim.iss, sub=claim.sub, generation=0
+    )
     plain = json.dumps({name: secret.reveal() for name, secret in named.items()})
     row.secrets = seal(Secret(plain), connections.where(row, "secrets"))
-    row.save(force_insert=True)
+    row.account_label = "" if provider else label[:255]
+    row.issued_at = clock.now()
+    row.generation += 1
+    row.save()
     return row
+
+
+def already_typed(agent: Agent, claim: Claim, provider: Provider, params: Json) -> Connection | None:
+    """The connection that already holds what this provider asks for. What is to be sealed is always asked for anew:
+    nobody can tell here for whom the earlier values were sealed.
+    """
+    row = None if params["seal_to"] else connections.valid(agent, claim, provider, ())
+    if row is None:
+        return None
+    sealed = reveal(row.secrets, connections.where(row, "secrets"))
+    kept = json.loads(sealed.reveal()) if sealed else {}
+    return row if kept.keys() == {field["name"] for field in provider.fields} else None
+
+
+def _present(agent: Agent, claim: Claim, provider: Provider) -> Connection | None:
+    rows = Connection.objects.select_for_update().filter(agent=agent, provider=provider, iss=claim.iss, sub=claim.sub)
+    return rows.exclude(status=Connection.Status.REVOKED).first()
 
 
 def open_credentials(agent: Agent, connection_id: str) -> Json:

@@ -26,6 +26,7 @@ Status, Upstream = Connection.Status, Connection.Upstream
 
 def revoke(row: Connection) -> None:
     """Nobody gets a token from it any more; the provider is told by the worker. Harmless when repeated."""
+    tell = not row.typed
     with transaction.atomic():
         mine = (
             Connection.objects.filter(pk=row.pk)
@@ -35,8 +36,8 @@ def revoke(row: Connection) -> None:
                 revoked_at=clock.now(),
                 refresh_lease_until=None,
                 secrets="",
-                upstream=Upstream.PENDING if row.provider_id else Upstream.NONE,
-                upstream_next_at=clock.now() if row.provider_id else None,
+                upstream=Upstream.PENDING if tell else Upstream.NONE,
+                upstream_next_at=clock.now() if tell else None,
             )
         )
         if mine:

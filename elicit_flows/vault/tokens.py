@@ -33,7 +33,7 @@ def token(agent: Agent, connection_id: str, min_ttl: int = DEFAULT_MIN_TTL) -> J
     Raises NotFound, ConnectionRevoked, ReauthorizationRequired, ProviderUnavailable, and Conflict for credentials.
     """
     row = connections.usable(agent, connection_id)
-    if row.provider_id is None:
+    if row.secrets or row.provider_id is None:
         raise Conflict(connections.TYPED)
     if stale(row, min_ttl):
         row = _refreshed(row, min_ttl)

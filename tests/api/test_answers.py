@@ -69,7 +69,7 @@ def test_every_described_call_answers_as_described(
     assert call("DELETE", "/v1/connections/{connection_id}", held.pk).status_code == 204
     assert call("POST", "/v1/connections/{connection_id}/token", held.pk).status_code == 410
     with transaction.atomic():
-        typed = vault.keep_credentials(known.row, held.claim, "API key", {"key": Secret("typed")})
+        typed = vault.keep_credentials(known.row, held.claim, None, "API key", {"key": Secret("typed")})
     assert call("POST", "/v1/connections/{connection_id}/secret", typed.pk).json() == {"fields": {"key": "typed"}}
     listed = call("GET", "/v1/connections").json()["data"]
     assert {one["id"]: one["provider"] for one in listed} == {held.pk: "drive", typed.pk: None}

@@ -71,7 +71,7 @@ def everything(old: LazySettings, known: Known, drive_row: ProviderRow) -> list[
     checkout.save()
     vault.sign_receipt({})
     with transaction.atomic():
-        vault.keep_credentials(known.row, row.claim, "API key", {"key": Secret("the typed key")})
+        vault.keep_credentials(known.row, row.claim, None, "API key", {"key": Secret("the typed key")})
     vault.verify_keys()
     return in_the_clear()
 

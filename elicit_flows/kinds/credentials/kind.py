@@ -2,45 +2,78 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping, Sequence
 
-from elicit_flows.errors import BadCallback, Invalid
-from elicit_flows.kinds.credentials import params, sealing
-from elicit_flows.values import Answer, Finish, Json, Leave, Secret, Visit
+from elicit_flows.errors import BadCallback, Invalid, ProviderUnavailable
+from elicit_flows.kinds.credentials import fields, params, sealing, verifying
+from elicit_flows.kinds.credentials.config import CredentialsProvider
+from elicit_flows.kinds.credentials.verifying import Verdict
+from elicit_flows.lib import text
+from elicit_flows.values import Again, Answer, Finish, Json, Leave, Secret, Visit
 
 SEALED = "sealed"  # the one field of what was handed over sealed to the agent's own key
-MAX_VALUE = 8192  # a private key in PEM has about 3,000 characters
+_SWITCHED_OFF = "This provider is switched off."
 
 
 class Credentials:
-    """Hand over credentials. The result is ``{connection}``; the values are fetched through it, never told."""
+    """Hand over credentials. The result names a connection; the values are fetched through it, never told.
 
-    context: str | None = None
+    ``config`` is the operator's provider where the agent names one, else None.
+    """
+
+    context: str | None = "provider"
     takes_money = False
     leaves = False
 
     def clean(self, given: Json) -> Json:
         return params.clean(given)
 
-    def describe(self, asked: Json, config: Any) -> Json:
-        """``{title, host, host_warning, fields: [{name, label, secret, help}]}``."""
-        title = ", ".join(field["label"] for field in asked["fields"])
-        return {"title": title, "host": "", "host_warning": "", "fields": asked["fields"]}
+    def describe(self, asked: Json, config: CredentialsProvider | None) -> Json:
+        """``{title, host, host_warning, provider, fields: [{name, label, secret, help, ...}], find_url, checked_at}``:
+        ``provider`` is the name of the operator's provider or "", ``checked_at`` the host that is asked whether they
+        are good, or "". No fields: the provider is switched off.
+        """
+        shown = list(_fields(asked, config))
+        name = config.name if config else asked.get("provider") or ""
+        verify = config.verify if config else None
+        return {
+            "title": name or ", ".join(field["label"] for field in shown),
+            "host": "",
+            "host_warning": "",
+            "provider": name,
+            "fields": shown,
+            "find_url": config.find_url if config else "",
+            "checked_at": text.ascii_host(verify.url) if verify else "",
+        }
 
     def begin(self, visit: Visit) -> Leave:
         raise BadCallback("This is answered on its own page.")
 
     def check_answer(self, visit: Visit, answer: Answer) -> None:
-        """Every field has a value. Raises Invalid, which repeats none."""
-        problems = [(field["name"], _problem(field, answer)) for field in visit.params["fields"]]
+        """Every field has a value that fits. Raises Invalid, which repeats none, and ProviderUnavailable."""
+        asked, config = _fields(visit.params, visit.config), visit.config
+        if not asked:
+            raise ProviderUnavailable(_SWITCHED_OFF)
+        problems = [(field["name"], _problem(field, config, _typed(field, answer))) for field in asked]
         errors: list[dict[str, object]] = [{"loc": [name], "message": problem} for name, problem in problems if problem]
         if errors:
             raise Invalid(errors)
 
-    def resume(self, visit: Visit, answer: Answer) -> Finish:
-        named = {field["name"]: Secret(_typed(field, answer)) for field in visit.params["fields"]}
+    def resume(self, visit: Visit, answer: Answer) -> Finish | Again:
+        """Asks the provider where it says how. At most ten seconds."""
+        asked, config = _fields(visit.params, visit.config), visit.config
+        if not asked:
+            return Again("provider_unavailable", _SWITCHED_OFF)
+        named = {field["name"]: Secret(_typed(field, answer)) for field in asked}
+        if again := _verified(config, asked, named):
+            return again
         key = visit.params["seal_to"]
         return Finish("completed", credentials={SEALED: sealing.seal(named, key)} if key else named)
+
+
+def _fields(asked: Json, config: CredentialsProvider | None) -> Sequence[Json]:
+    """The agent's own, or the provider's; none when that is switched off."""
+    return asked["fields"] or (config.fields if config else ())
 
 
 def _typed(field: Json, answer: Answer) -> str:
@@ -48,12 +81,21 @@ def _typed(field: Json, answer: Answer) -> str:
     return (answer.one(field["name"]) or "").strip()
 
 
-def _problem(field: Json, answer: Answer) -> str:
-    typed = _typed(field, answer)
-    if not typed:
-        return f"{field['label']} is missing."
-    if len(typed) > MAX_VALUE:
-        return f"{field['label']} may have {MAX_VALUE} characters."
-    if "\0" in typed:
-        return f"{field['label']} has a character that cannot be kept."
-    return ""
+def _problem(field: Json, config: CredentialsProvider | None, typed: str) -> str:
+    said = fields.problem(field, typed)
+    if not said and config and config.verify and verifying.unfit(config.verify, field["name"], typed):
+        return f"{field['label']} has a character that does not belong there, or too many. Copy it again."
+    return said
+
+
+def _verified(config: CredentialsProvider | None, asked: Sequence[Json], named: Mapping[str, Secret]) -> Again | None:
+    """Why nothing is kept, said beside the field that is most likely at fault."""
+    verdict = verifying.ask(config.verify, named) if config and config.verify else Verdict.ACCEPTED
+    if config is None or verdict == Verdict.ACCEPTED:
+        return None
+    if verdict == Verdict.UNKNOWN:
+        said = f"{config.name} cannot be asked now whether this is right. Nothing was kept. Try again."
+        return Again("provider_unavailable", said, field=asked[0]["name"])
+    secret = next((field for field in asked if field["secret"]), asked[0])
+    said = f"{config.name} does not accept this. Nothing was kept. Check what you typed, and send it again."
+    return Again("refused", said, field=secret["name"])

@@ -28,16 +28,23 @@ def visit(**more: Json) -> Visit:
 
 
 def full(field: Json) -> Json:
-    return {"secret": True, "help": None} | field
+    return {"secret": True, "help": None, "pattern": None} | field
+
+
+def own(*fields: Json, seal_to: Json | None = None) -> Json:
+    return {"fields": [full(field) for field in fields], "provider": None, "seal_to": seal_to}
 
 
 class TestCredentials(PageContract):
     name = "credentials"
     secrets = ("sk-typed",)
     good: list[tuple[Json, Json]] = [
-        ({"fields": [KEY]}, {"fields": [full(KEY)], "seal_to": None}),
-        ({"fields": [KEY, TEAM]}, {"fields": [full(KEY), TEAM], "seal_to": None}),
-        ({"fields": [KEY], "seal_to": EC_PUBLIC}, {"fields": [full(KEY)], "seal_to": EC_PUBLIC}),
+        ({"fields": [KEY]}, own(KEY)),
+        ({"fields": [KEY, TEAM]}, own(KEY, TEAM)),
+        ({"fields": [KEY | {"pattern": "^sk-"}]}, own(KEY | {"pattern": "^sk-"})),
+        ({"fields": [KEY], "seal_to": EC_PUBLIC}, own(KEY, seal_to=EC_PUBLIC)),
+        ({"provider": "openai"}, {"fields": None, "provider": "openai", "seal_to": None}),
+        ({"provider": "a", "seal_to": EC_PUBLIC}, {"fields": None, "provider": "a", "seal_to": EC_PUBLIC}),
     ]
     bad: list[tuple[Json, list[list[Any]]]] = [
         ({}, [[AT, "fields"]]),
@@ -54,6 +61,17 @@ class TestCredentials(PageContract):
         ({"fields": [KEY | {"secret": 1}]}, [[AT, "fields", 0, "secret"]]),
         ({"fields": [KEY | {"help": "x" * 501}]}, [[AT, "fields", 0, "help"]]),
         ({"fields": [KEY | {"value": "x"}]}, [[AT, "fields", 0, "value"]]),
+        ({"fields": [KEY | {"example": "sk-1"}]}, [[AT, "fields", 0, "example"]]),
+        ({"fields": [KEY | {"pattern": ""}]}, [[AT, "fields", 0, "pattern"]]),
+        ({"fields": [KEY | {"pattern": 7}]}, [[AT, "fields", 0, "pattern"]]),
+        ({"fields": [KEY | {"pattern": "("}]}, [[AT, "fields", 0, "pattern"]]),
+        ({"fields": [KEY | {"pattern": "(a)\\1"}]}, [[AT, "fields", 0, "pattern"]]),
+        ({"fields": [KEY | {"pattern": "a" * 301}]}, [[AT, "fields", 0, "pattern"]]),
+        ({"fields": [KEY], "provider": "openai"}, [[AT, "provider"]]),
+        ({"fields": [], "provider": "openai"}, [[AT, "provider"]]),
+        ({"provider": ""}, [[AT, "provider"]]),
+        ({"provider": "a/b"}, [[AT, "provider"]]),
+        ({"provider": 7}, [[AT, "provider"]]),
         *[
             ({"fields": [KEY], "seal_to": key}, [[AT, "seal_to"]])
             for key in (
