@@ -142,20 +142,26 @@ def _write(row: Elicitation, field: Field, answer: Json | None, by: str, seen: i
     return locked.seq
 
 
+def check_asked(row: Elicitation, answer: Answer) -> None:
+    """A page answers what it showed. Raises Invalid when the questions are others now, BadCallback."""
+    if row.kind != "form":
+        return
+    if _seen(answer) is None or answer.one(ASKED) is None:
+        raise BadCallback("This is not what our page sends.", elicitation=row.pk)
+    if answer.one(ASKED) != _asked(row):
+        raise Invalid.beside({"": _ASKED_ANEW})
+
+
 def check_unchanged(row: Elicitation, answer: Answer) -> None:
-    """What a page sends counts against what it showed: the same questions, and nothing that was answered otherwise
-    elsewhere since. Call it in the transaction that takes the answer. Raises Invalid, BadCallback, Conflict.
+    """Nothing was answered otherwise elsewhere since the page was shown. Raises Invalid, Conflict.
+
+    Call it in the transaction that takes the answer.
     """
     if row.kind != "form":
         return
     _locked(row)
-    seen, asked = _seen(answer), answer.one(ASKED)
-    if seen is None or asked is None:
-        raise BadCallback("This is not what our page sends.", elicitation=row.pk)
-    if asked != _asked(row):
-        raise Invalid.beside({"": _ASKED_ANEW})
     fields = {field.key: field for field in _questions(row).fields}
-    newer = [one for one in _rows(row) if one.seq > seen]
+    newer = [one for one in _rows(row) if one.seq > (_seen(answer) or 0)]
     told = {fields[one.question].name: _CHANGED for one in newer if _differs(fields[one.question], one, answer)}
     if told:
         raise Invalid.beside(told)

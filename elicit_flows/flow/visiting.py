@@ -79,6 +79,7 @@ def submit(elicitation_id: str, claim: Claim, answer: Answer) -> Elicitation:
     kind = kinds.get(row.kind)
     if kind.leaves:
         raise BadRequest("This is not answered on our page.", elicitation=row.pk)
+    drafting.check_asked(row, answer)
     visit = visit_of(row)
     kind.check_answer(visit, answer)
     if _settle(row, answer):
