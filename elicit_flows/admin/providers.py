@@ -13,8 +13,10 @@ from django.utils.translation import gettext_lazy as _
 from elicit_flows import vault
 from elicit_flows.admin.base import Guarded
 from elicit_flows.admin.fields import Lines, NewSecret, address, rule
+from elicit_flows.configure import credentials
 from elicit_flows.configure import values as rules
 from elicit_flows.configure.crossing import provider_faults
+from elicit_flows.configure.sorts import OF_CREDENTIALS, OF_OAUTH, Sort, sort_faults
 from elicit_flows.configure.tables import PKCES, TOKEN_AUTHS
 from elicit_flows.values import Secret
 
@@ -49,7 +51,13 @@ class IdentityProviderForm(ClientForm):
     )
 
 
+_PRESET = {"token_auth", "pkce"}  # a menu always says something
+
+
 class ProviderForm(ClientForm):
+    sort = forms.ChoiceField(
+        choices=[(str(one), str(one)) for one in Sort], required=False, help_text=_("It stays as it is made.")
+    )
     issuer = address(rules.issuer, "Issuer", help_text=_("For discovery: addresses left empty are asked for there."))
     authorize_url = address(rules.url, "Authorize URL")
     token_url = address(rules.url, "Token URL")
@@ -66,11 +74,24 @@ class ProviderForm(ClientForm):
         help_text=_("Off only for a provider that refuses it: whoever gets hold of a code can redeem it."),
     )
 
+    # Django's metaclass takes the name away from the class, so that the form's own ``fields`` is as ever.
+    fields = forms.JSONField(  # type: ignore[assignment]
+        required=False, validators=[rule(credentials.credential_fields)]
+    )
+    find_url = address(credentials.find_url, "Find URL", help_text=_("Where people find what to type."))
+    verify = forms.JSONField(required=False, validators=[rule(credentials.verify)])
+
+    def clean_fields(self) -> list[Any]:
+        given = self.cleaned_data["fields"]
+        return credentials.credential_fields(given) if given else []
+
     def clean(self) -> dict[str, Any]:
         values = super().clean() or self.cleaned_data
         if not self.errors:
-            told = {**values, "client_secret": self.secret()}
-            for name, message in provider_faults(told, has_secret=self.will_have_secret()):
+            told = {**values, "client_secret": self.secret(), "sort": values.get("sort") or self.instance.sort}
+            given = [name for name in (*OF_OAUTH, *OF_CREDENTIALS) if told[name] and name not in _PRESET]
+            faults = [*sort_faults(told["sort"], given), *provider_faults(told, has_secret=self.will_have_secret())]
+            for name, message in faults:
                 self.add_error("new_client_secret" if name == "client_secret" else name, f"It {message}.")
         return values
 
@@ -109,11 +130,18 @@ class IdentityProviderAdmin(ClientAdmin):
 
 class ProviderAdmin(ClientAdmin):
     form = ProviderForm
-    list_display = ("slug", "name", "client_id", "pkce", "enabled")
+    list_display = ("slug", "name", "sort", "client_id", "pkce", "enabled")
     readonly_fields = (*ClientAdmin.readonly_fields, "preset")
     redirect_path = "/callback/{}"
-    fields = (
-        "slug", "redirect_uri", "name", "preset", "issuer", "authorize_url", "token_url", "revocation_url",
-        "userinfo_url", "client_id", "token_auth", "has_client_secret", "new_client_secret", "forget_client_secret",
-        "scopes", "pkce", "enabled",
+    fieldsets = (
+        (None, {"fields": ("slug", "sort", "name", "preset", "enabled")}),
+        (_("For OAuth"), {"fields": (
+            "redirect_uri", "issuer", "authorize_url", "token_url", "revocation_url", "userinfo_url", "client_id",
+            "token_auth", "has_client_secret", "new_client_secret", "forget_client_secret", "scopes", "pkce",
+        )}),
+        (_("For credentials"), {"fields": ("fields", "find_url", "verify")}),
     )  # fmt: skip
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
+        """People's connections hang on the sort."""
+        return (*super().get_readonly_fields(request, obj), *(("sort",) if obj else ()))

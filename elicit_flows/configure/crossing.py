@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from elicit_flows.configure.credentials import credentials_faults
 from elicit_flows.configure.faults import Fault, Wrong, WrongFile
 from elicit_flows.configure.keys import check_private_key, key_hash
 from elicit_flows.configure.payments import account_faults
 from elicit_flows.configure.reading import Entry, Tables
+from elicit_flows.configure.sorts import sort_faults
 from elicit_flows.models import Agent, IdentityProvider, PaymentAccount, Provider
 from elicit_flows.values import Json
 
@@ -16,7 +18,8 @@ REFERENCES = {"identity_providers": "identity_provider", "providers": "provider"
 
 def check(tables: Tables) -> None:
     """Raises WrongFile with every fault there is. Reads the database, writes nothing."""
-    faults = [*tables.faults, *_repeated(tables), *_taken(tables), *_unknown(tables), *_incomplete(tables)]
+    faults = [*tables.faults, *_repeated(tables), *_taken(tables), *_unknown(tables), *_sorts(tables)]
+    faults += _incomplete(tables)
     if faults:
         raise WrongFile(faults)
 
@@ -78,6 +81,17 @@ def _slugs(entries: list[Entry]) -> list[str]:
     return [entry.slug for entry in entries]
 
 
+def _sorts(tables: Tables) -> Iterator[Fault]:
+    """A slug stays of its sort: people's connections hang on it."""
+    stored = dict(Provider.objects.values_list("slug", "sort"))
+    for entry in tables.of("provider"):
+        sort = entry.values["sort"]
+        for key, message in sort_faults(sort, entry.given):
+            yield tables.fault(entry, key, message)
+        if stored.get(entry.slug, sort) != sort:
+            yield tables.fault(entry, "slug", f"is that of a provider for {stored[entry.slug]}; give this one another")
+
+
 def _incomplete(tables: Tables) -> Iterator[Fault]:
     for entry in tables.of("provider"):
         if not entry.wrong:
@@ -92,6 +106,11 @@ def _incomplete(tables: Tables) -> Iterator[Fault]:
 
 def provider_faults(values: Json, *, has_secret: bool) -> Iterator[tuple[str, str]]:
     """What a provider's values lack together: (key, message)."""
+    if values["sort"] == Provider.Sort.CREDENTIALS:
+        yield from credentials_faults(values)
+        return
+    if not values["client_id"]:
+        yield "client_id", "is missing here; add it"
     if not values["issuer"] and not (values["authorize_url"] and values["token_url"]):
         yield "issuer", "is missing, and so is authorize_url or token_url; give the issuer, or both addresses"
     if values["token_auth"] == "none":

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 _NAME = r"""["']?(?P<name>[A-Za-z0-9_-]+)["']?"""
 _HEADER = re.compile(rf"\s*\[\[?\s*{_NAME}\s*\]")
+_PART = re.compile(rf"\s*\[\[?\s*[\"']?(?P<of>[A-Za-z0-9_-]+)[\"']?\s*\.\s*{_NAME}")
 _KEY = re.compile(rf"\s*{_NAME}\s*=")
 _LONG = ('"""', "'''")
 
@@ -25,6 +26,10 @@ class Lines:
                 place = (name, seen[name])
                 seen[name] += 1
                 self._found.setdefault((*place, ""), number)
+            elif (part := _PART.match(line)) and part["of"] == place[0].partition(".")[0]:
+                whole = (part["of"], place[1])
+                self._found.setdefault((*whole, part["name"]), number)
+                place = (f"{part['of']}.", place[1])  # whose keys are none of the table's own
             elif key := _KEY.match(line):
                 self._found.setdefault((*place, key["name"]), number)
 

@@ -10,21 +10,22 @@ from typing import Any
 
 from elicit_flows.configure.faults import Fault, Wrong, WrongFile
 from elicit_flows.configure.lines import Lines
+from elicit_flows.configure.sorts import PRESETS, sort_of
 from elicit_flows.configure.tables import TABLES, Key
-from elicit_flows.kinds.oauth.presets import PRESETS
 
 _PLACE = re.compile(r" \((?:at line (\d+), column \d+|at end of document)\)$")
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One table. ``values`` holds every key, with its default where the table leaves it out; ``wrong`` names the keys
-    that it does not hold as they were meant.
+    """One table. ``values`` holds every key, with its default where the table leaves it out, and the ``sort`` of a
+    provider; ``given`` names the keys that the table has, ``wrong`` those that it does not have as they were meant.
     """
 
     table: str
     number: int
     values: dict[str, Any]
+    given: frozenset[str]
     wrong: frozenset[str]
 
     @property
@@ -92,8 +93,10 @@ def _entry(table: str, number: int, item: dict[str, Any], lines: Lines, faults: 
             wrong[name] = str(error)
     faults += [Fault(lines.of(table, number, name), name, message) for name, message in wrong.items()]
     if values.get("preset"):
-        values |= {name: said for name, said in PRESETS[values["preset"]].fields().items() if name not in item}
-    return Entry(table, number, values, frozenset(wrong))
+        values |= {name: said for name, said in PRESETS[values["preset"]].items() if name not in item}
+    if table == "provider":
+        values["sort"] = sort_of(values["preset"], item)
+    return Entry(table, number, values, frozenset(item), frozenset(wrong))
 
 
 def _wrong_names(keys: Mapping[str, Key], item: dict[str, Any]) -> Iterator[tuple[str, str]]:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from elicit_flows.configure.credentials import credential_fields, find_url, verify
 from elicit_flows.configure.keys import api_key, secret, webhook_secret
 from elicit_flows.configure.payments import (
     MOST_WEBHOOK_SECRETS,
@@ -14,6 +15,7 @@ from elicit_flows.configure.payments import (
     secret_key,
     signing_secret,
 )
+from elicit_flows.configure.sorts import PRESETS
 from elicit_flows.configure.spending import spend_limit
 from elicit_flows.configure.values import (
     Reader,
@@ -29,7 +31,6 @@ from elicit_flows.configure.values import (
     whole,
     yes_or_no,
 )
-from elicit_flows.kinds.oauth.presets import PRESETS
 
 TOKEN_AUTHS = ("client_secret_basic", "client_secret_post", "private_key_jwt", "none")
 PKCES = ("S256", "off")
@@ -62,11 +63,14 @@ TABLES: Mapping[str, Mapping[str, Key]] = {
         "token_url": Key(url, default=""),
         "revocation_url": Key(url, default=""),
         "userinfo_url": Key(url, default=""),
-        "client_id": Key(text(500), required=True),
+        "client_id": Key(text(500), default=""),
         "client_secret": Key(secret),
         "token_auth": Key(one_of(*TOKEN_AUTHS), default="client_secret_basic"),
         "scopes": Key(list_of(scope), default=[]),
         "pkce": Key(one_of(*PKCES), default="S256"),
+        "fields": Key(credential_fields, default=[]),
+        "find_url": Key(find_url, default=""),
+        "verify": Key(verify),
     },
     "payment_account": {
         "slug": Key(slug, required=True),

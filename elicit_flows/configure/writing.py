@@ -11,6 +11,7 @@ from elicit_flows import vault
 from elicit_flows.configure import keys
 from elicit_flows.configure.payments import put_account_secrets
 from elicit_flows.configure.reading import Entry, Tables
+from elicit_flows.configure.sorts import ADDRESSES, OF_CREDENTIALS
 from elicit_flows.configure.spending import put_limits
 from elicit_flows.models import Agent, IdentityProvider, PaymentAccount, Provider
 from elicit_flows.values import Json, Secret
@@ -18,8 +19,7 @@ from elicit_flows.values import Json, Secret
 Row = TypeVar("Row", Agent, IdentityProvider, PaymentAccount, Provider)
 
 _OPENID = ("issuer", "client_id", "scopes", "max_age")
-_ADDRESSES = ("issuer", "authorize_url", "token_url", "revocation_url", "userinfo_url")
-_OAUTH = ("name", "preset", *_ADDRESSES, "client_id", "token_auth", "scopes", "pkce")
+_PROVIDER = ("name", "preset", "sort", *ADDRESSES, "client_id", "token_auth", "scopes", "pkce", *OF_CREDENTIALS)
 _ACCOUNT = ("provider", "api_base", "livemode", "refund_mismatch", "keep_late")
 _AGENT = ("name", "return_urls", "webhook_url")
 
@@ -44,7 +44,7 @@ def _identity_provider(entry: Entry) -> Iterator[str]:
 
 def _provider(entry: Entry) -> Iterator[str]:
     row = _row(Provider, entry.slug)
-    changed = [*_put(row, _some(entry, _OAUTH)), *_put_client_secret(row, entry.values["client_secret"])]
+    changed = [*_put(row, _some(entry, _PROVIDER)), *_put_client_secret(row, entry.values["client_secret"])]
     yield _save(row, f"provider {entry.slug}", changed)
 
 

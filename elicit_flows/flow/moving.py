@@ -10,17 +10,18 @@ from django.db import transaction
 from django.db.models import F
 
 from elicit_flows import kinds, queue, vault
-from elicit_flows.errors import NotFound, Over, WrongUser
+from elicit_flows.errors import NotFound, Over, StartAgain, WrongUser
 from elicit_flows.kinds.credentials.config import CredentialsProvider
 from elicit_flows.kinds.oauth.config import OAuthProvider
 from elicit_flows.kinds.payment.values import Account
 from elicit_flows.lib import clock
 from elicit_flows.models import Elicitation, Event, PaymentAccount, Provider
-from elicit_flows.states import TERMINAL, Status, sources
+from elicit_flows.states import OPEN, TERMINAL, Status, sources
 from elicit_flows.values import Claim, Json, Visit
 
 log = logging.getLogger(__name__)
 
+STEPS = "steps"  # stands for a kind where an elicitation has several, one after the other
 REFUSALS_TOLD = 5  # per elicitation: a stranger must not fill the agent's feed
 
 
@@ -31,9 +32,46 @@ def move(row: Elicitation, to: Status, only: list[Status] | None = None, **field
     allowed = [status for status in sources(to) if only is None or status in only]
     changed = Elicitation.objects.filter(pk=row.pk, status__in=allowed).update(status=to, seq=F("seq") + 1, **fields)
     row.refresh_from_db(fields=["status", "seq", "result", "error", "settling_since", "finished_at"])
-    if changed:
+    if changed and row.parent_id:
+        _follow(row)
+    elif changed:
         queue.publish(row.agent, f"elicitation.{to}", row.snapshot(), row)
     return changed == 1
+
+
+def current(row: Elicitation) -> Elicitation:
+    """What is to be done next of an elicitation with steps, or was left undone when it ended; else the row itself."""
+    if row.kind != STEPS:
+        return row
+    left = row.steps.exclude(status=Status.COMPLETED).order_by("place").select_related("agent", "parent").first()
+    return left or row
+
+
+def _follow(step: Elicitation) -> None:
+    """The whole goes where its current step went. Only the whole is told to the agent."""
+    whole = Elicitation.objects.select_for_update(of=["self"]).select_related("agent").get(pk=step.parent_id)
+    done = list(whole.steps.filter(status=Status.COMPLETED).order_by("place"))
+    following = current(whole)
+    result = {"steps": [{"kind": one.kind, "result": one.result} for one in done]}
+    if following is whole:
+        move(whole, Status.SETTLING, only=[Status.STARTED])
+        move(whole, Status.COMPLETED, only=[Status.SETTLING], result=result)
+    elif following.over:
+        move(whole, Status(following.status), result=result, error=following.error)
+    elif step.status == Status.COMPLETED:
+        _go_on(whole, result)
+    elif following.pk == step.pk and step.status == Status.SETTLING:
+        move(whole, Status.SETTLING, only=[Status.STARTED], settling_since=step.settling_since)
+    elif following.pk == step.pk:
+        move(whole, Status.STARTED, only=[Status.PENDING, Status.SETTLING])
+
+
+def _go_on(whole: Elicitation, result: Json) -> None:
+    """A step was done and there are more: told as another start, with what is done so far."""
+    open_now = Elicitation.objects.filter(pk=whole.pk, status__in=OPEN)
+    if open_now.update(status=Status.STARTED, seq=F("seq") + 1, result=result, settling_since=None):
+        whole.refresh_from_db(fields=["status", "seq", "result", "settling_since"])
+        queue.publish(whole.agent, "elicitation.started", whole.snapshot(), whole)
 
 
 def find(elicitation_id: str) -> Elicitation:
@@ -50,14 +88,17 @@ def mine(elicitation_id: str, claim: Claim) -> Elicitation:
     if row.claim != claim:
         refuse(row, "button")
         raise WrongUser(elicitation=row.pk)
-    if row.over or row.overdue:
+    if row.over or row.overdue or row.head.over:
         raise Over(elicitation=row.pk)
+    if row.parent and current(row.parent).pk != row.pk:
+        raise StartAgain("Another step comes first.", elicitation=row.parent_id)
     return row
 
 
 def refuse(row: Elicitation, where: str) -> None:
     """Somebody who is signed in as another person tried to act."""
     log.warning("elicitation %s: the wrong person was refused at the %s", row.pk, where)
+    row = row.head
     with transaction.atomic():
         if Event.objects.filter(elicitation=row, type="elicitation.refused").count() < REFUSALS_TOLD:
             Elicitation.objects.filter(pk=row.pk).update(seq=F("seq") + 1)
@@ -85,7 +126,9 @@ def config_of(row: Elicitation) -> OAuthProvider | CredentialsProvider | Account
     provider = provider_of(row)
     if provider is None:
         return None
-    return vault.credentials(provider) if provider.sort == Provider.Sort.CREDENTIALS else vault.oauth(provider)
+    if provider.sort == Provider.Sort.CREDENTIALS:
+        return vault.credentials_provider(provider)
+    return vault.oauth(provider)
 
 
 def visit_of(row: Elicitation, state: str = "", stash: Json | None = None) -> Visit:

@@ -8,7 +8,7 @@ from elicit_flows.models import Connection
 from elicit_flows.vault.accounts import account, open_url, seal_account, seal_url
 from elicit_flows.vault.configs import (
     client_secret,
-    credentials,
+    credentials_provider,
     oauth,
     openid,
     seal_client_secret,
@@ -33,7 +33,7 @@ __all__ = [
     "already",
     "check_keys",
     "client_secret",
-    "credentials",
+    "credentials_provider",
     "drop",
     "held_by",
     "keep",

@@ -50,7 +50,7 @@ def oauth(row: Provider) -> OAuthProvider:
     )
 
 
-def credentials(row: Provider) -> CredentialsProvider:
+def credentials_provider(row: Provider) -> CredentialsProvider:
     """The operator keeps no secret of such a provider."""
     return CredentialsProvider(
         slug=row.slug,

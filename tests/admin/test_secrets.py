@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 
 import pytest
@@ -201,3 +202,34 @@ def test_a_slug_stays_because_secrets_are_sealed_to_it(admin: Client, rows: Rows
     rows.provider.refresh_from_db()
     assert rows.provider.slug == "drive"
     assert vault.client_secret(rows.provider) == Secret(OAUTH_SECRET)
+
+
+def credentials_form(**more: str) -> dict[str, str]:
+    fields = json.dumps([{"name": "key", "label": "API key"}])
+    usual = {"slug": "keys", "name": "Keys", "sort": "credentials", "fields": fields, "enabled": "on"}
+    return {**usual, "token_auth": "client_secret_basic", "pkce": "S256", **more}
+
+
+def test_a_credentials_provider_is_made_and_changed_by_the_rules_of_the_configuration_file(
+    admin: Client, rows: Rows
+) -> None:
+    add = "/admin/elicit_flows/provider/add/"
+    verify = {"url": "https://api.example.com/me", "headers": {"x-key": "{key}"}}
+    for wrong, said in (
+        ({"fields": ""}, "It is missing; add what is asked for"),
+        ({"fields": '[{"name": "Key", "label": "x"}]'}, "Number 1, name: name it in 1 to 40"),
+        ({"client_id": "x"}, "It is for OAuth providers"),
+        ({"sort": "oauth"}, "It is for credentials, and this one is an OAuth provider"),
+        ({"verify": json.dumps(verify | {"url": "https://10.0.0.1/"})}, "Url is refused: The address is not on the"),
+        ({"verify": json.dumps(verify | {"headers": {"x-key": "{token}"}})}, "It names the field token, which is not"),
+    ):
+        assert said in admin.post(add, credentials_form(**wrong)).text, wrong
+    assert not Provider.objects.filter(slug="keys").exists()
+    admin.post(add, credentials_form(verify=json.dumps(verify)))
+    row = Provider.objects.get(slug="keys")
+    assert (row.sort, row.verify) == ("credentials", verify)
+    assert vault.credentials_provider(row).fields[0]["secret"] is True
+    change = f"/admin/elicit_flows/provider/{row.pk}/change/"
+    assert admin.post(change, credentials_form(sort="oauth", verify="")).status_code == 302
+    row.refresh_from_db()
+    assert (row.sort, row.verify) == ("credentials", None)

@@ -1,0 +1,190 @@
+"""Providers whose keys people hand over, in the configuration file."""
+
+from __future__ import annotations
+
+from urllib.parse import urlsplit
+
+import pytest
+
+from elicit_flows import vault
+from elicit_flows.configure.sorts import PRESETS as ALL
+from elicit_flows.kinds.credentials.config import Verify
+from elicit_flows.kinds.credentials.presets import PRESETS
+from elicit_flows.kinds.credentials.verifying import PLACE
+from elicit_flows.kinds.oauth.presets import PRESETS as OAUTH
+from elicit_flows.lib import http
+from elicit_flows.lib.pattern import Pattern
+from elicit_flows.models import Provider
+from tests.management.files import Operator
+
+PRESET = '[[provider]]\nslug = "ours"\npreset = "{}"\n'
+OWN = """\
+[[provider]]
+slug = "keys"
+name = "Key House"
+find_url = "https://keys.example.com/new"
+fields = [
+  { name = "account", label = "Account", secret = false },
+  { name = "key", label = "Key", help = "A long one.", pattern = "^key_", example = "key_…" },
+]
+
+[provider.verify]
+url = "https://api.example.com/{account}"
+refused = [404]
+
+[provider.verify.headers]
+x-key = "{key}"
+"""
+TABLES = """\
+[[provider]]
+slug = "keys"
+
+[[provider.fields]]
+name = "user"
+label = "User"
+
+[[provider.fields]]
+name = "password"
+label = "Password"
+"""
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_a_preset_alone_makes_a_provider(operator: Operator, name: str) -> None:
+    ran = operator.apply(PRESET.format(name))
+    assert (ran.failed, ran.said) == (0, [])
+    row = Provider.objects.get()
+    made = vault.credentials_provider(row)
+    assert (row.sort, made.name, row.client_id) == ("credentials", PRESETS[name].name, "")
+    assert made.fields
+    assert isinstance(made.verify, Verify)
+    assert operator.apply(PRESET.format(name)).lines == ["provider ours: as it was"]
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_a_preset_is_whole_and_says_where_its_facts_come_from(name: str) -> None:
+    preset, said = PRESETS[name], ALL[name]
+    for url in (preset.source_url, preset.find_url):
+        assert urlsplit(url).scheme == "https"
+    http.check_url(preset.verify["url"])
+    names = {field["name"] for field in said["fields"]}
+    texts = [preset.verify["url"], *preset.verify.get("headers", {}).values()]
+    used = {place for text in texts for place in PLACE.findall(text)} | set(preset.verify.get("basic", []))
+    assert used == names, "every field takes part in the check"
+    for field in said["fields"]:
+        example = (field["example"] or "").rstrip("…")
+        if field["pattern"] and example and not field["pattern"].endswith("$"):
+            assert Pattern(field["pattern"]).search(example)
+
+
+@pytest.mark.parametrize(
+    ("name", "good", "bad"),
+    [
+        ("openai", ["sk-proj-abc", "sk-abc"], ["pk-abc", "Bearer sk-abc", "org-abc"]),
+        ("anthropic", ["sk-ant-api03-abc"], ["sk-proj-abc"]),
+        ("stripe", ["sk_test_1", "sk_live_1", "rk_live_1"], ["pk_live_1", "whsec_1"]),
+        ("sendgrid", ["SG.abc.def"], ["SGabc", "sk_live_1"]),
+        ("twilio", ["AC" + "0a" * 16], ["SK" + "0a" * 16, "AC" + "0a" * 15, "AC" + "0g" * 16]),
+    ],
+)
+def test_a_presets_pattern_tells_its_keys_from_others(name: str, good: list[str], bad: list[str]) -> None:
+    pattern = Pattern(ALL[name]["fields"][0]["pattern"])
+    assert [one for one in good if not pattern.search(one)] == []
+    assert [one for one in bad if pattern.search(one)] == []
+
+
+def test_the_two_catalogues_share_no_name() -> None:
+    assert not PRESETS.keys() & OAUTH.keys()
+
+
+def test_fields_of_ones_own_make_a_provider_too(operator: Operator) -> None:
+    assert operator.apply(OWN).lines == ["provider keys: made"]
+    made = vault.credentials_provider(Provider.objects.get())
+    assert (made.slug, made.name, made.find_url) == ("keys", "Key House", "https://keys.example.com/new")
+    assert made.fields == (
+        {"name": "account", "label": "Account", "secret": False, "help": None, "pattern": None, "example": None},
+        {"name": "key", "label": "Key", "secret": True, "help": "A long one.", "pattern": "^key_", "example": "key_…"},
+    )
+    headers = {"x-key": "{key}"}
+    assert made.verify == Verify("https://api.example.com/{account}", headers, None, frozenset(), frozenset({404}))
+    operator.apply(TABLES)
+    made = vault.credentials_provider(Provider.objects.get())
+    assert [field["name"] for field in made.fields] == ["user", "password"]
+    assert (made.name, made.find_url, made.verify) == ("keys", "", None)
+
+
+def test_a_file_overrides_what_a_preset_says_and_may_leave_the_check_out(operator: Operator) -> None:
+    operator.apply(PRESET.format("datadog") + '[provider.verify]\nurl = "https://api.datadoghq.eu/v"\nheaders = '
+                   '{ dd-api-key = "{api_key}" }\n')  # fmt: skip
+    made = vault.credentials_provider(Provider.objects.get())
+    assert made.verify is not None
+    assert made.verify.url == "https://api.datadoghq.eu/v"
+    operator.apply(PRESET.format("datadog") + "verify = {}\n")
+    assert vault.credentials_provider(Provider.objects.get()).verify is None
+
+
+# what is written instead of what, and the fault's line, key and words
+WRONG = {
+    "no fields": (OWN[OWN.index("fields") : OWN.index("[provider.verify]")], "", "1: fields: is missing; add what is"),
+    "fields as text": (OWN[OWN.index("fields") : OWN.index("[provider.verify]")], 'fields = "key"\n', "5: fields: giv"),
+    "name of a field": ('name = "account"', 'name = "Account"', "5: fields: number 1, name: name it in 1 to 40 of a-z"),
+    "unknown key": ('label = "Key"', 'label = "Key", hint = "x"', "5: fields: number 2, hint: there is no such key"),
+    "pattern": ("^key_", "(", "5: fields: number 2, pattern: "),
+    "example": ('"key_…"', '""', "5: fields: number 2, example: give an example of at most 200"),
+    "find_url": ('"https://keys.example.com/new"', '"http://keys.example.com/new"', "4: find_url: must begin with http"),
+    "client_id": ('name = "Key', 'client_id = "x"\nname = "Key', "3: client_id: is for OAuth providers, and this one"),
+    "pkce": ('name = "Key', 'pkce = "S256"\nname = "Key', "3: pkce: is for OAuth providers, and this one is for cred"),
+    "secret": ('name = "Key', 'client_secret = "x"\nname = "Key', "3: client_secret: is for OAuth providers, and this"),
+    "private check": ("https://api.example.com/", "https://10.0.0.1/", "10: verify: url is refused: The address is"),
+    "check over http": ("https://api.example.com/", "http://api.example.com/", "10: verify: url is refused: The URL m"),
+    "field in host": ("https://api.example.com/{account}", "https://{account}.example.com/", "10: verify: url is refu"),
+    "unknown field": ('"{key}"', '"{kye}"', "10: verify: names the field kye, which is not one of fields"),
+    "loose brace": ('"{key}"', '"{key} {Key}"', "10: verify: has a brace that stands around no name of a field"),
+    "status": ("[404]", "[200]", "10: verify: refused must be a list of statuses from 300 to 499"),
+    "both": ("refused = [404]", "refused = [404]\naccepted = [404]", "10: verify: says that a status is accepted and"),
+    "unknown part": ("refused", "rejected", "10: verify: must be a table with accepted, basic, headers, refused, url"),
+    "no url": ('url = "https://api.example.com/{account}"\n', "", "10: verify: must have a url"),
+    "header's name": ("x-key =", '"x key" =', "10: verify: headers has x key, which is no header that may be sent"),
+    "our header": ("x-key =", "Host =", "10: verify: headers has Host, which is no header that may be sent"),
+    "header's value": ('"{key}"', '"{key}\\n"', "10: verify: headers has x-key, whose value is not 1 to 1000 vis"),
+    "one field in basic": ("refused = [404]", 'basic = ["key"]', "10: verify: basic must be the names of two fields"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_a_wrong_value_is_named_with_its_line_and_changes_nothing(operator: Operator, name: str) -> None:
+    old, new, expected = WRONG[name]
+    assert OWN.count(old) == 1
+    (fault,) = operator.faults(OWN.replace(old, new))
+    assert fault.startswith(expected)
+    assert not Provider.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("check", "said"),
+    [
+        ('{ url = "https://api.example.com/" }', "says nowhere what was typed, so it would accept anything"),
+        (
+            '{ url = "https://a.example.com/", basic = ["key", "key"], headers = { Authorization = "x" } }',
+            "has basic and",
+        ),
+        ('{ url = "https://a.example.com/{key}", headers = { a = "1", A = "2" } }', "headers names one twice"),
+        ('"https://api.example.com/"', "must be a table with"),
+    ],
+)
+def test_a_check_that_checks_nothing_or_says_two_things_is_refused(operator: Operator, check: str, said: str) -> None:
+    table = '[[provider]]\nslug = "keys"\nfields = [{ name = "key", label = "Key" }]\n'
+    (fault,) = operator.faults(f"{table}verify = {check}\n")
+    assert fault.startswith(f"4: verify: {said}")
+
+
+def test_what_is_for_credentials_is_refused_at_an_oauth_provider(operator: Operator) -> None:
+    table = '[[provider]]\nslug = "git"\npreset = "github"\nclient_id = "x"\nclient_secret = "y"\n'
+    (fault,) = operator.faults(table + 'find_url = "https://example.com/"\n')
+    assert fault.startswith("6: find_url: is for credentials, and this one is an OAuth provider")
+
+
+def test_a_slug_stays_of_its_sort(operator: Operator) -> None:
+    operator.apply(OWN)
+    oauth = '[[provider]]\nslug = "keys"\npreset = "github"\nclient_id = "x"\nclient_secret = "y"\n'
+    assert operator.faults(oauth) == ["2: slug: is that of a provider for credentials; give this one another"]
