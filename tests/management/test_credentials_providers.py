@@ -131,7 +131,7 @@ WRONG = {
     "unknown key": ('label = "Key"', 'label = "Key", hint = "x"', "5: fields: number 2, hint: there is no such key"),
     "pattern": ("^key_", "(", "5: fields: number 2, pattern: "),
     "example": ('"key_…"', '""', "5: fields: number 2, example: give an example of at most 200"),
-    "find_url": ('"https://keys.example.com/new"', '"http://keys.example.com/new"', "4: find_url: must begin with http"),
+    "find_url": ('"https://keys.example.com/new"', '"http://keys.example.com/new"', "4: find_url: must begin wi"),
     "client_id": ('name = "Key', 'client_id = "x"\nname = "Key', "3: client_id: is for OAuth providers, and this one"),
     "pkce": ('name = "Key', 'pkce = "S256"\nname = "Key', "3: pkce: is for OAuth providers, and this one is for cred"),
     "secret": ('name = "Key', 'client_secret = "x"\nname = "Key', "3: client_secret: is for OAuth providers, and this"),
