@@ -99,7 +99,7 @@ def test_an_error_is_a_problem_document_on_postgres_too(postgres_client: httpx2.
         is_problem(postgres_client.request(method, path, **sent), status, code)
 
 
-def test_what_nobody_foresaw_is_a_problem_document_without_a_word_about_it(
+def test_t114_what_nobody_foresaw_is_a_problem_document_without_a_word_about_it(
     api: httpx2.Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def broken(*args: object) -> None:
@@ -112,7 +112,7 @@ def test_what_nobody_foresaw_is_a_problem_document_without_a_word_about_it(
 
 
 @pytest.mark.parametrize("path", ["/v1/events?wait=1", "/v1/elicitations/x?wait=1"])
-def test_so_it_is_where_requests_wait(
+def test_t114_so_it_is_where_requests_wait(
     api: httpx2.Client, known: Known, monkeypatch: pytest.MonkeyPatch, path: str
 ) -> None:
     def broken(*args: object) -> None:
@@ -122,6 +122,19 @@ def test_so_it_is_where_requests_wait(
     monkeypatch.setattr("elicit_flows.api.waiting.longpoll.own_elicitation", broken)
     answer = api.get(path)
     is_problem(answer, 500, "internal_error")
+    assert "secret" not in answer.text
+
+
+def test_t114_on_a_page_it_is_our_mistake_without_a_word_about_it_either(
+    api: httpx2.Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*args: object) -> None:
+        raise RuntimeError("the secret reason")
+
+    monkeypatch.setattr("elicit_flows.web.session.person", broken)
+    answer = api.get("/account")
+    assert (answer.status_code, answer.headers["content-type"]) == (500, "text/html; charset=utf-8")
+    assert "This is our mistake" in answer.text
     assert "secret" not in answer.text
 
 

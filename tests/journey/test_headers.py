@@ -163,6 +163,12 @@ def test_t51_t56_so_is_our_own_mistake(client: Client, monkeypatch: pytest.Monke
     assert b'data-page="refused"' in answer.content
 
 
+def test_t114_no_answer_names_the_software_that_gave_it(stage: Stage):
+    for path in ("/", "/healthz", "/v1/nothing", "/admin/login/"):
+        names = set(httpx2.get(stage.box.url + path, trust_env=False).headers)
+        assert not names & {"server", "x-powered-by", "via"}, path
+
+
 def _raw(stage: Stage, head: str, body: str = "") -> bytes:
     with socket.create_connection(("127.0.0.1", stage.box.ports[0]), 10) as connection:
         connection.sendall(f"{head}\r\nConnection: close\r\nContent-Length: {len(body)}\r\n\r\n{body}".encode())

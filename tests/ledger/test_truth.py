@@ -56,6 +56,8 @@ def test_t103_in_whatever_order_the_news_comes_it_ends_the_same(till: Till, orde
     assert told.count("elicitation.completed") == 1
     assert told.count("payment.refunded") == 1
     assert told.index("elicitation.completed") < told.index("payment.refunded")
+    assert "payment.mismatch" not in told, "what is told again was not paid again"
+    assert Refund.objects.get().by == Refund.By.PROVIDER
 
 
 def test_t107_a_delayed_payment_is_no_success_until_it_is_paid(till: Till) -> None:

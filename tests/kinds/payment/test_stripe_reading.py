@@ -89,6 +89,12 @@ def test_how_a_checkout_stands(value: dict[str, Any], changes: dict[str, Any], s
     assert read(value, **changes).state is state
 
 
+@pytest.mark.parametrize("intent", ["processing", "requires_action"])
+def test_t107_a_checkout_that_is_complete_is_not_paid_before_its_bank_has_paid(intent: str) -> None:
+    said = read(PAID, payment_status="unpaid", payment_intent=INTENT | {"status": intent})
+    assert said.state is State.PROCESSING
+
+
 def test_a_checkout_that_became_free_of_charge_does_not_pass_for_paid_in_full() -> None:
     said = read(PAID, payment_status="no_payment_required", amount_total=0)
     assert (said.state, said.amount) == (State.PAID, 0)
