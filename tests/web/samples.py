@@ -115,6 +115,23 @@ def credentials_page(**more: Any) -> Context:
     return {**request_page(), **asked, "what": what, "faults": {}, "typed": {}, **more}
 
 
+def provider_page(**more: Any) -> Context:
+    fields = [{"name": "sid", "label": "SID", "secret": False, "help": None, "pattern": "^AC", "example": "AC…"}]
+    said = {
+        "title": "Acme",
+        "provider": "Acme",
+        "find_url": "https://keys.acme.example/new",
+        "checked_at": "api.acme.example",
+    }
+    page = credentials_page(**more)
+    return {**page, "what": {"host": "", "host_warning": "", "fields": fields, **said}}
+
+
+def provider_off() -> Context:
+    page = provider_page()
+    return {**page, "what": {**page["what"], "fields": [], "find_url": "", "checked_at": ""}}
+
+
 def refused_credentials() -> Context:
     return credentials_page(faults={"key": "API key is missing."}, typed={"key": "typed-secret", "team": "blue"})
 
@@ -276,6 +293,8 @@ PAGES: dict[str, tuple[str, str, Callable[[], Context]]] = {
     "confirm": ("connect/form.html", "form", confirm_page),
     "confirm, refused": ("connect/form.html", "form", lambda: confirm_page(faults={"typed": "Type Delete to go on."})),
     "credentials": ("connect/form.html", "form", credentials_page),
+    "credentials of a provider": ("connect/form.html", "form", provider_page),
+    "credentials of a provider that is off": ("connect/form.html", "form", provider_off),
     "credentials, refused": ("connect/form.html", "form", refused_credentials),
     "form": ("connect/form.html", "form", form_page),
     "form, own answers": ("connect/form.html", "form", lambda: form_page({"questions": OWN_ANSWERS})),

@@ -216,6 +216,21 @@ def test_a_secret_that_was_typed_is_never_in_a_page_again():
     assert "aria-describedby" not in fields["team"]
 
 
+def test_the_page_for_a_providers_key_says_where_to_find_it_and_where_it_is_tried():
+    page = shown("credentials of a provider")
+    (link,) = [link for link in page.all("a") if link.get("target")]
+    assert (link["href"], link["target"]) == ("https://keys.acme.example/new", "_blank")
+    assert set((link["rel"] or "").split()) == {"noopener", "noreferrer"}
+    assert "Where to find it: keys.acme.example (opens in a new tab)" in page.text()
+    assert "First it is tried at api.acme.example , and kept only if it is good there." in page.text()
+    assert "For example: AC…" in page.text()
+    (field,) = [field for field in page.all("input") if field.get("id")]
+    assert field["aria-describedby"] == "f-sid-help"
+    off = shown("credentials of a provider that is off")
+    assert "The operator has switched Acme off for now" in off.text()
+    assert [field for field in off.all("input") if field.get("id")] == []
+
+
 def test_a_failure_says_why_and_a_success_does_not():
     assert "did not accept the answer" in shown("done, failed").text()
     assert "did not accept the answer" not in shown("done, completed").text()
