@@ -17,13 +17,22 @@ SCOPES = ["openid", "files.read"]
 
 
 def to_toml(tables: Tables) -> str:
-    """TOML of arrays of tables; a JSON string, number, boolean or array of those is a TOML value as it stands."""
+    """TOML of arrays of tables."""
     blocks = []
     for name, rows in tables.items():
         for row in rows:
-            values = "".join(f"{key} = {json.dumps(value)}\n" for key, value in row.items() if value is not None)
+            values = "".join(f"{key} = {_value(value)}\n" for key, value in row.items() if value is not None)
             blocks.append(f"[[{name}]]\n{values}")
     return "\n".join(blocks)
+
+
+def _value(value: Any) -> str:
+    """A JSON string, number or boolean is a TOML value as it stands."""
+    if isinstance(value, dict):
+        return "{ " + ", ".join(f"{json.dumps(key)} = {_value(one)}" for key, one in value.items()) + " }"
+    if isinstance(value, list):
+        return "[" + ", ".join(_value(one) for one in value) + "]"
+    return json.dumps(value)
 
 
 def identity_provider(op: Op, public_url: str, *, slug: str = IDENTITY, **more: Any) -> dict[str, Any]:
