@@ -11,6 +11,7 @@ from werkzeug.exceptions import HTTPException, SecurityError
 
 from sandbox.acme import AcmeDrive
 from sandbox.console import Console
+from sandbox.keys import AcmeKeys
 from sandbox.mollie import api as mollie_api
 from sandbox.mollie import configured as mollie
 from sandbox.mollie import control as mollie_control
@@ -32,7 +33,7 @@ def create_app(settings: Settings) -> Flask:
         MAX_CONTENT_LENGTH=64 * 1024,
         TRUSTED_HOSTS=["127.0.0.1", "localhost", "[::1]", str(urlsplit(settings.root).hostname)],
     )
-    for part in (OpenIDProvider, AcmeDrive, Console):
+    for part in (OpenIDProvider, AcmeDrive, AcmeKeys, Console):
         app.register_blueprint(part(settings).blueprint())
     for blueprint in [*stripe_blueprints(settings), *mollie_blueprints(settings)]:
         app.register_blueprint(blueprint)

@@ -19,10 +19,12 @@ MESSAGES = {
     "oauth": "Connect Acme Drive so that I can list your files.",
     "payment": "The report is ready. Pay, and I send it to you.",
     "credentials": "Give me the key of your blog so that I can post for you.",
+    "acme_key": "Give me a key of your Acme Drive so that I can count your files at night.",
     "form": "Tell me how you want your reports.",
     "confirm": "I found 12 files that nobody has opened for a year.",
     "link": "Read our terms and come back.",
 }
+KINDS = {"acme_key": "credentials"}  # what is no kind itself
 REPORT = {"amount": 500, "currency": "usd", "description": "Quarterly report"}
 BLOG = {
     "fields": [
@@ -88,7 +90,7 @@ class Console:
             abort(400, f"Choose one of {', '.join(MESSAGES)}.")
         async with self.elicit() as elicit:
             question = await elicit.create(
-                kind,
+                KINDS.get(kind, kind),
                 (self.settings.root, user),
                 self.params(kind),
                 message=MESSAGES[kind],
@@ -104,6 +106,7 @@ class Console:
             "oauth": {"provider": "acme", "scopes": request.form.getlist("scope")},
             "payment": REPORT,
             "credentials": BLOG,
+            "acme_key": {"provider": "acme-key"},
             "form": PLAN,
             "confirm": WIPE,
             "link": {"url": f"{self.settings.root}/terms", "completion": "on_return"},

@@ -104,18 +104,21 @@ class Asking(ABC):
     async def credentials(
         self,
         user: User,
-        fields: Iterable[Json],
+        fields: Iterable[Json] | None = None,
         *,
         message: str,
         on_url: OnUrl,
+        provider: str | None = None,
         timeout: float | None = None,
         **options: Unpack[Options],
     ) -> Outcome:
-        """Ask ``user`` to hand over keys or passwords: ``fields`` of ``{name, label, secret?, help?}``. See ``ask``.
+        """Ask ``user`` to hand over keys or passwords: ``fields`` of ``{name, label, secret?, help?, pattern?}``, or
+        those of the operator's ``provider``, which may be asked whether they are good. See ``ask``.
 
         The outcome names a connection; ``secret`` fetches what was typed.
         """
-        params = {"fields": list(fields)}
+        given = {"fields": None if fields is None else list(fields), "provider": provider}
+        params = {name: value for name, value in given.items() if value is not None}
         return await self.ask("credentials", user, params, message=message, on_url=on_url, timeout=timeout, **options)
 
     async def form(

@@ -66,7 +66,7 @@ class Connection:
     """An account that a user connected. ``account`` is ``{"id", "label"}`` where the provider says who it is."""
 
     id: str
-    provider: str | None  # None: credentials that the user typed
+    provider: str | None  # None: credentials of fields that the agent named
     subject: Claim
     scopes: tuple[str, ...] = ()
     status: str = ""

@@ -172,16 +172,18 @@ async def test_a_timeout_leaves_the_question_open(service: FakeService, elicit: 
 
 
 async def test_each_kind_says_what_it_asks(service: FakeService, elicit: Elicit) -> None:
-    service.on(*CREATE, *[Reply(COMPLETED, 201)] * 4)
+    service.on(*CREATE, *[Reply(COMPLETED, 201)] * 5)
     schema = {"type": "object", "properties": {"b": {"type": "string"}, "a": {"type": "boolean"}}}
     await elicit.form(ALICE, schema, message="Answer.", on_url=print)
     fields = [{"name": "key", "label": "API key"}]
     await elicit.credentials(ALICE, fields, message="Hand it over.", on_url=print)
+    await elicit.credentials(ALICE, provider="openai", message="Hand it over.", on_url=print)
     await elicit.confirm(ALICE, message="May I?", on_url=print, words={"danger": True, "detail": "Delete 12 files."})
     await elicit.url_action(ALICE, "https://agent.example/x", completion="by_agent", message="Visit.", on_url=print)
     assert [(asked.body["kind"], asked.body["params"]) for asked in service.asked] == [
         ("form", {"schema": schema, "order": ["b", "a"]}),
         ("credentials", {"fields": fields}),
+        ("credentials", {"provider": "openai"}),
         ("confirm", {"danger": True, "detail": "Delete 12 files."}),
         ("link", {"url": "https://agent.example/x", "completion": "by_agent"}),
     ]
