@@ -144,7 +144,7 @@ def test_t11_scanners_and_prefetchers_change_nothing(each_stage: Stage, new_http
     owner.connect(asked["url"], "alice", decide="nothing")
     asked = stage.ask(reuse="never")
     before, calls = stage.snapshot(asked["id"]), stage.drive.counts()
-    paths = ["/done", "/continue", "/decline"]
+    paths = ["/done", "/continue", "/decline", "/submit"]
     with httpx2.Client(trust_env=False) as stranger:
         for number, scanner in enumerate(SCANNERS):
             for client in (stranger, owner.http):

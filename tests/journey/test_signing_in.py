@@ -5,9 +5,16 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
+import pytest
+from django.test import Client
+
+from elicit_flows import vault
+from elicit_flows.lib import ids
+from elicit_flows.models import IdentityProvider
+from elicit_flows.web.session import SIGN_INS
 from tests.cast import BOB
 from tests.journey.conftest import STRICT_AGE, Doubles
-from tests.journey.stage import Stage, form_post, session_of, unasked
+from tests.journey.stage import Stage, changed, form_post, query, session_of, unasked
 from tests.support.http_user import HttpUser
 from tests.support.op import Op
 
@@ -62,6 +69,36 @@ def test_t5_a_sign_in_at_one_identity_provider_does_not_come_back_at_another(
     moved = http_user.location.replace("/login/corp/", "/login/partner/")
     with unasked(partner):
         assert http_user.get(moved).status_code == 400
+
+
+def test_t16_the_state_of_a_sign_in_has_to_be_exactly_ours(stage: Stage, http_user: HttpUser):
+    with http_user.stopping_at(f"{stage.box.url}/login/corp/callback"):
+        http_user.connect(stage.ask()["url"], "alice")
+    callback = http_user.location
+    state = query(callback)["state"]
+    others = [changed(callback, state=other) for other in (None, "", f"{state} ", "s" * 30_000)]
+    with unasked(stage.corp):
+        for other in (
+            *others,
+            f"{callback}&state={state}",
+            f"{callback}&state=b",
+            changed(callback, state="b") + f"&state={state}",
+        ):
+            assert http_user.get(other).status_code == 400, other[:500]
+    http_user.follow()
+    assert http_user.page_name == "consent"
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(("minutes", "status"), [(9, 503), (11, 400)])
+def test_t17_a_sign_in_may_take_ten_minutes(client: Client, minutes: int, status: int):
+    # In time means that the provider is asked, which is refused for this address.
+    IdentityProvider.objects.create(slug="corp", issuer="https://10.0.0.1", client_id="x")
+    kept = {"slug": "corp", "next": "/account", "state_hash": ids.digest("s"), "at": time.time() - 60 * minutes}
+    session = client.session
+    session[SIGN_INS] = [kept | {"stash": vault.seal_stash({"nonce": "n", "verifier": "v"}, ids.digest("s"))}]
+    session.save()
+    assert client.get("/login/corp/callback", {"state": "s", "code": "c"}).status_code == status
 
 
 def test_t7_somebody_else_at_the_computer_switches_and_leaves_nothing_behind(stage: Stage, http_user: HttpUser):

@@ -131,7 +131,8 @@ def test_t20_a_provider_that_does_not_promise_iss_need_not_send_it(provider: Pro
 def test_t21_a_code_goes_to_nobody_but_the_one_that_was_asked(provider: Provider) -> None:
     with Provider() as other:
         back, answer = away(provider, visit(by_issuer(provider)))
-        for changed in (by_issuer(other), by_urls(other), by_issuer(provider, client_id="another")):
+        here = {"client_id": "another"}, {"token_url": f"{other.url}/token"}
+        for changed in (by_issuer(other), by_urls(other), *(by_issuer(provider, **one) for one in here)):
             moved = KindContract.returning(back, KIND.begin(back), config=changed, stash=back.stash)
             again(KIND.resume(moved, answer), "provider_changed")
         assert other.calls["token"] == provider.calls["token"] == 0
