@@ -11,12 +11,12 @@ from contextlib import contextmanager
 import httpx2
 import psycopg
 import pytest
-from django.db import connection
+from django.db import OperationalError, connection
 
 from elicit_flows import flow
 from elicit_flows.lib import garbage
 from elicit_flows.models import Agent, Elicitation
-from elicit_flows.queue import bell
+from elicit_flows.queue import bell, feed
 from tests.support import rows
 from tests.support.process import until
 from tests.support.rows import Known, question
@@ -104,6 +104,18 @@ def test_t64_a_watched_feed_admits_a_key_no_longer_than_a_second_after_it_was_ta
         until(lambda: api.get("/v1/events", params={"wait": 0}).status_code == 401, "the key is refused", timeout=5)
         assert time.monotonic() - began < 2.5
         Agent.objects.filter(pk=known.row.pk).update(enabled=True)
+
+
+def test_t64_no_key_is_known_from_memory_while_nobody_can_look(
+    api: httpx2.Client, served: Served, known: Known, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def away(_: object) -> None:
+        raise OperationalError("the database is away")
+
+    with waiting(api, served):
+        monkeypatch.setattr(feed, "heads", away)
+        Agent.objects.filter(pk=known.row.pk).update(enabled=False)
+        until(lambda: api.get("/v1/events", params={"wait": 0}).status_code == 401, "the key is refused", timeout=5)
 
 
 def test_the_start_is_set_aside_and_nobody_is_held_up_by_a_full_collection() -> None:

@@ -1,4 +1,4 @@
-"""The API key: T64, T65, T72, T73, T74."""
+"""The API key: T60, T64, T65, T72, T73, T74."""
 
 from __future__ import annotations
 
@@ -100,6 +100,18 @@ def test_t65_too_many_wrong_keys_are_slowed_down_and_nobody_else_is(ask: Ask, kn
         assert int(answer.headers["retry-after"]) > 0
     for one in (known, other):
         assert ask("/v1/elicitations", authorization=f"Bearer {one.who.api_key}").status_code == 200
+
+
+@pytest.mark.parametrize("path", PLACES[1:3])
+def test_t60_a_forged_forwarding_header_does_not_reset_the_count(served: Served, path: str) -> None:
+    elsewhere = httpx2.HTTPTransport(local_address="127.0.0.60")  # uvicorn itself believes 127.0.0.1
+    statuses = []
+    with httpx2.Client(transport=elsewhere, base_url=served.url, trust_env=False) as guesser:
+        for n in range(2 * auth.BAD_KEYS + 1):
+            forged = {"x-forwarded-for": f"203.0.113.{n}", "x-real-ip": f"203.0.113.{n}"}
+            headers = {"authorization": f"Bearer wrong-{n:040}", **forged}
+            statuses.append(guesser.get(path, headers=headers).status_code)
+    assert 429 in statuses
 
 
 def test_t65_the_count_goes_on_when_the_cache_is_away(ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -130,6 +130,7 @@ def test_t57_the_callback_visited_again(stage: Stage, alice: User):
         alice.carry_on("continue", "alice", "allow")
     alice.wait_for_page("done", "completed")
     alice.open(callback.value.url)
+    assert alice.url == f"{asked['url']}/done"
     _completed_once(stage, alice, asked)
 
 

@@ -11,9 +11,10 @@ from typing import Any
 import pytest
 
 from elicit_flows.lib import http, oauth
-from elicit_flows.lib.oauth import cache
+from elicit_flows.lib.oauth import cache, metadata
 from tests.doubles.policy import dialing, loopback_allowed
 from tests.doubles.provider import Provider
+from tests.doubles.raw import dripping, listening
 from tests.doubles.server import Request, Response, json_response, redirect
 
 
@@ -139,6 +140,16 @@ def test_t37_metadata_is_read_again_after_ten_minutes(provider: Provider, clock:
     clock[0] += 2
     with pytest.raises(oauth.DiscoveryError):
         oauth.discover(provider.issuer)
+
+
+def test_t48_a_silent_server_is_given_up_after_five_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert metadata.DEADLINE == 5
+    monkeypatch.setattr(metadata, "DEADLINE", 0.3)
+    with loopback_allowed(), listening(dripping(b"HTTP/1.1 200 OK\r\n", b"X", 0.05)) as silent:
+        began = time.monotonic()
+        with pytest.raises(oauth.DiscoveryError):
+            oauth.discover(silent.url)
+        assert time.monotonic() - began < 2
 
 
 def test_t48_a_failure_is_remembered_for_two_seconds(provider: Provider, clock: list[float]) -> None:
