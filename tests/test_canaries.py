@@ -86,6 +86,7 @@ class Story:
     sink: Sink
     places: dict[str, bytes] = field(default_factory=dict)
     dye: str = field(default_factory=lambda: f"dye-{secrets.token_hex(12)}")
+    typed: list[str] = field(default_factory=lambda: [f"typed-{secrets.token_urlsafe(24)}" for _ in range(3)])
 
     def canaries(self) -> dict[str, bytes]:
         """By the name under which a test reports them."""
@@ -95,7 +96,7 @@ class Story:
             "client secret at corp": self.corp.client_secret, "client secret at drive": self.drive.client_secret,
             "vault key": keys, "SECRET_KEY": self.box.env["SECRET_KEY"], "password": OLGA.password,
         }  # fmt: skip
-        pairs = [*self.corp.secrets(), *self.drive.secrets()]
+        pairs = [*self.corp.secrets(), *self.drive.secrets(), *(("typed key", one) for one in self.typed)]
         shown = {f"{name} {number}": value for number, (name, value) in enumerate(pairs)}
         raw = {"vault key, raw": base64.b64decode(keys)}
         return {name: str(value).encode() for name, value in (known | shown).items()} | raw
@@ -110,10 +111,10 @@ class Story:
 
     # What happens.
 
-    def ask(self) -> dict[str, Any]:
+    def ask(self, **more: Any) -> dict[str, Any]:
         body = {
             "kind": "oauth", "subject": ALICE.subject(self.corp.url), "params": {"provider": "drive"},
-            "message": self.dye, "metadata": {"dye": self.dye}, "reuse": "never",
+            "message": self.dye, "metadata": {"dye": self.dye}, "reuse": "never", **more,
         }  # fmt: skip
         answer = self.agent.post("/v1/elicitations", json=body, headers={"idempotency-key": secrets.token_hex(8)})
         assert answer.status_code == 201, answer.text
@@ -156,6 +157,15 @@ class Story:
         with scripted(self.drive, "revoke", echo(500)):
             assert self.agent.delete(f"/v1/connections/{connection}").status_code == 204
             until(lambda: self.drive.calls["revoke"], "the provider was told of the revocation")
+
+    def hand_over(self) -> None:
+        """A key that is wrong, one that cannot be checked, and one that is right; the provider repeats each."""
+        self.user.open(self.ask(kind="credentials", params={"provider": "keys"})["url"])
+        self.user.carry_on("signin")
+        for key, status, shown in zip(self.typed, (401, 500, 200), ("started", "started", "completed"), strict=True):
+            with scripted(self.drive, "userinfo", echo(status)):
+                self.user.press("submit", key=key)
+            assert self.user.page_status == shown, self.user.text
 
     def fail_to_sign_in(self, stranger: HttpUser) -> None:
         """The identity provider breaks, and a callback comes that nobody asked for."""
@@ -279,7 +289,14 @@ def configured(box: Box, agent: Program, corp: Remembering, drive: Remembering, 
     box.agent_table = lambda who: box_config.agent(who, hook)
     tables: box_config.Tables = {
         "identity_provider": [{"slug": "corp", **one}],
-        "provider": [{"slug": "drive", "name": "Drive", "scopes": ["openid"], **other}],
+        "provider": [
+            {"slug": "drive", "name": "Drive", "scopes": ["openid"], **other},
+            {
+                "slug": "keys",
+                "fields": [{"name": "key", "label": "Key"}],
+                "verify": {"url": f"{drive.url}/userinfo?key={{key}}", "headers": {"x-key": "{key}"}},
+            },
+        ],
     }
     box.add_agents(agent, beside=tables)
     box.add_operator()
@@ -307,6 +324,7 @@ def story(request: pytest.FixtureRequest, new_box: Callable[..., Box], sink: Sin
             watch(told.agent, told, "api")
             watch(alice.http, told, "pages")
             traffic = stack.enter_context(listening(box.redis_url))
+            told.hand_over()
             told.live_and_fail()
             told.fail_to_sign_in(stranger)
             told.look_around()
@@ -354,7 +372,8 @@ def test_every_place_was_really_searched_for_the_dye_is_found_there(story: Story
 def test_the_canaries_are_those_that_really_travelled(story: Story) -> None:
     names = {name.rstrip(" 0123456789") for name in story.canaries()}
     assert {"API key", "webhook secret", "vault key", "client secret at drive", "state", "nonce", "code"} <= names
-    assert {"code_verifier", "access token", "refresh token", "token"} <= names
+    assert {"code_verifier", "access token", "refresh token", "token", "typed key"} <= names
+    assert {one.query["key"] for one in story.drive.seen("userinfo") if "key" in one.query} == set(story.typed)
     shown = {name for name, _ in story.drive.requests}
     assert {"authorize", "token", "userinfo", "revoke"} <= shown
     assert any(issued.history for issued in story.drive.tokens.values())
