@@ -10,11 +10,12 @@ import pytest
 from django.db import connection, transaction
 from joserfc.jwk import ECKey
 
-from elicit_flows import vault
+from elicit_flows import flow, vault
+from elicit_flows.errors import ProviderUnavailable
 from elicit_flows.flow import permits
 from elicit_flows.kinds.credentials import fields
 from elicit_flows.models import Connection, Provider
-from elicit_flows.values import Secret
+from elicit_flows.values import Answer, Secret
 from tests.support import rows
 from tests.support.rows import ALICE_CLAIM, Known, question
 
@@ -83,6 +84,22 @@ def test_own_fields_go_through_no_provider_whatever_one_is_called(api: httpx2.Cl
     Provider.objects.create(slug="credentials", name="Trap", sort="credentials", fields=FIELDS)
     asked = ask(api, {"fields": [{"name": "key", "label": "Key"}]}).json()
     assert (asked["status"], asked["params"]["provider"]) == ("pending", None)
+    flow.submit(asked["id"], ALICE_CLAIM, Answer({"key": ["typed"]}))
+    assert api.get(f"/v1/elicitations/{asked['id']}").json()["result"].keys() == {"connection"}
+    assert Connection.objects.get().provider is None
+
+
+def test_a_provider_that_is_switched_off_meanwhile_takes_nothing(
+    known: Known, api: httpx2.Client, house: Provider
+) -> None:
+    asked = ask(api, {"provider": "house"}).json()["id"]
+    Provider.objects.filter(pk=house.pk).update(enabled=False)
+    assert flow.look(asked, ALICE_CLAIM).what["fields"] == []
+    with pytest.raises(ProviderUnavailable):
+        flow.submit(asked, ALICE_CLAIM, Answer({"key": ["typed"]}))
+    Provider.objects.filter(pk=house.pk).update(enabled=True)
+    flow.submit(asked, ALICE_CLAIM, Answer({"key": ["typed"]}))
+    assert Connection.objects.get().provider == house
 
 
 def test_who_has_handed_it_over_is_not_asked_again(known: Known, api: httpx2.Client, house: Provider) -> None:
