@@ -133,7 +133,7 @@ def test_t90_a_loopback_name_may_not_lead_elsewhere(monkeypatch: pytest.MonkeyPa
 def test_t90_a_connection_that_ends_up_elsewhere_is_refused() -> None:
     """Linux takes 0.0.0.0 for this machine: the address that answers is not the one that was dialled."""
     with listening(answering(OK)) as peer, pytest.raises(http.Refused):
-        dial._connect("0.0.0.0", peer.port, 1.0)
+        dial._connect("0.0.0.0", peer.port, 1.0).close()
     assert peer.heard == []
 
 
