@@ -39,7 +39,7 @@ def token(request: AgentRequest, connection_id: str, ask: schemas.TokenRequest |
 
 @router.post("/{connection_id}/secret", response=schemas.Credentials, summary="Get what the user typed")
 def secret(request: AgentRequest, connection_id: str) -> HttpResponse:
-    """Of kind credentials: the values by the names that you gave their fields. 409 for a connection of a provider, 410
+    """Of kind credentials: the values by the names of their fields. 409 for a connection of an OAuth provider, 410
     ``connection_revoked``.
     """
     return answer(vault.open_credentials(request.auth, connection_id))

@@ -97,7 +97,9 @@ def test_pages_that_are_answered_are_accessible(stage: Stage, reader: Reader, ht
         {"name": "key", "label": "A key of the API that " * 4 + "you have", "help": "Under Settings."},
         {"name": "team", "label": "Team"},
     ]
+    stage.box.apply({"provider": [{"slug": "openai", "preset": "openai"}]})
     asked = [
+        stage.ask(kind="credentials", params={"provider": "openai"}),
         stage.ask(
             kind="confirm", params={"detail": "Delete 12 files. " * 20, "danger": True, "confirm_label": "Delete"}
         ),

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import httpx2
 import pytest
 
 from tests.doubles.key_provider import KEY, KeyProvider
-from tests.doubles.server import Response
+from tests.doubles.server import Request, Response
 from tests.journey.stage import Json, Stage, form_post
 from tests.support import dump
 from tests.support.box import Box
@@ -157,6 +159,29 @@ def test_of_many_that_send_at_once_one_is_tried(each_shop: Stage, house: KeyProv
     assert {answer.status_code for answer in answers} <= {303, 410}
     assert len(house.seen("check")) == 1
     assert len(each_shop.connections()) == 1
+
+
+def test_two_that_are_handed_over_at_once_are_one_connection(
+    each_shop: Stage, house: KeyProvider, new_http_user: Callable[..., HttpUser]
+) -> None:
+    asked, users = [ask(each_shop), ask(each_shop)], [new_http_user(), new_http_user()]
+    both = threading.Barrier(2)
+
+    def together(request: Request) -> Response:
+        both.wait(20)
+        return house.check(request)
+
+    house.scripted["check"] = together
+    for user, one in zip(users, asked, strict=True):
+        come(user, one)
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(lambda user: user.press("submit", api_key=KEY), users))
+    results = [each_shop.look(one) for one in asked]
+    assert [one["status"] for one in results] == ["completed", "completed"]
+    (row,) = each_shop.connections()
+    assert {one["result"]["connection"] for one in results} == {row["id"]}
+    kept = each_shop.sql("SELECT generation FROM elicit_flows_connection WHERE id = %s", row["id"])
+    assert kept == [(2,)]
 
 
 def test_handing_over_again_replaces_what_there_was_and_ending_it_ends_it(shop: Stage, http_user: HttpUser) -> None:
