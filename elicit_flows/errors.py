@@ -50,7 +50,13 @@ class Forbidden(FlowError):
 
 
 class OverLimit(Forbidden):
+    """``asked``: the amount in minor units and the currency."""
+
     code, title = "over_limit", "This is more than the agent may ask this person for"
+
+    def __init__(self, detail: str, asked: Mapping[str, object]) -> None:
+        super().__init__(detail)
+        self.asked = asked
 
 
 class NotFound(FlowError):

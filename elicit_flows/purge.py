@@ -24,7 +24,7 @@ def purge() -> dict[str, int]:
         "deliveries": Delivery.objects.exclude(status="pending").filter(created_at__lt=now - KEEP_DELIVERIES),
         "events": Event.objects.filter(created_at__lt=now - KEEP_EVENTS).exclude(delivery__status="pending"),
         "inbound": Inbound.objects.filter(try_at=None, received_at__lt=now - KEEP_INBOUND),
-        "elicitations": Elicitation.objects.filter(finished_at__lt=now - KEEP_ELICITATIONS),
+        "elicitations": Elicitation.objects.filter(parent=None, finished_at__lt=now - KEEP_ELICITATIONS),
         "sessions": Session.objects.filter(expire_date__lt=now),
     }
     return {name: rows.delete()[0] for name, rows in gone.items()}

@@ -23,6 +23,7 @@ MESSAGES = {
     "form": "Tell me how you want your reports.",
     "confirm": "I found 12 files that nobody has opened for a year.",
     "link": "Read our terms and come back.",
+    "steps": "Three things, and your reports come every Monday.",
 }
 KINDS = {"acme_key": "credentials"}  # what is no kind itself
 REPORT = {"amount": 500, "currency": "usd", "description": "Quarterly report"}
@@ -110,6 +111,13 @@ class Console:
             "form": PLAN,
             "confirm": WIPE,
             "link": {"url": f"{self.settings.root}/terms", "completion": "on_return"},
+            "steps": {
+                "steps": [
+                    {"kind": "oauth", "params": {"provider": "acme", "scopes": ["files.read"]}},
+                    {"kind": "payment", "params": REPORT},
+                    {"kind": "form", "params": PLAN},
+                ]
+            },
         }
         return asked[kind]
 

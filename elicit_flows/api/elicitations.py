@@ -53,7 +53,7 @@ def create(request: AgentRequest, ask: schemas.CreateElicitation) -> HttpRespons
 
 @router.get("", response=schemas.ElicitationList, summary="List elicitations, newest first")
 def list_all(request: AgentRequest, query: Query[Filter]) -> HttpResponse:
-    rows = Elicitation.objects.filter(agent=request.auth).select_related("agent")
+    rows = Elicitation.objects.filter(agent=request.auth, parent=None).select_related("agent")
     for name in ("status", "iss", "sub", "kind"):
         if getattr(query, name) is not None:
             rows = rows.filter(**{name: getattr(query, name)})
@@ -89,7 +89,7 @@ def complete(request: AgentRequest, elicitation_id: str) -> HttpResponse:
     """
     row = own_elicitation(request.auth.pk, elicitation_id)
     flow.expire(row)
-    return answer((flow.accept(row) if row.kind == "form" else flow.complete(row)).snapshot())
+    return answer(flow.complete(row).snapshot())
 
 
 @router.patch("/{elicitation_id}", response=schemas.Elicitation, summary="Ask the same form in other words")

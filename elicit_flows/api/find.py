@@ -9,7 +9,7 @@ from elicit_flows.models import Agent, Delivery, Elicitation, Entitlement, Payme
 
 def own_elicitation(agent_id: int, elicitation_id: str) -> Elicitation:
     try:
-        return Elicitation.objects.get(agent_id=agent_id, pk=elicitation_id)
+        return Elicitation.objects.get(agent_id=agent_id, parent=None, pk=elicitation_id)
     except Elicitation.DoesNotExist:
         raise NotFound("There is no elicitation with this id.") from None
 

@@ -37,7 +37,7 @@ def metrics(request: HttpRequest) -> HttpResponse:
     lines = [
         "# HELP elicit_open_elicitations Elicitations that are not over.",
         "# TYPE elicit_open_elicitations gauge",
-        f"elicit_open_elicitations {Elicitation.objects.filter(status__in=OPEN).count()}",
+        f"elicit_open_elicitations {Elicitation.objects.filter(parent=None, status__in=OPEN).count()}",
         "# HELP elicit_deliveries Webhook deliveries that are not done, by status.",
         "# TYPE elicit_deliveries gauge",
     ]

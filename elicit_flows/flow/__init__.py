@@ -6,22 +6,22 @@ visiting    look            somebody opens the link; nothing changes
             resume          the browser comes back
             submit          or the right user answers on our own page
 drafting    draft, save, put  what is written before it is sent, shared by all who look
-            accept          the agent sends what its viewers submitted
             ask_again       the words or the questions change, the answers stay
 ending      finish          the outcome and what came with it, all or nothing
-            complete        the agent says that a link was done
+            complete        the agent says that a link was done, or sends what its viewers submitted
             decline, cancel, expire, sweep: the ways off
 paying      where money is asked for: the provider's page, and what became of it
 sweeping    payments that nobody waits for: hints, lost answers, refunds
 patience    with a payment provider that keeps the sweep waiting
 receipts    what was paid, signed
-moving      what they share: the compare-and-set that is the only writer of a status, and its event
+moving      what they share: the compare-and-set that is the only writer of a status, and its event; an elicitation
+            with steps goes where its current step goes
 
 No transaction is open while the outside is asked.
 """
 
 from elicit_flows.flow.asking import create
-from elicit_flows.flow.drafting import accept, ask_again, draft, filled, put, save, shared
+from elicit_flows.flow.drafting import ask_again, draft, filled, put, save, shared
 from elicit_flows.flow.ending import cancel, complete, decline, expire, sweep
 from elicit_flows.flow.moving import find
 from elicit_flows.flow.paying import returned
@@ -32,7 +32,6 @@ from elicit_flows.flow.visiting import View, begin, look, resume, submit
 __all__ = [
     "PAID",
     "View",
-    "accept",
     "ask_again",
     "begin",
     "cancel",

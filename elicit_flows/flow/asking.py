@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import timedelta
 
 from django.db import IntegrityError, connection, transaction
 
 from elicit_flows import kinds, queue, vault
 from elicit_flows.errors import IdempotencyMismatch, Invalid, OverLimit, TooMany
-from elicit_flows.flow import paying, permits
+from elicit_flows.flow import paying, permits, stepping
+from elicit_flows.flow.moving import STEPS
 from elicit_flows.flow.permits import Permits
 from elicit_flows.kinds.base import Kind
 from elicit_flows.kinds.payment import providers
@@ -21,6 +23,17 @@ from elicit_flows.values import Claim, Json, Question
 OPEN_PER_PERSON = 1000  # open elicitations of one agent for one person
 
 PlugIn = Provider | PaymentAccount | None
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question with its parameters checked and what it goes through; its steps, where it has some."""
+
+    question: Question
+    params: Json
+    plug_in: PlugIn
+    steps: tuple[Asked, ...] = ()
+
 
 # Asked at every create, and most of what the ORM would cost here is making this text anew.
 _OPEN = """
@@ -38,11 +51,10 @@ def create(agent: Agent, question: Question) -> tuple[Elicitation, bool]:
     earlier = _earlier(agent, question)
     if earlier:
         return earlier, True
-    params, plug_in = _checked(agent, question)
+    asked = _checked(agent, question)
     try:
         with transaction.atomic():
-            known = _already(agent, question, plug_in, params) if question.reuse == "if_valid" else None
-            return _insert(agent, question, params, plug_in, known), False
+            return _insert(agent, asked), False
     except IntegrityError:
         earlier = _earlier(agent, question)
         if earlier is None:
@@ -56,9 +68,8 @@ def create(agent: Agent, question: Question) -> tuple[Elicitation, bool]:
 def _tell_refusal(agent: Agent, question: Question, refused: OverLimit) -> None:
     """For those who look after the agent: a model that asks for more than it may is worth a look."""
     subject = {"iss": question.claim.iss, "sub": question.claim.sub}
-    asked = {name: question.params[name] for name in ("amount", "currency")}
     with transaction.atomic():
-        queue.publish(agent, "payment.over_limit", {"subject": subject, **asked, "problem": refused.detail})
+        queue.publish(agent, "payment.over_limit", {"subject": subject, **refused.asked, "problem": refused.detail})
 
 
 def _earlier(agent: Agent, question: Question) -> Elicitation | None:
@@ -70,27 +81,43 @@ def _earlier(agent: Agent, question: Question) -> Elicitation | None:
     return row
 
 
-def _already(agent: Agent, question: Question, plug_in: PlugIn, params: Json) -> Json | None:
+def _already(agent: Agent, asked: Asked) -> Json | None:
     """The result that an existing connection or entitlement answers with."""
-    if isinstance(plug_in, PaymentAccount):
-        return paying.already(agent, question.claim, params)
-    return vault.already(agent, question.claim, plug_in, params)
+    if asked.question.reuse != "if_valid":
+        return None
+    if isinstance(asked.plug_in, PaymentAccount):
+        return paying.already(agent, asked.question.claim, asked.params)
+    return vault.already(agent, asked.question.claim, asked.plug_in, asked.params)
 
 
-def _checked(agent: Agent, question: Question) -> tuple[Json, PlugIn]:
-    if question.kind not in kinds.REGISTRY:
-        raise Invalid.at("kind", f"There is no kind {question.kind!r} here; use one of {', '.join(kinds.REGISTRY)}.")
+def _checked(agent: Agent, question: Question) -> Asked:
     allowed = permits.of(agent)
     if question.claim.iss not in allowed.issuers:
         raise Invalid.at("subject.iss", "This is not the issuer of an identity provider that this agent may use.")
     if question.return_url is not None and question.return_url not in agent.return_urls:
         raise Invalid.at("return_url", "This is not one of the agent's registered return URLs, letter for letter.")
-    kind = kinds.get(question.kind)
-    params = kind.clean(question.params)
-    plug_in = _plug_in(question.kind, kind, params, allowed)
+    asked = _steps(question, allowed) if question.kind == STEPS else _one(question, allowed)
     if _too_many_open(agent, question.claim):
         raise TooMany("This person has too many open elicitations of this agent.", retry_after=60)
-    return params, plug_in
+    return asked
+
+
+def _steps(question: Question, allowed: Permits) -> Asked:
+    steps = []
+    for place, one in enumerate(stepping.read(question)):
+        with stepping.at(place):
+            steps.append(_one(one, allowed))
+    said = [{"kind": one.question.kind, "params": one.params, "message": one.question.message} for one in steps]
+    return Asked(question, {"steps": said}, None, tuple(steps))
+
+
+def _one(question: Question, allowed: Permits) -> Asked:
+    if question.kind not in kinds.REGISTRY:
+        known = ", ".join([*kinds.REGISTRY, STEPS])
+        raise Invalid.at("kind", f"There is no kind {question.kind!r} here; use one of {known}.")
+    kind = kinds.get(question.kind)
+    params = kind.clean(question.params)
+    return Asked(question, params, _plug_in(question.kind, kind, params, allowed))
 
 
 def _plug_in(name: str, kind: Kind, params: Json, allowed: Permits) -> PlugIn:
@@ -124,15 +151,42 @@ def _too_many_open(agent: Agent, claim: Claim) -> bool:
         return cursor.fetchone() is not None
 
 
-def _insert(agent: Agent, question: Question, params: Json, plug_in: PlugIn, result: Json | None) -> Elicitation:
-    now = clock.now()
+def _insert(agent: Agent, asked: Asked) -> Elicitation:
+    row = _row(agent, asked)
+    row.save(force_insert=True)
+    if asked.steps:
+        _insert_steps(agent, row, asked.steps)
+    else:
+        _expect(row, asked)
+    queue.publish(agent, "elicitation.completed" if row.reused else "elicitation.created", row.snapshot(), row)
+    return row
+
+
+def _insert_steps(agent: Agent, whole: Elicitation, steps: tuple[Asked, ...]) -> None:
+    """What is answered already is done. When that is all of it, so is the whole."""
+    rows = [_row(agent, asked, whole, place) for place, asked in enumerate(steps)]
+    for row, asked in zip(rows, steps, strict=True):
+        row.save(force_insert=True)
+        _expect(row, asked)
+    done = [{"kind": row.kind, "result": row.result} for row in rows if row.reused]
+    if done:
+        whole.result = {"steps": done}
+    if len(done) == len(rows):
+        whole.status, whole.reused, whole.finished_at = Status.COMPLETED, True, whole.created_at
+    whole.save()
+
+
+def _row(agent: Agent, asked: Asked, parent: Elicitation | None = None, place: int = 0) -> Elicitation:
+    question, now = asked.question, clock.now()
     row = Elicitation(
         agent=agent,
+        parent=parent,
+        place=place,
         kind=question.kind,
         iss=question.claim.iss,
         sub=question.claim.sub,
         message=question.message,
-        params=params,
+        params=asked.params,
         metadata=question.metadata,
         return_url=question.return_url,
         idempotency_key=question.idempotency_key,
@@ -140,11 +194,13 @@ def _insert(agent: Agent, question: Question, params: Json, plug_in: PlugIn, res
         created_at=now,
         expires_at=now + timedelta(seconds=question.expires_in),
     )
+    result = None if asked.steps else _already(agent, asked)
     if result is not None:
         row.status, row.result, row.reused, row.finished_at = Status.COMPLETED, result, True, now
-    row.save(force_insert=True)
-    if isinstance(plug_in, PaymentAccount) and not row.reused:
-        limits.hold(agent, row.claim, params["amount"], params["currency"])
-        checkouts.expect(row, plug_in)
-    queue.publish(agent, "elicitation.completed" if row.reused else "elicitation.created", row.snapshot(), row)
     return row
+
+
+def _expect(row: Elicitation, asked: Asked) -> None:
+    if isinstance(asked.plug_in, PaymentAccount) and not row.reused:
+        limits.hold(row.agent, row.claim, asked.params["amount"], asked.params["currency"])
+        checkouts.expect(row, asked.plug_in)

@@ -24,13 +24,13 @@ from elicit_flows.errors import (
     NotSubmitted,
     TooMany,
 )
-from elicit_flows.flow.moving import mine, move
+from elicit_flows.flow.moving import current, mine, move
 from elicit_flows.kinds.form import drafts, params
 from elicit_flows.kinds.form.fields import Field, Questions
 from elicit_flows.lib import clock, text
 from elicit_flows.lib.limits import hit
 from elicit_flows.models import Draft, Elicitation
-from elicit_flows.states import OPEN, Status
+from elicit_flows.states import Status
 from elicit_flows.values import Answer, Claim, Json
 
 PERSON, AGENT = "person", "agent"
@@ -50,19 +50,20 @@ class Shared:
     controls: dict[str, drafts.Controls]
 
 
-def draft(row: Elicitation, after_seq: int = 0) -> Json:
+def draft(whole: Elicitation, after_seq: int = 0) -> Json:
     """The draft for the agent: ``answers`` that were changed after ``after_seq``, and what is ``missing``.
 
-    Raises Conflict for what is no form.
+    Of an elicitation with steps, that of the current step. Raises Conflict for what is no form.
     """
+    row = current(whole)
     questions = _questions(row)
     found = _rows(row)
     by_key = {one.question: one.answer for one in found}
     return {
         "object": "draft",
-        "elicitation": row.pk,
-        "status": str(row.status),
-        "seq": row.seq,
+        "elicitation": whole.pk,
+        "status": str(whole.status),
+        "seq": whole.seq,
         "answers": {one.question: one.said() for one in found if one.seq > after_seq},
         "missing": list(drafts.total(questions, by_key).wrong),
     }
@@ -72,11 +73,10 @@ def shared(row: Elicitation, after_seq: int = 0) -> Shared | None:
     """The draft for the page; None for what is no form."""
     if row.kind != "form":
         return None
+    seq = row.head.seq  # read before the answers are, so that none is missed
     fields = {field.key: field for field in _questions(row).fields}
     newer = [one for one in _rows(row) if one.seq > after_seq and one.question in fields]
-    return Shared(
-        row.seq, _asked(row), {fields[one.question].name: _controls(fields[one.question], one) for one in newer}
-    )
+    return Shared(seq, _asked(row), {fields[one.question].name: _controls(fields[one.question], one) for one in newer})
 
 
 def _controls(field: Field, one: Draft) -> drafts.Controls:
@@ -109,12 +109,13 @@ def save(elicitation_id: str, claim: Claim, name: str, answer: Answer) -> int:
     return _write(row, field, drafts.typed(field, answer), PERSON)
 
 
-def put(row: Elicitation, question: str, answer: Json | None, seen: int | None = None) -> int:
+def put(whole: Elicitation, question: str, answer: Json | None, seen: int | None = None) -> int:
     """Write what one of the agent's viewers answered, None to clear it; the number of the change.
 
     ``seen`` is the last number that the viewer knows. Raises NotFound, Invalid, DraftChanged when somebody changed the
     answer after it, Conflict, AlreadyOver, TooMany.
     """
+    row = current(whole)
     field = next((one for one in _questions(row).fields if one.key == question), None)
     if field is None:
         raise NotFound("There is no question of that name in this form.")
@@ -130,16 +131,16 @@ def _write(row: Elicitation, field: Field, answer: Json | None, by: str, seen: i
         if seen is not None and former and former.seq > seen:
             raise DraftChanged(f"It was changed at seq {former.seq}, and you have seen {seen}. Look at it again.")
         if answer == (former.answer if former else None):
-            return former.seq if former else locked.seq
-        _number(locked)
+            return former.seq if former else locked.head.seq
+        head = _number(locked)
         Draft.objects.update_or_create(
             elicitation=row,
             question=field.key,
-            defaults={"answer": answer, "seq": locked.seq, "by": by, "changed_at": clock.now()},
+            defaults={"answer": answer, "seq": head.seq, "by": by, "changed_at": clock.now()},
         )
         change = {"question": field.key, "answer": answer, "by": by}
-        queue.publish(locked.agent, "elicitation.draft", {**locked.snapshot(), "draft": change}, locked)
-    return locked.seq
+        queue.publish(head.agent, "elicitation.draft", {**head.snapshot(), "draft": change}, head)
+    return head.seq
 
 
 def check_asked(row: Elicitation, answer: Answer) -> None:
@@ -181,7 +182,7 @@ def _as_typed(answer: Json | None) -> Json | None:
     return answer and answer | ({"state": drafts.DRAFT} if "value" in answer else {})
 
 
-def accept(row: Elicitation) -> Elicitation:
+def accept(row: Elicitation) -> None:
     """The agent sends the draft as its viewers submitted it. Raises NotSubmitted, AlreadyOver."""
     questions = _questions(row)
     with transaction.atomic():
@@ -192,7 +193,6 @@ def accept(row: Elicitation) -> Elicitation:
         move(locked, Status.STARTED, only=[Status.PENDING])
         move(locked, Status.SETTLING, only=[Status.STARTED])
         move(locked, Status.COMPLETED, only=[Status.SETTLING], result=sent.result)
-    return locked
 
 
 def ask_again(row: Elicitation, message: str | None, asked: Json | None) -> Elicitation:
@@ -239,6 +239,11 @@ def _locked(row: Elicitation) -> Elicitation:
     return locked
 
 
-def _number(locked: Elicitation, **fields: object) -> None:
-    Elicitation.objects.filter(pk=locked.pk, status__in=OPEN).update(seq=F("seq") + 1, **fields)
-    locked.refresh_from_db(fields=["seq", *fields])
+def _number(locked: Elicitation, **fields: object) -> Elicitation:
+    """Change the row, under the next number of the elicitation that the agent knows, which is returned."""
+    head = locked.head
+    if fields:
+        Elicitation.objects.filter(pk=locked.pk).update(**fields)
+    Elicitation.objects.filter(pk=head.pk).update(seq=F("seq") + 1)
+    head.refresh_from_db(fields=["seq", *fields])
+    return head

@@ -9,12 +9,12 @@ from django.db import IntegrityError, transaction
 
 from elicit_flows import kinds, vault
 from elicit_flows.errors import AlreadyOver, Conflict, Invalid, Over, StartAgain
-from elicit_flows.flow import paying
-from elicit_flows.flow.moving import mine, move, provider_of
+from elicit_flows.flow import drafting, paying
+from elicit_flows.flow.moving import STEPS, current, mine, move, provider_of
 from elicit_flows.ledger import checkouts
 from elicit_flows.lib import clock
 from elicit_flows.models import Elicitation, Provider
-from elicit_flows.states import OPEN, Status
+from elicit_flows.states import OPEN, TERMINAL, Status
 from elicit_flows.values import Again, Claim, Finish
 
 log = logging.getLogger(__name__)
@@ -70,6 +70,7 @@ def decline(elicitation_id: str, claim: Claim) -> Elicitation:
 
 def cancel(row: Elicitation) -> Elicitation:
     """The agent takes the question back. Raises AlreadyOver when it ended otherwise."""
+    whole, row = row, current(row)
     with transaction.atomic():
         paying.hold(row)
         if not move(row, Status.CANCELLED):
@@ -77,11 +78,26 @@ def cancel(row: Elicitation) -> Elicitation:
             if row.status != Status.CANCELLED:
                 raise AlreadyOver(f"The elicitation is {row.status} already.")
         paying.drop(row)
-    return row
+    if whole is not row:
+        whole.refresh_from_db()
+    return whole
 
 
-def complete(row: Elicitation) -> Elicitation:
-    """The agent says that the user has done what the link was for. Raises Conflict, AlreadyOver."""
+def complete(whole: Elicitation) -> Elicitation:
+    """The agent says that the user has done what the link was for, or sends a form's draft as it is.
+
+    Raises Conflict, NotSubmitted, AlreadyOver.
+    """
+    row = current(whole)
+    if row.kind == "form":
+        drafting.accept(row)
+    else:
+        _complete_link(row)
+    whole.refresh_from_db()
+    return whole
+
+
+def _complete_link(row: Elicitation) -> None:
     if row.params.get("completion") != "by_agent":
         raise Conflict(f"This elicitation of kind {row.kind} is completed by its user, not by its agent.")
     with transaction.atomic():
@@ -89,7 +105,6 @@ def complete(row: Elicitation) -> Elicitation:
         move(row, Status.SETTLING, only=[Status.STARTED])
         if not move(row, Status.COMPLETED, only=[Status.SETTLING], result={}) and row.status != Status.COMPLETED:
             raise AlreadyOver(f"The elicitation is {row.status} already.")
-    return row
 
 
 def expire(row: Elicitation) -> bool:
@@ -97,6 +112,7 @@ def expire(row: Elicitation) -> bool:
 
     Where money may still come, the provider must close its page first, which is the sweep's to ask.
     """
+    whole, row = row, current(row)
     if not row.overdue or checkouts.awaited(row):
         return False
     with transaction.atomic():
@@ -104,17 +120,22 @@ def expire(row: Elicitation) -> bool:
         expired = move(row, Status.EXPIRED, only=[Status.PENDING, Status.STARTED])
         if expired:
             paying.drop(row)
-        return expired
+    whole.refresh_from_db(fields=["status", "seq", "result", "finished_at"])
+    return expired
 
 
 def sweep(limit: int = 100) -> int:
-    """Expire what is overdue and reopen what somebody left while settling; how many were moved. Run by the worker."""
+    """Expire what is overdue, reopen what somebody left while settling, and call off the steps that nobody will come
+    to; how many were moved. Run by the worker.
+    """
     now = clock.now()
-    open_rows = Elicitation.objects.select_related("agent").filter(status__in=OPEN)
+    # An elicitation with steps follows them.
+    open_rows = Elicitation.objects.select_related("agent").filter(status__in=OPEN).exclude(kind=STEPS)
     overdue = open_rows.filter(expires_at__lte=now).exclude(status=Status.SETTLING)
     overdue = overdue.exclude(payment__checkouts__status__in=checkouts.PAYABLE)[:limit]
     stuck = open_rows.filter(status=Status.SETTLING, settling_since__lte=now - SETTLING_LIFE)[:limit]
-    return sum(expire(row) for row in overdue) + sum(_reopen(row) for row in stuck)
+    moot = open_rows.filter(parent__status__in=TERMINAL)[:limit]
+    return sum(map(expire, overdue)) + sum(map(_reopen, stuck)) + len([cancel(row) for row in moot])
 
 
 def _reopen(row: Elicitation) -> bool:

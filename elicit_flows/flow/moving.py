@@ -88,6 +88,8 @@ def mine(elicitation_id: str, claim: Claim) -> Elicitation:
     if row.claim != claim:
         refuse(row, "button")
         raise WrongUser(elicitation=row.pk)
+    if row.kind == STEPS:
+        raise StartAgain("Each step has its own page.", elicitation=row.pk)
     if row.over or row.overdue or row.head.over:
         raise Over(elicitation=row.pk)
     if row.parent and current(row.parent).pk != row.pk:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hmac
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 
 from django.db import IntegrityError, transaction
@@ -12,7 +12,7 @@ from elicit_flows import kinds, vault
 from elicit_flows.errors import BadCallback, BadRequest, Over, StartAgain, WrongUser
 from elicit_flows.flow import drafting, paying
 from elicit_flows.flow.ending import finish
-from elicit_flows.flow.moving import config_of, context_of, find, mine, move, refuse, visit_of
+from elicit_flows.flow.moving import config_of, context_of, current, find, mine, move, refuse, visit_of
 from elicit_flows.lib import clock, ids
 from elicit_flows.models import Attempt, Elicitation
 from elicit_flows.states import OPEN, Status
@@ -22,25 +22,53 @@ ATTEMPT_LIFE = timedelta(minutes=10)
 
 
 @dataclass(frozen=True, slots=True)
+class Step:
+    """One of several things that are asked for, as a page lists it."""
+
+    title: str
+    done: bool
+    here: bool
+
+
+@dataclass(frozen=True, slots=True)
 class View:
-    """What the connect page may show to the right user."""
+    """What the connect page may show to the right user. ``steps``: the titles of all of them, done or not."""
 
     elicitation: Elicitation
     status: Status
-    what: Json
-    leaves: bool  # whether its button leads elsewhere, or the page itself is answered
+    what: Json = field(default_factory=dict)
+    leaves: bool = False  # whether its button leads elsewhere, or the page itself is answered
     shared: drafting.Shared | None = None
+    steps: tuple[Step, ...] = ()
 
 
 def look(elicitation_id: str, claim: Claim) -> View:
-    """What is asked and how it stands. Raises NotFound, WrongUser. Writes nothing, whoever asks."""
-    row = find(elicitation_id)
-    if row.claim != claim:
-        raise WrongUser(elicitation=row.pk)
+    """What is asked and how it stands; of several steps, the current one. Raises NotFound, WrongUser.
+
+    Writes nothing, whoever asks.
+    """
+    whole = find(elicitation_id)
+    if whole.claim != claim:
+        raise WrongUser(elicitation=whole.pk)
+    row = whole if whole.over else current(whole)
     status = Status.EXPIRED if row.overdue else Status(row.status)
+    if status not in OPEN:
+        return View(row, status)
     kind = kinds.get(row.kind)
-    what = kind.describe(row.params, config_of(row)) if status in OPEN else {}
-    return View(row, status, what, kind.leaves, drafting.shared(row) if status in OPEN else None)
+    what = kind.describe(row.params, config_of(row))
+    return View(row, status, what, kind.leaves, drafting.shared(row), _steps(row))
+
+
+def _steps(row: Elicitation) -> tuple[Step, ...]:
+    if row.parent is None:
+        return ()
+    steps = row.parent.steps.order_by("place").select_related("agent")
+    return tuple(Step(_title(one), one.status == Status.COMPLETED, one.pk == row.pk) for one in steps)
+
+
+def _title(row: Elicitation) -> str:
+    title: str = kinds.get(row.kind).describe(row.params, config_of(row))["title"]
+    return title
 
 
 def begin(elicitation_id: str, claim: Claim, browser: str, press: str | None) -> str | None:

@@ -25,17 +25,19 @@ def hold(agent: Agent, claim: Claim, amount: int, currency: str) -> None:
     limits = {row.currency: row for row in SpendLimit.objects.select_for_update().filter(agent=agent)}
     if not limits or amount == 0:
         return
+    asked = {"amount": amount, "currency": currency}
     limit = limits.get(currency)
     if limit is None:
-        raise OverLimit(f"This agent may take {', '.join(sorted(limits))}, and no {currency}.")
+        raise OverLimit(f"This agent may take {', '.join(sorted(limits))}, and no {currency}.", asked)
     if limit.per_payment is not None and amount > limit.per_payment:
-        raise OverLimit(f"This agent may ask for at most {_shown(limit.per_payment, currency)} at a time.")
+        raise OverLimit(f"This agent may ask for at most {_shown(limit.per_payment, currency)} at a time.", asked)
     if limit.per_day is not None:
         left = max(0, limit.per_day - spent(agent, claim, currency))
         if amount > left:
             raise OverLimit(
                 f"This agent may take at most {_shown(limit.per_day, currency)} from one person in 24 hours; "
-                f"{_shown(left, currency)} is left."
+                f"{_shown(left, currency)} is left.",
+                asked,
             )
 
 

@@ -67,6 +67,11 @@ class Elicitation(models.Model):
         return Claim(self.iss, self.sub)
 
     @property
+    def head(self) -> Elicitation:
+        """The elicitation that the agent and the link name: itself, or what this is a step of."""
+        return self.parent or self
+
+    @property
     def over(self) -> bool:
         return self.status in TERMINAL
 

@@ -73,7 +73,7 @@ class Payment(models.Model):
         return {
             "id": self.id,
             "object": "payment",
-            "elicitation": self.elicitation_id,
+            "elicitation": self.elicitation.head.pk if self.elicitation else None,
             "subject": {"iss": self.iss, "sub": self.sub},
             "mode": self.mode,
             "amount": self.amount,

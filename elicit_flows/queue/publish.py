@@ -41,9 +41,8 @@ def publish(agent: Agent, type: str, data: Json, elicitation: Elicitation | None
     """Record that something happened. Call it last in the transaction that made it happen."""
     if not connection.in_atomic_block:
         raise RuntimeError("an event is published in the transaction of what it tells")
-    event = Event(
-        agent=agent, type=type, elicitation=elicitation, seq=elicitation.seq if elicitation else None, data=data
-    )
+    head = elicitation.head if elicitation else None
+    event = Event(agent=agent, type=type, elicitation=head, seq=head.seq if head else None, data=data)
     event.position = _insert(event)
     delivers = agent.wants_webhooks and type not in LIVE
     if delivers:

@@ -169,6 +169,24 @@ class Asking(ABC):
         params = {"url": url, "completion": completion}
         return await self.ask("link", user, params, message=message, on_url=on_url, timeout=timeout, **options)
 
+    async def steps(
+        self,
+        user: User,
+        steps: Iterable[Json],
+        *,
+        message: str,
+        on_url: OnUrl,
+        timeout: float | None = None,
+        **options: Unpack[Options],
+    ) -> Outcome:
+        """Ask ``user`` for several things in order, by one link: ``{kind, params, message?}`` each. See ``ask``.
+
+        ``Completed`` once all are done. However it ended, what was done is in the elicitation's ``result["steps"]``.
+        """
+        return await self.ask(
+            "steps", user, {"steps": list(steps)}, message=message, on_url=on_url, timeout=timeout, **options
+        )
+
     async def ask(
         self,
         kind: str,

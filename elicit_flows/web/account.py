@@ -77,7 +77,7 @@ def _choices() -> list[Json]:
 
 def _waiting(claim: Claim) -> list[Json]:
     rows = Elicitation.objects.filter(
-        iss=claim.iss, sub=claim.sub, status__in=ASKED, expires_at__gt=clock.now()
+        parent=None, iss=claim.iss, sub=claim.sub, status__in=ASKED, expires_at__gt=clock.now()
     ).select_related("agent")
     return [
         {"message": row.message, "agent_name": row.agent.name, "url": f"/c/{row.pk}", "expires_at": row.expires_at}

@@ -19,7 +19,9 @@ from elicit_flows.web.session import Person
 @pages.says_why
 def show(request: HttpRequest, elicitation_id: str) -> HttpResponse:
     """Never changes anything, whoever asks: link scanners open links too."""
-    flow.find(elicitation_id)
+    row = flow.find(elicitation_id)
+    if row.parent_id:
+        return pages.SeeOther(f"/c/{row.parent_id}")
     me = session.person(request)
     if me is None:
         return pages.signin(request, f"/c/{elicitation_id}")
@@ -46,11 +48,12 @@ def _page(request: HttpRequest, me: Person, elicitation_id: str, refused: Invali
         "typed": flow.filled(row, _sent(request)) if view.shared else request.POST,
         "shared": view.shared,
         "draft_url": f"/c/{row.pk}/draft",
+        "steps": view.steps,
         "continue_url": f"/c/{row.pk}/continue",
         "submit_url": f"/c/{row.pk}/submit",
         "decline_url": f"/c/{row.pk}/decline",
         "switch_url": "/switch",
-        "next": f"/c/{row.pk}",
+        "next": f"/c/{row.head.pk}",
     }
     template = "connect/consent.html" if view.leaves else "connect/form.html"
     return render(request, template, context, status=422 if refused else 200)
@@ -106,8 +109,13 @@ def callback(request: HttpRequest, context: str) -> HttpResponse:
 @require_safe
 @pages.says_why
 def done(request: HttpRequest, elicitation_id: str) -> HttpResponse:
-    flow.find(elicitation_id)
+    row = flow.find(elicitation_id)
+    if row.parent_id:
+        return pages.SeeOther(f"/c/{row.parent_id}/done")
     me = session.returning(request)
     if me is None:
         return pages.signin(request, f"/c/{elicitation_id}/done")
-    return pages.outcome(request, flow.look(elicitation_id, me.claim).elicitation)
+    view = flow.look(elicitation_id, me.claim)
+    if view.steps and view.status == Status.PENDING:
+        return pages.SeeOther(f"/c/{elicitation_id}")
+    return pages.outcome(request, view.elicitation)

@@ -48,12 +48,19 @@ def _explain(request: HttpRequest, error: FlowError) -> HttpResponse:
     if isinstance(error, WrongUser) and error.elicitation:
         return mismatch(request, f"/c/{error.elicitation}")
     if isinstance(error, Over) and error.elicitation:
-        return outcome(request, flow.find(error.elicitation), http_status=410)
+        return _over(request, flow.find(error.elicitation))
     back = f"/c/{error.elicitation}" if error.elicitation else ""
     answer = refused(request, error.status, error.title, error.detail, back_url=back)
     if error.retry_after is not None:
         answer["Retry-After"] = str(error.retry_after)
     return answer
+
+
+def _over(request: HttpRequest, row: Elicitation) -> HttpResponse:
+    """What became of it. A step that is done leads to the next."""
+    if row.parent and not row.parent.over:
+        return SeeOther(f"/c/{row.parent_id}")
+    return outcome(request, row.head, http_status=410)
 
 
 def refused(request: HttpRequest, status: int, title: str, detail: str, back_url: str = "") -> HttpResponse:
@@ -82,9 +89,9 @@ def outcome(request: HttpRequest, row: Elicitation, http_status: int = 200) -> H
         "receipt_url": receipt_link((row.result or {}).get("receipt_url")),
         "agent_name": row.agent.name,
         "error": row.error,
-        "return_url": row.return_url if status in TERMINAL else None,
-        "connect_url": f"/c/{row.pk}",
-        "done_url": f"/c/{row.pk}/done",
+        "return_url": row.head.return_url if status in TERMINAL else None,
+        "connect_url": f"/c/{row.head.pk}",
+        "done_url": f"/c/{row.head.pk}/done",
     }
     return render(request, "connect/done.html", context, status=http_status)
 

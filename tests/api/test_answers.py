@@ -84,6 +84,13 @@ def test_every_described_call_answers_as_described(
     used = call("POST", "/v1/entitlements/{entitlement_id}/consume", granted.pk, json={"key": "call-17"}).json()
     assert (used["uses_left"], used["usable"]) == (2, True)
     assert call("GET", "/v1/entitlements").json() == {"data": [used], "next_cursor": None}
+    one = "/v1/elicitations/{elicitation_id}"
+    questions = [{"id": "name", "kind": "text", "message": "Name?"}]
+    form = call("POST", "/v1/elicitations", json=question(kind="form", params={"questions": questions})).json()["id"]
+    written = {"answer": {"state": "draft", "value": "Atlas"}, "seq": 1}
+    shared = call("PUT", f"{one}/draft/{{question}}", form, "name", json=written).json()
+    assert call("GET", f"{one}/draft", form).json() == shared
+    assert call("PATCH", one, form, json={"message": "In other words"}).json()["seq"] == 3
     assert call.seen == set(described.calls())
 
 

@@ -41,7 +41,7 @@ class Served:
         self._socket = socket.create_server(("127.0.0.1", 0), backlog=512)
         self.url = f"http://127.0.0.1:{self._socket.getsockname()[1]}"
         config = uvicorn.Config(
-            self.service, http=HeadersInTime, log_config=None, access_log=False, lifespan="on",
+            self.service, http=HeadersInTime, log_config=None, proxy_headers=False, access_log=False, lifespan="on",
             timeout_graceful_shutdown=2,
         )  # fmt: skip
         self._server = uvicorn.Server(config)

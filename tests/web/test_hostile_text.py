@@ -110,6 +110,8 @@ def test_t53_nothing_invisible_reaches_a_page(name: str):
         "decline_url",
         "switch_url",
         "login_url",
+        "draft_url",
+        "asked",
         "service_name",
         "id",
         "host",

@@ -69,7 +69,12 @@ def run(mutants: list[Mutant], jobs: int) -> int:
 def copied(tree: Path) -> Path:
     """The project as git knows it, changes included."""
     tree.mkdir()
-    known = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=True).stdout.decode()
+    known = subprocess.run(
+        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+        cwd=ROOT,
+        capture_output=True,
+        check=True,
+    ).stdout.decode()
     for name in filter(None, known.split("\0")):
         source, target = ROOT / name, tree / name
         if source.is_file():
