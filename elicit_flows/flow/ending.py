@@ -68,19 +68,27 @@ def decline(elicitation_id: str, claim: Claim) -> Elicitation:
     return row
 
 
-def cancel(row: Elicitation) -> Elicitation:
+def cancel(whole: Elicitation) -> Elicitation:
     """The agent takes the question back. Raises AlreadyOver when it ended otherwise."""
-    whole, row = row, current(row)
+    row = current(whole)
+    while row.kind != STEPS and not _call_off(row):
+        following = current(whole)  # a step that was done just now has another behind it
+        if following.pk == row.pk:
+            break
+        row = following
+    whole.refresh_from_db()
+    if whole.status != Status.CANCELLED:
+        raise AlreadyOver(f"The elicitation is {whole.status} already.")
+    return whole
+
+
+def _call_off(row: Elicitation) -> bool:
     with transaction.atomic():
         paying.hold(row)
-        if not move(row, Status.CANCELLED):
-            row.refresh_from_db(fields=["status"])
-            if row.status != Status.CANCELLED:
-                raise AlreadyOver(f"The elicitation is {row.status} already.")
-        paying.drop(row)
-    if whole is not row:
-        whole.refresh_from_db()
-    return whole
+        called_off = move(row, Status.CANCELLED)
+        if called_off:
+            paying.drop(row)
+    return called_off
 
 
 def complete(whole: Elicitation) -> Elicitation:
@@ -134,8 +142,8 @@ def sweep(limit: int = 100) -> int:
     overdue = open_rows.filter(expires_at__lte=now).exclude(status=Status.SETTLING)
     overdue = overdue.exclude(payment__checkouts__status__in=checkouts.PAYABLE)[:limit]
     stuck = open_rows.filter(status=Status.SETTLING, settling_since__lte=now - SETTLING_LIFE)[:limit]
-    moot = open_rows.filter(parent__status__in=TERMINAL)[:limit]
-    return sum(map(expire, overdue)) + sum(map(_reopen, stuck)) + len([cancel(row) for row in moot])
+    moot = open_rows.filter(parent__isnull=False, parent__status__in=TERMINAL)[:limit]
+    return sum(map(expire, overdue)) + sum(map(_reopen, stuck)) + sum(map(_call_off, moot))
 
 
 def _reopen(row: Elicitation) -> bool:

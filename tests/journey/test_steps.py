@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -165,6 +166,33 @@ def test_the_agent_takes_it_back_at_any_step(stage: Stage, http_user: HttpUser) 
     assert http_user.send(last).status_code == 410
     assert stage.agent.post(f"/v1/elicitations/{asked['id']}/cancel").json()["status"] == "cancelled"
     assert stage.events(asked)[-1] == "cancelled"
+
+
+def test_taking_it_back_while_a_step_is_being_done_takes_it_back(stage: Stage, http_user: HttpUser) -> None:
+    """Whichever is first: the step that was done just then is told, and nothing more is asked."""
+    for _ in range(5):
+        asked = steps(stage, MOVE, MOVE, DELETE)
+        http_user.open(asked["url"])
+        if "signin" in http_user.actions():
+            http_user.carry_on("signin", "alice")
+        with ThreadPoolExecutor(2) as pool:
+            pressed = pool.submit(http_user.send, http_user.form_request("submit"))
+            cancelled = pool.submit(stage.agent.post, f"/v1/elicitations/{asked['id']}/cancel")
+        assert pressed.result().status_code in {303, 410}
+        assert (cancelled.result().status_code, stage.status(asked)) == (200, "cancelled"), cancelled.result().text
+        assert stage.events(asked).count("cancelled") == 1
+
+
+def test_what_is_done_cannot_be_taken_back(stage: Stage, http_user: HttpUser) -> None:
+    asked = steps(stage, MOVE, MOVE)
+    http_user.open(asked["url"])
+    http_user.carry_on("signin", "alice")
+    http_user.press("submit")
+    http_user.press("submit")
+    for verb in ("cancel", "complete"):
+        refused = stage.agent.post(f"/v1/elicitations/{asked['id']}/{verb}")
+        assert refused.status_code == 409, refused.text
+    assert stage.status(asked) == "completed"
 
 
 def test_time_runs_out_for_all_of_it(stage: Stage, http_user: HttpUser) -> None:
