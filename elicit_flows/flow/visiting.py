@@ -9,16 +9,18 @@ from datetime import timedelta
 from django.db import IntegrityError, transaction
 
 from elicit_flows import kinds, vault
-from elicit_flows.errors import BadCallback, BadRequest, Over, StartAgain, WrongUser
+from elicit_flows.errors import BadCallback, BadRequest, Over, StartAgain, TooMany, WrongUser
 from elicit_flows.flow import drafting, paying
 from elicit_flows.flow.ending import finish
 from elicit_flows.flow.moving import config_of, context_of, current, find, mine, move, refuse, visit_of
 from elicit_flows.lib import clock, ids
+from elicit_flows.lib.limits import hit
 from elicit_flows.models import Attempt, Elicitation
 from elicit_flows.states import OPEN, Status
 from elicit_flows.values import Answer, Claim, Json, Leave
 
 ATTEMPT_LIFE = timedelta(minutes=10)
+TRIES = 20  # a minute to answer one page: what is typed may be tried at somebody else's server
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,9 +103,11 @@ def begin(elicitation_id: str, claim: Claim, browser: str, press: str | None) ->
 def submit(elicitation_id: str, claim: Claim, answer: Answer) -> Elicitation:
     """Take what the right user sent from our own page. Of two that send at once one is taken.
 
-    Raises NotFound, WrongUser, Over, StartAgain, BadRequest, and Invalid for what they can put right.
+    Raises NotFound, WrongUser, Over, StartAgain, BadRequest, TooMany, and Invalid for what they can put right.
     """
     row = mine(elicitation_id, claim)
+    if not hit(f"submit:{row.pk}", TRIES, 60):
+        raise TooMany("This was sent too often.", retry_after=60, elicitation=row.pk)
     kind = kinds.get(row.kind)
     if kind.leaves:
         raise BadRequest("This is not answered on our page.", elicitation=row.pk)

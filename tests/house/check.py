@@ -25,6 +25,7 @@ CHECKS: list[tuple[str, list[str], dict[str, str]]] = [
     ("layers", [str(BIN / "lint-imports")], {}),
     ("house rules", [PYTHON, "-m", "tests.house.rules"], {}),
     ("threat table", [PYTHON, "-m", "tests.house.threats"], {}),
+    ("mutants", [PYTHON, "-m", "tests.house.mutants", "--list"], {}),
     ("migrations", [PYTHON, "manage.py", "makemigrations", "--check", "--dry-run"], PRODUCTION),
     ("deploy", [PYTHON, "manage.py", "check", "--deploy", "--fail-level", "WARNING"], PRODUCTION),
 ]

@@ -208,3 +208,14 @@ def test_handing_over_again_replaces_what_there_was_and_ending_it_ends_it(shop: 
         ("", "none")
     ]
     assert ask(stage)["status"] == "pending"
+
+
+def test_nobody_tries_keys_at_the_provider_by_the_hundred(shop: Stage, house: KeyProvider, http_user: HttpUser) -> None:
+    asked = ask(shop)
+    come(http_user, asked)
+    answers = [form_post(http_user, f"{asked['url']}/submit", api_key=f"{WRONG}{n}") for n in range(45)]
+    tried = len(house.seen("check"))
+    assert 20 <= tried <= 40, "twenty a minute, and the minute may turn meanwhile"
+    refused = [answer for answer in answers if answer.status_code == 429]
+    assert len(refused) == 45 - tried
+    assert "retry-after" in refused[0].headers

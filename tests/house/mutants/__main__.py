@@ -19,9 +19,9 @@ from queue import SimpleQueue
 
 from tests.house import threats
 from tests.house.mutants import table
-from tests.house.mutants.table import ROOT, Mutant
+from tests.house.mutants.table import Mutant
+from tests.support.copying import copied
 
-BESIDE = (".venv", "tests/peers/node_modules")  # not in git, and never edited
 _FAILED = re.compile(r"^FAILED (\S+)", re.MULTILINE)
 
 
@@ -53,6 +53,8 @@ def run(mutants: list[Mutant], jobs: int) -> int:
         trees: SimpleQueue[Path] = SimpleQueue()
         for number in range(jobs):
             trees.put(copied(Path(home) / str(number)))
+        if not is_green(sorted({test for mutant in mutants for test in mutant.tests}), Path(home) / "0", jobs):
+            return 1
 
         def tried(mutant: Mutant) -> bool:
             tree = trees.get()
@@ -66,38 +68,28 @@ def run(mutants: list[Mutant], jobs: int) -> int:
     return 0 if all(caught) else 1
 
 
-def copied(tree: Path) -> Path:
-    """The project as git knows it, changes included."""
-    tree.mkdir()
-    known = subprocess.run(
-        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
-        cwd=ROOT,
-        capture_output=True,
-        check=True,
-    ).stdout.decode()
-    for name in filter(None, known.split("\0")):
-        source, target = ROOT / name, tree / name
-        if source.is_file():
-            target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_bytes(source.read_bytes())
-            target.chmod(source.stat().st_mode)
-    for name in BESIDE:
-        if (ROOT / name).exists():
-            (tree / name).symlink_to(ROOT / name)
-    return tree
+def is_green(tests: list[str], tree: Path, jobs: int) -> bool:
+    """With every defence in place. A test that is red already would show nothing."""
+    done = pytest(tree, "-n", str(jobs), "--dist", "loadfile", *tests)
+    print(f"{len(tests)} tests or files with every defence in place: pytest ended with {done.returncode}", flush=True)
+    if done.returncode:
+        print("\n".join(_FAILED.findall(done.stdout)) or done.stdout[-2000:])
+    return done.returncode == 0
 
 
 def is_caught(mutant: Mutant, tree: Path) -> bool:
     with edited(mutant, tree):
-        done = subprocess.run(
-            [sys.executable, "-m", "pytest", "-q", "--no-header", "-p", "no:cacheprovider", *mutant.tests],
-            cwd=tree, capture_output=True, text=True, check=False,
-        )  # fmt: skip
+        done = pytest(tree, *mutant.tests)
     failed = _FAILED.findall(done.stdout)
     caught = any(map(mutant.is_caught_by, failed))
     said = f"by {len(failed)}" if caught else f"NOT CAUGHT (pytest ended with {done.returncode}): {failed}"
     print(f"{mutant.threat:5} {mutant.what}: {said}", flush=True)
     return caught
+
+
+def pytest(tree: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "pytest", "-q", "--no-header", "-p", "no:cacheprovider", *arguments]
+    return subprocess.run(command, cwd=tree, capture_output=True, text=True, check=False)
 
 
 @contextmanager

@@ -1,0 +1,37 @@
+"""A new kind is a folder, a template, a line in the registry and a subclass of the contract test. No migration."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.house.check import PRODUCTION
+from tests.support.copying import copied
+from tests.support.process import clean_env
+
+HERE = Path(__file__).parent / "newcomer"
+LINE = '    "rating": "elicit_flows.kinds.rating.Rating",\n'
+
+
+def test_a_kind_is_added_by_four_things_and_works_from_the_question_to_the_answer(tmp_path: Path) -> None:
+    tree = copied(tmp_path / "project")
+    kinds = tree / "elicit_flows" / "kinds"
+    (kinds / "rating").mkdir()
+    (kinds / "rating" / "kind.py").write_text((HERE / "kind.py").read_text())
+    (kinds / "rating" / "__init__.py").write_text("from elicit_flows.kinds.rating.kind import Rating as Rating\n")
+    (tree / "templates" / "connect" / "kinds" / "rating.html").write_text((HERE / "page.html").read_text())
+    registry = (kinds / "__init__.py").read_text()
+    (kinds / "__init__.py").write_text(registry.replace('    "link":', LINE + '    "link":'))
+    (tree / "tests" / "kinds" / "test_rating.py").write_text((HERE / "contract.py").read_text())
+    (tree / "tests" / "journey" / "test_rating.py").write_text((HERE / "journey.py").read_text())
+
+    tests = ["tests/kinds/test_rating.py", "tests/journey/test_rating.py"]
+    command = [sys.executable, "-m", "pytest", "-q", "--no-header", "-p", "no:cacheprovider", *tests]
+    done = subprocess.run(command, cwd=tree, env=clean_env(), capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout[-4000:]
+    migrations = [sys.executable, "manage.py", "makemigrations", "--check", "--dry-run"]
+    checked = subprocess.run(
+        migrations, cwd=tree, env=clean_env(PRODUCTION), capture_output=True, text=True, check=False
+    )
+    assert checked.returncode == 0, checked.stdout
