@@ -4,8 +4,7 @@
 such cases from the harmless ones. So patterns are read here as ECMA-262 writes them, which is what JSON Schema asks
 for (unanchored, in code points), and run as a set of positions that one character moves at once: the work is the
 text's length times the pattern's size, both of which are bounded, whatever the pattern is. What only backtracking can
-do (backreferences, lookaround) is refused when the pattern is read. RE2 would do the same, as a compiled dependency
-with a dialect of its own.
+do (backreferences, lookaround) is refused when the pattern is read. See docs/adr/0012.
 """
 
 from elicit_flows.lib.pattern.automaton import Pattern
