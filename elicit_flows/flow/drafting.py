@@ -154,13 +154,12 @@ def check_asked(row: Elicitation, answer: Answer) -> None:
 
 
 def check_unchanged(row: Elicitation, answer: Answer) -> None:
-    """Nothing was answered otherwise elsewhere since the page was shown. Raises Invalid, Conflict.
-
-    Call it in the transaction that takes the answer.
+    """Nothing was answered otherwise elsewhere since the page was shown, and nothing will be until the transaction that
+    takes the answer is over. Raises Invalid.
     """
     if row.kind != "form":
         return
-    _locked(row)
+    Elicitation.objects.select_for_update().get(pk=row.pk)
     fields = {field.key: field for field in _questions(row).fields}
     newer = [one for one in _rows(row) if one.seq > (_seen(answer) or 0)]
     told = {fields[one.question].name: _CHANGED for one in newer if _differs(fields[one.question], one, answer)}

@@ -147,6 +147,17 @@ def test_whoever_sends_second_is_told_that_it_is_over(stage: Stage, asked: Json,
     assert stage.look(asked)["result"]["content"] == {"name": "First"}
 
 
+def test_sending_many_times_at_once_is_one_answer_and_leads_everybody_on(
+    stage: Stage, asked: Json, http_user: HttpUser
+) -> None:
+    http_user.open(asked["url"])
+    http_user.carry_on("signin", "alice")
+    told = http_user.at_once(http_user.form_request("submit", q0="Atlas"), 12)
+    assert {answer.status_code for answer in told} <= {303, 410}
+    assert all('data-status="completed"' in answer.text for answer in told if answer.status_code == 410)
+    assert stage.events(asked) == ["created", "started", "settling", "completed"]
+
+
 def test_the_questions_may_change_while_somebody_answers(
     stage: Stage, asked: Json, two_windows: list[User], http_user: HttpUser
 ) -> None:
