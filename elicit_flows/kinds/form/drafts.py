@@ -21,7 +21,7 @@ Controls = dict[str, list[str]]  # what a page's controls hold, by their names
 
 
 def clean(field: Field, given: Json) -> Json:
-    """``{state, value}`` or ``{state: "skipped", reason}``, checked. Raises Invalid at ``answer``."""
+    """``{state, value}`` or ``{state: "skipped", reason?}``, checked. Raises Invalid at ``answer``."""
     state = given.get("state")
     if state == SKIPPED:
         return _skipped(field, given)
@@ -41,7 +41,7 @@ def _skipped(field: Field, given: Json) -> Json:
         raise Invalid.at("answer.state", "This question has to be answered.")
     if reason is not None and not is_line(reason, MAX_REASON):
         raise Invalid.at("answer.reason", f"Say why in 1 to {MAX_REASON} visible characters on one line.")
-    return {"state": SKIPPED, "reason": reason or ""}
+    return {"state": SKIPPED} | ({"reason": reason} if reason else {})
 
 
 def _only(given: Json, name: str) -> None:
