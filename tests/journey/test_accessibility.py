@@ -97,6 +97,7 @@ def test_pages_that_are_answered_are_accessible(stage: Stage, reader: Reader, ht
         {"name": "key", "label": "A key of the API that " * 4 + "you have", "help": "Under Settings."},
         {"name": "team", "label": "Team"},
     ]
+    step = {"kind": "link", "params": {"url": "https://x.example/way", "completion": "by_agent"}}
     stage.box.apply({"provider": [{"slug": "openai", "preset": "openai"}]})
     asked = [
         stage.ask(kind="credentials", params={"provider": "openai"}),
@@ -104,6 +105,7 @@ def test_pages_that_are_answered_are_accessible(stage: Stage, reader: Reader, ht
             kind="confirm", params={"detail": "Delete 12 files. " * 20, "danger": True, "confirm_label": "Delete"}
         ),
         stage.ask(kind="credentials", params={"fields": fields}),
+        stage.ask(kind="steps", params={"steps": [{"kind": "credentials", "params": {"fields": fields}}, step]}),
     ]
     for one in asked:
         reader.check(one["url"], "form")

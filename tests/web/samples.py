@@ -285,12 +285,22 @@ def refused_page() -> Context:
     return {**everywhere(), **page, "back_url": "/", "back_label": "Back"}
 
 
+def steps() -> list[Context]:
+    return [
+        {"title": "Acme Drive", "done": True, "here": False},
+        {"title": "Quarterly report", "done": False, "here": True},
+        {"title": "Questions", "done": False, "here": False},
+    ]
+
+
 CHOICES = [{"slug": "corp", "label": "Corp"}, {"slug": "lab", "label": "Lab"}]
 PAGES: dict[str, tuple[str, str, Callable[[], Context]]] = {
     "sign-in": ("connect/signin.html", "signin", request_page),
     "sign-in with a choice": ("connect/signin.html", "signin", lambda: {**request_page(), "choices": CHOICES}),
     "consent": ("connect/consent.html", "consent", request_page),
+    "consent, a step": ("connect/consent.html", "consent", lambda: {**request_page(), "steps": steps()}),
     "confirm": ("connect/form.html", "form", confirm_page),
+    "confirm, a step": ("connect/form.html", "form", lambda: confirm_page(steps=steps())),
     "confirm, refused": ("connect/form.html", "form", lambda: confirm_page(faults={"typed": "Type Delete to go on."})),
     "credentials": ("connect/form.html", "form", credentials_page),
     "credentials of a provider": ("connect/form.html", "form", provider_page),
