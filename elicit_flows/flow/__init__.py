@@ -5,7 +5,8 @@ visiting    look            somebody opens the link; nothing changes
             begin           the right user presses the button and leaves for the provider
             resume          the browser comes back
             submit          or the right user answers on our own page
-drafting    draft, save, put  what is written before it is sent, shared by all who look
+windows     shared, save    what a form's page shows of its draft, and what is written there before it is sent
+drafting    draft, put      the same for the agent's viewers
             ask_again       the words or the questions change, the answers stay
 ending      finish          the outcome and what came with it, all or nothing
             complete        the agent says that a link was done, or sends what its viewers submitted
@@ -21,13 +22,14 @@ No transaction is open while the outside is asked.
 """
 
 from elicit_flows.flow.asking import create
-from elicit_flows.flow.drafting import ask_again, draft, filled, put, save, shared
+from elicit_flows.flow.drafting import ask_again, draft, put
 from elicit_flows.flow.ending import cancel, complete, decline, expire, sweep
 from elicit_flows.flow.moving import find
 from elicit_flows.flow.paying import returned
 from elicit_flows.flow.receipts import PAID, receipt
 from elicit_flows.flow.sweeping import sweep_payments
 from elicit_flows.flow.visiting import View, begin, look, resume, submit
+from elicit_flows.flow.windows import filled, save, shared
 
 __all__ = [
     "PAID",

@@ -10,7 +10,7 @@ from django.db import IntegrityError, transaction
 
 from elicit_flows import kinds, vault
 from elicit_flows.errors import BadCallback, BadRequest, Over, StartAgain, TooMany, WrongUser
-from elicit_flows.flow import drafting, paying
+from elicit_flows.flow import paying, windows
 from elicit_flows.flow.ending import finish
 from elicit_flows.flow.moving import config_of, context_of, current, find, mine, move, refuse, visit_of
 from elicit_flows.lib import clock, ids
@@ -40,7 +40,7 @@ class View:
     status: Status
     what: Json = field(default_factory=dict)
     leaves: bool = False  # whether its button leads elsewhere, or the page itself is answered
-    shared: drafting.Shared | None = None
+    shared: windows.Shared | None = None
     steps: tuple[Step, ...] = ()
 
 
@@ -58,7 +58,7 @@ def look(elicitation_id: str, claim: Claim) -> View:
         return View(row, status)
     kind = kinds.get(row.kind)
     what = kind.describe(row.params, config_of(row))
-    return View(row, status, what, kind.leaves, drafting.shared(row), _steps(row))
+    return View(row, status, what, kind.leaves, windows.shared(row), _steps(row))
 
 
 def _steps(row: Elicitation) -> tuple[Step, ...]:
@@ -111,7 +111,7 @@ def submit(elicitation_id: str, claim: Claim, answer: Answer) -> Elicitation:
     kind = kinds.get(row.kind)
     if kind.leaves:
         raise BadRequest("This is not answered on our page.", elicitation=row.pk)
-    drafting.check_asked(row, answer)
+    windows.check_asked(row, answer)
     visit = visit_of(row)
     kind.check_answer(visit, answer)
     if _settle(row, answer):
@@ -121,7 +121,7 @@ def submit(elicitation_id: str, claim: Claim, answer: Answer) -> Elicitation:
 
 def _settle(row: Elicitation, answer: Answer) -> bool:
     with transaction.atomic():
-        drafting.check_unchanged(row, answer)
+        windows.check_unchanged(row, answer)
         move(row, Status.STARTED, only=[Status.PENDING])
         return move(row, Status.SETTLING, only=[Status.STARTED], settling_since=clock.now())
 

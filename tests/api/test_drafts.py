@@ -6,8 +6,13 @@ from typing import Any
 
 import httpx2
 import pytest
+from django.db import transaction
 
+from elicit_flows import flow
+from elicit_flows.errors import Conflict, Invalid
+from elicit_flows.flow import drafting, windows
 from elicit_flows.models import Agent, Delivery, Elicitation
+from elicit_flows.values import Answer
 from tests.support.rows import Known, question
 
 QUESTIONS = [
@@ -172,13 +177,32 @@ def test_asking_again_changes_the_questions_and_keeps_what_still_fits(api: httpx
     put(api, asked, "a/b", draft(True))
     fewer = [QUESTIONS[0] | {"message": "Of the whole thing"}, QUESTIONS[1] | {"max": 20},
              QUESTIONS[2] | {"options": [{"id": "node", "label": "Node"}]}]  # fmt: skip
+    before = read(api, asked)["seq"]
     again = api.patch(f"/v1/elicitations/{asked}", json={"message": "In other words", "params": {"questions": fewer}})
     assert again.status_code == 200, again.text
     assert (again.json()["id"], again.json()["message"], again.json()["seq"]) == (asked, "In other words", 6)
     assert again.json()["params"]["questions"][0]["message"] == "Of the whole thing"
     kept = read(api, asked)["answers"]
-    assert {name: one["value"] for name, one in kept.items()} == {"name": "Atlas", "seats": 12}
+    assert {name: one.get("value") for name, one in kept.items()} == {"name": "Atlas", "seats": 12, "runtime": None}
+    newer = read(api, asked, after_seq=before)["answers"]
+    assert newer == {"runtime": {"seq": 6, "by": "agent"}}, "who asks for what is newer hears that it is gone"
     assert [one["type"] for one in api.get("/v1/events").json()["data"]][-1] == "elicitation.draft"
+
+
+def test_what_answers_questions_that_are_not_asked_any_more_is_not_taken(api: httpx2.Client) -> None:
+    """However close the two come: the answer was checked, and then the questions changed."""
+    asked = form(api)
+    row = Elicitation.objects.select_related("agent").get(pk=asked)
+    field = drafting.questions_of(row).fields[0]
+    page = {"q0": ["Atlas"], "seen": ["1"], "asked": [str(flow.shared(row).asked)]}  # type: ignore[union-attr]
+    put(api, asked, "seats", draft(2))
+    api.patch(f"/v1/elicitations/{asked}", json={"params": {"questions": [QUESTIONS[3]]}})
+    with pytest.raises(Conflict, match="changed"):
+        drafting.write(row, field, draft("Atlas"), "agent")
+    with pytest.raises(Invalid) as refused, transaction.atomic():
+        windows.check_unchanged(row, Answer(page))
+    assert "The questions were changed" in refused.value.by_field()[""]
+    assert read(api, asked)["answers"] == {}
 
 
 def test_t70_asking_again_may_not_ask_for_secrets_either(api: httpx2.Client) -> None:

@@ -113,10 +113,8 @@ def total(questions: Questions, drafts: Drafts) -> Sent:
     return sent
 
 
-def kept(field: Field | None, answer: Json | None) -> bool:
+def kept(field: Field, answer: Json) -> bool:
     """Whether a draft outlives a change of its question: it is still of the question's sort."""
-    if field is None or answer is None:
-        return False
     if answer["state"] == SKIPPED:
         return not field.required
     return not fault(field, answer["value"], submitted=answer["state"] == SUBMITTED)
