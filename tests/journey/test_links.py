@@ -195,6 +195,7 @@ def test_t12_one_agent_cannot_flood_one_person(client: Client, monkeypatch: pyte
     assert client.get("/account").content.count(b"Look at the request") == account.MAX_WAITING
 
 
+@pytest.mark.django_db
 def test_t12_all_agents_together_cannot_flood_one_person_either(client: Client, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(asking, "OPEN_OF_ALL", 4)
     corp = IdentityProvider.objects.create(slug="corp", issuer="https://idp.example.com", client_id="x")
