@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import httpx2
@@ -13,6 +15,7 @@ from elicit_flows.errors import Conflict, Invalid
 from elicit_flows.flow import drafting, windows
 from elicit_flows.models import Agent, Delivery, Elicitation
 from elicit_flows.values import Answer
+from tests.api.described import Described
 from tests.support.rows import Known, question
 
 QUESTIONS = [
@@ -250,3 +253,17 @@ def test_what_is_over_its_time_cannot_be_written(api: httpx2.Client) -> None:
     Elicitation.objects.filter(pk=asked).update(expires_at="2020-01-01T00:00:00Z")
     refused = put(api, asked, "name", draft("x"))
     assert (refused.status_code, "expired" in refused.json()["detail"]) == (409, True)
+
+
+def test_who_waits_for_the_elicitation_hears_of_a_draft_and_gets_the_elicitation(
+    api: httpx2.Client, described: Described
+) -> None:
+    asked = form(api)
+    with ThreadPoolExecutor(1) as pool:
+        waiting = pool.submit(api.get, f"/v1/elicitations/{asked}", params={"wait": 20, "after_seq": 1})
+        time.sleep(0.5)
+        put(api, asked, "name", draft("Atlas"))
+        told = waiting.result()
+    described.check(told)
+    assert told.json() == api.get(f"/v1/elicitations/{asked}").json()
+    assert told.json()["seq"] == 2

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+
 from tests.cast import ALICE
 from tests.payments.conftest import Json, Till
 from tests.support.http_user import HttpUser
@@ -42,6 +44,20 @@ def test_what_is_paid_leads_to_the_next_step_and_is_told_under_the_whole(each_ti
     till.agent.post(f"/v1/payments/{paid['payment']}/refunds", json={})
     until(lambda: "payment.refunded" in till.events(asked), "the refund is told", timeout=15)
     assert till.events(asked).count("completed") == 1
+
+
+def test_who_waits_is_not_disturbed_by_what_becomes_of_a_payment_meanwhile(till: Till, http_user: HttpUser) -> None:
+    asked = steps(till, PAY, MOVE)
+    till.pay(http_user, asked)
+    until(lambda: (till.look(asked)["result"] or {}).get("steps"), "it is paid", timeout=15)
+    now = till.look(asked)
+    with ThreadPoolExecutor(1) as pool:
+        query = {"wait": 6, "after_seq": now["seq"]}
+        waiting = pool.submit(till.agent.get, f"/v1/elicitations/{asked['id']}", params=query)
+        till.agent.post(f"/v1/payments/{payment_of(till, asked)['id']}/refunds", json={})
+        until(lambda: "payment.refunded" in till.events(asked), "the refund is told", timeout=15)
+        told = waiting.result()
+    assert (told.status_code, told.json()) == (200, now), told.text
 
 
 def test_a_no_before_the_payment_leaves_nothing_to_pay(till: Till, http_user: HttpUser) -> None:

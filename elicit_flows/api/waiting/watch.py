@@ -65,11 +65,14 @@ class Watch:
         self._waiters: dict[str, set[Waiter]] = {}
 
     def dispatch(self, events: list[Event]) -> None:
-        """Events that follow ``position``, to whoever waits for them."""
+        """Events that follow ``position``, to whoever waits for them. Who waits for an elicitation gets it as it became,
+        and hears nothing of what became of its payment.
+        """
         for event in events:
             self.position = event.position
             self._recent.append((event.position, event.body()))
-            self._tell(event.elicitation_id or EVERYTHING, event.data)
+            if event.elicitation_id and event.type.startswith("elicitation."):
+                self._tell(event.elicitation_id, {name: said for name, said in event.data.items() if name != "draft"})
         if events:
             del self._recent[:-RECENT]
             self._tell(EVERYTHING, None)
