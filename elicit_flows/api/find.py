@@ -22,7 +22,7 @@ def own_delivery(agent: Agent, delivery_id: str) -> Delivery:
 
 
 def own_payment(agent: Agent, payment_id: str) -> Payment:
-    row = reading.payments_of(agent).filter(pk=payment_id).select_related("agent", "account").first()
+    row = reading.payments_of(agent).filter(pk=payment_id).select_related("agent", "account", "elicitation").first()
     if row is None:
         raise NotFound("There is no payment with this id.")
     return row

@@ -27,4 +27,4 @@ def made_by(claim: Claim) -> QuerySet[Payment]:
     """What this person paid, saved or subscribed to, for every agent, or what came not as it was asked for."""
     shown = (*WENT_THROUGH, Payment.Status.MISMATCH)
     rows = Payment.objects.filter(iss=claim.iss, sub=claim.sub, status__in=shown)
-    return rows.select_related("agent", "account").order_by("-created_at")
+    return rows.select_related("agent", "account", "elicitation").order_by("-created_at")
