@@ -129,6 +129,6 @@ def _same_account(agent: Agent, claim: Claim, provider: Provider, grant: Grant) 
 
 def result(row: Connection) -> Json:
     """What a completed elicitation of kind oauth or credentials answers (contract, section 4)."""
-    if row.provider is None:
+    if row.provider is None or row.typed:
         return {"connection": row.pk}
     return {"connection": row.pk, "provider": row.provider.slug, "scopes": row.scopes, "account": row.account}

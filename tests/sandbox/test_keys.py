@@ -32,7 +32,7 @@ def test_a_key_that_was_made_is_good_and_no_other_is(sandbox: str, browser: Brow
 
 def test_the_console_asks_for_one(service: FakeService, start: Start, browser: Browser) -> None:
     root = start("--service-url", service.url)
-    result = {"connection": "cn_1", "provider": "acme-key", "scopes": [], "account": None}
+    result = {"connection": "cn_1"}
     service.on(*CONNECTIONS, connections())
     service.on("POST", "/v1/elicitations", Reply(ELICITATION | {"kind": "credentials"}, 201))
     service.on(*ONE, Reply(COMPLETED | {"kind": "credentials", "result": result}))

@@ -47,7 +47,7 @@ PRESETS = {
     ),
     "anthropic": Preset(
         name="Anthropic",
-        source_url="https://docs.anthropic.com/en/api/models-list",
+        source_url="https://platform.claude.com/docs/en/api/models-list",
         find_url="https://console.anthropic.com/settings/keys",
         asked=({"name": "api_key", "label": "API key", "pattern": "^sk-ant-", "example": "sk-ant-…"},),
         verify={
