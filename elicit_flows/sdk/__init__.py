@@ -4,7 +4,8 @@ from elicit_flows.sdk.asking import ConfirmWords, Options, PaymentTerms
 from elicit_flows.sdk.client import Elicit
 from elicit_flows.sdk.errors import ElicitError, NotCompleted, StillWaiting
 from elicit_flows.sdk.outcomes import Cancelled, Completed, Declined, Expired, Failed, Outcome, outcome_of
-from elicit_flows.sdk.shapes import Connection, Elicitation, Event, Token
+from elicit_flows.sdk.shapes import Connection, Draft, DraftAnswer, Elicitation, Event, GivenAnswer, Token
+from elicit_flows.sdk.sync import SyncElicit
 from elicit_flows.sdk.webhooks import verify_webhook
 from elicit_flows.values import Claim, Secret
 
@@ -15,18 +16,22 @@ __all__ = [
     "ConfirmWords",
     "Connection",
     "Declined",
+    "Draft",
+    "DraftAnswer",
     "Elicit",
     "ElicitError",
     "Elicitation",
     "Event",
     "Expired",
     "Failed",
+    "GivenAnswer",
     "NotCompleted",
     "Options",
     "Outcome",
     "PaymentTerms",
     "Secret",
     "StillWaiting",
+    "SyncElicit",
     "Token",
     "outcome_of",
     "verify_webhook",

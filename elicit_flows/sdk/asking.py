@@ -205,10 +205,13 @@ class Asking(ABC):
         """
         elicitation = await self.create(kind, user, params, message=message, **options)
         if not elicitation.over:
-            shown = on_url(elicitation.url)
-            if inspect.isawaitable(shown):
-                await shown
+            await self._show(on_url, elicitation.url)
             elicitation = await self.wait(elicitation, timeout=timeout)
         if not elicitation.over:
             raise StillWaiting(elicitation)
         return outcome_of(elicitation)
+
+    async def _show(self, on_url: OnUrl, url: str) -> None:
+        shown = on_url(url)
+        if inspect.isawaitable(shown):
+            await shown

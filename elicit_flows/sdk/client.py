@@ -2,29 +2,34 @@
 
 from __future__ import annotations
 
+import asyncio
 import math
 import time
 import uuid
 from collections.abc import AsyncGenerator
+from contextlib import suppress
 from types import TracebackType
 from typing import Any, Self, Unpack
-from urllib.parse import quote
 
 from elicit_flows.sdk import environment, feed
 from elicit_flows.sdk.asking import Asking, Options
-from elicit_flows.sdk.errors import NotCompleted
-from elicit_flows.sdk.outcomes import Completed, Outcome
+from elicit_flows.sdk.drafts import Drafts
+from elicit_flows.sdk.outcomes import Outcome
+from elicit_flows.sdk.paths import (
+    CONNECTIONS,
+    ELICITATIONS,
+    connection_path,
+    elicitation_path,
+    payment_path,
+)
 from elicit_flows.sdk.shapes import Connection, Elicitation, Event, Token, User, claim
 from elicit_flows.sdk.transport import Transport
 from elicit_flows.values import Json, Secret
 
 POLL_SECONDS = 25
-ELICITATIONS = "/v1/elicitations"
-CONNECTIONS = "/v1/connections"
-PAYMENTS = "/v1/payments"
 
 
-class Elicit(Asking):
+class Elicit(Asking, Drafts):
     """One agent at one service.
 
     ``url`` defaults to ELICIT_URL, ``api_key`` to ELICIT_API_KEY or var/demo.key. ``patience``: seconds for which
@@ -64,25 +69,26 @@ class Elicit(Asking):
         self, elicitation: str | Elicitation, *, wait: int | None = None, after_seq: int | None = None
     ) -> Elicitation:
         """The elicitation as it stands; with ``wait`` (seconds), as soon as its ``seq`` is above ``after_seq``."""
-        return await self._get(_id(elicitation), wait, after_seq, None)
+        return await self._get(elicitation, wait, after_seq, None)
 
     async def wait(self, elicitation: str | Elicitation, *, timeout: float | None = None) -> Elicitation:
         """Wait until it is over, or ``timeout`` seconds have passed: look at ``over``.
 
-        Goes on after lost connections and 503 for ``patience`` seconds each time.
+        Goes on after lost connections and 503 for ``patience`` seconds each time. An id is looked at for a second in
+        any case.
         """
         end = math.inf if timeout is None else time.monotonic() + timeout
-        if isinstance(elicitation, str):
-            elicitation = await self._get(elicitation, None, None, self._patience)
-        seen = elicitation
-        while not seen.over and (left := end - time.monotonic()) > 0:
-            hold = max(1, math.ceil(min(POLL_SECONDS, left)))
-            seen = await self._get(seen.id, hold, seen.seq, min(self._patience, left))
+        seen = await self._first(elicitation, timeout) if isinstance(elicitation, str) else elicitation
+        with suppress(TimeoutError):
+            while not seen.over and (left := end - time.monotonic()) > 0:
+                async with asyncio.timeout(None if math.isinf(left) else left):
+                    hold = math.ceil(min(POLL_SECONDS, left))
+                    seen = await self._get(seen, hold, seen.seq, self._patience)
         return seen
 
     async def cancel(self, elicitation: str | Elicitation) -> Elicitation:
         """Take the question back. Raises ElicitError 409 when it has ended in another way."""
-        return Elicitation.read(await self._transport.call("POST", f"{_path(ELICITATIONS, _id(elicitation))}/cancel"))
+        return Elicitation.read(await self._transport.call("POST", f"{elicitation_path(elicitation)}/cancel"))
 
     def events(self, after: str | None = None, *, stream: bool = True) -> AsyncGenerator[Event, None]:
         """Every event behind the cursor ``after`` (None: from the first), then each as it happens, without end.
@@ -102,8 +108,11 @@ class Elicit(Asking):
         return [Connection.read(body) for body in answer["data"]]
 
     async def complete(self, elicitation: str | Elicitation) -> Elicitation:
-        """Say that the user has done what a link was for, where ``completion`` is ``"by_agent"``."""
-        return Elicitation.read(await self._transport.call("POST", f"{_path(ELICITATIONS, _id(elicitation))}/complete"))
+        """Say that the user has done what a ``"by_agent"`` link was for, or send a form's draft as it is.
+
+        Raises ElicitError 409 ``not_submitted`` while a required question of the form has no submitted answer.
+        """
+        return Elicitation.read(await self._transport.call("POST", f"{elicitation_path(elicitation)}/complete"))
 
     async def token(self, connection: str | Connection | Outcome, *, min_ttl: int | None = None) -> Token:
         """An access token that is good for ``min_ttl`` more seconds (the service's default: 60).
@@ -112,20 +121,18 @@ class Elicit(Asking):
         or ``connection_revoked``.
         """
         body = {} if min_ttl is None else {"min_ttl": min_ttl}
-        answer = await self._transport.call(
-            "POST", f"{_path(CONNECTIONS, _connection_id(connection))}/token", json=body
-        )
+        answer = await self._transport.call("POST", f"{connection_path(connection)}/token", json=body)
         return Token.read(answer)
 
     async def secret(self, connection: str | Connection | Outcome) -> dict[str, Secret]:
         """What the user typed, by the names that you gave the fields. A ``Secret`` shows itself by ``reveal`` alone."""
-        path = f"{_path(CONNECTIONS, _connection_id(connection))}/secret"
+        path = f"{connection_path(connection)}/secret"
         fields: dict[str, str] = (await self._transport.call("POST", path))["fields"]
         return {name: Secret(value) for name, value in fields.items()}
 
     async def revoke(self, connection: str | Connection | Outcome) -> None:
         """End the connection here at once; the service tells the provider."""
-        await self._transport.call("DELETE", _path(CONNECTIONS, _connection_id(connection)))
+        await self._transport.call("DELETE", connection_path(connection))
 
     async def refund(
         self,
@@ -138,38 +145,22 @@ class Elicit(Asking):
         """Give back ``amount`` minor units, or what is left. It may be ``pending`` at first: an event tells the end."""
         body = {name: value for name, value in (("amount", amount), ("reason", reason)) if value is not None}
         headers = {"Idempotency-Key": idempotency_key or uuid.uuid4().hex}
-        path = f"{_path(PAYMENTS, _payment_id(payment))}/refunds"
+        path = f"{payment_path(payment)}/refunds"
         answer: Json = await self._transport.call("POST", path, json=body, headers=headers)
         return answer
 
-    async def _get(self, id: str, wait: int | None, after_seq: int | None, patience: float | None) -> Elicitation:
+    async def _first(self, id: str, timeout: float | None) -> Elicitation:
+        try:
+            async with asyncio.timeout(None if timeout is None else max(timeout, 1.0)):
+                return await self._get(id, None, None, self._patience)
+        except TimeoutError as error:
+            raise self._transport.unreachable(error) from error
+
+    async def _get(
+        self, elicitation: str | Elicitation, wait: int | None, after_seq: int | None, patience: float | None
+    ) -> Elicitation:
         params = {name: value for name, value in (("wait", wait), ("after_seq", after_seq)) if value is not None}
-        path = _path(ELICITATIONS, id)
-        answer = await self._transport.call("GET", path, params=params, patience=patience, hold=wait or 0)
-        return Elicitation.read(answer)
-
-
-def _path(collection: str, id: str) -> str:
-    return f"{collection}/{quote(id, safe='')}"
-
-
-def _id(elicitation: str | Elicitation) -> str:
-    return elicitation if isinstance(elicitation, str) else elicitation.id
-
-
-def _payment_id(payment: str | Outcome) -> str:
-    if isinstance(payment, str):
-        return payment
-    if isinstance(payment, Completed):
-        return payment.payment
-    raise NotCompleted(payment)
-
-
-def _connection_id(connection: str | Connection | Outcome) -> str:
-    if isinstance(connection, str):
-        return connection
-    if isinstance(connection, Connection):
-        return connection.id
-    if isinstance(connection, Completed):
-        return connection.connection
-    raise NotCompleted(connection)
+        path = elicitation_path(elicitation)
+        return Elicitation.read(
+            await self._transport.call("GET", path, params=params, patience=patience, hold=wait or 0)
+        )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Self
+from typing import Any, Literal, Required, Self, TypedDict
 
 from elicit_flows.states import TERMINAL, Status
 from elicit_flows.values import Claim, Json
@@ -118,3 +118,43 @@ class Event:
     def read(cls, body: Mapping[str, Any], cursor: str | None = None) -> Self:
         known = {name: body[name] for name in cls.__dataclass_fields__ if name in body}
         return cls(**{**known, "created_at": moment(body.get("created_at")), "cursor": cursor})
+
+
+class GivenAnswer(TypedDict, total=False):
+    """How a question is answered. ``value`` as the result's content has it; ``reason``: why it is skipped."""
+
+    state: Required[Literal["draft", "submitted", "skipped"]]
+    value: Any
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class DraftAnswer:
+    """One answer of a draft. ``state`` None: it was cleared. ``seq``: of its last change; ``by``: person or agent."""
+
+    seq: int
+    by: str
+    state: str | None = None
+    value: Any = None
+    reason: str | None = None
+
+    @classmethod
+    def read(cls, body: Mapping[str, Any]) -> Self:
+        return cls(**{name: body[name] for name in cls.__dataclass_fields__ if name in body})
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """What is answered of a form. ``missing`` names the questions that keep it from being accepted."""
+
+    elicitation: str
+    status: Status
+    seq: int
+    answers: Mapping[str, DraftAnswer]
+    missing: tuple[str, ...] = ()
+
+    @classmethod
+    def read(cls, body: Mapping[str, Any]) -> Self:
+        answers = {question: DraftAnswer.read(answer) for question, answer in body["answers"].items()}
+        missing = tuple(body.get("missing") or ())
+        return cls(body["elicitation"], Status(body["status"]), body["seq"], answers, missing)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 import threading
 from collections import defaultdict, deque
 from collections.abc import Callable
@@ -47,17 +48,22 @@ class Asked:
 
 @dataclass(frozen=True)
 class Reply:
-    """``lines`` are sent as they are and then the connection closes; ``drop`` closes it without a word."""
+    """``lines`` are sent as they are and then the connection closes; ``drop`` closes it without a word.
+
+    ``hold``: after whatever ``lines`` there are, nothing more is said until the client hangs up.
+    """
 
     body: Any = None
     status: int = 200
     headers: dict[str, str] = field(default_factory=dict)
     lines: str | None = None
     drop: bool = False
+    hold: bool = False
     when: Callable[[], object] | None = None
 
 
 DROP = Reply(drop=True)
+SILENCE = Reply(hold=True)
 
 
 def problem(status: int, code: str, headers: dict[str, str] | None = None, **more: Any) -> Reply:
@@ -65,8 +71,8 @@ def problem(status: int, code: str, headers: dict[str, str] | None = None, **mor
     return Reply(body, status, {"Content-Type": "application/problem+json", **(headers or {})})
 
 
-def stream(lines: str) -> Reply:
-    return Reply(lines=lines, headers={"Content-Type": "text/event-stream"})
+def stream(lines: str, *, hold: bool = False) -> Reply:
+    return Reply(lines=lines, headers={"Content-Type": "text/event-stream"}, hold=hold)
 
 
 class FakeService:
@@ -74,6 +80,7 @@ class FakeService:
 
     def __init__(self) -> None:
         self.asked: list[Asked] = []
+        self.hung_up = threading.Semaphore(0)  # one for each held reply whose client left
         self.replies: dict[tuple[str, str], deque[Reply]] = defaultdict(deque)
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
         self._server.daemon_threads = True
@@ -98,26 +105,41 @@ def _handler(service: FakeService) -> type[BaseHTTPRequestHandler]:
             query = {name: values[0] for name, values in parse_qs(url.query).items()}
             headers = {name.lower(): value for name, value in self.headers.items()}
             service.asked.append(Asked(self.command, url.path, query, headers, json.loads(sent) if sent else None))
-            left = service.replies[self.command, url.path]
-            self.send(left.popleft() if left else problem(500, "not_in_the_script"))
+            rest = service.replies[self.command, url.path]
+            self.send(rest.popleft() if rest else problem(500, "not_in_the_script"))
 
         def send(self, reply: Reply) -> None:
             if reply.when:
                 reply.when()
             if reply.drop:
                 return
-            text = reply.lines if reply.lines is not None else reply.body
-            data = text if isinstance(text, str) else json.dumps(text)
-            self.send_response(reply.status)
-            for name, value in ({"Content-Type": "application/json"} | reply.headers).items():
-                self.send_header(name, value)
-            self.end_headers()
-            if reply.status != 204:
-                self.wfile.write(data.encode())
+            if reply.lines is not None or not reply.hold:
+                say(self, reply)
+            if reply.hold and left(self.connection):
+                service.hung_up.release()
 
-        do_GET = do_POST = do_DELETE = answer
+        do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = answer
 
         def log_message(self, format: str, *args: Any) -> None:
             """Nothing: the test reads ``asked``."""
 
     return Handler
+
+
+def left(connection: socket.socket) -> bool:
+    """Waits for the client's next word; whether it hung up instead."""
+    try:
+        return connection.recv(1) == b""
+    except ConnectionError:
+        return True
+
+
+def say(handler: BaseHTTPRequestHandler, reply: Reply) -> None:
+    text = reply.lines if reply.lines is not None else reply.body
+    data = text if isinstance(text, str) else json.dumps(text)
+    handler.send_response(reply.status)
+    for name, value in ({"Content-Type": "application/json"} | reply.headers).items():
+        handler.send_header(name, value)
+    handler.end_headers()
+    if reply.status != 204:
+        handler.wfile.write(data.encode())

@@ -1,0 +1,49 @@
+"""Where things are in the API, from whatever the caller has in hand."""
+
+from __future__ import annotations
+
+from urllib.parse import quote
+
+from elicit_flows.sdk.errors import NotCompleted
+from elicit_flows.sdk.outcomes import Completed, Outcome
+from elicit_flows.sdk.shapes import Connection, Elicitation
+
+ELICITATIONS = "/v1/elicitations"
+CONNECTIONS = "/v1/connections"
+PAYMENTS = "/v1/payments"
+
+
+def elicitation_id(elicitation: str | Elicitation) -> str:
+    return elicitation if isinstance(elicitation, str) else elicitation.id
+
+
+def elicitation_path(elicitation: str | Elicitation) -> str:
+    return _one(ELICITATIONS, elicitation_id(elicitation))
+
+
+def question_path(elicitation: str | Elicitation, question: str) -> str:
+    return f"{elicitation_path(elicitation)}/draft/{quote(question, safe='')}"
+
+
+def payment_path(payment: str | Outcome) -> str:
+    """Raises NotCompleted for an outcome without one."""
+    if isinstance(payment, str):
+        return _one(PAYMENTS, payment)
+    if isinstance(payment, Completed):
+        return _one(PAYMENTS, payment.payment)
+    raise NotCompleted(payment)
+
+
+def connection_path(connection: str | Connection | Outcome) -> str:
+    """Raises NotCompleted for an outcome without one."""
+    if isinstance(connection, str):
+        return _one(CONNECTIONS, connection)
+    if isinstance(connection, Connection):
+        return _one(CONNECTIONS, connection.id)
+    if isinstance(connection, Completed):
+        return _one(CONNECTIONS, connection.connection)
+    raise NotCompleted(connection)
+
+
+def _one(collection: str, id: str) -> str:
+    return f"{collection}/{quote(id, safe='')}"

@@ -1,0 +1,102 @@
+"""The client for programs without asyncio: the async one, on a loop in a thread of its own."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import AsyncGenerator, Callable, Coroutine, Generator
+from contextlib import suppress
+from functools import partial
+from types import TracebackType
+from typing import Any, Concatenate, ParamSpec, Self, TypeVar
+
+from elicit_flows.sdk.asking import OnUrl
+from elicit_flows.sdk.client import Elicit
+from elicit_flows.sdk.loop import CURRENT, LoopThread
+from elicit_flows.sdk.shapes import Event
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class _Elicit(Elicit):
+    """Shows the link in the thread that asked, which may block it, or ask something else meanwhile."""
+
+    async def _show(self, on_url: OnUrl, url: str) -> None:
+        shown = await CURRENT.get().there(partial(on_url, url))
+        await super()._show(lambda _: shown, url)
+
+
+def _blocking(
+    method: Callable[Concatenate[Elicit, P], Coroutine[Any, Any, T]],
+) -> Callable[Concatenate[SyncElicit, P], T]:
+    @functools.wraps(method)
+    def call(self: SyncElicit, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return self._thread.run(method(self._elicit, *args, **kwargs))
+
+    return call
+
+
+class SyncElicit:
+    """One agent at one service, as ``Elicit`` but without await; any number of threads may use it.
+
+    ``on_url`` is called in the thread that asks. Ctrl-C ends the wait, and leaves the question open. After ``close``
+    whoever still waits gets ElicitError ``closed``.
+    """
+
+    def __init__(self, url: str | None = None, api_key: str | None = None, *, patience: float = 300.0) -> None:
+        self._elicit = _Elicit(url, api_key, patience=patience)
+        self._thread = LoopThread(self._elicit.aclose)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self._thread.close()
+
+    create = _blocking(Elicit.create)
+    get = _blocking(Elicit.get)
+    wait = _blocking(Elicit.wait)
+    cancel = _blocking(Elicit.cancel)
+    complete = _blocking(Elicit.complete)
+
+    oauth = _blocking(Elicit.oauth)
+    payment = _blocking(Elicit.payment)
+    credentials = _blocking(Elicit.credentials)
+    form = _blocking(Elicit.form)
+    confirm = _blocking(Elicit.confirm)
+    url_action = _blocking(Elicit.url_action)
+    steps = _blocking(Elicit.steps)
+    ask = _blocking(Elicit.ask)
+
+    draft = _blocking(Elicit.draft)
+    answer = _blocking(Elicit.answer)
+    ask_again = _blocking(Elicit.ask_again)
+
+    connections = _blocking(Elicit.connections)
+    token = _blocking(Elicit.token)
+    secret = _blocking(Elicit.secret)
+    revoke = _blocking(Elicit.revoke)
+    refund = _blocking(Elicit.refund)
+
+    def events(self, after: str | None = None, *, stream: bool = True) -> Generator[Event, None, None]:
+        """As ``Elicit.events``. Leaving the loop is enough; ``close`` on the generator ends the connection at once."""
+        feed = self._elicit.events(after, stream=stream)
+        try:
+            while True:
+                yield self._thread.run(_next(feed))
+        finally:
+            with suppress(RuntimeError):  # the client was closed, and the feed with it
+                self._thread.run(_end(feed))
+
+
+async def _next(feed: AsyncGenerator[Event, None]) -> Event:
+    return await anext(feed)
+
+
+async def _end(feed: AsyncGenerator[Event, None]) -> None:
+    await feed.aclose()
