@@ -6,7 +6,17 @@ from django.http import HttpRequest, HttpResponse
 from ninja.errors import HttpError, ValidationError
 
 from elicit_flows import __version__
-from elicit_flows.api import connections, deliveries, drafts, elicitations, entitlements, events, payments, problems
+from elicit_flows.api import (
+    connections,
+    deliveries,
+    drafts,
+    elicitations,
+    entitlements,
+    events,
+    payments,
+    problems,
+    wires,
+)
 from elicit_flows.api.auth import by_request
 from elicit_flows.api.body import StrictParser
 from elicit_flows.api.openapi import DescribedAPI
@@ -29,6 +39,7 @@ api = DescribedAPI(
 )
 api.add_router("/elicitations", elicitations.router)
 api.add_router("/elicitations", drafts.router)
+api.add_router("/elicitations", wires.router)
 api.add_router("/events", events.router)
 api.add_router("/connections", connections.router)
 api.add_router("/payments", payments.router)

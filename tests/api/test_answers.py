@@ -91,6 +91,7 @@ def test_every_described_call_answers_as_described(
     shared = call("PUT", f"{one}/draft/{{question}}", form, "name", json=written).json()
     assert call("GET", f"{one}/draft", form).json() == shared
     assert call("PATCH", one, form, json={"message": "In other words"}).json()["seq"] == 3
+    assert call("GET", f"{one}/wire/{{protocol}}", form, "ahp").json()["request"]["id"] == form
     assert call.seen == set(described.calls())
 
 

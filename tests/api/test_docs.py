@@ -27,6 +27,7 @@ CALLS = {
     "PATCH /v1/elicitations/{elicitation_id}",
     "GET /v1/elicitations/{elicitation_id}/draft",
     "PUT /v1/elicitations/{elicitation_id}/draft/{question}",
+    "GET /v1/elicitations/{elicitation_id}/wire/{protocol}",
     "GET /v1/events",
     "GET /v1/connections",
     "POST /v1/connections/{connection_id}/token",

@@ -1,0 +1,26 @@
+"""ACP as the elicitation RFD had it before it was stable (until 2026-07): ``session/elicitation``, always in a session.
+
+It has the refusal -32042 too, as MCP 2025-11-25. A client that declares ``elicitation: {}`` means form mode alone.
+"""
+
+from __future__ import annotations
+
+from elicit_flows.values import Json
+from elicit_flows.wires import acp, mcp_2025_11_25
+from elicit_flows.wires.asked import is_over
+
+required = mcp_2025_11_25.required
+reply = acp.reply
+
+
+def message(body: Json, session: str) -> Json:
+    """What there is to send now: ``session/elicitation`` in URL mode, once it is over the notification."""
+    if is_over(body):
+        return mcp_2025_11_25.completion(body)
+    return {"method": "session/elicitation", "params": {"sessionId": session, **acp.params(body)}}
+
+
+def form(body: Json, session: str) -> Json:
+    """``session/elicitation`` in form mode. Raises Invalid, AlreadyOver."""
+    asked = acp.message(body, form=True)["params"]
+    return {"method": "session/elicitation", "params": {"sessionId": session, **asked}}

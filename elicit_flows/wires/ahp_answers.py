@@ -1,0 +1,90 @@
+"""One answer, as AHP says it (ChatInputAnswer) and as our draft does (``PUT /v1/elicitations/{id}/draft/{question}``).
+
+AHP's ``{state, value: {kind, value, freeformValues?}}`` is our ``{state, value}``, where a question with free-form
+input has ``{value, freeformValues}``; AHP's ``{state: "skipped", freeformValues?}`` is our ``{state, reason?}``.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from elicit_flows.errors import Invalid
+from elicit_flows.values import Json
+
+DRAFT, SUBMITTED, SKIPPED = "draft", "submitted", "skipped"
+KINDS = {
+    "text": "text", "number": "number", "integer": "number", "boolean": "boolean", "single-select": "selected",
+    "multi-select": "selected-many",
+}  # fmt: skip
+
+
+def to_ahp(question: Json, answer: Json | None) -> Json | None:
+    """Our answer as AHP says it; None where there is none, or it was cleared."""
+    if answer is None or "state" not in answer:
+        return None
+    if answer["state"] == SKIPPED:
+        reason = answer.get("reason")
+        return {"state": SKIPPED} | ({"freeformValues": [reason]} if reason else {})
+    return {"state": answer["state"], "value": _value(question, answer["value"])}
+
+
+def _value(question: Json, value: Any) -> Json:
+    kind = KINDS[question["kind"]]
+    if not question.get("allowFreeformInput"):
+        return {"kind": kind, "value": value}
+    # AHP has no selection that is absent, so an own answer stands beside an empty one.
+    chosen = value["value"] if value["value"] is not None else ""
+    own = value["freeformValues"]
+    return {"kind": kind, "value": chosen} | ({"freeformValues": own} if own else {})
+
+
+def from_ahp(question: Json, answer: Any) -> Json:
+    """AHP's answer as our draft takes it. Raises Invalid, whose sentence is fit to be a ``rejectionReason``.
+
+    Whether the value fits its question is for the draft to say.
+    """
+    state = answer.get("state") if isinstance(answer, dict) else None
+    if state == SKIPPED:
+        reason = " ".join(_texts(answer)).strip()
+        return {"state": SKIPPED} | ({"reason": reason} if reason else {})
+    if state not in (DRAFT, SUBMITTED):
+        raise Invalid.at("answer.state", "Say draft, submitted or skipped.")
+    value = answer.get("value")
+    if not isinstance(value, dict) or "value" not in value:
+        raise Invalid.at("answer.value", "An answer in this state has a value.")
+    return {"state": state, "value": _given(question, value)}
+
+
+def _given(question: Json, given: Json) -> Any:
+    kind = KINDS[question["kind"]]
+    if given.get("kind") != kind:
+        raise Invalid.at("answer.value.kind", f"This question takes a value of kind {kind}.")
+    value, own = given["value"], _texts(given)
+    if question["kind"] == "integer" and isinstance(value, float) and value.is_integer():
+        value = int(value)
+    if question.get("allowFreeformInput"):
+        return {"value": value if value != "" else None, "freeformValues": own}
+    if own:
+        raise Invalid.at("answer.value.freeformValues", "This question takes no answer besides its options.")
+    return value
+
+
+def _texts(given: Json) -> list[str]:
+    found = given.get("freeformValues") or []
+    if not isinstance(found, list) or not all(isinstance(one, str) for one in found):
+        raise Invalid.at("answer.freeformValues", "Give a list of texts.")
+    return found
+
+
+def of_result(questions: list[Json], result: Json | None) -> dict[str, Json]:
+    """What a completed form came to, by question, as final answers."""
+    content, skipped = (result or {}).get("content", {}), (result or {}).get("skipped", {})
+    ours: dict[str, Json] = {key: {"state": SUBMITTED, "value": value} for key, value in content.items()}
+    ours |= {key: {"state": SKIPPED, "reason": reason} for key, reason in skipped.items() if key not in content}
+    return of_draft(questions, ours)
+
+
+def of_draft(questions: list[Json], answers: Json) -> dict[str, Json]:
+    """The ``answers`` of ``GET /v1/elicitations/{id}/draft``, as the ``answers`` of a ChatInputRequest."""
+    found = {one["id"]: to_ahp(one, answers.get(one["id"])) for one in questions}
+    return {key: answer for key, answer in found.items() if answer is not None}

@@ -1,0 +1,76 @@
+"""A form's questions as AHP asks them (ChatInputQuestion), from either dialect of kind ``form``.
+
+A pattern has no place in AHP: the service holds the answer against it all the same.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from elicit_flows.values import Json
+from elicit_flows.wires.forms import order_of
+
+_NUMERIC = ("number", "integer")
+
+
+def questions_of(body: Json) -> list[Json]:
+    """The questions in order; none for what is no form."""
+    params = body["params"]
+    if body["kind"] != "form":
+        return []
+    if "questions" in params:
+        return [dict(question) for question in params["questions"]]
+    schema = params["schema"]
+    required = schema.get("required") or []
+    return [_question(key, schema["properties"][key], key in required) for key in order_of(params)]
+
+
+def _question(key: str, rule: Json, required: bool) -> Json:
+    asked: Json = {"id": key} | _words(key, rule) | _sort(rule)
+    # A list that may be empty is answered by leaving it alone.
+    if required and (rule["type"] != "array" or rule.get("minItems")):
+        asked["required"] = True
+    return asked
+
+
+def _words(key: str, rule: Json) -> Json:
+    """AHP needs a message and may have a title; a property may have neither."""
+    title = rule.get("title") or _spoken(key)
+    said = rule.get("description")
+    return {"title": title, "message": said} if said else {"message": title}
+
+
+def _spoken(key: str) -> str:
+    words = " ".join(key.replace("_", " ").split()) or key
+    return words[:1].upper() + words[1:]
+
+
+def _sort(rule: Json) -> Json:
+    sort, default = rule["type"], rule.get("default")
+    if sort == "array":
+        options = _options(rule["items"], default or [])
+        return {"kind": "multi-select", "options": options} | _renamed(rule, min="minItems", max="maxItems")
+    if "enum" in rule or "oneOf" in rule:
+        return {"kind": "single-select", "options": _options(rule, [default])}
+    if sort == "boolean":
+        return {"kind": "boolean"} | _renamed(rule, defaultValue="default")
+    if sort in _NUMERIC:
+        return {"kind": sort} | _renamed(rule, min="minimum", max="maximum", defaultValue="default")
+    return {"kind": "text"} | _renamed(rule, format="format", min="minLength", max="maxLength", defaultValue="default")
+
+
+def _renamed(rule: Json, **names: str) -> Json:
+    return {ours: rule[theirs] for ours, theirs in names.items() if rule.get(theirs) is not None}
+
+
+def _options(rule: Json, chosen: list[Any]) -> list[Json]:
+    """AHP's selections have no default; a recommended option is the nearest."""
+    if "enum" in rule:
+        names = rule.get("enumNames") or rule["enum"]
+        found: list[Json] = [{"id": value, "label": name} for value, name in zip(rule["enum"], names, strict=True)]
+    else:
+        found = [
+            {"id": one["const"], "label": one["title"]} | _renamed(one, description="description")
+            for one in rule.get("oneOf") or rule["anyOf"]
+        ]
+    return [one | ({"recommended": True} if one["id"] in chosen else {}) for one in found]

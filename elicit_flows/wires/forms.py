@@ -1,0 +1,58 @@
+"""Form mode: the questions go to the client, and the answers come back through it.
+
+For kind ``form`` in the schema dialect alone, which asks for no secrets (MCP 2025-11-25, client/elicitation, "Security
+Considerations"): everything else has to stay outside the client and is given by its link.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from elicit_flows.errors import Invalid
+from elicit_flows.values import Json
+
+MOST = 2**32 - 1  # ACP's lengths are unsigned 32 bit; no answer is nearly so long
+
+
+def schema_of(body: Json) -> Json:
+    """The form's schema, its properties in the order in which they are asked. Raises Invalid where there is none."""
+    params = body["params"]
+    if body["kind"] != "form" or "schema" not in params:
+        raise Invalid.at("mode", "Only an elicitation of kind form that has a schema can be given in form mode.")
+    properties = params["schema"]["properties"]
+    return {**params["schema"], "properties": {key: properties[key] for key in order_of(params)}}
+
+
+def order_of(params: Json) -> list[str]:
+    """The names of the properties in the order in which they are asked."""
+    return list(params.get("order") or params["schema"]["properties"])
+
+
+def by_form(body: Json) -> Json:
+    """Mode, schema and message, as MCP calls them. Raises Invalid."""
+    return {"mode": "form", "message": body["message"], "requestedSchema": schema_of(body)}
+
+
+def titled(schema: Json) -> Json:
+    """The same schema without ``enumNames``, which only MCP knows, and with lengths that ACP can carry."""
+    return {**schema, "properties": {key: _titled(rule) for key, rule in schema["properties"].items()}}
+
+
+def _titled(rule: Json) -> Json:
+    kept: Json = {name: min(value, MOST) if name == "maxLength" else value for name, value in rule.items()}
+    names = kept.pop("enumNames", None)
+    if names is not None:
+        kept["oneOf"] = [{"const": value, "title": name} for value, name in zip(kept.pop("enum"), names, strict=True)]
+    return kept
+
+
+def submitted(content: Json) -> dict[str, Json]:
+    """Content from a client as answers for ``PUT /v1/elicitations/{id}/draft/{question}``, by question.
+
+    They are checked there, against the form; ``POST …/complete`` then sends them.
+    """
+    return {key: answered(value) for key, value in content.items()}
+
+
+def answered(value: Any) -> Json:
+    return {"state": "submitted", "value": value}
