@@ -91,8 +91,10 @@ class Transport:
         """The decoded JSON of a good answer, None for 204. ``hold``: seconds the service may keep the request.
 
         Raises ElicitError: at once for a refusal, after ``patience`` seconds (at most 5 when not given) for what
-        may pass by itself.
+        may pass by itself. Who waits gives ``patience``, and bears every failure of the service: one that is being
+        replaced says 500 to whom it kept.
         """
+        waits = patience is not None
         endurance = Patience(self._patience if patience is None else patience)
         timeout = httpx2.Timeout(CONNECT_SECONDS, read=hold + CONNECT_SECONDS)
         while True:
@@ -104,7 +106,7 @@ class Transport:
             if response.is_success:
                 return self._decoded(response)
             refusal = problem(response)
-            if not _may_pass(refusal):
+            if not (_may_pass(refusal) or (waits and (refusal.status or 0) >= 500)):
                 raise refusal
             await endurance.bear(refusal)
 

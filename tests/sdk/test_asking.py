@@ -144,12 +144,12 @@ async def test_a_user_may_be_a_claim_a_pair_or_a_mapping(
 
 async def test_waiting_goes_on_after_lost_connections_and_503(service: FakeService, elicit: Elicit) -> None:
     busy = problem(503, "unavailable", {"Retry-After": "1"})
-    service.on(*ONE, Reply(ELICITATION), DROP, busy, Reply(COMPLETED))
+    service.on(*ONE, Reply(ELICITATION), DROP, busy, problem(500, "internal_error"), Reply(COMPLETED))
     began = time.monotonic()
     elicitation = await elicit.wait("el_1")
     assert elicitation.over
     assert time.monotonic() - began >= 1.0
-    assert [asked.query.get("after_seq") for asked in service.asked] == [None, "1", "1", "1"]
+    assert [asked.query.get("after_seq") for asked in service.asked] == [None, "1", "1", "1", "1"]
 
 
 async def test_waiting_ends_when_the_service_stays_away(service: FakeService) -> None:
