@@ -6,12 +6,15 @@ Considerations"): everything else has to stay outside the client and is given by
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from typing import Any
 
 from elicit_flows.errors import Invalid
 from elicit_flows.values import Json
 
 MOST = 2**32 - 1  # ACP's lengths are unsigned 32 bit; no answer is nearly so long
+_COUNTS = ("minLength", "maxLength", "minItems", "maxItems")
 
 
 def schema_of(body: Json) -> Json:
@@ -20,7 +23,16 @@ def schema_of(body: Json) -> Json:
     if body["kind"] != "form" or "schema" not in params:
         raise Invalid.at("mode", "Only an elicitation of kind form that has a schema can be given in form mode.")
     properties = params["schema"]["properties"]
-    return {**params["schema"], "properties": {key: properties[key] for key in order_of(params)}}
+    return {**params["schema"], "properties": {key: _whole(properties[key]) for key in order_of(params)}}
+
+
+def _whole(rule: Json) -> Json:
+    """Without fractions where whole numbers are meant: typed clients take no ``2.0`` there, and ACP no ``0.5``."""
+    kept: Json = {name: int(value) if name in _COUNTS else value for name, value in rule.items()}
+    if rule["type"] == "integer":
+        steps: dict[str, Callable[[Any], int]] = {"minimum": math.ceil, "maximum": math.floor, "default": int}
+        kept |= {name: step(rule[name]) for name, step in steps.items() if name in rule}
+    return kept
 
 
 def order_of(params: Json) -> list[str]:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 
+from elicit_flows import kinds
 from elicit_flows.errors import AlreadyOver, Invalid
 from elicit_flows.values import Json
 from elicit_flows.wires import acp
@@ -59,6 +60,23 @@ def test_names_of_options_are_said_as_acp_says_them_and_lengths_fit():
     long = {"schema": {"type": "object", "properties": {"x": {"type": "string", "maxLength": 2**63 - 1}}}}
     found = acp.message(of_form(long), True)["params"]["requestedSchema"]["properties"]["x"]
     assert found["maxLength"] == 2**32 - 1
+
+
+def test_whole_numbers_are_whole():
+    properties = {
+        "many": {"type": "array", "items": {"type": "string", "enum": ["a", "b"]}, "minItems": 1.0, "maxItems": 2.0},
+        "text": {"type": "string", "minLength": 2.0, "maxLength": 3.0},
+        "count": {"type": "integer", "minimum": 0.5, "maximum": 9.5, "default": 2.0},
+        "share": {"type": "number", "minimum": 0.5, "default": 2.0},
+    }
+    given = kinds.get("form").clean({"schema": {"type": "object", "properties": properties}})
+    found = acp.message(of_form(given), True)["params"]
+    ACP.check("CreateElicitationRequest", found | acp.in_session("s1"))
+    said = {key: list(rule.values()) for key, rule in found["requestedSchema"]["properties"].items()}
+    assert repr(said["count"]) == "['integer', 1, 9, 2]"
+    assert repr(said["text"]) == "['string', 2, 3]"
+    assert repr(said["many"][2:]) == "[1, 2]"
+    assert repr(said["share"]) == "['number', 0.5, 2.0]"
 
 
 @pytest.mark.parametrize("name", ["oauth", "payment", "credentials", "questions", "confirm", "link", "steps"])

@@ -8,7 +8,9 @@ import httpx2
 import pytest
 
 from elicit_flows.values import Json
-from elicit_flows.wires import MESSAGES
+from elicit_flows.wires import MESSAGES, ahp_answers, mcp_2025_11_25
+from elicit_flows.wires.forms import submitted
+from tests.kinds.form.asked import QUESTIONS, SCHEMA
 from tests.support import rows
 from tests.support.rows import Known, question
 from tests.support.serving import Served
@@ -26,6 +28,24 @@ ASKED: dict[str, Json] = {
     "steps": {"steps": [{"kind": "confirm", "params": {}}, {"kind": "oauth", "params": {"provider": "drive"}}]},
 }
 
+CONTENT: Json = {
+    "name": "Al Ice", "email": "a@b.test", "class": "biz", "extras": ["bag"], "news": False, "city": "Bern", "seats": 3,
+    "budget": 2.5, "seat": ["a"], "meal": "v", "day": "2026-01-31",
+}  # fmt: skip
+ANSWERS: dict[str, Json] = {
+    name: {"state": "submitted", "value": value}
+    for name, value in {
+        "title": {"kind": "text", "value": "Atlas"},
+        "weight": {"kind": "number", "value": 1.5},
+        "count": {"kind": "number", "value": 3},
+        "keep": {"kind": "boolean", "value": True},
+        "runtime": {"kind": "selected", "value": "", "freeformValues": ["bun"]},
+        "checks": {"kind": "selected-many", "value": ["lint"], "freeformValues": ["tests"]},
+        "region": {"kind": "selected", "value": "r3"},
+        "size": {"kind": "selected", "value": "l"},
+    }.items()
+} | {"who": {"state": "skipped", "freeformValues": ["Nobody."]}}
+
 
 @pytest.fixture
 def known(served: Served) -> Known:
@@ -39,8 +59,8 @@ def api(served: Served, known: Known) -> Iterator[httpx2.Client]:
         yield client
 
 
-def ask(api: httpx2.Client, kind: str) -> Json:
-    asked = api.post("/v1/elicitations", json=question(kind=kind, params=ASKED[kind]))
+def ask(api: httpx2.Client, kind: str, params: Json | None = None) -> Json:
+    asked = api.post("/v1/elicitations", json=question(kind=kind, params=params or ASKED[kind]))
     assert asked.status_code == 201, asked.text
     return dict(asked.json())
 
@@ -84,6 +104,35 @@ def test_a_form_is_asked_by_the_client_itself_where_the_agent_says_so(api: httpx
     refused = wire(api, ask(api, "oauth"), "acp", mode="form")
     assert (refused.status_code, refused.json()["errors"][0]["loc"]) == (422, ["mode"])
     assert wire(api, asked, "acp", mode="both").status_code == 422
+
+
+def put(api: httpx2.Client, asked: Json, answers: dict[str, Json]) -> None:
+    for name, answer in answers.items():
+        done = api.put(f"/v1/elicitations/{asked['id']}/draft/{name}", json={"answer": answer})
+        assert done.status_code == 200, (name, done.text)
+
+
+def test_what_a_client_typed_in_form_mode_is_kept_as_if_typed_on_our_page(api: httpx2.Client):
+    asked = ask(api, "form", {"schema": SCHEMA})
+    reply = mcp_2025_11_25.reply({"action": "accept", "content": CONTENT})
+    put(api, asked, submitted(reply.content or {}))
+    assert api.post(f"/v1/elicitations/{asked['id']}/complete").json()["result"] == {"content": CONTENT}
+
+
+def test_answers_of_ahps_clients_reach_the_draft_and_come_back(api: httpx2.Client):
+    asked = ask(api, "form", {"questions": QUESTIONS})
+    questions = {one["id"]: one for one in wire(api, asked, "ahp").json()["request"]["questions"]}
+    assert list(questions.values()) == QUESTIONS
+    put(api, asked, {name: ahp_answers.from_ahp(questions[name], said) for name, said in ANSWERS.items()})
+    draft = api.get(f"/v1/elicitations/{asked['id']}/draft").json()
+    assert draft["missing"] == []
+    assert ahp_answers.of_draft(QUESTIONS, draft["answers"]) == ANSWERS
+    assert api.post(f"/v1/elicitations/{asked['id']}/complete").json()["status"] == "completed"
+    action = wire(api, asked, "ahp").json()
+    AHP.check("ChatInputCompletedAction", action)
+    assert action == {
+        "type": "chat/inputCompleted", "requestId": asked["id"], "response": "accept", "answers": ANSWERS,
+    }  # fmt: skip
 
 
 def test_once_it_is_over_the_message_says_so_and_no_link_is_given(api: httpx2.Client):
