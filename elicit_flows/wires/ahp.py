@@ -8,7 +8,6 @@ from __future__ import annotations
 from typing import Any
 
 from elicit_flows.errors import Invalid
-from elicit_flows.states import Status
 from elicit_flows.values import Json
 from elicit_flows.wires import ahp_answers
 from elicit_flows.wires.ahp_questions import questions_of
@@ -52,8 +51,6 @@ def answer_changed(body: Json, question: Json, answer: Json | None) -> Json:
 def completed(body: Json) -> Json:
     """``chat/inputCompleted`` for what is over, with a form's answers. A failure is said as cancel: AHP has none."""
     action: Json = {"type": "chat/inputCompleted", "requestId": body["id"], "response": body["action"] or CANCEL}
-    if body["status"] != Status.COMPLETED:
-        return action
     answers = ahp_answers.of_result(questions_of(body), body["result"])
     return action | ({"answers": answers} if answers else {})
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from elicit_flows.errors import Invalid
 from elicit_flows.values import Json
+from elicit_flows.wires.forms import submitted
 
 DRAFT, SUBMITTED, SKIPPED = "draft", "submitted", "skipped"
 KINDS = {
@@ -78,10 +79,11 @@ def _texts(given: Json) -> list[str]:
 
 def of_result(questions: list[Json], result: Json | None) -> dict[str, Json]:
     """What a completed form came to, by question, as final answers."""
-    content, skipped = (result or {}).get("content", {}), (result or {}).get("skipped", {})
-    ours: dict[str, Json] = {key: {"state": SUBMITTED, "value": value} for key, value in content.items()}
-    ours |= {key: {"state": SKIPPED, "reason": reason} for key, reason in skipped.items() if key not in content}
-    return of_draft(questions, ours)
+    found = result or {}
+    skipped: dict[str, Json] = {
+        key: {"state": SKIPPED, "reason": reason} for key, reason in found.get("skipped", {}).items()
+    }
+    return of_draft(questions, skipped | submitted(found.get("content", {})))
 
 
 def of_draft(questions: list[Json], answers: Json) -> dict[str, Json]:

@@ -63,8 +63,4 @@ def submitted(content: Json) -> dict[str, Json]:
 
     They are checked there, against the form; ``POST …/complete`` then sends them.
     """
-    return {key: answered(value) for key, value in content.items()}
-
-
-def answered(value: Any) -> Json:
-    return {"state": "submitted", "value": value}
+    return {key: {"state": "submitted", "value": value} for key, value in content.items()}

@@ -15,7 +15,7 @@ from elicit_flows.wires.ahp_questions import questions_of
 from elicit_flows.wires.reply import Reply
 from tests.kinds.form.asked import QUESTIONS
 from tests.wires.answers import drafts
-from tests.wires.bodies import ANY_KIND, ANY_PARAMS, EVERY, FORMS, ID, OVER, TEXTS, URL, body, of_form
+from tests.wires.bodies import ANY_KIND, ANY_PARAMS, EVERY, FORMS, ID, OVER, TEXTS, UNHURRIED, URL, body, of_form
 from tests.wires.validator import Schema
 
 AHP = Schema("ahp.json", "ahp-more.json")
@@ -39,11 +39,13 @@ def test_every_action_is_valid(name: str, status: str):
     assert ("questions" in action["request"]) is (name in ("schema", "questions"))
 
 
+@UNHURRIED
 @given(message=TEXTS, kind=ANY_KIND, params=ANY_PARAMS)
 def test_whatever_an_agent_asks_the_action_is_valid(message: str, kind: str, params: Json):
     AHP.check("ChatInputRequestedAction", ahp.message(body(message=message, kind=kind, params=params)))
 
 
+@UNHURRIED
 @given(params=FORMS)
 def test_whatever_schema_is_asked_the_questions_are_valid(params: Json):
     action = ahp.message(of_form(params))
@@ -51,6 +53,7 @@ def test_whatever_schema_is_asked_the_questions_are_valid(params: Json):
     assert [one["id"] for one in action["request"].get("questions", [])] == params["order"]
 
 
+@UNHURRIED
 @given(params=FORMS)
 def test_a_question_asks_what_its_property_asks(params: Json):
     """Read by the form's own reader, the questions are the same fields as the schema's."""
@@ -137,6 +140,7 @@ def test_ahp_13_the_completion_carries_the_final_answers():
     assert "answers" not in ahp.message(body("questions", "declined", result=None))
 
 
+@UNHURRIED
 @given(drafts())
 def test_ahp_3_an_answer_there_and_back_is_the_same(pair: tuple[Json, Json]):
     question, answer = pair

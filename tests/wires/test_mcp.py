@@ -14,7 +14,21 @@ from elicit_flows.wires import mcp_2025_11_25 as old
 from elicit_flows.wires import mcp_2026_07_28 as new
 from elicit_flows.wires.forms import submitted
 from elicit_flows.wires.reply import Reply
-from tests.wires.bodies import ANY_KIND, ANY_PARAMS, EVERY, FORMS, ID, OVER, PLAIN, SCHEMA, TEXTS, URL, body, of_form
+from tests.wires.bodies import (
+    ANY_KIND,
+    ANY_PARAMS,
+    EVERY,
+    FORMS,
+    ID,
+    OVER,
+    PLAIN,
+    SCHEMA,
+    TEXTS,
+    UNHURRIED,
+    URL,
+    body,
+    of_form,
+)
 from tests.wires.validator import Schema
 
 OLD, NEW = Schema("mcp-2025-11-25.json"), Schema("mcp-2026-07-28.json")
@@ -58,6 +72,7 @@ def test_every_message_of_2026_is_valid_and_has_nothing_of_the_old_revision(name
     }
 
 
+@UNHURRIED
 @given(message=TEXTS, kind=ANY_KIND, params=ANY_PARAMS)
 def test_whatever_an_agent_asks_the_messages_are_valid(message: str, kind: str, params: Json):
     asked = body(message=message, kind=kind, params=params)
@@ -66,6 +81,7 @@ def test_whatever_an_agent_asks_the_messages_are_valid(message: str, kind: str, 
     assert old.message(asked)["params"]["message"] == message
 
 
+@UNHURRIED
 @given(params=FORMS, message=TEXTS)
 def test_whatever_form_is_asked_form_mode_is_valid_in_both(params: Json, message: str):
     asked = of_form(params, message=message)
@@ -93,6 +109,12 @@ def test_what_must_stay_outside_the_client_is_never_given_in_form_mode(name: str
         with pytest.raises(Invalid) as refused:
             build(body(name), True)
         assert refused.value.errors[0]["loc"] == ["mode"]
+
+
+def test_a_kind_that_is_no_form_is_not_given_as_one_whatever_its_parameters_are_called():
+    for kind in ("credentials", "steps"):
+        with pytest.raises(Invalid):
+            old.message(body(kind=kind, params=PLAIN), True)
 
 
 @pytest.mark.parametrize("status", OVER)
@@ -156,6 +178,7 @@ def test_answers_in_the_shape_of_a_draft_of_the_protocol_are_refused(responses: 
         new.reply(responses, "k")
 
 
+@UNHURRIED
 @given(st.recursive(st.none() | st.booleans() | st.text(), lambda inner: st.dictionaries(st.text(), inner)))
 def test_nothing_but_accept_is_read_as_accept(result: Any):
     try:
