@@ -1,0 +1,96 @@
+"""An HTML page as a scripted user sees it: its text, and the forms that act, by their data-action."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from html.parser import HTMLParser
+
+SENT_AS_THEY_ARE = {"text", "hidden", "password", "email", "url", "number", "date", "datetime-local"}
+
+
+@dataclass
+class Form:
+    """``fields``: what it sends untouched. ``names``: a question's control. ``options``: [value, label] each."""
+
+    action: str
+    method: str
+    fields: dict[str, list[str]] = field(default_factory=dict)
+    names: dict[str, str] = field(default_factory=dict)
+    options: dict[str, list[list[str]]] = field(default_factory=dict)
+
+
+class Page(HTMLParser):
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.text = ""
+        self.forms: dict[str, Form] = {}
+        self._form = Form("", "")
+        self._label = ""
+        self._select = self._area = ""
+        self._option: list[str] | None = None
+        self._silent = False
+        self.feed(html)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = {name: value or "" for name, value in attrs}
+        if "data-question" in given:
+            self._form.names[given["data-question"]] = given["data-name"]
+        if tag in {"form", "input", "button", "select", "option", "textarea"}:
+            getattr(self, f"_start_{tag}")(given)
+        self._silent = tag in {"script", "style", "title"}
+
+    def _start_form(self, given: dict[str, str]) -> None:
+        self._form = Form(given.get("action", ""), given.get("method", "get").upper())
+        self._label = given.get("data-action", "")
+        if self._label:
+            self.forms.setdefault(self._label, self._form)
+
+    def _start_button(self, given: dict[str, str]) -> None:
+        """One form may have several buttons, each with a data-action of its own; else the first one stands for it."""
+        own = {given["name"]: [given.get("value", "")]} if given.get("name") else {}
+        if label := given.get("data-action"):
+            self.forms.setdefault(label, Form(self._form.action, self._form.method, self._form.fields | own))
+        else:
+            self._form.fields = own | self._form.fields
+
+    def _start_input(self, given: dict[str, str]) -> None:
+        name, kind = given.get("name", ""), given.get("type", "text")
+        if name and kind in {"checkbox", "radio"}:
+            self._offer(name, given.get("value", "on"), chosen="checked" in given)
+        elif name and kind in SENT_AS_THEY_ARE:
+            self._form.fields[name] = [given.get("value", "")]
+
+    def _start_select(self, given: dict[str, str]) -> None:
+        self._select = given.get("name", "")
+
+    def _start_option(self, given: dict[str, str]) -> None:
+        self._offer(self._select, given.get("value", ""), chosen="selected" in given)
+
+    def _start_textarea(self, given: dict[str, str]) -> None:
+        self._area = given.get("name", "")
+        self._form.fields[self._area] = [""]
+
+    def _offer(self, name: str, value: str, *, chosen: bool) -> None:
+        self._option = [value, ""]
+        self._form.options.setdefault(name, []).append(self._option)
+        if chosen:
+            self._form.fields.setdefault(name, []).append(value)
+
+    def handle_data(self, data: str) -> None:
+        if self._area:
+            self._form.fields[self._area][0] += data
+        elif self._option is not None and not self._option[1]:
+            self._option[1] = " ".join(data.split())
+        if data.strip() and not self._silent:
+            self.text += " ".join(data.split()) + "\n"
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag == "textarea":
+            self._form.fields[self._area][0] = self._form.fields[self._area][0].removeprefix("\n")
+            self._area = ""
+        elif tag in {"label", "option"}:
+            self._option = None
+        elif tag == "form":
+            self._form = Form("", "")
+        self._silent = False

@@ -1,0 +1,165 @@
+"""The service in a box: `manage.py serve` of a checkout, and the sandbox's providers, in a folder of their own."""
+
+from __future__ import annotations
+
+import base64
+import os
+import secrets
+import socket
+import subprocess
+import sys
+import time
+from contextlib import ExitStack
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+import httpx2
+
+import elicit_flows
+from elicit_flows.sdk.client import Elicit
+from elicit_flows.sdk.sync import SyncElicit
+from elicit_flows.sdk.testing.user import ScriptedUser
+
+READY_SECONDS = 60.0
+GRACE_SECONDS = 3.0
+EVERY_SECONDS = 0.05
+KEPT = ("PATH", "HOME", "LANG", "TMPDIR", "LD_LIBRARY_PATH")
+
+
+def checkout() -> Path:
+    """ELICIT_CHECKOUT, or where this package lies, if that is a clone of Elicit Flows. Raises RuntimeError."""
+    found = Path(os.environ.get("ELICIT_CHECKOUT") or Path(elicit_flows.__file__).parents[1]).resolve()
+    if not (found / "manage.py").is_file() or not (found / "sandbox").is_dir():
+        raise RuntimeError(f"{found} is no clone of Elicit Flows: say in ELICIT_CHECKOUT where you ran `make install`")
+    return found
+
+
+def python(project: Path) -> str:
+    """That of ``make install``, or else the one that runs."""
+    own = project / ".venv/bin/python"
+    return str(own) if own.exists() else sys.executable
+
+
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as found:
+        return int(found.getsockname()[1])
+
+
+class Service:
+    """``url`` and ``api_key`` are for an agent; ``sandbox_url`` is the issuer of its users and has Acme's API."""
+
+    def __init__(self, home: Path) -> None:
+        self._home = home
+        self._project = checkout()
+        port, sandbox_port = free_port(), free_port()
+        self.url, self.sandbox_url = f"http://127.0.0.1:{port}", f"http://127.0.0.1:{sandbox_port}"
+        self.api_key = f"test_{secrets.token_urlsafe(32)}"
+        self._env = self._environment()
+        self._commands = {
+            "service": ["manage.py", "serve", "--port", str(port)],
+            "sandbox": [
+                "-m", "sandbox", "--port", str(sandbox_port), "--service-url", self.url, "--key-file", "var/demo.key",
+            ],
+        }  # fmt: skip
+        self._ready = {
+            "service": f"{self.url}/readyz", "sandbox": f"{self.sandbox_url}/.well-known/openid-configuration",
+        }  # fmt: skip
+        self._running: dict[str, subprocess.Popen[bytes]] = {}
+
+    def _environment(self) -> dict[str, str]:
+        kept = {name: os.environ[name] for name in KEPT if name in os.environ}
+        return kept | {
+            "DATABASE_URL": f"sqlite:///{self._home}/elicit.sqlite3",
+            "ELICIT_PUBLIC_URL": self.url,
+            "ELICIT_ALLOW_LOOPBACK": "1",
+            "ELICIT_VAULT_KEYS": "k1:" + base64.b64encode(os.urandom(32)).decode(),
+            "SECRET_KEY": secrets.token_urlsafe(48),
+            "PYTHONPATH": str(self._project),
+            "PYTHONUNBUFFERED": "1",
+        }
+
+    def __enter__(self) -> Self:
+        (self._home / "var").mkdir()
+        (self._home / "var/demo.key").write_text(self.api_key, encoding="utf-8")
+        urls = ["--service-url", self.url, "--sandbox-url", self.sandbox_url]
+        self._run("-m", "sandbox.configure", *urls, "--out", "demo.toml")
+        self._run("manage.py", "migrate", "--verbosity", "0")
+        self._run("manage.py", "apply", "demo.toml")
+        with ExitStack() as otherwise:
+            otherwise.callback(self.stop)
+            for name in self._commands:
+                self._start(name)
+            for name in self._commands:
+                self._wait_for(name)
+            otherwise.pop_all()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+    def elicit(self) -> Elicit:
+        return Elicit(self.url, self.api_key)
+
+    def sync_elicit(self) -> SyncElicit:
+        return SyncElicit(self.url, self.api_key)
+
+    def user(self, name: str = "alice") -> ScriptedUser:
+        """Alice or Bob, whom the agent may ask."""
+        return ScriptedUser(self.sandbox_url, name)
+
+    def crash(self) -> None:
+        """The service dies without a word, and comes back."""
+        self._running["service"].kill()
+        self._running["service"].wait()
+        self._start("service")
+        self._wait_for("service")
+
+    def stop(self) -> None:
+        for process in self._running.values():
+            process.terminate()
+        for process in self._running.values():
+            try:
+                process.wait(GRACE_SECONDS)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+
+    def _command(self, *arguments: str) -> list[str]:
+        script, *rest = arguments
+        return [python(self._project), str(self._project / script) if script.endswith(".py") else script, *rest]
+
+    def _run(self, *arguments: str) -> None:
+        command = self._command(*arguments)
+        ran = subprocess.run(  # noqa: S603  our own commands
+            command, cwd=self._home, env=self._env, capture_output=True, text=True, check=False
+        )
+        if ran.returncode:
+            raise RuntimeError(f"{' '.join(command)}\n{ran.stdout}{ran.stderr}")
+
+    def _start(self, name: str) -> None:
+        with self._log(name).open("ab") as log:
+            self._running[name] = subprocess.Popen(  # noqa: S603  our own commands
+                self._command(*self._commands[name]), cwd=self._home, env=self._env, stdin=subprocess.DEVNULL,
+                stdout=log, stderr=subprocess.STDOUT,
+            )  # fmt: skip
+
+    def _log(self, name: str) -> Path:
+        return self._home / f"{name}.log"
+
+    def _wait_for(self, name: str) -> None:
+        end = time.monotonic() + READY_SECONDS
+        while not _answers(self._ready[name]):
+            if self._running[name].poll() is not None or time.monotonic() > end:
+                said = self._log(name).read_text(encoding="utf-8", errors="replace")
+                raise RuntimeError(f"The {name} did not start:\n{said}")
+            time.sleep(EVERY_SECONDS)
+
+
+def _answers(url: str) -> bool:
+    try:
+        return httpx2.get(url, timeout=2, trust_env=False).is_success
+    except httpx2.TransportError:
+        return False

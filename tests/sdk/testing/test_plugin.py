@@ -1,0 +1,131 @@
+"""The plug-in, as an agent's author uses it: a folder with a test of theirs, and pytest."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.support.process import PROJECT, clean_env
+
+CONFTEST = 'pytest_plugins = ["elicit_flows.sdk.testing"]\n'
+
+THREE_LINES = """
+from elicit_flows.sdk import Completed, Declined, SyncElicit
+
+
+def agent(user, show):
+    with SyncElicit() as elicit:
+        outcome = elicit.oauth(user, "acme", scopes=["files.read"], message="To list your files.", on_url=show)
+        return elicit.token(outcome).token_type if isinstance(outcome, Completed) else type(outcome).__name__
+
+
+def test_it_connects(elicit_service, elicit_user):
+    alice = elicit_user("alice")
+    assert agent(alice.claim, alice.allow) == "Bearer"
+
+
+def test_it_takes_no_for_an_answer(elicit_service, elicit_user):
+    bob = elicit_user("bob")
+    assert agent(bob.claim, bob.deny) == agent(bob.claim, bob.decline) == "Declined"
+"""
+
+EVERYTHING = """
+import threading
+
+import httpx2
+import pytest
+
+from elicit_flows.sdk import Completed, Declined
+
+SCHEMA = {"type": "object", "required": ["name"], "properties": {
+    "name": {"type": "string", "title": "Your name"}, "about": {"type": "string", "maxLength": 900},
+    "plan": {"type": "string", "enum": ["free", "pro"], "enumNames": ["Free", "Professional"]},
+    "sure": {"type": "boolean"}, "seats": {"type": "integer"},
+    "tags": {"type": "array", "items": {"type": "string", "enum": ["a", "b", "c"]}}}}
+ANSWERS = {"name": "Atlas", "about": "Two\\nlines", "plan": "Professional", "sure": False, "seats": 1,
+           "tags": ["a", "c"]}
+
+
+@pytest.fixture
+def elicit(elicit_service):
+    with elicit_service.sync_elicit() as elicit:
+        yield elicit
+
+
+def test_a_form(elicit, elicit_user):
+    alice = elicit_user()
+    outcome = elicit.form(alice.claim, SCHEMA, message="Who?", on_url=lambda url: alice.submit(url, **ANSWERS))
+    assert outcome.result["content"] == ANSWERS | {"plan": "pro"}
+
+
+def test_money(elicit, elicit_user):
+    alice = elicit_user()
+    outcome = elicit.payment(alice.claim, 500, "usd", description="A report", message="Pay.", on_url=alice.pay)
+    assert outcome.result["status"] == "paid"
+
+
+def test_keys(elicit, elicit_user):
+    alice = elicit_user()
+    fields = [{"name": "key", "label": "API key"}]
+    show = lambda url: alice.submit(url, key="sk-1")
+    outcome = elicit.credentials(alice.claim, fields, message="Your key.", on_url=show)
+    assert elicit.secret(outcome)["key"].reveal() == "sk-1"
+
+
+def test_yes_and_no(elicit, elicit_user):
+    bob = elicit_user("bob")
+    assert isinstance(elicit.confirm(bob.claim, message="May I?", on_url=bob.submit), Completed)
+    assert isinstance(elicit.confirm(bob.claim, message="May I?", on_url=bob.decline), Declined)
+    danger = lambda url: bob.submit(url, typed="confirm")
+    assert isinstance(elicit.confirm(bob.claim, message="?", on_url=danger, words={"danger": True}), Completed)
+
+
+def test_several_things(elicit, elicit_user):
+    bob = elicit_user("bob")
+    steps = [{"kind": "confirm", "params": {}}, {"kind": "confirm", "params": {}}]
+    outcome = elicit.steps(bob.claim, steps, message="Two.", on_url=lambda url: bob.go(url, "submit", "submit"))
+    assert isinstance(outcome, Completed)
+
+
+def test_somebody_else_gets_nowhere(elicit, elicit_user):
+    alice, bob = elicit_user("alice"), elicit_user("bob")
+    with pytest.raises(AssertionError, match="not submit"):
+        elicit.confirm(alice.claim, message="May I?", on_url=bob.submit)
+
+
+def test_a_crash_in_the_middle(elicit, elicit_service, elicit_user):
+    alice = elicit_user()
+
+    def show(url):
+        elicit_service.crash()
+        alice.submit(url)
+
+    assert isinstance(elicit.confirm(alice.claim, message="May I?", on_url=show), Completed)
+"""
+
+
+def run(place: Path, test: str, **env: str) -> subprocess.CompletedProcess[str]:
+    (place / "conftest.py").write_text(CONFTEST)
+    (place / "test_agent.py").write_text(test)
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:django", str(place)]
+    ours = {"PYTHONPATH": str(PROJECT), "ELICIT_API_KEY_FILE": "/nowhere", **env}
+    return subprocess.run(command, cwd=place, env=clean_env(ours), capture_output=True, text=True, check=False)
+
+
+def test_three_lines_test_an_agent(tmp_path: Path) -> None:
+    ran = run(tmp_path, THREE_LINES)
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    assert "2 passed" in ran.stdout
+
+
+def test_every_kind_can_be_answered_by_the_scripted_user(tmp_path: Path) -> None:
+    ran = run(tmp_path, EVERYTHING)
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    assert "7 passed" in ran.stdout
+
+
+def test_without_a_checkout_it_says_what_to_do(tmp_path: Path) -> None:
+    ran = run(tmp_path, THREE_LINES, ELICIT_CHECKOUT=str(tmp_path))
+    assert ran.returncode == 1
+    assert "say in ELICIT_CHECKOUT where you ran" in ran.stdout
