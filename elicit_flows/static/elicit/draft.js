@@ -23,7 +23,11 @@ function typed(name) {
   return body;
 }
 
+// A control for dates has no value while it shows half a day, or one that there is not.
+const unread = (within) => [...within.querySelectorAll("input")].find((one) => one.validity.badInput);
+
 async function keep(name) {
+  if (unread(question(name))) return;
   const times = dirty.get(name);
   let answer;
   try {
@@ -104,5 +108,11 @@ function later() {
 note.textContent = note.dataset.kept;
 form.addEventListener("input", written);
 form.addEventListener("change", written);
-form.addEventListener("submit", () => timers.forEach(clearTimeout));
+form.addEventListener("submit", (event) => {
+  const bad = unread(form); // it must not go for one left empty
+  if (bad) {
+    event.preventDefault();
+    bad.reportValidity();
+  } else timers.forEach(clearTimeout);
+});
 later();
