@@ -64,7 +64,7 @@ def held(user: HttpUser, name: str) -> str:
 def shows(window: User, control: str, value: str) -> None:
     """Soon, by itself."""
     one = window.page.locator(f"[name={control}]")
-    until(lambda: one.input_value() == value, f"{control} is {value}", timeout=10)
+    until(lambda: one.input_value() == value, f"{control} is {value}", timeout=25)
 
 
 def share(stage: Stage, asked: Json, name: str, value: object) -> None:
@@ -80,7 +80,7 @@ def test_what_is_written_in_one_window_is_seen_in_the_other_and_by_the_agent(
     here.page.get_by_label("Name").fill("Atlas")
     here.page.get_by_label("Lint").check()
     there.page.get_by_label("Which region?").select_option("r3")
-    until(lambda: len(values(stage, asked)) == 3, "the agent sees the three answers", timeout=10)
+    until(lambda: len(values(stage, asked)) == 3, "the agent sees the three answers", timeout=25)
     assert values(stage, asked) == {"name": "Atlas", "checks": ["lint"], "region": "r3"}
     assert {one["by"] for one in draft_of(stage, asked).values()} == {"person"}
     share(stage, asked, "runtime", {"value": None, "freeformValues": ["Bun"]})
@@ -108,7 +108,7 @@ def test_what_was_written_is_there_when_they_come_back_tomorrow(
     today.carry_on("signin", "alice")
     today.page.get_by_label("Name").fill("Atlas")
     today.page.get_by_role("radiogroup", name="Keep it?").get_by_label("Yes").check()
-    until(lambda: len(values(stage, asked)) == 2, "both are kept", timeout=10)
+    until(lambda: len(values(stage, asked)) == 2, "both are kept", timeout=25)
     today.close()
     tomorrow = new_user(scripts=False)
     tomorrow.open(asked["url"])
@@ -164,7 +164,7 @@ def test_the_questions_may_change_while_somebody_answers(
     http_user.open(asked["url"])
     http_user.carry_on("signin", "alice")
     two_windows[0].page.get_by_label("Name").fill("Atlas")
-    until(lambda: values(stage, asked) == {"name": "Atlas"}, "it is kept", timeout=10)
+    until(lambda: values(stage, asked) == {"name": "Atlas"}, "it is kept", timeout=25)
     fewer = [QUESTIONS[1], QUESTIONS[0] | {"message": "Of all of it"}]
     changed = stage.agent.patch(f"/v1/elicitations/{asked['id']}", json={"params": {"questions": fewer}})
     assert changed.status_code == 200, changed.text
@@ -190,7 +190,7 @@ def test_a_question_is_skipped_with_a_reason(stage: Stage, asked: Json, http_use
 
 def test_an_idle_window_ends_nothing(stage: Stage, asked: Json, two_windows: list[User]) -> None:
     two_windows[0].page.get_by_label("Name").fill("Atlas")
-    until(lambda: values(stage, asked) == {"name": "Atlas"}, "it is kept", timeout=10)
+    until(lambda: values(stage, asked) == {"name": "Atlas"}, "it is kept", timeout=25)
     shows(two_windows[1], "q0", "Atlas")
     two_windows[1].close()
     assert stage.look(asked)["status"] == "pending"
@@ -287,7 +287,7 @@ def test_however_they_interleave_all_end_with_the_same_answers(
         shown = [window.page.evaluate(HELD) for window in two_windows]
         return shown[0] == shown[1] == _held(stage, asked)
 
-    until(agree, "both windows and the agent have the same", timeout=20)
+    until(agree, "both windows and the agent have the same", timeout=30)
     two_windows[0].page.wait_for_timeout(1000)
     assert agree(), "and that stays so"
     two_windows[0].page.get_by_label("Name").fill("The end")
