@@ -1,0 +1,42 @@
+"""``docs/protocols.md`` promises what there is."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+import elicit_flows.wires
+from elicit_flows.wires import MESSAGES
+from tests.support.process import PROJECT
+
+TEXT = (PROJECT / "docs" / "protocols.md").read_text()
+ROW = re.compile(r"^\| ((?:L|ACP|AHP|MT|T)-\d+) \| .+ \| (.+) \|$", re.MULTILINE)
+
+
+def tests_there_are() -> set[str]:
+    folders = [path for path in (PROJECT / "tests").iterdir() if path.is_dir() and path.name != "peers"]
+    files = [file for folder in folders for file in folder.rglob("test_*.py")]
+    return {
+        name for file in files for name in re.findall(r"^(?:async )?def (test_\w+)", file.read_text(), re.MULTILINE)
+    }
+
+
+def test_every_feature_row_names_a_test_that_there_is_and_stands_there_once():
+    rows = ROW.findall(TEXT)
+    assert len(rows) >= 18
+    assert len({name for name, _ in rows}) == len(rows)
+    named = [set(re.findall(r"`(test_\w+)`", said)) for _, said in rows]
+    assert set.union(*named) <= tests_there_are()
+
+
+@pytest.mark.parametrize("protocol", MESSAGES)
+def test_every_protocol_has_its_row(protocol: str):
+    assert re.search(rf"^\| `{re.escape(protocol)}` \| .+ \| .+ \| .+ \|$", TEXT, re.MULTILINE)
+
+
+def test_every_older_dialect_is_told_of():
+    modules = {path.stem for path in Path(elicit_flows.wires.__file__).parent.glob("*.py")}
+    told = set(re.findall(r"^\| `(\w+)` \| .+ \| .+ \|$", TEXT, re.MULTILINE))
+    assert {"ahp_session_input", "acp_session_elicitation", "mcp_input_list"} <= told & modules
