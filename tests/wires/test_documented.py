@@ -15,7 +15,7 @@ TEXT = (PROJECT / "docs" / "protocols.md").read_text()
 ROW = re.compile(r"^\| ((?:L|ACP|AHP|MT|T)-\d+) \| .+ \| (.+) \|$", re.MULTILINE)
 
 
-def tests_there_are() -> set[str]:
+def known_tests() -> set[str]:
     folders = [path for path in (PROJECT / "tests").iterdir() if path.is_dir() and path.name != "peers"]
     files = [file for folder in folders for file in folder.rglob("test_*.py")]
     return {
@@ -28,7 +28,7 @@ def test_every_feature_row_names_a_test_that_there_is_and_stands_there_once():
     assert len(rows) >= 18
     assert len({name for name, _ in rows}) == len(rows)
     named = [set(re.findall(r"`(test_\w+)`", said)) for _, said in rows]
-    assert set.union(*named) <= tests_there_are()
+    assert set.union(*named) <= known_tests()
 
 
 @pytest.mark.parametrize("protocol", MESSAGES)
