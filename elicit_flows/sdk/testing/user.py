@@ -50,24 +50,32 @@ class ScriptedUser:
         self.go(url, "submit", **answers)
 
     def go(self, url: str, *actions: str, **answers: Answer) -> None:
-        """Opens ``url``, signs in where asked, presses ``actions`` one after the other, the last with ``answers``."""
+        """Opens ``url`` and presses ``actions`` one after the other, the last with ``answers``."""
+        self.open(url)
+        *earlier, last = actions
+        for action in earlier:
+            self.press(action)
+        self.press(last, **answers)
+
+    def open(self, url: str) -> None:
+        """Opens ``url``, and signs in where asked; ``page`` is what then stands there."""
         self._arrive(self.http.get(url))
         self._sign_in()
-        for action in actions[:-1]:
-            self.press(action)
-            self._sign_in()
-        self.press(actions[-1], **answers)
+
+    def press(self, action: str, **answers: Answer) -> None:
+        """Sends the form with that data-action, as it stands but for ``answers``; signs in where it leads to that."""
+        self._send(action, answers)
+        self._sign_in()
 
     def _sign_in(self) -> None:
         for _ in range(MOST_PAGES):
             action = next((one for one in ("signin", self.name) if one in self.page.forms), None)
             if action is None:
                 return
-            self.press(action)
+            self._send(action, {})
         raise AssertionError(f"The sign-in goes round in circles at {self.url}")
 
-    def press(self, action: str, **answers: Answer) -> None:
-        """Sends the form with that data-action, as it stands but for ``answers``."""
+    def _send(self, action: str, answers: dict[str, Answer]) -> None:
         if action not in self.page.forms:
             offered = ", ".join(self.page.forms) or "nothing"
             raise AssertionError(f"{self.url} offers {offered}, not {action}:\n{self.page.text}")
