@@ -65,8 +65,9 @@ class Watch:
         self._waiters: dict[str, set[Waiter]] = {}
 
     def dispatch(self, events: list[Event]) -> None:
-        """Events that follow ``position``, to whoever waits for them. Who waits for an elicitation gets it as it became,
-        and hears nothing of what became of its payment.
+        """Events that follow ``position``, to whoever waits for them.
+
+        Who waits for an elicitation gets it as it became, and hears nothing of what became of its payment.
         """
         for event in events:
             self.position = event.position
