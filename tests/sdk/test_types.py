@@ -1,0 +1,42 @@
+"""What an author's own type checker says of calls to the SDK, right ones and wrong ones."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.support.process import PROJECT
+
+CALLS = """
+from typing import assert_type
+from elicit_flows.sdk import Draft, Elicit, Elicitation, Event, Outcome, SyncElicit, Token
+
+USER = ("https://idp.example", "alice")
+
+def called(elicit: SyncElicit) -> None:
+    outcome = elicit.oauth(USER, "acme", scopes=["a"], message="m", on_url=print, timeout=3, expires_in=60)
+    assert_type(outcome, Outcome)
+    assert_type(elicit.token(outcome), Token)
+    assert_type(elicit.answer("el_1", "q", {"state": "draft", "value": 3}, seq=2), Draft)
+    assert_type(elicit.ask_again("el_1", params={}), Elicitation)
+    assert_type(next(elicit.events()), Event)
+    elicit.oauth(USER, "acme", message="m")  # wrong
+    elicit.oauth(USER, "acme", message="m", on_url=print, expires="soon")  # wrong
+    elicit.payment(USER, "5.00", "eur", description="d", message="m", on_url=print)  # wrong
+    elicit.answer("el_1", "q", {"state": "sent"})  # wrong
+
+async def awaited(elicit: Elicit) -> None:
+    assert_type(await elicit.draft("el_1"), Draft)
+    elicit.wait("el_1", timeout="1")  # wrong
+"""
+
+
+def test_mypy_knows_every_call_of_both_clients(tmp_path: Path) -> None:
+    file = tmp_path / "calls.py"
+    file.write_text(CALLS)
+    command = [sys.executable, "-m", "mypy", "--strict", "--config-file=", f"--cache-dir={tmp_path}", str(file)]
+    ran = subprocess.run(command, cwd=PROJECT, capture_output=True, text=True, check=False)
+    wrong = [number for number, line in enumerate(CALLS.splitlines(), start=1) if line.endswith("# wrong")]
+    assert {int(line) for line in re.findall(r"calls\.py:(\d+): error", ran.stdout)} == set(wrong), ran.stdout
