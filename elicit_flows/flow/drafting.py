@@ -68,10 +68,10 @@ def write(row: Elicitation, field: Field, answer: Json | None, by: str, seen: in
         if locked.params != row.params:
             raise Conflict("The questions were changed meanwhile. Look at them again.")
         former = Draft.objects.filter(elicitation=row, question=field.key).first()
+        if answer == (former.answer if former else None):  # first: a retry has not seen what it did itself
+            return former.seq if former else locked.head.seq
         if seen is not None and former and former.seq > seen:
             raise DraftChanged(f"It was changed at seq {former.seq}, and you have seen {seen}. Look at it again.")
-        if answer == (former.answer if former else None):
-            return former.seq if former else locked.head.seq
         head = _number(locked)
         Draft.objects.update_or_create(
             elicitation=row,
