@@ -1,8 +1,13 @@
-"""uvicorn's HTTP protocol with a deadline for request headers: a connection that never finishes asking is closed."""
+"""uvicorn's HTTP protocol with a deadline for request headers: a connection that never finishes asking is closed.
+
+It also tells a request that waits that the server stops: ``scope["extensions"]["leaving"]`` is a list of what to call
+then. By itself uvicorn leaves such a request alone until its time of grace is over, and cuts it off.
+"""
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
@@ -13,6 +18,7 @@ class HeadersInTime(HttpToolsProtocol):
     """Counts from the connection, and on a kept connection from the next request's first byte."""
 
     _deadline: asyncio.TimerHandle | None = None
+    _leaving: list[Callable[[], object]]
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
@@ -23,6 +29,16 @@ class HeadersInTime(HttpToolsProtocol):
         if idle and self._deadline is None:
             self._start()
         super().data_received(data)
+
+    def on_message_begin(self) -> None:
+        super().on_message_begin()
+        self._leaving = []
+        self.scope["extensions"] = {"leaving": self._leaving}  # type: ignore[dict-item]
+
+    def shutdown(self) -> None:
+        super().shutdown()
+        for call in getattr(self, "_leaving", ()):
+            call()
 
     def on_headers_complete(self) -> None:
         self._stop()

@@ -58,13 +58,17 @@ class Served:
         """How many requests wait now."""
         return self.service._waiting.admission.waiting
 
+    def leave(self) -> None:
+        """Tells it to stop, as SIGTERM does."""
+        self._server.should_exit = True
+
     def stop(self) -> None:
         pools = [self.service._quick._pool, self.service._away._pool]
         if self.service._waiting.hub:
             pools.append(self.service._waiting.hub._pool)
         for pool in pools:
             _hang_up(pool)
-        self._server.should_exit = True
+        self.leave()
         self._thread.join(15)
         for listener in self._ears:
             listener.join(5)

@@ -66,6 +66,7 @@ class Waiting:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         sender = Sender(send)
         answer = asyncio.ensure_future(self._answer(scope, sender))
+        scope.get("extensions", {}).get("leaving", []).append(answer.cancel)
         try:
             await _over(receive)
         finally:
@@ -85,6 +86,9 @@ class Waiting:
         except DatabaseError:
             log.warning("a request that waits was ended: the database does not answer")
             await sender.give_up(Unavailable("The database does not answer.", retry_after=2))
+        except asyncio.CancelledError:  # the server stops, or the client has left and reads nothing any more
+            await sender.give_up(Unavailable("The service is stopping.", retry_after=1))
+            raise
         finally:
             await sender.give_up(FlowError())
 
