@@ -40,6 +40,14 @@ def waiting(service: FakeService) -> None:
     until(lambda: [asked for asked in service.asked if "wait" in asked.query], "somebody waits", timeout=SOON)
 
 
+@pytest.fixture
+def interruptible() -> Iterator[None]:
+    """As a program in a terminal is: whoever started the tests in the background has Ctrl-C ignored."""
+    former = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, former)
+
+
 def interrupt_once_asked(service: FakeService, times: int = 1) -> None:
     """What Ctrl-C does, once the service was asked that often."""
     until(lambda: len(service.asked) >= times, "the service is asked", timeout=SOON)
@@ -134,7 +142,9 @@ def test_a_timeout_ends_the_wait_within_a_second(service: FakeService, elicit: S
     assert service.hung_up.acquire(timeout=SOON)
 
 
-def test_ctrl_c_ends_the_wait_hangs_up_and_leaves_the_client_usable(service: FakeService, elicit: SyncElicit) -> None:
+def test_ctrl_c_ends_the_wait_hangs_up_and_leaves_the_client_usable(
+    interruptible: None, service: FakeService, elicit: SyncElicit
+) -> None:
     service.on(*ONE, Reply(ELICITATION), SILENCE, Reply(COMPLETED))
 
     with ThreadPoolExecutor(1) as pool:
@@ -191,7 +201,7 @@ def test_events_are_a_plain_iterator_that_goes_on_after_a_cut_and_closes_early(
     assert [asked.headers.get("last-event-id") for asked in service.asked] == [None, "c2"]
 
 
-def test_ctrl_c_ends_the_events(service: FakeService, elicit: SyncElicit) -> None:
+def test_ctrl_c_ends_the_events(interruptible: None, service: FakeService, elicit: SyncElicit) -> None:
     service.on(*FEED, stream(": nothing yet\n\n", hold=True))
     with ThreadPoolExecutor(1) as pool:
         pool.submit(interrupt_once_asked, service)
