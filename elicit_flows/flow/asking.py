@@ -21,7 +21,6 @@ from elicit_flows.states import Status
 from elicit_flows.values import Claim, Json, Question
 
 OPEN_PER_PERSON = 1000  # open elicitations of one agent for one person
-OPEN_OF_ALL = 5000  # of all agents together for one person: more than one agent alone can use up
 
 PlugIn = Provider | PaymentAccount | None
 
@@ -38,11 +37,9 @@ class Asked:
 
 # Asked at every create, and most of what the ORM would cost here is making this text anew.
 _OPEN = """
-    SELECT count(*), count(CASE WHEN agent_id = %s THEN 1 END) FROM (
-        SELECT agent_id FROM elicit_flows_elicitation
-        WHERE iss = %s AND sub = %s AND status IN ('pending', 'started', 'settling') AND expires_at > %s
-        LIMIT %s
-    ) AS waiting
+    SELECT 1 FROM elicit_flows_elicitation
+    WHERE agent_id = %s AND iss = %s AND sub = %s AND status IN ('pending', 'started', 'settling') AND expires_at > %s
+    LIMIT 1 OFFSET %s
 """
 
 
@@ -100,7 +97,8 @@ def _checked(agent: Agent, question: Question) -> Asked:
     if question.return_url is not None and question.return_url not in agent.return_urls:
         raise Invalid.at("return_url", "This is not one of the agent's registered return URLs, letter for letter.")
     asked = _steps(question, allowed) if question.kind == STEPS else _one(question, allowed)
-    _check_open(agent, question.claim)
+    if _too_many_open(agent, question.claim):
+        raise TooMany("This person has too many open elicitations of this agent.", retry_after=60)
     return asked
 
 
@@ -146,15 +144,11 @@ def _check_mode(account: PaymentAccount, mode: str) -> None:
         raise Invalid.at("params.mode", f"Payment account {account.slug!r} offers {', '.join(sorted(offered))} only.")
 
 
-def _check_open(agent: Agent, claim: Claim) -> None:
+def _too_many_open(agent: Agent, claim: Claim) -> bool:
     now = connection.ops.adapt_datetimefield_value(clock.now())
     with connection.cursor() as cursor:
-        cursor.execute(_OPEN, [agent.pk, claim.iss, claim.sub, now, OPEN_OF_ALL])
-        of_all, of_agent = cursor.fetchone()
-    if of_agent >= OPEN_PER_PERSON:
-        raise TooMany("This person has too many open elicitations of this agent.", retry_after=60)
-    if of_all >= OPEN_OF_ALL:
-        raise TooMany("This person has too many open elicitations.", retry_after=60)
+        cursor.execute(_OPEN, [agent.pk, claim.iss, claim.sub, now, OPEN_PER_PERSON - 1])
+        return cursor.fetchone() is not None
 
 
 def _insert(agent: Agent, asked: Asked) -> Elicitation:
