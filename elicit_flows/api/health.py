@@ -9,7 +9,7 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 
 from elicit_flows import vault
 from elicit_flows.models import Delivery, Elicitation, PaymentAccount
-from elicit_flows.states import OPEN
+from elicit_flows.models.elicitation import UNFINISHED
 
 
 def healthz(request: HttpRequest) -> JsonResponse:
@@ -37,7 +37,7 @@ def metrics(request: HttpRequest) -> HttpResponse:
     lines = [
         "# HELP elicit_open_elicitations Elicitations that are not over.",
         "# TYPE elicit_open_elicitations gauge",
-        f"elicit_open_elicitations {Elicitation.objects.filter(parent=None, status__in=OPEN).count()}",
+        f"elicit_open_elicitations {Elicitation.objects.filter(UNFINISHED, parent=None).count()}",
         "# HELP elicit_deliveries Webhook deliveries that are not done, by status.",
         "# TYPE elicit_deliveries gauge",
     ]

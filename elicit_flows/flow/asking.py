@@ -21,6 +21,7 @@ from elicit_flows.states import Status
 from elicit_flows.values import Claim, Json, Question
 
 OPEN_PER_PERSON = 1000  # open elicitations of one agent for one person
+OPEN_OF_ALL = 5000  # of all agents together for one person: more than one agent alone can use up
 
 PlugIn = Provider | PaymentAccount | None
 
@@ -37,9 +38,11 @@ class Asked:
 
 # Asked at every create, and most of what the ORM would cost here is making this text anew.
 _OPEN = """
-    SELECT 1 FROM elicit_flows_elicitation
-    WHERE agent_id = %s AND iss = %s AND sub = %s AND status IN ('pending', 'started', 'settling') AND expires_at > %s
-    LIMIT 1 OFFSET %s
+    SELECT count(*), count(CASE WHEN agent_id = %s THEN 1 END) FROM (
+        SELECT agent_id FROM elicit_flows_elicitation
+        WHERE iss = %s AND sub = %s AND finished_at IS NULL AND expires_at > %s
+        LIMIT %s
+    ) AS waiting
 """
 
 
@@ -97,8 +100,7 @@ def _checked(agent: Agent, question: Question) -> Asked:
     if question.return_url is not None and question.return_url not in agent.return_urls:
         raise Invalid.at("return_url", "This is not one of the agent's registered return URLs, letter for letter.")
     asked = _steps(question, allowed) if question.kind == STEPS else _one(question, allowed)
-    if _too_many_open(agent, question.claim):
-        raise TooMany("This person has too many open elicitations of this agent.", retry_after=60)
+    _check_open(agent, question.claim)
     return asked
 
 
@@ -144,11 +146,15 @@ def _check_mode(account: PaymentAccount, mode: str) -> None:
         raise Invalid.at("params.mode", f"Payment account {account.slug!r} offers {', '.join(sorted(offered))} only.")
 
 
-def _too_many_open(agent: Agent, claim: Claim) -> bool:
+def _check_open(agent: Agent, claim: Claim) -> None:
     now = connection.ops.adapt_datetimefield_value(clock.now())
     with connection.cursor() as cursor:
-        cursor.execute(_OPEN, [agent.pk, claim.iss, claim.sub, now, OPEN_PER_PERSON - 1])
-        return cursor.fetchone() is not None
+        cursor.execute(_OPEN, [agent.pk, claim.iss, claim.sub, now, OPEN_OF_ALL])
+        of_all, of_agent = cursor.fetchone()
+    if of_agent >= OPEN_PER_PERSON:
+        raise TooMany("This person has too many open elicitations of this agent.", retry_after=60)
+    if of_all >= OPEN_OF_ALL:
+        raise TooMany("This person has too many open elicitations.", retry_after=60)
 
 
 def _insert(agent: Agent, asked: Asked) -> Elicitation:

@@ -14,7 +14,8 @@ from elicit_flows.flow.moving import STEPS, current, mine, move, provider_of
 from elicit_flows.ledger import checkouts
 from elicit_flows.lib import clock
 from elicit_flows.models import Elicitation, Provider
-from elicit_flows.states import OPEN, TERMINAL, Status
+from elicit_flows.models.elicitation import UNFINISHED
+from elicit_flows.states import TERMINAL, Status
 from elicit_flows.values import Again, Claim, Finish
 
 log = logging.getLogger(__name__)
@@ -138,7 +139,7 @@ def sweep(limit: int = 100) -> int:
     """
     now = clock.now()
     # An elicitation with steps follows them.
-    open_rows = Elicitation.objects.select_related("agent").filter(status__in=OPEN).exclude(kind=STEPS)
+    open_rows = Elicitation.objects.select_related("agent").filter(UNFINISHED).exclude(kind=STEPS)
     overdue = open_rows.filter(expires_at__lte=now).exclude(status=Status.SETTLING)
     overdue = overdue.exclude(payment__checkouts__status__in=checkouts.PAYABLE)[:limit]
     stuck = open_rows.filter(status=Status.SETTLING, settling_since__lte=now - SETTLING_LIFE)[:limit]

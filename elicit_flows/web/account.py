@@ -11,6 +11,7 @@ from elicit_flows.errors import NotFound
 from elicit_flows.ledger import reading
 from elicit_flows.lib import clock
 from elicit_flows.models import Elicitation, IdentityProvider, Payment
+from elicit_flows.models.elicitation import UNFINISHED
 from elicit_flows.states import Status
 from elicit_flows.values import Claim, Json
 from elicit_flows.web import pages, session
@@ -77,7 +78,7 @@ def _choices() -> list[Json]:
 
 def _waiting(claim: Claim) -> list[Json]:
     rows = Elicitation.objects.filter(
-        parent=None, iss=claim.iss, sub=claim.sub, status__in=ASKED, expires_at__gt=clock.now()
+        UNFINISHED, parent=None, iss=claim.iss, sub=claim.sub, status__in=ASKED, expires_at__gt=clock.now()
     ).select_related("agent")
     return [
         {"message": row.message, "agent_name": row.agent.name, "url": f"/c/{row.pk}", "expires_at": row.expires_at}

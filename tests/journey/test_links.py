@@ -194,3 +194,24 @@ def test_t12_one_agent_cannot_flood_one_person(client: Client, monkeypatch: pyte
     session["person"] = {"iss": corp.issuer, "sub": ALICE.sub, "label": "Alice", "auth_time": 0, "browser": "b"}
     session.save()
     assert client.get("/account").content.count(b"Look at the request") == account.MAX_WAITING
+
+
+@pytest.mark.django_db
+def test_t12_all_agents_together_cannot_flood_one_person_either(client: Client, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(asking, "OPEN_OF_ALL", 4)
+    permits.forget()
+    corp = IdentityProvider.objects.create(slug="corp", issuer="https://idp.example.com", client_id="x")
+    for letter in "yz":
+        agent = Agent.objects.create(slug=letter, name=letter, key_hash=ids.digest(letter * 40), key_hint=letter)
+        agent.identity_providers.add(corp)
+
+    def ask(letter: str, sub: str = ALICE.sub) -> int:
+        body = {"kind": "confirm", "subject": {"iss": corp.issuer, "sub": sub}, "message": "x", "params": {}}
+        headers = {"authorization": "Bearer " + letter * 40}
+        return int(client.post("/v1/elicitations", body, "application/json", headers=headers).status_code)
+
+    assert [ask(letter) for letter in "yzyz"] == [201] * 4
+    assert [ask(letter) for letter in "yz"] == [429, 429]
+    assert ask("y", "bob") == 201
+    Elicitation.objects.filter(sub=ALICE.sub).update(expires_at=clock.now())
+    assert ask("z") == 201
