@@ -11,7 +11,7 @@ import httpx2
 import pytest
 from django.test import Client
 
-from elicit_flows.flow import asking, permits
+from elicit_flows.flow import asking
 from elicit_flows.lib import clock, ids
 from elicit_flows.models import Agent, Elicitation, IdentityProvider, Provider
 from elicit_flows.web import account
@@ -159,7 +159,6 @@ def test_t11_scanners_and_prefetchers_change_nothing(each_stage: Stage, new_http
 
 @pytest.mark.django_db
 def test_t12_one_agent_cannot_flood_one_person(client: Client, monkeypatch: pytest.MonkeyPatch):
-    permits.forget()
     corp = IdentityProvider.objects.create(slug="corp", issuer="https://idp.example.com", client_id="x")
     Provider.objects.create(slug="drive", name="Drive", client_id="x")
     agent = Agent.objects.create(slug="bot", name="Bot", key_hash=ids.digest("k" * 40), key_hint="k")
@@ -199,7 +198,6 @@ def test_t12_one_agent_cannot_flood_one_person(client: Client, monkeypatch: pyte
 @pytest.mark.django_db
 def test_t12_all_agents_together_cannot_flood_one_person_either(client: Client, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(asking, "OPEN_OF_ALL", 4)
-    permits.forget()
     corp = IdentityProvider.objects.create(slug="corp", issuer="https://idp.example.com", client_id="x")
     for letter in "yz":
         agent = Agent.objects.create(slug=letter, name=letter, key_hash=ids.digest(letter * 40), key_hint=letter)

@@ -10,7 +10,7 @@ import pytest
 from django.db import transaction
 
 from elicit_flows import flow, vault
-from elicit_flows.flow import moving, paying, permits
+from elicit_flows.flow import moving, paying
 from elicit_flows.kinds.payment.values import Snapshot, Started, State
 from elicit_flows.ledger import checkouts
 from elicit_flows.lib import clock
@@ -74,5 +74,4 @@ def till(committed: None) -> Till:
     vault.seal_account(account, Secret("sk_test_of_the_tests"), [Secret("whsec_of_the_tests")])
     account.save()
     known.row.payment_accounts.add(account)
-    permits.forget()
     return Till(known, account)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
 
 import pytest
 
@@ -32,13 +31,11 @@ class Slow:
 
 
 @pytest.fixture
-def slow(till: Till, monkeypatch: pytest.MonkeyPatch) -> Iterator[Slow]:
+def slow(till: Till, monkeypatch: pytest.MonkeyPatch) -> Slow:
     provider = Slow(till)
     monkeypatch.setattr(paying, "plug_in", lambda _: provider)
     monkeypatch.setattr(patience, "SLOW", 0.05)
-    patience._resting.clear()
-    yield provider
-    patience._resting.clear()
+    return provider
 
 
 def test_f16_who_waits_for_a_slow_provider_does_not_wait_for_every_payment_of_it(

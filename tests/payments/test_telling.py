@@ -10,7 +10,6 @@ from collections.abc import Iterator
 import pytest
 
 from elicit_flows import worker
-from elicit_flows.flow import permits
 from elicit_flows.kinds.payment.values import DisputeSeen, RefundSeen, State
 from elicit_flows.models import Agent, Delivery, Payment
 from tests.doubles.policy import loopback_allowed
@@ -39,7 +38,6 @@ def till(committed: None, receiver: Sink) -> Till:
     Agent.objects.filter(pk=known.row.pk).update(webhook_url=receiver.url("/hooks"))
     known.row.refresh_from_db()
     known.row.payment_accounts.add(account)
-    permits.forget()
     return Till(known, account)
 
 

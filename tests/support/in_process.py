@@ -10,6 +10,8 @@ from django.db import connections
 from pytest_django import DjangoDbBlocker
 
 from config import env
+from elicit_flows.api import auth
+from elicit_flows.flow import patience, permits
 from tests.support.environment import FULL, HOME
 from tests.support.process import PROJECT
 from tests.support.services import Postgres
@@ -42,6 +44,14 @@ def django_db_modify_db_settings(in_process_services: None) -> None:
 def _postgres_if_marked(request: pytest.FixtureRequest) -> None:
     if request.node.get_closest_marker("postgres") and not FULL:
         request.getfixturevalue("on_postgres")
+
+
+@pytest.fixture(autouse=True)
+def _nothing_remembered() -> None:
+    """A process knows agents and accounts by their numbers for a while; another test's rows have the same numbers."""
+    permits.forget()
+    auth._remembered.clear()
+    patience._resting.clear()
 
 
 @contextmanager

@@ -17,7 +17,6 @@ from django.db import connections
 from pytest_django import DjangoDbBlocker
 
 from config.asgi import Service
-from elicit_flows.api import auth
 from elicit_flows.api.waiting import ears, hub
 from elicit_flows.lib.headers_in_time import HeadersInTime
 from elicit_flows.queue import bell
@@ -32,7 +31,6 @@ class Served:
     """``url`` is where it answers. ``worker`` runs the embedded worker beside it, which most tests do without."""
 
     def __init__(self, *, worker: bool = False) -> None:
-        auth._remembered.clear()
         self._listeners = bell.feed_listeners[:], bell.work_listeners[:]
         self._ears: list[threading.Thread] = []
         self.service = Service()
@@ -101,7 +99,6 @@ def _served_for_all(committed_database: str, django_db_blocker: DjangoDbBlocker)
 @pytest.fixture
 def served(committed: None, _served_for_all: Served) -> Served:
     """The application with its usual settings, one for all tests; the database is empty at the start of each."""
-    auth._remembered.clear()
     return _served_for_all
 
 

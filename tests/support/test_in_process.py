@@ -11,6 +11,8 @@ from django.contrib.sessions.models import Session
 from django.db import connection, connections
 from django.utils import timezone
 
+from elicit_flows.flow import permits
+from tests.support import rows
 from tests.support.environment import FULL
 
 USUAL = "postgresql" if FULL else "sqlite"
@@ -72,3 +74,10 @@ def test_after_a_marked_test_the_usual_database_is_back() -> None:
 def test_nothing_under_var_is_used() -> None:
     assert settings.SECRET_KEY.startswith("only for the test process")
     assert "var" not in Path(str(connection.settings_dict["NAME"])).parts
+
+
+@pytest.mark.parametrize("slug", ["drive", "sheets"])
+def test_what_the_process_remembers_of_one_database_is_not_taken_for_another(on_postgres: str, slug: str) -> None:
+    """Both agents have the same number, and a process remembers for a second what an agent may do."""
+    rows.provider(slug=slug)
+    assert list(permits.of(rows.agent().row).providers) == [slug]
