@@ -20,6 +20,9 @@ from tests.support.process import clean_env
 # What touches the outside: the network, the disk.
 OUTSIDE = "sendto,sendmsg,recvfrom,recvmsg,write,writev,pwrite64,fsync,fdatasync"
 
+_EXITING = 0x4  # PF_EXITING of Linux's include/linux/sched.h, among the flags of proc_pid_stat(5)
+_KILL = 1 << (signal.SIGKILL - 1)  # in the masks of proc_pid_status(5)
+
 
 def strace_program() -> str:
     """Where strace is, if it may trace here; leaves the test out otherwise."""
@@ -80,12 +83,15 @@ def _let_go(tracer: subprocess.Popen[bytes], pid: int) -> None:
 
 
 def alive(pid: int) -> bool:
-    """Whether there is such a process that has not been killed yet, reaped or not."""
+    """Whether there is such a process that has not been killed: one that was takes its time to go."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_text()
+        status = Path(f"/proc/{pid}/status").read_text()
     except OSError:
         return False
-    return stat.rpartition(")")[2].split()[0] not in {"Z", "X"}
+    state, flags = (stat.rpartition(")")[2].split()[at] for at in (0, 6))
+    pending = any(int(bits, 16) & _KILL for bits in re.findall(r"^(?:SigPnd|ShdPnd):\s*(\w+)", status, re.MULTILINE))
+    return state not in {"Z", "X"} and not int(flags) & _EXITING and not pending
 
 
 def _wait_attached(tracer: subprocess.Popen[bytes], said: Path) -> None:
