@@ -1,9 +1,9 @@
 """What agents import. No Django: only httpx2 and standardwebhooks are needed beside the standard library."""
 
-from elicit_flows.sdk.asking import ConfirmWords, Options, PaymentTerms
 from elicit_flows.sdk.client import Elicit
 from elicit_flows.sdk.errors import ElicitError, NotCompleted, StillWaiting
 from elicit_flows.sdk.outcomes import Cancelled, Completed, Declined, Expired, Failed, Outcome, outcome_of
+from elicit_flows.sdk.questions import ConfirmWords, Options, PaymentTerms, Question, Questions
 from elicit_flows.sdk.shapes import Connection, Draft, DraftAnswer, Elicitation, Event, GivenAnswer, Token
 from elicit_flows.sdk.sync import SyncElicit
 from elicit_flows.sdk.webhooks import verify_webhook
@@ -29,6 +29,8 @@ __all__ = [
     "Options",
     "Outcome",
     "PaymentTerms",
+    "Question",
+    "Questions",
     "Secret",
     "StillWaiting",
     "SyncElicit",

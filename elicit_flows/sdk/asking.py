@@ -5,52 +5,18 @@ from __future__ import annotations
 import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
-from typing import TypedDict, Unpack
+from typing import Unpack
 
 from elicit_flows.sdk.errors import StillWaiting
 from elicit_flows.sdk.outcomes import Outcome, outcome_of
+from elicit_flows.sdk.questions import ConfirmWords, Options, PaymentTerms, Plain, Question
 from elicit_flows.sdk.shapes import Elicitation, User
 from elicit_flows.values import Json
 
 OnUrl = Callable[[str], object]
 
 
-class Options(TypedDict, total=False):
-    """What every kind of question takes besides its parameters.
-
-    ``expires_in``: seconds the user has. ``return_url``: where the last page offers to go. ``reuse``: ``"if_valid"``
-    (an earlier answer that still holds is enough) or ``"never"``. ``metadata``: yours, handed back.
-    ``idempotency_key``: asked again under the same key it is the same question; without one each call asks anew.
-    """
-
-    expires_in: int
-    return_url: str
-    reuse: str
-    metadata: Json
-    idempotency_key: str
-
-
-class PaymentTerms(TypedDict, total=False):
-    """``mode``: pay (the default), save or subscribe; ``interval``: day, week, month or year, for subscribe.
-
-    ``account``: the payment account's slug, where the agent has several. ``item``: what the user may use once it is
-    paid, ``uses``: how often; an item that was paid for is not asked for again while ``reuse`` is ``"if_valid"``.
-    """
-
-    mode: str
-    interval: str
-    account: str
-    item: str
-    uses: int
-
-
-class ConfirmWords(TypedDict, total=False):
-    """``detail``: what exactly will happen. ``danger``: the user has to type a word first."""
-
-    detail: str
-    danger: bool
-    confirm_label: str
-    decline_label: str
+_QUESTION = Plain()
 
 
 class Asking(ABC):
@@ -78,8 +44,8 @@ class Asking(ABC):
         **options: Unpack[Options],
     ) -> Outcome:
         """Ask ``user`` to connect an account at ``provider``; ``scopes`` come on top of the operator's. See ``ask``."""
-        params = {"provider": provider, "scopes": list(scopes)}
-        return await self.ask("oauth", user, params, message=message, on_url=on_url, timeout=timeout, **options)
+        asked = _QUESTION.oauth(provider, scopes=scopes, message=message, **options)
+        return await self._ask(asked, user, on_url, timeout)
 
     async def payment(
         self,
@@ -98,8 +64,8 @@ class Asking(ABC):
 
         Use one ``idempotency_key`` for one purchase: however often it is asked, it is paid once.
         """
-        params = {"amount": amount, "currency": currency, "description": description, **(terms or {})}
-        return await self.ask("payment", user, params, message=message, on_url=on_url, timeout=timeout, **options)
+        asked = _QUESTION.payment(amount, currency, description=description, message=message, terms=terms, **options)
+        return await self._ask(asked, user, on_url, timeout)
 
     async def credentials(
         self,
@@ -117,9 +83,8 @@ class Asking(ABC):
 
         The outcome names a connection; ``secret`` fetches what was typed.
         """
-        given = {"fields": None if fields is None else list(fields), "provider": provider}
-        params = {name: value for name, value in given.items() if value is not None}
-        return await self.ask("credentials", user, params, message=message, on_url=on_url, timeout=timeout, **options)
+        asked = _QUESTION.credentials(fields, provider=provider, message=message, **options)
+        return await self._ask(asked, user, on_url, timeout)
 
     async def form(
         self,
@@ -135,8 +100,7 @@ class Asking(ABC):
 
         The answers are in ``result["content"]``. Secrets are refused: ask for ``credentials``.
         """
-        params = {"schema": schema, "order": list(schema.get("properties", {}))}
-        return await self.ask("form", user, params, message=message, on_url=on_url, timeout=timeout, **options)
+        return await self._ask(_QUESTION.form(schema, message=message, **options), user, on_url, timeout)
 
     async def confirm(
         self,
@@ -149,8 +113,7 @@ class Asking(ABC):
         **options: Unpack[Options],
     ) -> Outcome:
         """Ask ``user`` for a yes: ``Completed`` is one, and nothing else is. See ``ask``."""
-        params: Json = {**(words or {})}
-        return await self.ask("confirm", user, params, message=message, on_url=on_url, timeout=timeout, **options)
+        return await self._ask(_QUESTION.confirm(message, words=words, **options), user, on_url, timeout)
 
     async def url_action(
         self,
@@ -166,8 +129,8 @@ class Asking(ABC):
         """Send ``user`` to ``url``. ``completion``: ``"on_return"``, when that page leads back, or ``"by_agent"``, when
         you say so with ``complete``. See ``ask``.
         """
-        params = {"url": url, "completion": completion}
-        return await self.ask("link", user, params, message=message, on_url=on_url, timeout=timeout, **options)
+        asked = _QUESTION.url_action(url, completion=completion, message=message, **options)
+        return await self._ask(asked, user, on_url, timeout)
 
     async def steps(
         self,
@@ -183,9 +146,7 @@ class Asking(ABC):
 
         ``Completed`` once all are done. However it ended, what was done is in the elicitation's ``result["steps"]``.
         """
-        return await self.ask(
-            "steps", user, {"steps": list(steps)}, message=message, on_url=on_url, timeout=timeout, **options
-        )
+        return await self._ask(_QUESTION.steps(steps, message=message, **options), user, on_url, timeout)
 
     async def ask(
         self,
@@ -203,7 +164,10 @@ class Asking(ABC):
         ``on_url`` is not called when an earlier answer still holds. ``timeout``: seconds to wait, None for as long as
         the question is open; raises StillWaiting when it passes, and the question stays open.
         """
-        elicitation = await self.create(kind, user, params, message=message, **options)
+        return await self._ask(Question(kind, params, message, options), user, on_url, timeout)
+
+    async def _ask(self, asked: Question, user: User, on_url: OnUrl, timeout: float | None) -> Outcome:
+        elicitation = await self.create(asked.kind, user, asked.params, message=asked.message, **asked.options)
         if not elicitation.over:
             await self._show(on_url, elicitation.url)
             elicitation = await self.wait(elicitation, timeout=timeout)

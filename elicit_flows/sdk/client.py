@@ -12,7 +12,7 @@ from types import TracebackType
 from typing import Any, Self, Unpack
 
 from elicit_flows.sdk import environment, feed
-from elicit_flows.sdk.asking import Asking, Options
+from elicit_flows.sdk.asking import Asking
 from elicit_flows.sdk.drafts import Drafts
 from elicit_flows.sdk.outcomes import Outcome
 from elicit_flows.sdk.paths import (
@@ -22,6 +22,7 @@ from elicit_flows.sdk.paths import (
     elicitation_path,
     payment_path,
 )
+from elicit_flows.sdk.questions import Options
 from elicit_flows.sdk.shapes import Connection, Elicitation, Event, Token, User, claim
 from elicit_flows.sdk.transport import Transport
 from elicit_flows.values import Json, Secret
