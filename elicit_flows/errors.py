@@ -79,6 +79,14 @@ class AlreadyOver(Conflict):
     code, title = "already_over", "The elicitation is already over"
 
 
+class NotOver(Conflict):
+    code, title = "not_over", "The elicitation is not over yet"
+
+
+class AlreadyConsumed(Conflict):
+    code, title = "already_consumed", "What the elicitation came to was acted on already"
+
+
 class InFlight(Conflict):
     code, title = "idempotency_in_flight", "A request with this Idempotency-Key is being worked on"
 

@@ -18,7 +18,7 @@ class ElicitationAdmin(Exported):
     ordering = ("-created_at",)
     fields = (
         "id", "agent", "kind", "status", "iss", "sub", "message", "params", "reused", "seq", "error", "return_url",
-        "created_at", "expires_at", "settling_since", "finished_at",
+        "created_at", "expires_at", "settling_since", "finished_at", "consumed_at",
     )  # fmt: skip
 
     def row(self, row: Elicitation) -> Json:

@@ -92,6 +92,24 @@ def complete(request: AgentRequest, elicitation_id: str) -> HttpResponse:
     return answer(flow.complete(row).snapshot())
 
 
+@router.post(
+    "/{elicitation_id}/consume",
+    response=schemas.Elicitation,
+    summary="Act on what it came to, once",
+    openapi_extra=openapi.IDEMPOTENT,
+)
+def consume(request: AgentRequest, elicitation_id: str) -> HttpResponse:
+    """Call it before you act on what is over, however it ended, and act only when it answers 200: one call does.
+    409 ``not_over`` before, ``already_consumed`` after. From then on a create under its ``Idempotency-Key`` asks anew.
+
+    Send ``Idempotency-Key`` (1 to 255 visible ASCII characters) so that a retry of this very call answers 200 again.
+    """
+    row = own_elicitation(request.auth.pk, elicitation_id)
+    flow.expire(row)
+    row, replayed = flow.consume(row, idempotency.key_of(request))
+    return answer(row.snapshot(), Idempotency_Replayed="true") if replayed else answer(row.snapshot())
+
+
 @router.patch("/{elicitation_id}", response=schemas.Elicitation, summary="Ask the same form in other words")
 def ask_again(request: AgentRequest, elicitation_id: str, change: schemas.AskAgain) -> HttpResponse:
     """Changes the message or the questions of an open form. What was answered stays where it still fits."""

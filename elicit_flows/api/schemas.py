@@ -85,6 +85,7 @@ class Elicitation(Schema):
     created_at: datetime
     expires_at: datetime
     finished_at: datetime | None
+    consumed_at: datetime | None
     return_url: str | None
     metadata: dict[str, Any]
 

@@ -11,6 +11,7 @@ drafting    draft, put      the same for the agent's viewers
 ending      finish          the outcome and what came with it, all or nothing
             complete        the agent says that a link was done, or sends what its viewers submitted
             decline, cancel, expire, sweep: the ways off
+consuming   consume         the agent acts on what it came to, once
 paying      where money is asked for: the provider's page, and what became of it
 sweeping    payments that nobody waits for: hints, lost answers, refunds
 patience    with a payment provider that keeps the sweep waiting
@@ -22,6 +23,7 @@ No transaction is open while the outside is asked.
 """
 
 from elicit_flows.flow.asking import create
+from elicit_flows.flow.consuming import consume
 from elicit_flows.flow.drafting import ask_again, draft, put
 from elicit_flows.flow.ending import cancel, complete, decline, expire, sweep
 from elicit_flows.flow.moving import find
@@ -38,6 +40,7 @@ __all__ = [
     "begin",
     "cancel",
     "complete",
+    "consume",
     "create",
     "decline",
     "draft",

@@ -45,6 +45,8 @@ class Elicitation(models.Model):
     expires_at = models.DateTimeField()
     settling_since = models.DateTimeField(null=True)
     finished_at = models.DateTimeField(null=True)
+    consumed_at = models.DateTimeField(null=True)
+    consumed_by = models.CharField(max_length=255, null=True)
 
     class Meta:
         constraints = [
@@ -108,6 +110,7 @@ class Elicitation(models.Model):
             "created_at": rfc3339(self.created_at),
             "expires_at": rfc3339(self.expires_at),
             "finished_at": rfc3339(self.finished_at),
+            "consumed_at": rfc3339(self.consumed_at),
             "return_url": self.return_url,
             "metadata": self.metadata,
         }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import re
+from datetime import UTC, datetime
 
 import pytest
 from django.contrib.admin.models import LogEntry
@@ -160,6 +161,15 @@ def test_t113_an_export_is_noted(admin: Client, olga: User, rows: Rows) -> None:
 def test_a_cell_without_a_value_is_empty() -> None:
     assert inert(None) == ""
     assert inert(0) == "0"
+
+
+def test_the_page_of_an_elicitation_says_when_its_agent_acted_on_it(admin: Client, rows: Rows) -> None:
+    row = elicitation(rows.agent)
+    row.finished_at = row.consumed_at = datetime(2026, 3, 4, 5, 6, tzinfo=UTC)
+    row.save()
+    page = admin.get(f"/admin/elicit_flows/elicitation/{row.pk}/change/").text
+    assert "Consumed at:" in page
+    assert page.count("March 4, 2026, 5:06 a.m.") == 2
 
 
 @pytest.mark.parametrize("page", ["connection", "elicitation", "delivery", "event", "payment", "refund"])

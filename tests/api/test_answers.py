@@ -59,6 +59,8 @@ def test_every_described_call_answers_as_described(
         ("elicitation.created", 1), ("elicitation.cancelled", 2),
     ]  # fmt: skip
     assert told[1]["data"] == over
+    assert call("POST", f"{one}/consume", asked.json()["id"]).json()["consumed_at"]
+    assert call("POST", f"{one}/consume", asked.json()["id"]).status_code == 409
     sent = call("GET", "/v1/webhooks/deliveries", params={"status": "pending"}).json()["data"]
     assert [one["event"] for one in sent] == [told[1]["id"], told[0]["id"]]
     assert call("POST", "/v1/webhooks/deliveries/{delivery_id}/replay", sent[0]["id"]).json()["status"] == "pending"

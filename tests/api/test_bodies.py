@@ -127,6 +127,7 @@ PROTECTED: dict[str, object] = {
     "result": {}, "error": None, "reused": True, "seq": 9, "created_at": "2020-01-01T00:00:00Z",
     "expires_at": "2099-01-01T00:00:00Z", "finished_at": None, "agent": 1, "agent_id": 1, "iss": "x", "sub": "x",
     "state": "x", "claim": {}, "provider": "drive", "fingerprint": "x", "idempotency_key": "x", "settling_since": None,
+    "consumed_at": "2026-01-01T00:00:00Z", "consumed_by": "x",
     "pk": "el_mine", "_state": {}, "__class__": "x",
 }  # fmt: skip
 
@@ -151,7 +152,7 @@ def test_t66_nor_one_level_down(api: httpx2.Client, place: str) -> None:
 def test_t66_nothing_can_be_set_afterwards(api: httpx2.Client, method: str) -> None:
     asked = api.post("/v1/elicitations", json=question()).json()
     before = Elicitation.objects.values().get()
-    for path in ("", "/cancel", "/complete"):
+    for path in ("", "/cancel", "/complete", "/consume"):
         if (method, path) != ("POST", "/cancel"):
             answer = api.request(method, f"/v1/elicitations/{asked['id']}{path}", json=PROTECTED)
             assert answer.status_code in {405, 409, 422}

@@ -24,6 +24,7 @@ CALLS = {
     "GET /v1/elicitations/{elicitation_id}",
     "POST /v1/elicitations/{elicitation_id}/cancel",
     "POST /v1/elicitations/{elicitation_id}/complete",
+    "POST /v1/elicitations/{elicitation_id}/consume",
     "PATCH /v1/elicitations/{elicitation_id}",
     "GET /v1/elicitations/{elicitation_id}/draft",
     "PUT /v1/elicitations/{elicitation_id}/draft/{question}",
@@ -217,7 +218,8 @@ def test_the_stream_and_the_idempotency_key_are_described(described: dict[str, A
     paths = described["paths"]
     assert "text/event-stream" in paths["/v1/events"]["get"]["responses"]["200"]["content"]
     assert "Last-Event-ID" in [one["name"] for one in paths["/v1/events"]["get"]["parameters"]]
-    for path in ("/v1/elicitations", "/v1/payments/{payment_id}/refunds"):
+    keyed = "/v1/elicitations", "/v1/elicitations/{elicitation_id}/consume", "/v1/payments/{payment_id}/refunds"
+    for path in keyed:
         assert "Idempotency-Key" in [one["name"] for one in paths[path]["post"]["parameters"]]
 
 

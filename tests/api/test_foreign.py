@@ -179,6 +179,8 @@ def test_t62_the_stranger_is_no_stranger_to_their_own(
     asked = api.post("/v1/elicitations", json=question()).json()["id"]
     held = rows.connection(owner, drive_row).pk
     assert api.get(f"/v1/elicitations/{asked}", params={"wait": 0}).status_code == 200
+    api.post(f"/v1/elicitations/{asked}/cancel")
+    assert api.post(f"/v1/elicitations/{asked}/consume").status_code == 200
     assert api.post(f"/v1/connections/{held}/token", json={"min_ttl": 0}).status_code == 200
     paid = money.payment(owner, money.account())
     assert api.get(f"/v1/payments/{paid.pk}").status_code == 200

@@ -260,7 +260,8 @@ def test_t62_steps_are_nothing_of_their_own_to_agents(stage: Stage, http_user: H
     assert len(inner) == 2
     for one in inner:
         assert stage.agent.get(f"/v1/elicitations/{one}").status_code == 404
-        assert stage.agent.post(f"/v1/elicitations/{one}/cancel").status_code == 404
+        for verb in ("cancel", "complete", "consume"):
+            assert stage.agent.post(f"/v1/elicitations/{one}/{verb}").status_code == 404
     http_user.open(f"{stage.box.url}/account")
     http_user.carry_on("signin", "alice")
     assert http_user.text.count("For /account.") == 1

@@ -44,7 +44,7 @@ def body(name: str = "oauth", status: str = "pending", **more: Any) -> Json:
         "url": URL, "message": "I need you for a moment.", "subject": {"iss": "https://idp.test", "sub": "alice"},
         "params": params, "result": None, "error": None, "reused": False, "seq": 1,
         "created_at": "2026-11-21T10:00:00Z", "expires_at": "2026-11-21T10:15:00Z", "finished_at": None,
-        "return_url": None, "metadata": {},
+        "consumed_at": None, "return_url": None, "metadata": {},
     }  # fmt: skip
     if status == Status.COMPLETED and kind == "form":
         usual["result"] = {"content": {}}
