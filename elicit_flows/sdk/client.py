@@ -115,6 +115,16 @@ class Elicit(Asking, Drafts):
         """
         return Elicitation.read(await self._transport.call("POST", f"{elicitation_path(elicitation)}/complete"))
 
+    async def consume(self, elicitation: str | Elicitation, *, key: str | None = None) -> Elicitation:
+        """Say that you act on what it came to now: of many calls one returns. The next create under its key asks anew.
+
+        Raises ElicitError 409 ``already_consumed``, and then you must not act; ``not_over`` while it is open. ``key``:
+        the name of this one run, to repeat the call under; never one that your client's replay would come with again.
+        """
+        headers = {"Idempotency-Key": key or uuid.uuid4().hex}
+        path = f"{elicitation_path(elicitation)}/consume"
+        return Elicitation.read(await self._transport.call("POST", path, headers=headers))
+
     async def token(self, connection: str | Connection | Outcome, *, min_ttl: int | None = None) -> Token:
         """An access token that is good for ``min_ttl`` more seconds (the service's default: 60).
 

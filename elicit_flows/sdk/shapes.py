@@ -47,6 +47,7 @@ class Elicitation:
     created_at: datetime | None = None
     expires_at: datetime | None = None
     finished_at: datetime | None = None
+    consumed_at: datetime | None = None
     return_url: str | None = None
     metadata: Json = field(default_factory=dict)
 
@@ -57,7 +58,7 @@ class Elicitation:
     @classmethod
     def read(cls, body: Mapping[str, Any]) -> Self:
         known = {name: body[name] for name in cls.__dataclass_fields__ if name in body}
-        times = {name: moment(body.get(name)) for name in ("created_at", "expires_at", "finished_at")}
+        times = {name: moment(body.get(name)) for name in ("created_at", "expires_at", "finished_at", "consumed_at")}
         return cls(**{**known, **times, "status": Status(body["status"]), "subject": claim(body["subject"])})
 
 

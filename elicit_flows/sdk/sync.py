@@ -63,6 +63,7 @@ class SyncElicit:
     wait = _blocking(Elicit.wait)
     cancel = _blocking(Elicit.cancel)
     complete = _blocking(Elicit.complete)
+    consume = _blocking(Elicit.consume)
 
     oauth = _blocking(Elicit.oauth)
     payment = _blocking(Elicit.payment)

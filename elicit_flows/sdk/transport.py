@@ -1,7 +1,7 @@
 """One request at a time, tried again while that is safe and the caller's patience lasts.
 
-Every call of the API is safe to repeat: reads change nothing, create carries an Idempotency-Key, the rest are the
-same done twice as once.
+Every call of the API is safe to repeat: reads change nothing, create, consume and refund carry an Idempotency-Key,
+the rest are the same done twice as once.
 """
 
 from __future__ import annotations

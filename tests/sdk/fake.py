@@ -29,6 +29,7 @@ ELICITATION: dict[str, Any] = {
     "created_at": "2026-11-21T10:00:00Z",
     "expires_at": "2026-11-21T10:15:00Z",
     "finished_at": None,
+    "consumed_at": None,
     "return_url": None,
     "metadata": {},
     "added_by_a_later_service": True,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ import pytest
 
 from elicit_flows.sdk import Elicit, ElicitError, NotCompleted, Outcome, Token
 from elicit_flows.sdk.environment import api_key, service_url
-from tests.sdk.fake import COMPLETED, ELICITATION, FakeService, Reply, problem
+from tests.sdk.fake import COMPLETED, DROP, ELICITATION, FakeService, Reply, problem
 
 pytestmark = pytest.mark.anyio
 ONE = ("GET", "/v1/elicitations/el_1")
@@ -87,6 +88,22 @@ async def test_a_refund_names_the_payment_of_an_outcome_and_is_asked_once(servic
     assert (second.body, second.headers["idempotency-key"]) == ({}, "refund-1")
     with pytest.raises(NotCompleted):
         await elicit.refund(declined)
+
+
+async def test_a_consume_that_lost_its_answer_is_sent_again_under_its_key(service: FakeService, elicit: Elicit) -> None:
+    taken = Reply(COMPLETED | {"consumed_at": "2026-11-21T10:05:00Z"})
+    service.on("POST", "/v1/elicitations/el_1/consume", DROP, taken, taken, taken, problem(409, "already_consumed"))
+    consumed = await elicit.consume("el_1")
+    assert consumed.consumed_at == datetime(2026, 11, 21, 10, 5, tzinfo=UTC)
+    await elicit.consume(consumed)
+    await elicit.consume(consumed, key="run-1")
+    with pytest.raises(ElicitError, match="already_consumed"):
+        await elicit.consume(consumed)
+    keys = [asked.headers["idempotency-key"] for asked in service.asked]
+    assert keys[0] == keys[1]
+    assert keys[3] == "run-1"
+    assert len({*keys}) == 4, "another call is another key"
+    assert min(len(key) for key in keys if key != "run-1") >= 32
 
 
 async def test_an_id_cannot_lead_to_another_path(service: FakeService, elicit: Elicit) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from elicit_flows.sdk import Completed, Elicit, Event, SyncElicit
+from elicit_flows.sdk import Completed, Elicit, ElicitError, Event, SyncElicit
 from tests.cast import ALICE
 from tests.support.box import AgentClient, Box
 from tests.support.http_user import HttpUser
@@ -145,6 +145,26 @@ def test_an_agent_that_was_killed_asks_the_same_question_again_under_its_key(
     program.start()
     again = program.wait_for_output(r"outcome (\w+) (\S+)")
     assert (again.group(1), again.group(2)) == ("Completed", link.rpartition("/")[2])
+
+
+@pytest.mark.anyio
+async def test_of_two_agents_with_the_same_answer_one_acts(
+    elicit: Elicit, fragile: Box, corp: Op, http_user: HttpUser
+) -> None:
+    asked = await elicit.create("confirm", (corp.issuer, ALICE.sub), {}, message="May I?", idempotency_key="call-17")
+    http_user.open(asked.url)
+    http_user.carry_on("signin", "alice", "continue", "submit")
+    over = await elicit.wait(asked)
+    assert over.consumed_at is None
+    taken = await elicit.consume(over, key="run-1")
+    fragile.restart()
+    assert (await elicit.get(asked)).consumed_at == taken.consumed_at
+    assert await elicit.consume(asked, key="run-1") == taken
+    with pytest.raises(ElicitError) as refused:
+        await elicit.consume(asked)
+    assert (refused.value.status, refused.value.code) == (409, "already_consumed")
+    anew = await elicit.create("confirm", (corp.issuer, ALICE.sub), {}, message="May I?", idempotency_key="call-17")
+    assert (anew.id != asked.id, anew.over) == (True, False)
 
 
 def test_a_new_client_goes_on_waiting_for_the_same_id(
