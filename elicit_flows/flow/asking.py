@@ -56,16 +56,22 @@ def create(agent: Agent, question: Question) -> tuple[Elicitation, bool]:
         return earlier, True
     asked = _checked(agent, question)
     try:
-        with transaction.atomic():
-            return _insert(agent, asked), False
-    except IntegrityError:
-        earlier = _earlier(agent, question)
-        if earlier is None:
-            raise
-        return earlier, True
+        return _made(agent, asked)
     except OverLimit as refused:
         _tell_refusal(agent, question, refused)
         raise
+
+
+def _made(agent: Agent, asked: Asked) -> tuple[Elicitation, bool]:
+    try:
+        with transaction.atomic():
+            return _insert(agent, asked), False
+    except IntegrityError:
+        earlier = _earlier(agent, asked.question)
+    if earlier:
+        return earlier, True
+    with transaction.atomic():  # what had the key was consumed just now
+        return _insert(agent, asked), False
 
 
 def _tell_refusal(agent: Agent, question: Question, refused: OverLimit) -> None:

@@ -13,9 +13,11 @@ import pytest
 from django.db import transaction
 
 from config.asgi import QUICK_THREADS
+from elicit_flows.flow import asking
 from elicit_flows.lib import clock
-from elicit_flows.models import Delivery, Elicitation, Event
+from elicit_flows.models import Agent, Delivery, Elicitation, Event
 from elicit_flows.states import OPEN, TERMINAL, Status
+from elicit_flows.values import Question
 from tests.support import rows
 from tests.support.process import until
 from tests.support.rows import Known, question
@@ -109,6 +111,29 @@ def test_t67_the_next_create_under_the_key_asks_anew(api: httpx2.Client) -> None
     assert anew.json()["id"] != asked
     assert consume(api, asked, "run-1").status_code == 200, "the retry is still one"
     assert told(consume(api, anew.json()["id"], "run-1")) == (409, "not_over")
+
+
+def test_t67_a_key_that_is_freed_while_it_is_asked_under_asks_anew(
+    api: httpx2.Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another run asks under the key after this one has looked, and consumes before it looks again."""
+    other, look, check = ask(api, key="another"), asking._earlier, asking._checked
+
+    def other_has(key: str | None) -> None:
+        Elicitation.objects.filter(pk=other).update(idempotency_key=key)
+
+    def look_late(agent: Agent, question: Question) -> Elicitation | None:
+        other_has(None)
+        return look(agent, question)
+
+    def check_long(agent: Agent, question: Question) -> asking.Asked:
+        other_has("call-17")
+        return check(agent, question)
+
+    monkeypatch.setattr(asking, "_earlier", look_late)
+    monkeypatch.setattr(asking, "_checked", check_long)
+    anew = api.post("/v1/elicitations", json=question(), headers=keyed("call-17"))
+    assert (anew.status_code, anew.json()["id"] != other) == (201, True)
 
 
 def test_nothing_happened_to_the_user_so_nobody_is_told(api: httpx2.Client, known: Known) -> None:
