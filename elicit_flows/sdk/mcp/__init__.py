@@ -1,0 +1,42 @@
+"""Guards for the tools of an MCP server: one decorator, for clients of revision 2025-11-25 and of 2026-07-28.
+
+    from elicit_flows.sdk import mcp as mcp_flows
+
+    @server.tool()
+    @mcp_flows.oauth("acme")
+    async def list_files(account: Completed) -> str: ...
+
+The decorators here belong to an ``McpFlows()`` with its defaults; make one of your own to change them. It stands on the
+library ``mcp``, 1.30 or 2.x, whichever the server uses.
+"""
+
+from elicit_flows.sdk.mcp.flows import McpFlows
+from elicit_flows.sdk.mcp.identity import NoUser
+from elicit_flows.sdk.mcp.sealing import state_key
+from elicit_flows.sdk.mcp.settings import Settings
+
+_flows = McpFlows()
+
+oauth = _flows.oauth
+payment = _flows.payment
+credentials = _flows.credentials
+form = _flows.form
+confirm = _flows.confirm
+url_action = _flows.url_action
+steps = _flows.steps
+ask = _flows.ask
+
+__all__ = [
+    "McpFlows",
+    "NoUser",
+    "Settings",
+    "ask",
+    "confirm",
+    "credentials",
+    "form",
+    "oauth",
+    "payment",
+    "state_key",
+    "steps",
+    "url_action",
+]

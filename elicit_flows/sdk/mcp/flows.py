@@ -1,0 +1,52 @@
+"""The decorators."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from elicit_flows.sdk.client import Elicit
+from elicit_flows.sdk.mcp.guard import Asks, Guard
+from elicit_flows.sdk.mcp.legacy import Followers
+from elicit_flows.sdk.mcp.settings import Settings
+from elicit_flows.sdk.questions import Question, Questions
+
+Tool = Callable[..., Any]
+Decorator = Callable[[Tool], Tool]
+
+
+class McpFlows(Questions[Decorator]):
+    """Each method makes a decorator, to stand below ``@server.tool()``; several on one tool are asked from the top.
+
+    What came of it is given to the tool's parameters of type ``Completed``, if it has any. ``elicit``: None makes one
+    from the environment at the first call. ``settings``: see ``Settings``.
+    """
+
+    def __init__(self, elicit: Elicit | None = None, **settings: Any) -> None:
+        self._elicit = elicit
+        self.settings = Settings(**settings)
+        self.followers = Followers()
+
+    def having(self, **settings: Any) -> McpFlows:
+        """The same service, with these settings changed: for one tool that is different."""
+        changed = McpFlows(self._elicit)
+        changed.settings, changed.followers = replace(self.settings, **settings), self.followers
+        return changed
+
+    def elicit(self) -> Elicit:
+        """The client, made when the first tool is called."""
+        if self._elicit is None:
+            self._elicit = Elicit()
+        return self._elicit
+
+    def ask(self, make: Asks) -> Decorator:
+        """What ``make``, called with the tool's arguments, says is to be asked; None: nothing, the tool just runs."""
+
+        def guarded(tool: Tool) -> Tool:
+            return Guard.around(tool, self, make)
+
+        return guarded
+
+    def _asked(self, question: Question) -> Decorator:
+        return self.ask(lambda **_: question)

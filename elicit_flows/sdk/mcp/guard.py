@@ -1,0 +1,137 @@
+"""The journey of one call of a guarded tool: who is it, what is asked, how did it end, and only then the tool."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Self
+
+from elicit_flows.sdk.errors import ElicitError
+from elicit_flows.sdk.mcp import legacy, modern
+from elicit_flows.sdk.mcp.calls import Call
+from elicit_flows.sdk.mcp.functions import Function
+from elicit_flows.sdk.mcp.identity import NoUser, user_of
+from elicit_flows.sdk.mcp.settings import Settings
+from elicit_flows.sdk.mcp.ticket import Ticket, acted_on
+from elicit_flows.sdk.outcomes import Cancelled, Completed, Declined, Expired, Failed, Outcome
+from elicit_flows.sdk.questions import Question
+from elicit_flows.sdk.shapes import Elicitation
+
+if TYPE_CHECKING:
+    from elicit_flows.sdk.mcp.flows import McpFlows
+
+GUARD = "__elicit_guard__"
+CONNECTS = ("oauth", "credentials")  # what they come to lasts: acting on it twice is no fault
+Asks = Callable[..., Question | Awaitable[Question | None] | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """A tool's function with all that is asked before it runs, the first first."""
+
+    function: Function
+    asks: tuple[tuple[McpFlows, Asks], ...]
+
+    @classmethod
+    def around(cls, tool: Callable[..., Any], flows: McpFlows, make: Asks) -> Callable[..., Any]:
+        """The tool as the library is to have it; a guarded one gets one more guard."""
+        inner: Self | None = getattr(tool, GUARD, None)
+        function, asks = (inner.function, inner.asks) if inner else (Function.of(tool), ())
+        return cls(function, ((flows, make), *asks)).tool()
+
+    def tool(self) -> Callable[..., Any]:
+        """A coroutine function with the name and words of the tool's own."""
+        function = self.function
+
+        async def guarded(**arguments: Any) -> Any:
+            return await self._call(arguments.pop(function.context), arguments)
+
+        for name in ("__name__", "__qualname__", "__doc__", "__module__"):
+            setattr(guarded, name, getattr(function.call, name))
+        hints = {one.name: one.annotation for one in function.signature.parameters.values()}
+        given = {name: hint for name, hint in hints.items() if hint is not inspect.Parameter.empty}
+        returned = function.signature.return_annotation
+        guarded.__annotations__ = given | ({} if returned is inspect.Signature.empty else {"return": returned})
+        guarded.__signature__ = function.signature  # type: ignore[attr-defined]
+        setattr(guarded, GUARD, self)
+        return guarded
+
+    async def _call(self, context: Any, arguments: dict[str, Any]) -> Any:
+        call = Call(context)
+        try:
+            return await self._guarded(call, context, arguments)
+        except (NoUser, ElicitError) as refused:
+            raise call.tool_error(str(refused)) from refused
+
+    async def _guarded(self, call: Call, context: Any, arguments: dict[str, Any]) -> Any:
+        tickets = await self._tickets(call, arguments)
+        ended: list[tuple[McpFlows, Completed]] = []
+        for at, (flows, _) in enumerate(tickets):
+            answer = await self._asked(call, flows, [ticket for _, ticket in tickets[at:]])
+            if isinstance(answer, Elicitation):
+                return self._say(call, WAITING.format(url=answer.url))
+            if isinstance(answer, (Declined, Cancelled, Expired, Failed)):
+                await acted_on(flows.elicit(), answer.elicitation)
+                return self._say(call, _words(flows.settings, answer))
+            if not isinstance(answer, Completed):
+                return answer
+            ended.append((flows, answer))
+        for flows, done in ended:
+            if not await acted_on(flows.elicit(), done.elicitation) and done.elicitation.kind not in CONNECTS:
+                return self._say(call, AGAIN)
+        for flows, done in ended:
+            await _after(flows.settings, done)
+        with call.no_legacy_refusal():
+            return await self.function.run(context, arguments, [done for _, done in ended])
+
+    async def _tickets(self, call: Call, arguments: dict[str, Any]) -> list[tuple[McpFlows, Ticket]]:
+        found = []
+        for place, (flows, make) in enumerate(self.asks):
+            question = make(**arguments)
+            if inspect.isawaitable(question):
+                question = await question
+            if question is None:
+                continue
+            user = user_of(flows.settings, call.token)
+            client = call.token.client_id if call.token else ""
+            asked = (question.kind, question.params, question.message)
+            key = self.function.digest(place, user.iss, user.sub, client, asked, arguments)
+            found.append((flows, Ticket(place, key, question, user)))
+        return found
+
+    async def _asked(self, call: Call, flows: McpFlows, tickets: list[Ticket]) -> Outcome | Elicitation | Any:
+        if call.modern:
+            return await modern.asked(flows.elicit(), flows.settings, call, tickets[0])
+        return await legacy.asked(flows.elicit(), flows.settings, flows.followers, call, tickets)
+
+    def _say(self, call: Call, text: str) -> Any:
+        """The tool's own answer; where that is no text it has to be an error."""
+        if self.function.text:
+            return text
+        raise call.tool_error(text)
+
+
+WAITING = "waiting: The user has not done it yet. Their link is {url} ; call this tool again when they have."
+AGAIN = "cancelled: This answer was acted on before. Call the tool anew to ask anew."
+
+
+def _words(settings: Settings, outcome: Outcome) -> str:
+    if settings.say:
+        return settings.say(outcome)
+    match outcome:
+        case Declined():
+            return "declined: The user said no."
+        case Expired():
+            return "cancelled: Nobody answered in time."
+        case Failed(message=message):
+            return f"cancelled: It could not be done. {message}"
+        case _:
+            return "cancelled: The question was taken back."
+
+
+async def _after(settings: Settings, done: Completed) -> None:
+    if settings.after:
+        waited = settings.after(done)
+        if inspect.isawaitable(waited):
+            await waited

@@ -1,0 +1,57 @@
+"""MCP 2026-07-28: the call is answered with what is needed, and comes again with ``requestState``.
+
+The user is asked once. A call that comes again waits for them here, for less than its client's time-out, and is then
+put off without a question: some ten times a client bears that.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from elicit_flows.sdk.client import Elicit
+from elicit_flows.sdk.mcp.calls import Call
+from elicit_flows.sdk.mcp.settings import Settings
+from elicit_flows.sdk.mcp.ticket import Ticket, taken_back
+from elicit_flows.sdk.outcomes import Outcome, outcome_of
+from elicit_flows.sdk.shapes import Elicitation
+from elicit_flows.values import Json
+from elicit_flows.wires.reply import ACCEPT
+
+
+async def asked(elicit: Elicit, settings: Settings, call: Call, ticket: Ticket) -> Outcome | Elicitation | Any:
+    """How it ended; the elicitation where the call ends before it does; else what the call is answered with."""
+    state = call.state
+    if state is None or state.get("place") != ticket.place:
+        seen = await ticket.ask(elicit)
+        return outcome_of(seen) if seen.over else _first(settings, call, ticket, seen)
+    again = await ticket.again(elicit, state.get("id"))
+    if again is None:
+        raise call.bad_state()
+    return await _again(elicit, settings, call, state, again)
+
+
+def _first(settings: Settings, call: Call, ticket: Ticket, seen: Elicitation) -> Any:
+    way = settings.way(call.client, call.opens_links)
+    if way == "refuse":
+        raise call.no_links()
+    if way == "link":
+        return seen
+    return call.ask(asdict(seen), {"place": ticket.place, "id": seen.id, "round": 1, "agreed": False})
+
+
+async def _again(
+    elicit: Elicit, settings: Settings, call: Call, state: Json, seen: Elicitation
+) -> Outcome | Elicitation | Any:
+    reply = call.reply(seen.id)
+    if not seen.over and reply and reply.action != ACCEPT:
+        return await taken_back(elicit, seen, reply)
+    agreed = state.get("agreed") or reply is not None
+    if agreed and not seen.over:
+        seen = await elicit.wait(seen, timeout=settings.hold)
+    if seen.over:
+        return outcome_of(seen)
+    if state.get("round", 0) >= settings.rounds:
+        return seen
+    later = {**state, "round": state.get("round", 0) + 1, "agreed": agreed}
+    return call.put_off(later) if agreed else call.ask(asdict(seen), later)

@@ -1,0 +1,104 @@
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, Self
+
+import httpx2
+import pytest
+
+from elicit_flows.sdk.testing import ScriptedUser, Service, elicit_box, elicit_service, elicit_user
+from tests.sdk.mcp import raw
+from tests.support.ports import free_port
+from tests.support.process import PROJECT, Process, until
+
+__all__ = ["elicit_box", "elicit_service", "elicit_user"]
+
+
+class Server:
+    """An MCP server in a process of its own; ``command`` gets its port."""
+
+    def __init__(self, service: Service, log: Path, command: Callable[[int], list[str]], **env: str) -> None:
+        self.port = free_port()
+        self.url = f"http://127.0.0.1:{self.port}/mcp"
+        known = {"ELICIT_URL": service.url, "ELICIT_API_KEY": service.api_key, "SANDBOX_URL": service.sandbox_url}
+        self.process = Process(command(self.port), log, cwd=PROJECT, env={**known, "PYTHONPATH": str(PROJECT), **env})
+
+    def start(self) -> Self:
+        self.process.start()
+        until(self._answers, "the MCP server answers")
+        return self
+
+    def restart(self) -> None:
+        self.process.stop()
+        self.start()
+
+    def _answers(self) -> bool:
+        try:
+            return httpx2.get(self.url, timeout=2, trust_env=False).status_code > 0
+        except httpx2.TransportError:
+            return False
+
+
+class Tools(Server):
+    """tests/sdk/mcp/tools.py; ``ran`` is what its tools did."""
+
+    def __init__(self, service: Service, folder: Path, python: str = sys.executable, **told: Any) -> None:
+        self._ran = folder / "ran"
+        super().__init__(service, folder / "log", lambda _: [python, "-m", "tests.sdk.mcp.tools"])
+        told = {"port": self.port, "ran": str(self._ran), "user": [service.sandbox_url, "alice"], **told}
+        self.process.env["TOOLS"] = json.dumps(told)
+
+    @property
+    def ran(self) -> list[str]:
+        """Since it was last looked at."""
+        lines = self._ran.read_text().splitlines() if self._ran.exists() else []
+        self._ran.write_text("")
+        return lines
+
+
+@pytest.fixture(scope="module")
+def servers(elicit_box: Service) -> Iterator[list[Server]]:
+    """Those to be stopped in the end."""
+    started: list[Server] = []
+    yield started
+    for server in started:
+        server.process.stop()
+
+
+@pytest.fixture(scope="module")
+def server(elicit_box: Service, servers: list[Server], tmp_path_factory: pytest.TempPathFactory) -> Server:
+    """The example, for alice alone."""
+    log = tmp_path_factory.mktemp("mcp") / "log"
+    user = ["--user", elicit_box.sandbox_url, "alice"]
+    example = Server(
+        elicit_box, log, lambda port: [sys.executable, "examples/mcp_server.py", "--port", str(port), *user]
+    )
+    servers.append(example)
+    return example.start()
+
+
+@pytest.fixture(scope="module")
+def new_tools(
+    elicit_box: Service, servers: list[Server], tmp_path_factory: pytest.TempPathFactory
+) -> Callable[..., Tools]:
+    def make(**told: Any) -> Tools:
+        tools = Tools(elicit_box, tmp_path_factory.mktemp("mcp"), **told)
+        servers.append(tools)
+        return tools.start()
+
+    return make
+
+
+@pytest.fixture
+def alice(elicit_user: Callable[[str], ScriptedUser]) -> ScriptedUser:
+    return elicit_user("alice")
+
+
+@pytest.fixture(autouse=True)
+def _hung_up() -> Iterator[None]:
+    yield
+    while raw.OPEN:
+        raw.OPEN.pop().close()

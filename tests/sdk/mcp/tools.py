@@ -1,0 +1,135 @@
+"""A server for the tests, on whichever ``mcp`` runs it: its tools write a line for each time they really run.
+
+TOOLS says how: ``port``, ``ran`` (the file for those lines), ``user`` or ``people`` by token, ``settings`` of McpFlows.
+"""
+
+import json
+import os
+import sys
+from pathlib import Path
+
+from mcp.server.auth.provider import AccessToken
+from mcp.server.auth.settings import AuthSettings
+from mcp.shared.exceptions import UrlElicitationRequiredError
+
+from elicit_flows.sdk import Completed, Question
+from elicit_flows.sdk.mcp import McpFlows, state_key
+
+try:
+    from mcp.server.fastmcp import FastMCP as Server
+    from mcp.types import ElicitRequestURLParams
+
+    NEW = False
+except ModuleNotFoundError:
+    from mcp.server.mcpserver import MCPServer as Server
+    from mcp.server.request_state import RequestStateSecurity
+    from mcp.types import ElicitRequestURLParams
+
+    NEW = True
+
+TOLD = json.loads(os.environ["TOOLS"])
+ISSUER = TOLD.get("issuer", "https://issuer.test")
+PLAN = {"type": "object", "properties": {"plan": {"type": "string", "enum": ["free", "pro"]}}, "required": ["plan"]}
+
+
+class Known:
+    async def verify_token(self, token):
+        if token not in TOLD["people"]:
+            return None
+        client, subject = TOLD["people"][token]
+        claims = {"iss": ISSUER}
+        return AccessToken(token=token, client_id=client, scopes=[], subject=subject, claims=claims)
+
+
+def ran(what):
+    with Path(TOLD["ran"]).open("a") as log:
+        log.write(f"{what}\n")
+    return f"done: {what}"
+
+
+def make():
+    more = {}
+    if TOLD.get("people"):
+        auth = AuthSettings(issuer_url=ISSUER, resource_server_url=f"http://127.0.0.1:{TOLD['port']}/mcp")
+        more = {"token_verifier": Known(), "auth": auth}
+    if NEW:
+        more["request_state_security"] = RequestStateSecurity(keys=[state_key()], ttl=TOLD.get("ttl", 600))
+    else:
+        more |= {"host": "127.0.0.1", "port": TOLD["port"]}
+    return Server("tools", **more)
+
+
+app = make()
+user = TOLD.get("user")
+flows = McpFlows(user=tuple(user) if user else None, **TOLD.get("settings", {}))
+
+
+@app.tool()
+@flows.confirm("Wipe it?")
+async def wipe(disk: str = "a") -> str:
+    return ran(f"wiped {disk}")
+
+
+@app.tool()
+@flows.confirm("Burn it?")
+async def burn(disk: str = "a") -> str:
+    return ran(f"burnt {disk}")
+
+
+@app.tool()
+@flows.form(PLAN, message="Which?")
+def count(chosen: Completed) -> int:
+    """Not a coroutine function, and no text."""
+    ran("counted")
+    return len(chosen.result["content"]["plan"])
+
+
+@app.tool()
+@flows.form(PLAN, message="Which?")
+@flows.confirm("Really?")
+async def both(first: Completed, second: Completed, name: str = "") -> str:
+    return ran(f"{first.elicitation.kind} {second.elicitation.kind}")
+
+
+async def unless_small(size: int) -> Question | None:
+    return None if size < 10 else Question("confirm", {}, f"Delete {size} files?", {"expires_in": 60})
+
+
+@app.tool()
+@flows.ask(unless_small)
+async def delete(size: int) -> str:
+    return ran(f"deleted {size}")
+
+
+def hook(done: Completed) -> None:
+    ran(f"hooked {done.elicitation.kind}")
+
+
+@app.tool()
+@flows.having(
+    after=lambda done: ran(f"hooked {done.elicitation.kind}"), say=lambda outcome: "declined: as told"
+).confirm("Hook?")
+async def hooked() -> str:
+    return ran("after the hook")
+
+
+@app.tool()
+@flows.confirm("Raise?")
+async def raises() -> str:
+    asked = ElicitRequestURLParams.model_validate(
+        {"mode": "url", "message": "m", "url": "https://elsewhere.test/x", "elicitationId": "own"}
+    )
+    raise UrlElicitationRequiredError([asked])
+
+
+@app.tool()
+async def plain() -> str:
+    return ran("plain")
+
+
+if __name__ == "__main__":
+    if NEW:
+        app.run("streamable-http", host="127.0.0.1", port=TOLD["port"])
+    else:
+        app.run("streamable-http")
+    sys.exit(0)
