@@ -49,15 +49,20 @@ class SignedTokens:
         return AccessToken(token=token, client_id=client, scopes=scopes, subject=claims["sub"], claims=claims)
 
 
-def server(port: int, user: tuple[str, str] | None) -> MCPServer:
+def identity(port: int, user: tuple[str, str] | None) -> dict[str, object]:
+    """What the library needs to verify access tokens; nothing where there is but one user."""
     issuer = os.environ.get("MCP_ISSUER")
-    signed_in = {}
-    if issuer and not user:
-        auth = AuthSettings(issuer_url=issuer, resource_server_url=f"http://127.0.0.1:{port}/mcp")
-        signed_in = {"token_verifier": SignedTokens(issuer), "auth": auth}
-    app = MCPServer("Files", request_state_security=RequestStateSecurity(keys=[state_key()]), **signed_in)
+    if user or not issuer:
+        return {}
+    auth = AuthSettings(issuer_url=issuer, resource_server_url=f"http://127.0.0.1:{port}/mcp")
+    return {"token_verifier": SignedTokens(issuer), "auth": auth}
+
+
+def server(port: int, user: tuple[str, str] | None) -> MCPServer:
     elicit = Elicit()
     flows = McpFlows(elicit, user=user)
+    state = RequestStateSecurity(keys=[state_key()])
+    app = MCPServer("Files", request_state_security=state, **identity(port, user))
 
     @app.tool()
     @flows.oauth("acme", scopes=["files.read"], message="To list your files.")
