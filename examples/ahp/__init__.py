@@ -1,0 +1,1 @@
+"""The pieces of examples/ahp_host.py."""

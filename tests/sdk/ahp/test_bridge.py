@@ -1,0 +1,347 @@
+"""A chat's input requests, between a real service and what a host dispatches."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from elicit_flows.sdk import Cancelled, Completed, Declined, Elicit, Expired, Outcome
+from elicit_flows.sdk.ahp import ToolCall
+from elicit_flows.sdk.testing.service import Service
+from elicit_flows.sdk.testing.user import ScriptedUser
+from elicit_flows.states import Status
+from elicit_flows.values import Json
+from tests.kinds.form.asked import QUESTIONS as SIX_KINDS
+from tests.sdk.ahp.actions import changed, completed, number, text
+from tests.sdk.ahp.chat import TestChat
+
+pytestmark = pytest.mark.anyio
+
+
+async def ended(task: asyncio.Task[Outcome]) -> Outcome:
+    async with asyncio.timeout(20):
+        return await task
+
+
+async def do(function: Any, *arguments: Any) -> None:
+    await asyncio.to_thread(function, *arguments)
+
+
+def type_on_the_page(user: ScriptedUser, url: str, name: str, value: str) -> None:
+    """As the page's script keeps what is written there."""
+    user.open(url)
+    form = user.page.forms["submit"]
+    sent = {"question": form.names[name], form.names[name]: value}
+    hidden = {key: form.fields[key] for key in ("asked", "csrfmiddlewaretoken")}
+    user.http.post(f"{url}/draft", data=sent | hidden).raise_for_status()
+
+
+async def test_a_link_is_requested_listed_and_completed_when_its_page_is_done(
+    chat: TestChat, alice: ScriptedUser
+) -> None:
+    request, task = await chat.ask(lambda asks: asks.confirm("May I?"))
+    assert request == {"id": request["id"], "message": "May I?", "url": request["url"]}
+    assert request["url"].endswith(request["id"])
+    await do(alice.submit, request["url"])
+    outcome = await ended(task)
+    assert isinstance(outcome, Completed)
+    assert outcome.elicitation.id == request["id"]
+    assert [one["type"] for one in chat.told] == [
+        "chat/inputRequested", "session/inputNeededSet", "chat/inputCompleted", "session/inputNeededRemoved",
+    ]  # fmt: skip
+    assert chat.told[1]["request"] == {
+        "id": request["id"], "chat": chat.uri, "kind": "chatInput", "request": request,
+    }  # fmt: skip
+    assert chat.told[2:] == [
+        completed(request["id"], "accept"), {"type": "session/inputNeededRemoved", "id": request["id"]},
+    ]  # fmt: skip
+
+
+async def test_to_accept_a_link_is_consent_and_completes_nothing(chat: TestChat, alice: ScriptedUser) -> None:
+    request, task = await chat.ask(lambda asks: asks.confirm("May I?"))
+    reason = await chat.say(completed(request["id"], "accept"))
+    assert reason == "Open the link: what is asked is done there, and this request is completed as soon as it is."
+    assert not task.done()
+    assert (await chat.elicit.get(request["id"])).status == Status.PENDING
+    await do(alice.decline, request["url"])
+    assert isinstance(await ended(task), Declined)
+    assert chat.told[2] == completed(request["id"], "decline")
+
+
+async def test_ahp_2_request_and_questions_keep_their_ids_in_the_next_process(
+    chat: TestChat, alice: ScriptedUser
+) -> None:
+    request, task = await chat.ask_form()
+    await chat.say(changed(request, "name", text("Atlas", "draft")))
+    task.cancel()
+    async with TestChat(chat.elicit, chat.user, chat.uri) as again:
+        [asked] = await again.bridge.still_open()
+        assert asked.id == request
+        second, task = await again.ask(lambda asks: asks.follow(asked))
+        first = chat.told[0]["request"]
+        assert second == first | {"answers": {"name": text("Atlas", "draft")}}
+        await do(lambda: alice.submit(asked.url))
+        outcome = await ended(task)
+        assert isinstance(outcome, Completed)
+        assert outcome.result["content"] == {"name": "Atlas"}
+        assert await again.bridge.still_open() == []
+
+
+async def test_only_what_was_asked_in_this_chat_is_found_again(chat: TestChat) -> None:
+    await chat.elicit.create("confirm", chat.user, {}, message="Elsewhere?", metadata={"ahp_chat": "ahp-chat:/other"})
+    await chat.elicit.create("confirm", chat.user, {}, message="Nowhere?")
+    request, _ = await chat.ask(lambda asks: asks.confirm("Here?", metadata={"call": 7}))
+    [found] = await chat.bridge.still_open()
+    assert (found.id, found.metadata) == (request["id"], {"call": 7, "ahp_chat": chat.uri})
+
+
+async def test_ahp_3_what_is_typed_on_the_page_and_in_a_client_is_one_draft(
+    chat: TestChat, alice: ScriptedUser
+) -> None:
+    request, task = await chat.ask_form()
+    url = chat.told[0]["request"]["url"]
+    assert await chat.say(changed(request, "seats", number(3, "draft"))) is None
+    await do(type_on_the_page, alice, url, "name", "Atlas")
+    await chat.until("chat/inputAnswerChanged", questionId="name", answer=text("Atlas", "draft"))
+    draft = await chat.elicit.draft(request)
+    assert {key: (one.value, one.by) for key, one in draft.answers.items()} == {
+        "seats": (3, "agent"), "name": ("Atlas", "person"),
+    }  # fmt: skip
+    await do(lambda: alice.submit(url, seats=4))
+    outcome = await ended(task)
+    assert isinstance(outcome, Completed)
+    assert outcome.result["content"] == {"name": "Atlas", "seats": 4}
+    # The client's own change was told once, by its echo.
+    assert [one["questionId"] for one in chat.told if one["type"] == "chat/inputAnswerChanged"] == ["seats", "name"]
+    assert await chat.until("chat/inputCompleted") == completed(request, "accept", name=text("Atlas"), seats=number(4))
+
+
+async def test_a_draft_that_was_not_sent_is_no_part_of_the_record(chat: TestChat, alice: ScriptedUser) -> None:
+    request, task = await chat.ask_form()
+    await chat.say(changed(request, "name", text("Atlas", "draft")))
+    await chat.say(changed(request, "seats", number(3, "draft")))
+    await do(lambda: alice.submit(chat.told[0]["request"]["url"], seats=""))
+    await ended(task)
+    assert chat.told[-3:] == [
+        changed(request, "seats"), completed(request, "accept", name=text("Atlas")),
+        {"type": "session/inputNeededRemoved", "id": request},
+    ]  # fmt: skip
+
+
+async def test_ahp_4_a_draft_is_cleared_and_a_question_skipped_with_a_reason(chat: TestChat) -> None:
+    request, task = await chat.ask_form()
+    skipped = {"state": "skipped", "freeformValues": ["Nobody knows."]}
+    for action in (
+        changed(request, "name", text("Atlas")), changed(request, "seats", number(3)), changed(request, "seats"),
+        changed(request, "sure", skipped), completed(request, "accept"),
+    ):  # fmt: skip
+        assert await chat.say(action) is None
+    outcome = await ended(task)
+    assert isinstance(outcome, Completed)
+    assert outcome.result == {"content": {"name": "Atlas"}, "skipped": {"sure": "Nobody knows."}}
+
+
+async def test_ahp_5_all_kinds_of_questions_with_own_answers_beside_the_options(chat: TestChat) -> None:
+    request, task = await chat.ask_form({"questions": SIX_KINDS})
+    assert chat.told[0]["request"]["questions"] == SIX_KINDS
+    selected: Json = {"kind": "selected", "value": "", "freeformValues": ["bun"]}
+    many: Json = {"kind": "selected-many", "value": ["lint"], "freeformValues": ["tests"]}
+    answers = {
+        "title": text("Atlas"), "weight": number(1.5), "count": number(3),
+        "keep": {"state": "submitted", "value": {"kind": "boolean", "value": True}},
+        "runtime": {"state": "submitted", "value": selected}, "checks": {"state": "submitted", "value": many},
+    }  # fmt: skip
+    await chat.say(changed(request, "title", text("Another", "draft")))
+    assert await chat.say(completed(request, "accept", **answers)) is None
+    outcome = await ended(task)
+    assert isinstance(outcome, Completed)
+    assert outcome.result["content"] == {
+        "title": "Atlas", "weight": 1.5, "count": 3, "keep": True,
+        "runtime": {"value": None, "freeformValues": ["bun"]},
+        "checks": {"value": ["lint"], "freeformValues": ["tests"]},
+    }  # fmt: skip
+
+
+async def test_ahp_6_accept_is_refused_until_every_required_question_is_submitted(chat: TestChat) -> None:
+    request, task = await chat.ask_form()
+    for answer in (None, text("Atlas", "draft")):
+        await chat.say(changed(request, "name", answer))
+        reason = await chat.say(completed(request, "accept", seats=number(2)))
+        assert reason == "Not submitted yet, or not fitting: name."
+    assert not task.done()
+    # What came with it is kept as it came, and told to everybody.
+    await chat.until("chat/inputAnswerChanged", questionId="seats", answer=number(2))
+    assert await chat.say(completed(request, "accept", name=text("Atlas"))) is None
+    assert isinstance(await ended(task), Completed)
+
+
+@pytest.mark.parametrize(("response", "outcome"), [("decline", Declined), ("cancel", Cancelled)])
+async def test_ahp_7_a_clients_no_is_an_outcome_and_ends_the_link(
+    chat: TestChat, alice: ScriptedUser, response: str, outcome: type[Outcome]
+) -> None:
+    request, task = await chat.ask(lambda asks: asks.confirm("May I?"))
+    assert await chat.say(completed(request["id"], response)) is None
+    assert isinstance(await ended(task), outcome)
+    assert chat.told[2:] == [
+        completed(request["id"], response), {"type": "session/inputNeededRemoved", "id": request["id"]},
+    ]  # fmt: skip
+    await do(alice.open, request["url"])
+    assert alice.page.forms.keys().isdisjoint({"submit", "decline"})
+
+
+async def test_ahp_8_the_first_completion_wins(chat: TestChat) -> None:
+    request, task = await chat.ask_form()
+    await chat.say(changed(request, "name", text("Atlas")))
+    reasons = await asyncio.gather(
+        chat.say(completed(request, "accept"), "laptop"), chat.say(completed(request, "decline"), "phone")
+    )
+    assert reasons == [None, "It is over: laptop said accept first."]
+    assert isinstance(await ended(task), Completed)
+    assert await chat.say(completed(request, "cancel")) == "It is over: laptop said accept first."
+    assert await chat.say(changed(request, "name", text("Other"))) == "It is over: laptop said accept first."
+    assert chat.types("chat/inputCompleted") == ["chat/inputCompleted"]
+
+
+async def test_who_comes_after_the_page_is_told_so(chat: TestChat, alice: ScriptedUser) -> None:
+    request, task = await chat.ask(lambda asks: asks.confirm("May I?"))
+    await do(alice.submit, request["url"])
+    await ended(task)
+    assert await chat.say(completed(request["id"], "decline")) == "It is over: completed."
+    await chat.bridge.turn_ended()
+    assert await chat.say(completed(request["id"], "decline")) == "It is over: completed."
+    await chat.bridge.turn_ended()
+    assert await chat.say(completed(request["id"], "decline")) == "There is no request of this id in this chat."
+
+
+@pytest.mark.parametrize(
+    ("action", "reason"),
+    [
+        (completed("el_unknown", "accept"), "There is no request of this id in this chat."),
+        (changed("el_unknown", "name"), "There is no request of this id in this chat."),
+        ({"type": "chat/inputAnswerChanged"}, "There is no request of this id in this chat."),
+        ({"type": "chat/inputRequested", "request": {"id": "el_mine"}}, "Only the host may do that."),
+        (changed("", "size", text("l")), "There is no such question in this request."),
+        ({**changed("", "name"), "questionId": ["name"]}, "There is no such question in this request."),
+        (changed("", "name", number(3)), "This question takes a value of kind text."),
+        (changed("", "name", {"state": "submitted"}), "An answer in this state has a value."),
+        (changed("", "name", "Atlas"), "Say draft, submitted or skipped."),
+        (changed("", "seats", number(40)), "Write a number that is at most 9."),
+        (completed("", "yes"), "Say accept, decline or cancel."),
+        ({**completed("", "accept"), "answers": [1]}, "Give the answers by question."),
+        (completed("", "accept", size=text("l")), "There is no such question in this request."),
+        (completed("", "accept", name=number(1)), "This question takes a value of kind text."),
+    ],
+)  # fmt: skip
+async def test_what_the_protocol_says_to_reject_is_rejected_with_a_reason(
+    chat: TestChat, action: Json, reason: str
+) -> None:
+    request, task = await chat.ask_form()
+    given = action | ({"requestId": request} if action.get("requestId") == "" else {})
+    assert await chat.say(given) == reason
+    assert (await chat.elicit.draft(request)).answers == {}
+    assert not task.done()
+
+
+async def test_ahp_9_asked_again_in_other_words_it_is_the_same_request_with_its_drafts(
+    chat: TestChat, alice: ScriptedUser
+) -> None:
+    request, task = await chat.ask_form()
+    await chat.say(changed(request, "name", text("Atlas")))
+    await chat.elicit.ask_again(request, "Tell me by Monday.", {"questions": [{"id": "sure", **SURE}, NAME]})
+    async with asyncio.timeout(15):
+        while len(chat.types("session/inputNeededSet")) < 2:
+            await asyncio.sleep(0.01)
+    again = chat.told[-2]["request"]
+    assert (again["id"], again["message"]) == (request, "Tell me by Monday.")
+    assert ([one["id"] for one in again["questions"]], again["answers"]) == (["sure", "name"], {"name": text("Atlas")})
+    assert chat.told[-1]["request"]["request"]["message"] == "Tell me by Monday."
+    assert await chat.say(completed(request, "accept")) is None
+    assert isinstance(await ended(task), Completed)
+
+
+SURE: Json = {"kind": "boolean", "message": "Sure?"}
+NAME: Json = {"id": "name", "kind": "text", "message": "Which name?", "required": True}
+
+
+async def test_ahp_12_a_turn_that_ends_first_takes_the_question_back_and_leaves_no_response(
+    chat: TestChat, alice: ScriptedUser
+) -> None:
+    request, task = await chat.ask_form()
+    await chat.bridge.turn_ended()
+    assert isinstance(await ended(task), Cancelled)
+    assert chat.types("chat/inputCompleted") == []
+    assert chat.types("session/") == ["session/inputNeededSet", "session/inputNeededRemoved"]
+    assert (await chat.elicit.get(request)).status == Status.CANCELLED
+    assert await chat.say(completed(request, "accept")) == "It is over: the turn that asked has ended."
+    await chat.bridge.turn_ended()
+
+
+async def test_a_turn_whose_task_was_cancelled_takes_its_question_back_too(chat: TestChat) -> None:
+    request, task = await chat.ask_form()
+    task.cancel()
+    assert (await chat.elicit.get(request)).status == Status.PENDING
+    await chat.bridge.turn_ended()
+    assert (await chat.elicit.get(request)).status == Status.CANCELLED
+    assert chat.types("session/") == ["session/inputNeededSet", "session/inputNeededRemoved"]
+
+
+CALL = ToolCall("turn-1", "call-1", "https://mcp.acme.test/")
+
+
+async def test_ahp_14_a_tool_call_pauses_until_the_account_is_connected_and_no_token_passes(
+    chat: TestChat, alice: ScriptedUser
+) -> None:
+    def asks(bridge: Any) -> Any:
+        return bridge.during(CALL).oauth("acme", scopes=["files.read"], message="Connect Acme.", reuse="never")
+
+    request, task = await chat.ask(asks)
+    await do(alice.allow, request["url"])
+    outcome = await ended(task)
+    token = await chat.elicit.token(outcome)
+    assert chat.types() == [
+        "chat/toolCallAuthRequired", "chat/inputRequested", "session/inputNeededSet", "chat/inputCompleted",
+        "session/inputNeededRemoved", "chat/toolCallAuthResolved",
+    ]  # fmt: skip
+    assert chat.told[0] == {
+        "type": "chat/toolCallAuthRequired", "turnId": "turn-1", "toolCallId": "call-1",
+        "auth": {
+            "reason": "required", "requiredScopes": ["files.read"], "description": "Connect Acme.",
+            "resource": {"resource": "https://mcp.acme.test/", "authorization_servers": []},
+        },
+    }  # fmt: skip
+    assert token.access_token not in str(chat.told)
+    assert isinstance(outcome, Completed)
+    assert outcome.connection not in str(chat.told)
+    before = list(chat.told)
+    reused = await chat.bridge.during(CALL).oauth("acme", scopes=["files.read"])
+    assert isinstance(reused, Completed)
+    assert reused.reused
+    assert chat.told == before
+
+
+async def test_a_tool_call_whose_account_was_not_connected_is_not_resolved(chat: TestChat, alice: ScriptedUser) -> None:
+    request, task = await chat.ask(lambda asks: asks.during(CALL).oauth("acme", reuse="never"))
+    await do(alice.deny, request["url"])
+    assert isinstance(await ended(task), Declined)
+    assert "chat/toolCallAuthResolved" not in chat.types()
+
+
+async def test_a_question_that_nobody_answers_is_completed_as_cancelled(chat: TestChat) -> None:
+    request, task = await chat.ask(lambda asks: asks.confirm("May I?", expires_in=1))
+    assert isinstance(await ended(task), Expired)
+    assert chat.told[2] == completed(request["id"], "cancel")
+
+
+async def test_it_is_followed_through_a_crash_of_the_service(
+    ahp_service: Service, live: Elicit, chat: TestChat, alice: ScriptedUser
+) -> None:
+    request, task = await chat.ask_form()
+    url = chat.told[0]["request"]["url"]
+    await do(ahp_service.crash)
+    await do(type_on_the_page, alice, url, "name", "Atlas")
+    await chat.until("chat/inputAnswerChanged", questionId="name")
+    assert await chat.say(changed(request, "name", text("Atlas"))) is None
+    assert await chat.say(completed(request, "accept")) is None
+    assert isinstance(await ended(task), Completed)
