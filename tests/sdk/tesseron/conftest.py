@@ -1,0 +1,99 @@
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from elicit_flows.sdk import Elicit
+from elicit_flows.sdk.testing import ScriptedUser, Service, elicit_box, elicit_user
+from tests.sdk.tesseron.gateway import Gateway, dial
+from tests.support.process import PROJECT, Process
+
+__all__ = ["elicit_box", "elicit_user"]
+Dial = Callable[..., AbstractAsyncContextManager[Gateway]]
+
+
+class App:
+    """An app in a process of its own, with a home of its own in which a gateway finds it."""
+
+    def __init__(self, service: Service, home: Path, *command: str, **env: str) -> None:
+        self.home = home
+        ours = {"ELICIT_URL": service.url, "ELICIT_API_KEY": service.api_key, "SANDBOX_URL": service.sandbox_url}
+        ours |= {"HOME": str(home), "PYTHONPATH": str(PROJECT), **env}
+        self.process = Process([sys.executable, *command], home / "log", env=ours, cwd=PROJECT)
+
+    def start(self) -> App:
+        self.process.start()
+        self.process.wait_for_output("ws://")
+        return self
+
+    @property
+    def url(self) -> str:
+        """Where its manifest says that it listens."""
+        [manifest] = (self.home / ".tesseron/instances").glob("*.json")
+        return str(json.loads(manifest.read_text())["transport"]["url"])
+
+
+@pytest.fixture(scope="session")
+def new_app(elicit_box: Service, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., App]]:
+    started: list[App] = []
+
+    def make(*command: str, **env: str) -> App:
+        started.append(App(elicit_box, tmp_path_factory.mktemp("app"), *command, **env))
+        return started[-1].start()
+
+    yield make
+    for app in started:
+        app.process.stop()
+
+
+@pytest.fixture(scope="session")
+def asking(elicit_box: Service, new_app: Callable[..., App]) -> App:
+    """``tests/sdk/tesseron/app.py``, for alice."""
+    return new_app("-m", "tests.sdk.tesseron.app", elicit_box.sandbox_url, "alice")
+
+
+@pytest.fixture(scope="session")
+def hurried(elicit_box: Service, new_app: Callable[..., App]) -> App:
+    """The same, with actions of a second and a half."""
+    return new_app("-m", "tests.sdk.tesseron.app", elicit_box.sandbox_url, "alice", TIMEOUT_MS="1500")
+
+
+@pytest.fixture(scope="session")
+def example(elicit_box: Service, new_app: Callable[..., App]) -> App:
+    """``examples/tesseron_app.py``, for alice."""
+    return new_app("examples/tesseron_app.py", "--user", elicit_box.sandbox_url, "alice")
+
+
+@pytest.fixture
+def dialled() -> Dial:
+    """``async with dialled(app, elicitation=False) as gateway``"""
+
+    @asynccontextmanager
+    async def dialled(app: App, **capabilities: bool) -> AsyncIterator[Gateway]:
+        async with dial(app.url, **capabilities) as gateway:
+            yield gateway
+
+    return dialled
+
+
+@pytest.fixture
+def alice(elicit_user: Callable[[str], ScriptedUser]) -> ScriptedUser:
+    return elicit_user("alice")
+
+
+@pytest.fixture
+async def elicit(elicit_box: Service, anyio_backend: str) -> AsyncIterator[Elicit]:
+    """The service as the app's agent sees it."""
+    async with elicit_box.elicit() as client:
+        yield client
+
+
+async def does(act: Callable[..., None], *args: object, **answers: object) -> None:
+    """A person who takes their time while the loop goes on."""
+    await asyncio.to_thread(act, *args, **answers)

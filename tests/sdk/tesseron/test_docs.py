@@ -1,0 +1,48 @@
+"""``docs/tesseron.md``: its lines run, and its rows name tests that there are."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+import pytest
+
+from elicit_flows.sdk.testing import ScriptedUser, Service
+from tests.sdk.tesseron.conftest import App, Dial, does
+from tests.support.process import PROJECT
+
+pytestmark = pytest.mark.anyio
+
+PAGE = (PROJECT / "docs/tesseron.md").read_text(encoding="utf-8")
+BEFORE = """
+import asyncio, sys
+user = tuple(sys.argv[1:])
+async def names(token):
+    return f"{len(token.access_token) > 9} {token.token_type}"
+"""
+AFTER = """
+async def main():
+    print((await app.listen()).url, flush=True)
+    await asyncio.Event().wait()
+asyncio.run(main())
+"""
+
+
+async def test_the_lines_of_the_page_make_an_app(
+    elicit_box: Service, new_app: Callable[..., App], dialled: Dial, alice: ScriptedUser
+) -> None:
+    [block] = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+    app = new_app("-c", BEFORE + block + AFTER, elicit_box.sandbox_url, "alice")
+    async with dialled(app) as gateway:
+        invocation = await gateway.begin("list_files")
+        await does(alice.allow, await gateway.link())
+        assert await gateway.end(invocation) == "True Bearer"
+
+
+def test_every_row_names_tests_that_there_are() -> None:
+    rows = re.findall(r"^\| (T-\d+) \| .+ \| (.+) \|$", PAGE, re.MULTILINE)
+    assert [name for name, _ in rows] == [f"T-{number}" for number in range(1, 11)]
+    host = (PROJECT / "tests/sdk/tesseron/test_host.py").read_text(encoding="utf-8")
+    known = set(re.findall(r"^(?:async )?def (test_\w+)", host, re.MULTILINE))
+    for _, tests in rows:
+        assert set(re.findall(r"`(\w+)`", tests)) <= known

@@ -1,0 +1,291 @@
+"""What is asked in the model host: rows T-1 to T-10, with every answer that a gateway may give."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from elicit_flows.sdk import Elicit
+from elicit_flows.sdk.testing import ScriptedUser, Service
+from elicit_flows.states import Status
+from elicit_flows.values import Json
+from tests.sdk.tesseron.conftest import App, Dial, does
+from tests.sdk.tesseron.gateway import Refused, refuses, says
+from tests.support.process import until
+from tests.wires.validator import Schema
+
+pytestmark = pytest.mark.anyio
+
+TESSERON = Schema("tesseron.json")
+PLAN: Json = {
+    "type": "object", "required": ["plan"], "properties": {"plan": {"type": "string", "enum": ["free", "pro"]}},
+}  # fmt: skip
+LISTS: Json = {
+    "type": "object", "properties": {"tags": {"type": "array", "items": {"type": "string", "enum": ["a", "b"]}}},
+}  # fmt: skip
+HANDLER_ERROR, CANCELLED, TIMEOUT, NOT_AVAILABLE, CLOSED = -32005, -32001, -32002, -32007, -32010
+NO = [{"action": "decline"}, {"action": "cancel"}]
+MALFORMED = [{}, {"action": "ok"}, {"action": True}]
+
+
+def pending(error: Refused) -> str:
+    """The question that was left open."""
+    assert error.code == HANDLER_ERROR
+    assert error.message.startswith("waiting:")
+    assert error.data["url"] in error.message
+    return str(error.data["pending"])
+
+
+@pytest.mark.parametrize(
+    ("answer", "agreed"),
+    [
+        ({"action": "accept"}, True),
+        ({"action": "accept", "value": {}}, True),
+        *[(one, False) for one in NO + MALFORMED],
+    ],
+)
+async def test_t_1_agreed_is_true_for_an_explicit_accept_alone(
+    asking: App, dialled: Dial, answer: Json, agreed: bool
+) -> None:
+    async with dialled(asking) as gateway:
+        gateway.answer = says(answer)
+        assert await gateway.invoke("agree") is agreed
+    [prompt] = gateway.prompts
+    assert prompt["question"] == "Shall I?"
+
+
+async def test_t_5_a_confirmation_is_a_form_without_fields(asking: App, dialled: Dial) -> None:
+    async with dialled(asking) as gateway:
+        gateway.answer = says({"action": "accept"})
+        await gateway.invoke("agree")
+    TESSERON.check("ElicitationRequest", {"method": "elicitation/request", "params": gateway.prompts[0]})
+    assert gateway.prompts[0]["schema"] == {"type": "object", "properties": {}, "required": []}
+
+
+@pytest.mark.parametrize("how", ["not negotiated", "refused"])
+@pytest.mark.parametrize(("act", "agreed"), [(ScriptedUser.submit, True), (ScriptedUser.decline, False)])
+async def test_t_1_where_the_host_cannot_ask_the_page_does(
+    asking: App, dialled: Dial, alice: ScriptedUser, act: Callable[..., None], agreed: bool, how: str
+) -> None:
+    async with dialled(asking, elicitation=how == "refused") as gateway:
+        gateway.answer = refuses(NOT_AVAILABLE)
+        invocation = await gateway.begin("agree", {"how": how})
+        await does(act, alice, await gateway.link())
+        assert await gateway.end(invocation) is agreed
+
+
+@pytest.mark.parametrize(
+    ("answer", "value"), [({"action": "accept", "value": {"plan": "pro"}}, {"plan": "pro"}), *[(no, None) for no in NO]]
+)
+async def test_t_2_elicit_gives_the_value_or_none(asking: App, dialled: Dial, answer: Json, value: Any) -> None:
+    async with dialled(asking) as gateway:
+        gateway.answer = says(answer)
+        assert await gateway.invoke("answer", {"schema": PLAN}) == value
+    [prompt] = gateway.prompts
+    TESSERON.check("ElicitationRequest", {"method": "elicitation/request", "params": prompt})
+    assert prompt["schema"]["properties"]["plan"]["enum"] == ["free", "pro"]
+
+
+@pytest.mark.parametrize("how", ["not negotiated", "refused"])
+async def test_t_2_a_form_that_the_host_cannot_ask_is_asked_on_the_page(
+    asking: App, dialled: Dial, alice: ScriptedUser, how: str
+) -> None:
+    async with dialled(asking, elicitation=how == "refused") as gateway:
+        gateway.answer = refuses(NOT_AVAILABLE)
+        invocation = await gateway.begin("answer", {"schema": PLAN})
+        await does(alice.submit, await gateway.link(), plan="free")
+        assert await gateway.end(invocation) == {"plan": "free"}
+
+
+@pytest.mark.parametrize("action", ["agree", "connect"])
+async def test_t_2_where_nothing_can_show_a_link_the_error_has_it_at_once(
+    asking: App, dialled: Dial, elicit: Elicit, action: str
+) -> None:
+    async with dialled(asking, elicitation=False, streaming=False) as gateway:
+        began = time.monotonic()
+        with pytest.raises(Refused) as refused:
+            await gateway.invoke(action, {"nobody": action})
+    assert time.monotonic() - began < 1.5
+    assert (await elicit.get(pending(refused.value))).status == Status.PENDING
+
+
+@pytest.mark.parametrize(
+    "value", [{"plan": "gold"}, {}, {"plan": 3}, {"plan": None}, {"plan": "pro", "more": 1}, "pro", ["pro"], None]
+)
+async def test_t_3_an_answer_that_does_not_fit_is_an_error_and_no_value(asking: App, dialled: Dial, value: Any) -> None:
+    async with dialled(asking) as gateway:
+        gateway.answer = says({"action": "accept", "value": value})
+        with pytest.raises(Refused) as refused:
+            await gateway.invoke("answer", {"schema": PLAN})
+        assert refused.value.code == HANDLER_ERROR
+        assert not refused.value.message.startswith("waiting:")
+        gateway.answer = says({"action": "accept", "value": {"plan": "free"}})
+        assert await gateway.invoke("answer", {"schema": PLAN}) == {"plan": "free"}
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"type": "string"},
+        {"type": "object", "oneOf": [PLAN]},
+        {"type": "object", "properties": {"deep": {"type": "object", "properties": {}}}},
+    ],
+)
+async def test_t_4_a_schema_is_refused_before_anything_is_sent(asking: App, dialled: Dial, schema: Json) -> None:
+    async with dialled(asking) as gateway:
+        with pytest.raises(Refused):
+            await gateway.invoke("answer", {"schema": schema})
+    assert gateway.prompts == gateway.said == []
+
+
+async def test_t_4_what_tesseron_cannot_ask_is_asked_on_the_page(
+    asking: App, dialled: Dial, alice: ScriptedUser
+) -> None:
+    async with dialled(asking) as gateway:
+        invocation = await gateway.begin("answer", {"schema": LISTS})
+        await does(alice.submit, await gateway.link(), tags=["b"])
+        assert await gateway.end(invocation) == {"tags": ["b"]}
+    assert [prompt["schema"]["properties"] for prompt in gateway.prompts] == [{}]
+
+
+async def test_t_6_the_answer_is_of_the_model(asking: App, dialled: Dial) -> None:
+    async with dialled(asking) as gateway:
+        gateway.answer = says({"action": "accept", "value": {"plan": "pro", "seats": 2}})
+        assert await gateway.invoke("order") == "Order pro 3"
+        gateway.answer = says({"action": "decline"})
+        assert await gateway.invoke("order") is None
+
+
+@pytest.mark.parametrize(("action", "elicitation"), [("agree", False), ("connect", True), ("connect", False)])
+@pytest.mark.parametrize("how", ["cancelled", "cut off"])
+async def test_t_7_a_cancelled_invocation_takes_its_question_back(
+    asking: App, dialled: Dial, elicit: Elicit, action: str, elicitation: bool, how: str
+) -> None:
+    async with dialled(asking, elicitation=elicitation) as gateway:
+        invocation = await gateway.begin(action, {"case": "T-7"})
+        question = (await gateway.link()).rpartition("/")[2]
+        if how == "cancelled":
+            await gateway.cancel(invocation)
+            with pytest.raises(Refused) as refused:
+                await gateway.end(invocation)
+            assert refused.value.code == CANCELLED
+    assert (await elicit.wait(question, timeout=5)).status == Status.CANCELLED
+
+
+async def test_t_7_a_form_that_is_open_in_the_host_is_taken_back_as_well(
+    asking: App, dialled: Dial, elicit: Elicit
+) -> None:
+    before = await open_questions(elicit)
+    async with dialled(asking) as gateway:
+        invocation = await gateway.begin("answer", {"schema": PLAN})
+        await gateway.asked()
+        assert len(await open_questions(elicit)) == len(before) + 1
+        await gateway.cancel(invocation)
+        with pytest.raises(Refused, match=str(CANCELLED)):
+            await gateway.end(invocation)
+        assert await open_questions(elicit) == before
+        gateway.answer = says({"action": "accept", "value": {"plan": "pro"}})
+        assert await gateway.invoke("answer", {"schema": PLAN}) == {"plan": "pro"}
+
+
+async def test_t_8_an_action_ends_in_time_and_the_next_call_goes_on_with_the_question(
+    hurried: App, dialled: Dial, alice: ScriptedUser, elicit: Elicit
+) -> None:
+    async with dialled(hurried, elicitation=False) as gateway:
+        began = time.monotonic()
+        with pytest.raises(Refused) as refused:
+            await gateway.invoke("agree", {"case": "T-8"})
+        assert 1.2 < time.monotonic() - began < 1.5
+        question = await elicit.get(pending(refused.value))
+        await does(alice.submit, question.url)
+        assert await gateway.invoke("agree", {"case": "T-8"}) is True
+        with pytest.raises(Refused) as refused:  # an answer is good for one call
+            await gateway.invoke("agree", {"case": "T-8"})
+        assert pending(refused.value) != question.id
+
+
+async def test_t_8_a_form_that_stays_open_in_the_host_is_asked_once_more(
+    hurried: App, dialled: Dial, elicit: Elicit
+) -> None:
+    async with dialled(hurried) as gateway:
+        with pytest.raises(Refused) as refused:
+            await gateway.invoke("answer", {"schema": PLAN, "case": "T-8"})
+        question = pending(refused.value)
+        gateway.answer = says({"action": "accept", "value": {"plan": "pro"}})
+        assert await gateway.invoke("answer", {"schema": PLAN, "case": "T-8"}) == {"plan": "pro"}
+    assert (await elicit.get(question)).result == {"content": {"plan": "pro"}}
+    assert len(gateway.prompts) == 2
+
+
+async def test_t_8_a_confirmation_in_the_host_has_the_time_of_the_action(hurried: App, dialled: Dial) -> None:
+    async with dialled(hurried) as gateway:
+        with pytest.raises(Refused) as refused:
+            await gateway.invoke("agree")
+    assert refused.value.code == TIMEOUT
+
+
+async def test_t_9_a_wizard_asks_one_thing_after_the_other(asking: App, dialled: Dial) -> None:
+    at_once: list[int] = []
+
+    async def answer(prompt: Json) -> Any:
+        at_once.append(gateway.open_prompts)
+        return {"action": "accept", "value": {"plan": "pro", "seats": 2} if prompt["schema"]["properties"] else {}}
+
+    async with dialled(asking) as gateway:
+        gateway.answer = answer
+        assert await gateway.invoke("wizard") is True
+        assert await gateway.invoke("wizard") is True
+    assert [prompt["question"] for prompt in gateway.prompts] == ["What would you like?", "2 seats, pro?"] * 2
+    assert at_once == [1] * 4
+
+
+@pytest.mark.parametrize(("action", "given"), [("agree", {}), ("answer", {"schema": PLAN}), ("connect", {})])
+@pytest.mark.parametrize("code", [HANDLER_ERROR, TIMEOUT, CLOSED])
+async def test_t_10_a_prompt_that_fails_is_an_error_and_no_answer(
+    asking: App, dialled: Dial, elicit: Elicit, action: str, given: Json, code: int
+) -> None:
+    before = await open_questions(elicit)
+    async with dialled(asking) as gateway:
+        gateway.answer = refuses(code)
+        with pytest.raises(Refused) as refused:
+            await gateway.invoke(action, given | {"case": "T-10"})
+    assert (refused.value.code, refused.value.message) == (code, "The prompt failed")
+    assert await open_questions(elicit) == before
+
+
+@pytest.mark.parametrize(("action", "given"), [("answer", {"schema": PLAN}), ("connect", {})])
+@pytest.mark.parametrize("answer", [*MALFORMED, None, "accept", []])
+async def test_t_10_an_answer_that_cannot_be_read_is_an_error(
+    asking: App, dialled: Dial, elicit: Elicit, action: str, given: Json, answer: Any
+) -> None:
+    before = await open_questions(elicit)
+    async with dialled(asking) as gateway:
+        gateway.answer = says(answer)
+        with pytest.raises(Refused) as refused:
+            await gateway.invoke(action, given | {"case": "T-10"})
+    assert refused.value.code == HANDLER_ERROR
+    assert "read" in refused.value.message
+    assert await open_questions(elicit) == before
+
+
+async def test_an_app_with_a_window_shows_the_link_itself(
+    elicit_box: Service, new_app: Callable[..., App], dialled: Dial, alice: ScriptedUser, tmp_path: Path
+) -> None:
+    shown = tmp_path / "shown"
+    app = new_app("-m", "tests.sdk.tesseron.app", elicit_box.sandbox_url, "alice", SHOWN=str(shown))
+    async with dialled(app) as gateway:
+        invocation = await gateway.begin("connect")
+        await asyncio.to_thread(until, shown.exists, "the link is shown")
+        await does(alice.allow, shown.read_text())
+        assert await gateway.end(invocation) == "connected"
+    assert gateway.prompts == []
+
+
+async def open_questions(elicit: Elicit) -> set[str]:
+    page = await elicit._transport.call("GET", "/v1/elicitations", params={"status": "pending", "limit": 100})
+    return {one["id"] for one in page["data"]}
