@@ -20,6 +20,7 @@ from elicit_flows.sdk.tesseron import ActionQuestions, Pending, TesseronFlows
 
 PLAN = {"type": "object", "properties": {"plan": {"type": "string", "enum": ["free", "pro"]}}, "required": ["plan"]}
 KEY = [{"name": "api_key", "label": "API key"}]
+Action = Callable[[ActionQuestions, Elicit], Awaitable[str]]
 SANDBOX = os.environ.get("SANDBOX_URL", "http://127.0.0.1:8001")
 
 
@@ -35,65 +36,69 @@ def said(outcome: Outcome, done: Callable[[Completed], str]) -> str:
             return "declined: the user said no"
 
 
-def app(user: tuple[str, str], timeout_ms: int, *, in_browser: bool) -> TesseronApp:
-    made = TesseronApp(id="files", name="Files")
-    elicit = Elicit()
-    flows = TesseronFlows(user, elicit, show=webbrowser.open if in_browser else None)
+async def list_files(ask: ActionQuestions, elicit: Elicit) -> str:
+    """List the user's files."""
+    account = await ask.oauth("acme", scopes=["files.read"], message="To list your files.")
+    files = await names(await elicit.token(account)) if isinstance(account, Completed) else ""
+    return said(account, lambda _: files)
 
-    def action(handler: Callable[[ActionQuestions], Awaitable[str]]) -> None:
-        async def run(given: JsonValue, ctx: ActionContext) -> str:
-            try:
-                return await handler(flows.on(ctx, given, timeout_ms=timeout_ms))
-            except Pending as pending:
-                return pending.message  # begins with "waiting:"
 
-        made.action(handler.__name__, description=handler.__doc__ or "", timeout_ms=timeout_ms)(run)
+async def buy_report(ask: ActionQuestions, elicit: Elicit) -> str:
+    """Sell the user a report for 5.00 USD."""
+    paid = await ask.payment(500, "usd", description="A report")
+    return said(paid, lambda done: f"the report is yours, by payment {done.payment}")
 
-    @action
-    async def list_files(ask: ActionQuestions) -> str:
-        """List the user's files."""
-        account = await ask.oauth("acme", scopes=["files.read"], message="To list your files.")
-        files = await names(await elicit.token(account)) if isinstance(account, Completed) else ""
-        return said(account, lambda _: files)
 
-    @action
-    async def buy_report(ask: ActionQuestions) -> str:
-        """Sell the user a report for 5.00 USD."""
-        paid = await ask.payment(500, "usd", description="A report")
-        return said(paid, lambda done: f"the report is yours, by payment {done.payment}")
+async def store_api_key(ask: ActionQuestions, elicit: Elicit) -> str:
+    """Let the user hand over an API key."""
+    kept = await ask.credentials(KEY, message="The key is kept for you; no model sees it.")
+    return said(kept, lambda done: f"kept as {done.connection}")
 
-    @action
-    async def store_api_key(ask: ActionQuestions) -> str:
-        """Let the user hand over an API key."""
-        kept = await ask.credentials(KEY, message="The key is kept for you; no model sees it.")
-        return said(kept, lambda done: f"kept as {done.connection}")
 
-    @action
-    async def wipe_files(ask: ActionQuestions) -> str:
-        """Delete all of the user's files."""
-        agreed = await ask.agreed("Delete all your files?")
-        return "done: all files are deleted" if agreed else "declined: the files are kept"
+async def wipe_files(ask: ActionQuestions, elicit: Elicit) -> str:
+    """Delete all of the user's files."""
+    agreed = await ask.agreed("Delete all your files?")
+    return "done: all files are deleted" if agreed else "declined: the files are kept"
 
-    @action
-    async def choose_plan(ask: ActionQuestions) -> str:
-        """Let the user choose a plan."""
-        chosen = await ask.form(PLAN, message="Which plan would you like?")
-        return said(chosen, lambda done: f"the plan is {done.result['content']['plan']}")
 
-    @action
-    async def accept_terms(ask: ActionQuestions) -> str:
-        """Let the user read and accept the terms."""
-        read = await ask.url_action(f"{SANDBOX}/terms", message="Please read and accept the terms.")
-        return said(read, lambda _: "the terms are accepted")
+async def choose_plan(ask: ActionQuestions, elicit: Elicit) -> str:
+    """Let the user choose a plan."""
+    chosen = await ask.form(PLAN, message="Which plan would you like?")
+    return said(chosen, lambda done: f"the plan is {done.result['content']['plan']}")
 
-    made.add_event_listener(told)
-    return made
+
+async def accept_terms(ask: ActionQuestions, elicit: Elicit) -> str:
+    """Let the user read and accept the terms."""
+    read = await ask.url_action(f"{SANDBOX}/terms", message="Please read and accept the terms.")
+    return said(read, lambda _: "the terms are accepted")
+
+
+ACTIONS = [list_files, buy_report, store_api_key, wipe_files, choose_plan, accept_terms]
 
 
 async def names(token: Token) -> str:
     async with httpx2.AsyncClient(headers={"Authorization": token.authorization}) as acme:
         answer = (await acme.get(f"{SANDBOX}/acme/api/files")).raise_for_status()
     return ", ".join(file["name"] for file in answer.json()["files"])
+
+
+def app(user: tuple[str, str], timeout_ms: int, *, in_browser: bool) -> TesseronApp:
+    made = TesseronApp(id="files", name="Files")
+    elicit = Elicit()
+    flows = TesseronFlows(user, elicit, show=webbrowser.open if in_browser else None)
+
+    def add(action: Action) -> None:
+        @made.action(action.__name__, description=action.__doc__ or "", timeout_ms=timeout_ms)
+        async def run(given: JsonValue, ctx: ActionContext) -> str:
+            try:
+                return await action(flows.on(ctx, given, timeout_ms=timeout_ms), elicit)
+            except Pending as pending:
+                return pending.message  # begins with "waiting:"
+
+    for action in ACTIONS:
+        add(action)
+    made.add_event_listener(told)
+    return made
 
 
 def told(event: object) -> None:
