@@ -113,6 +113,13 @@ class Call:
         params = [types.ElicitRequestURLParams.model_validate(one) for one in asked["data"]["elicitations"]]
         return exceptions.UrlElicitationRequiredError(params, asked["message"])
 
+    async def tools_changed(self) -> None:
+        """Say that the list of tools may be another now, to whoever listens."""
+        if self.modern:
+            await self._context.notify_tools_changed()
+        else:
+            await self._session.send_tool_list_changed()
+
     async def tell(self, elicitation: Elicitation, *, within: bool) -> None:
         """Send the notification that it is over; ``within`` this call, or apart from it when the call has ended."""
         related = self._context.request_id if within else None

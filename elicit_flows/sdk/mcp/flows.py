@@ -9,6 +9,7 @@ from typing import Any
 from elicit_flows.sdk.client import Elicit
 from elicit_flows.sdk.mcp.guard import Asks, Guard
 from elicit_flows.sdk.mcp.legacy import Followers
+from elicit_flows.sdk.mcp.listing import HiddenUntil
 from elicit_flows.sdk.mcp.settings import Settings
 from elicit_flows.sdk.questions import Question, Questions
 
@@ -33,6 +34,12 @@ class McpFlows(Questions[Decorator]):
         changed = McpFlows(self._elicit)
         changed.settings, changed.followers = replace(self.settings, **settings), self.followers
         return changed
+
+    def hidden_until(self, provider: str, *tools: str) -> HiddenUntil:
+        """Middleware, ``app.middleware.append(flows.hidden_until("acme", "list_files"))``: who has no account connected
+        at ``provider`` does not see ``tools`` in the list.
+        """
+        return HiddenUntil(self.elicit, self.settings, provider, tools)
 
     def elicit(self) -> Elicit:
         """The client, made when the first tool is called."""

@@ -82,6 +82,8 @@ class Guard:
                 return self._say(call, AGAIN)
         for flows, done in ended:
             await _after(flows.settings, done)
+        if any(done.elicitation.kind in CONNECTS and not done.reused for _, done in ended):
+            await call.tools_changed()
         with call.no_legacy_refusal():
             return await self.function.run(context, arguments, [done for _, done in ended])
 

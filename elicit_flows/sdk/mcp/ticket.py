@@ -29,10 +29,18 @@ class Ticket:
     async def ask(self, elicit: Elicit) -> Elicitation:
         """The question of this call, new only where it has none that waits or waits to be told of."""
         seen = await self._create(elicit)
-        if seen.status == Status.EXPIRED:
+        if seen.status == Status.EXPIRED or await self._is_stale(elicit, seen):
             await acted_on(elicit, seen)
             seen = await self._create(elicit)
         return seen
+
+    async def _is_stale(self, elicit: Elicit, seen: Elicitation) -> bool:
+        """Whether it came to a connection, for a call that never came back, that has been given up since."""
+        connection = (seen.result or {}).get("connection")
+        if connection is None or seen.reused:
+            return False
+        standing = await elicit.connections(self.user)
+        return connection not in {one.id for one in standing if one.status == "active"}
 
     async def _create(self, elicit: Elicit) -> Elicitation:
         asked = self.question

@@ -99,7 +99,14 @@ class Legacy:
         action: str | None = "accept",
     ) -> Json:  # fmt: skip
         """Answers what is pushed with ``action`` (None: not at all), then does ``then`` with its link."""
-        body = self._request("tools/call", {"name": tool, "arguments": arguments or {}})
+        params = {"name": tool, "arguments": arguments or {}}
+        return self.request("tools/call", params, then=then, action=action)
+
+    def request(
+        self, method: str, params: Json | None = None, *, then: Callable[[str], object] | None = None,
+        action: str | None = "accept",
+    ) -> Json:  # fmt: skip
+        body = self._request(method, params or {})
         with self.http.stream("POST", self.url, json=body) as response:
             for message in events(response):
                 if message.get("id") == body["id"] and "method" not in message:

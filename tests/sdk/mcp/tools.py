@@ -123,6 +123,16 @@ async def raises() -> str:
 
 
 @app.tool()
+@flows.oauth("acme")
+async def files() -> str:
+    return ran("listed")
+
+
+if NEW:
+    app.middleware.append(flows.hidden_until("acme", "files"))
+
+
+@app.tool()
 async def plain() -> str:
     return ran("plain")
 
