@@ -47,6 +47,7 @@ def create(request: AgentRequest, ask: schemas.CreateElicitation) -> HttpRespons
     """
     row, replayed = flow.create(request.auth, _question(ask, idempotency.key_of(request)))
     if replayed:
+        flow.expire(row)
         return answer(row.snapshot(), Idempotency_Replayed="true")
     return answer(row.snapshot(), status=201, Location=f"/v1/elicitations/{row.pk}")
 

@@ -36,6 +36,13 @@ def test_t67_the_replay_shows_how_it_stands_now(api: httpx2.Client) -> None:
     assert (again["id"], again["status"]) == (first["id"], "cancelled")
 
 
+def test_t67_the_replay_of_what_is_overdue_says_that_it_expired(api: httpx2.Client) -> None:
+    first = api.post("/v1/elicitations", json=question(), headers=keyed("k")).json()
+    Elicitation.objects.update(expires_at="2020-01-01T00:00:00Z")
+    again = api.post("/v1/elicitations", json=question(), headers=keyed("k")).json()
+    assert (again["id"], again["status"]) == (first["id"], "expired")
+
+
 def test_t67_the_order_and_the_blanks_of_a_body_do_not_matter(api: httpx2.Client) -> None:
     body = question(metadata={"a": 1, "b": 2})
     api.post("/v1/elicitations", json=body, headers=keyed("k"))
