@@ -13,7 +13,7 @@ from elicit_flows.sdk.mcp.settings import Settings
 
 
 class HiddenUntil:
-    """Middleware of an ``MCPServer`` (``mcp`` 2.x): lists ``tools`` to those alone who are connected at ``provider``."""
+    """Middleware of an ``MCPServer`` (``mcp`` 2.x): ``tools`` are listed for those who connected ``provider``."""
 
     def __init__(self, elicit: Callable[[], Elicit], settings: Settings, provider: str, tools: Iterable[str]) -> None:
         self._elicit, self._settings = elicit, settings

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import closing
 
 import httpx2
 import pytest
@@ -150,13 +152,38 @@ def test_case_6_within_a_call_it_comes_before_the_answer(tools: Tools, alice: Sc
     assert [one["params"]["elicitationId"] for one in session.told] == [session.asked[0]["elicitationId"]]
 
 
-def test_case_8_called_again_it_is_the_same_question_until_that_expires(
-    tools: Tools, elicit: SyncElicit, alice: ScriptedUser
-) -> None:
+def test_case_8_called_again_it_is_the_same_question_until_that_expires(tools: Tools, elicit_box: Service) -> None:
     session = Legacy(tools.url, {})
     asked = {text(session.call("delete", {"size": 80})) for _ in range(3)}
     assert len(asked) == 1
     assert text(session.call("delete", {"size": 5})) == "done: deleted 5", "of which nothing is asked"
+    (told,) = asked
+    elapse(elicit_box, name_in(next(word for word in told.split() if word.startswith("http"))))
+    assert text(session.call("delete", {"size": 80})) not in asked
+
+
+def elapse(service: Service, elicitation: str) -> None:
+    """Its time is over."""
+    with closing(sqlite3.connect(service._home / "elicit.sqlite3", timeout=20)) as lite, lite:
+        past = "UPDATE elicit_flows_elicitation SET expires_at = '2020-01-01 00:00:00' WHERE id = ?"
+        assert lite.execute(past, [elicitation]).rowcount == 1
+
+
+def test_an_account_that_was_given_up_before_the_call_came_back_is_asked_for_again(
+    tools: Tools, elicit: SyncElicit, alice: ScriptedUser
+) -> None:
+    modern = Modern(tools.url)
+
+    def give_up() -> None:
+        for one in elicit.connections(alice.claim, provider="acme"):
+            if one.status == "active":
+                elicit.revoke(one)
+
+    give_up()
+    asked = modern.call("files")
+    alice.allow(link(asked))
+    give_up()
+    assert link(modern.call("files")) != link(asked)
 
 
 # The newer era.
