@@ -1,0 +1,31 @@
+"""For clients of MCP 2026-07-28 and the tests of servers: calls that are answered with what is needed, and come again.
+
+JSON in and out; the transport is yours: a ``send`` takes a JSON-RPC request and gives the response.
+"""
+
+from elicit_flows.sdk.hosts.recording import Diverged, Exchange, Playback, Recorder, replay
+from elicit_flows.sdk.hosts.rounds import (
+    TooManyRounds,
+    Unanswered,
+    asked,
+    is_input_required,
+    retry,
+    run,
+)
+from elicit_flows.sdk.hosts.scripted import Scripted, Unscripted
+
+__all__ = [
+    "Diverged",
+    "Exchange",
+    "Playback",
+    "Recorder",
+    "Scripted",
+    "TooManyRounds",
+    "Unanswered",
+    "Unscripted",
+    "asked",
+    "is_input_required",
+    "replay",
+    "retry",
+    "run",
+]
