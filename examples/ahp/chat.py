@@ -28,6 +28,8 @@ from elicit_flows.sdk import (
 )
 from elicit_flows.sdk.ahp import AhpInputBridge, ToolCall
 
+KEPT = 1000  # characters of a message, for a process after this one
+
 
 class Chat:
     def __init__(
@@ -97,7 +99,7 @@ class Chat:
             outcome = await self._bridge.follow(asked, call)
         else:
             asks = self._bridge.during(call) if call else self._bridge
-            outcome = await tool.ask(asks, metadata={"turn": turn, "text": text})
+            outcome = await tool.ask(asks, metadata={"turn": turn, "text": text[:KEPT]})
         said = await self._said(tool, outcome)
         if call:
             self._end_call(call, said)

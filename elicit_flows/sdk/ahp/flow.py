@@ -1,7 +1,7 @@
 """One question of a chat, from its request to its completion: what the service knows, as AHP's actions, and back.
 
-Two write here at once: the page in the user's browser and the chat's clients. One lock puts them in an order; what a
-client did is remembered, so that it is not dispatched once more when the service tells of it.
+Two write here at once: the page in the user's browser and the chat's clients. The service numbers what they write, and
+a number that the clients have is not told again; the lock keeps a client's action and its echo together.
 """
 
 from __future__ import annotations
@@ -38,7 +38,9 @@ class Flow:
         self._chat = chat
         self._dispatch = dispatch
         self._lock = asyncio.Lock()
-        self._told: dict[str, Json] = {}  # by question, as every client has it
+        self._words: tuple[str, Json] | None = None  # which the clients have: message and params
+        self._told: dict[str, int] = {}  # by question: the number of the answer that the clients have
+        self._answered: set[str] = set()  # questions to which the clients have an answer
         self._first = ""  # who completed it, and how, for those who come later
         self._response: str | None = None  # by which a client completed it
         self._abandoned = False
@@ -55,59 +57,56 @@ class Flow:
 
     async def follow(self) -> Outcome:
         """Request it, keep its drafts in step, complete it. Raises ElicitError when the service is gone for good."""
-        async with self._lock:
-            await self._request()
+        seq = 0
         while not self.asked.over:
-            found = await reading.next_change(self._elicit, self.asked)
+            found, answers = await reading.change(self._elicit, self.asked, seq)
             async with self._lock:
-                await self._see(found)
-        self._end()
+                self.asked, seq = found, found.seq
+                if not (found.over or self._first):
+                    self._tell(answers)
+        if self._words and not self._abandoned:
+            self._end()
         return Declined(self.asked) if self._response == DECLINE else outcome_of(self.asked)
 
-    async def _request(self) -> None:
+    def _tell(self, answers: Json) -> None:
+        words = (self.asked.message, self.asked.params)
+        if words != self._words:
+            self._words = words
+            self._request(answers)
+        else:
+            self._catch_up(answers)
+
+    def _request(self, answers: Json) -> None:
         """Asked again, it takes the place of what was asked before, with the answers that still hold."""
-        answers = await reading.draft(self._elicit, self.asked) if self._questions else None
-        request = ahp.request(self._body, answers)
-        self._told = dict(request.get("answers", {}))
+        request = ahp.request(self._body, answers if self._questions else None)
+        self._told = {key: one["seq"] for key, one in answers.items()}
+        self._answered = set(request.get("answers", {}))
         self._dispatch({"type": "chat/inputRequested", "request": request})
         self._dispatch(ahp.input_needed(self._body, self._chat))
 
-    async def _see(self, found: Elicitation) -> None:
-        before, self.asked = self.asked, found
-        if found.over or self._first:
-            return
-        if (found.message, found.params) != (before.message, before.params):
-            await self._request()
-        elif self._questions and found.seq > before.seq:
-            changed = await reading.draft(self._elicit, found, before.seq)
-            for question in self._questions.values():
-                if question["id"] in changed:
-                    self._tell(question, changed[question["id"]])
+    def _catch_up(self, answers: Json) -> None:
+        questions = self._questions
+        for key, answer in answers.items():
+            if answer["seq"] > self._told.get(key, 0):
+                action = ahp.answer_changed(self._body, questions[key], answer)
+                self._remember(action, answer["seq"])
+                self._dispatch(action)
 
-    def _tell(self, question: Json, answer: Json) -> None:
-        action = ahp.answer_changed(self._body, question, answer)
-        if action.get("answer") != self._told.get(question["id"]):
-            self._remember(action)
-            self._dispatch(action)
-
-    def _remember(self, action: Json) -> None:
-        if action.get("answer") is None:
-            self._told.pop(action["questionId"], None)
-        else:
-            self._told[action["questionId"]] = action["answer"]
+    def _remember(self, action: Json, seq: int) -> None:
+        key = action["questionId"]
+        self._told[key] = seq
+        self._answered = self._answered | {key} if action.get("answer") else self._answered - {key}
 
     def _end(self) -> None:
-        """A turn that ended first keeps the request without a response (AHP 1.0, "Elicitation")."""
-        if self._response is None and not self._abandoned:
+        if self._response is None:
+            self._first = f"It is over: {self.asked.status}."
             self._complete(ahp.completed(self._body))
-        self._first = self._first or f"It is over: {self.asked.status}."
-        if not self._abandoned:
-            self._dispatch(ahp.input_needed_removed(self._body))
+        self._dispatch(ahp.input_needed_removed(self._body))
 
     def _complete(self, action: Json) -> None:
         """Completions lie on top of drafts, so a draft that was not sent is taken away first."""
         if action["response"] == ACCEPT:
-            for key in self._told.keys() - action.get("answers", {}).keys():
+            for key in sorted(self._answered - action.get("answers", {}).keys()):
                 self._dispatch(ahp.answer_changed(self._body, {"id": key}, None))
         self._dispatch(action)
 
@@ -119,8 +118,8 @@ class Flow:
             self._still_open()
             question = self._question(action.get("questionId"))
             said = action.get("answer")
-            await self._write(question, None if said is None else ahp_answers.from_ahp(question, said))
-            self._remember(action)
+            seq = await self._write(question, None if said is None else ahp_answers.from_ahp(question, said))
+            self._remember(action, seq)
 
     async def complete(self, action: Json, client_id: str) -> None:
         """A client's ``chat/inputCompleted``. Raises Invalid, ElicitError.
@@ -148,8 +147,13 @@ class Flow:
             await self._write(asked[key], answer)
         await self._elicit.complete(self.asked)
 
-    async def _write(self, question: Json, answer: Json | None) -> None:
-        await self._elicit.answer(self.asked, question["id"], cast(GivenAnswer | None, answer))
+    async def _write(self, question: Json, answer: Json | None) -> int:
+        """The number up to which the clients know the answer. What the page wrote right after it they do not."""
+        draft = await self._elicit.answer(self.asked, question["id"], cast(GivenAnswer | None, answer))
+        kept = draft.answers.get(question["id"])
+        if kept is None:
+            return draft.seq
+        return kept.seq if kept.by == "agent" else kept.seq - 1
 
     def _question(self, key: Any) -> Json:
         found = self._questions.get(key) if isinstance(key, str) else None
@@ -164,8 +168,9 @@ class Flow:
     # From the host.
 
     async def abandon(self) -> None:
-        """The turn is over: take the question back. Raises ElicitError when the service cannot be told; once more is
-        harmless.
+        """The turn is over: take the question back, and leave the request without a response, as AHP has it.
+
+        Raises ElicitError when the service cannot be told. Once more is harmless.
         """
         async with self._lock:
             if self.asked.over or self._response:

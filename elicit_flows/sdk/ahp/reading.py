@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator
+from dataclasses import asdict
 from typing import Any
 
 from elicit_flows.sdk.client import POLL_SECONDS, Elicit
@@ -10,21 +11,23 @@ from elicit_flows.sdk.paths import ELICITATIONS, elicitation_path
 from elicit_flows.sdk.shapes import Elicitation, User, claim
 from elicit_flows.states import OPEN
 from elicit_flows.values import Json
+from elicit_flows.wires.ahp_questions import questions_of
 
 PAGE = 100
 
 
-async def next_change(elicit: Elicit, seen: Elicitation) -> Elicitation:
-    """The elicitation once its ``seq`` is above that of ``seen``, or unchanged after a while."""
-    return await elicit._get(seen, POLL_SECONDS, seen.seq, elicit._patience)
-
-
-async def draft(elicit: Elicit, asked: Elicitation, after_seq: int = 0) -> Json:
-    """The answers by question, as the API says them, that were changed after ``after_seq``."""
-    path, params = f"{elicitation_path(asked)}/draft", {"after_seq": after_seq}
-    found = await elicit._transport.call("GET", path, params=params, patience=elicit._patience)
-    answers: Json = found["answers"]
-    return answers
+async def change(elicit: Elicit, asked: Elicitation, after_seq: int) -> tuple[Elicitation, Json]:
+    """The elicitation once its ``seq`` is above ``after_seq``, or after a while as it is, and the answers to its
+    questions at that very moment, as the API says them.
+    """
+    while True:
+        found = await elicit._get(asked, POLL_SECONDS, after_seq, elicit._patience)
+        if found.over or not questions_of(asdict(found)):
+            return found, {}
+        draft = await elicit._transport.call("GET", f"{elicitation_path(found)}/draft", patience=elicit._patience)
+        if draft["seq"] == found.seq:
+            return found, draft["answers"]
+        after_seq = found.seq
 
 
 async def open_ones(elicit: Elicit, user: User) -> AsyncGenerator[Elicitation, None]:

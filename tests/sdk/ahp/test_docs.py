@@ -1,0 +1,52 @@
+"""The lines of docs/ahp.md are run, and each of its rows names a test that there is."""
+
+from __future__ import annotations
+
+import ast
+import asyncio
+import re
+from typing import Any
+
+import pytest
+
+from elicit_flows.sdk.testing.service import Service
+from elicit_flows.sdk.testing.user import ScriptedUser
+from elicit_flows.values import Json
+from tests.support.process import PROJECT
+
+PAGE = (PROJECT / "docs/ahp.md").read_text(encoding="utf-8")
+
+
+def test_the_lines_of_the_page(
+    ahp_service: Service, alice: ScriptedUser, unconnected: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ELICIT_URL", ahp_service.url)
+    monkeypatch.setenv("ELICIT_API_KEY", ahp_service.api_key)
+    told: list[str] = []
+    [block] = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+
+    async def run() -> dict[str, Any]:
+        def dispatch(action: Json) -> None:
+            told.append(action["type"])
+            if action["type"] == "chat/inputRequested":
+                asyncio.get_running_loop().run_in_executor(None, alice.allow, action["request"]["url"])
+
+        names: dict[str, Any] = {"user": alice.claim, "dispatch": dispatch, "client_id": "laptop"}
+        names["action"] = {"type": "chat/inputCompleted", "requestId": "el_none", "response": "accept"}
+        await eval(compile(block, "docs/ahp.md", "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT), names)
+        return names
+
+    left = asyncio.run(run())
+    assert left["token"].token_type == "Bearer"
+    assert left["reason"] == "There is no request of this id in this chat."
+    assert told[-1] == "session/inputNeededRemoved"
+
+
+def test_every_row_has_its_test() -> None:
+    tests = "\n".join(path.read_text(encoding="utf-8") for path in (PROJECT / "tests").rglob("test_*.py"))
+    rows = dict(re.findall(r"^\| AHP-(\d+) \|.*\| (.*) \|$", PAGE, re.MULTILINE))
+    assert list(rows) == [str(number) for number in range(1, 16)]
+    named = {number: re.fullmatch(r"`(test_ahp_(\d+)_\w+)`", said) for number, said in rows.items()}
+    assert [number for number, found in named.items() if found is None] == ["15"]
+    for number, found in named.items():
+        assert found is None or (found.group(2) == number and f"def {found.group(1)}(" in tests)
