@@ -31,6 +31,13 @@ def test_every_feature_row_names_a_test_that_there_is_and_stands_there_once():
     assert set.union(*named) <= known_tests()
 
 
+def test_every_case_of_mcp_names_tests_that_there_are():
+    text = (PROJECT / "docs" / "mcp.md").read_text()
+    numbers = [int(number) for row in re.findall(r"^\| ([\d, ]+) \|", text, re.MULTILINE) for number in row.split(",")]
+    assert sorted(numbers) == list(range(1, 26))
+    assert set(re.findall(r"`(test_\w+)`", text)) <= known_tests()
+
+
 @pytest.mark.parametrize("protocol", MESSAGES)
 def test_every_protocol_has_its_row(protocol: str):
     assert re.search(rf"^\| `{re.escape(protocol)}` \| .+ \| .+ \| .+ \|$", TEXT, re.MULTILINE)

@@ -186,6 +186,19 @@ def test_an_account_that_was_given_up_before_the_call_came_back_is_asked_for_aga
     assert link(modern.call("files")) != link(asked)
 
 
+def test_l_3_who_is_through_before_the_client_answers_is_not_missed(tools: Tools, alice: ScriptedUser) -> None:
+    session = Legacy(tools.url)
+    assert text(session.call("wipe", {"disk": "quick"}, then=alice.submit, action=None)) == "done: wiped quick"
+
+
+def test_l_8_what_was_connected_in_one_session_is_not_asked_for_in_another(tools: Tools, alice: ScriptedUser) -> None:
+    assert text(Legacy(tools.url).call("files", then=alice.allow)) == "done: listed"
+    for session in (Legacy(tools.url), Legacy(tools.url, {})):
+        assert text(session.call("files")) == "done: listed"
+        assert session.asked == []
+    assert text(Modern(tools.url).call("files")) == "done: listed"
+
+
 # The newer era.
 
 

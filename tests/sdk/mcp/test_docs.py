@@ -1,0 +1,49 @@
+"""The blocks of docs/mcp.md, one after the other in one module, and its tools called."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from elicit_flows.sdk import mcp as mcp_flows
+from elicit_flows.sdk.testing import ScriptedUser, Service
+from tests.sdk.mcp.clients import ERAS, Host, talking, text
+from tests.support.process import PROJECT
+
+pytestmark = pytest.mark.anyio
+BLOCKS = re.findall(r"```python\n(.+?)```", (PROJECT / "docs/mcp.md").read_text(), re.DOTALL)
+DELETES = '    return f"done: {files} deleted"\n'
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+@pytest.fixture
+def namespace(elicit_service: Service, alice: ScriptedUser, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """Without access tokens all callers are alice's."""
+    flows = mcp_flows._flows
+    monkeypatch.setattr(flows, "settings", replace(flows.settings, user=alice.claim))
+    monkeypatch.setattr(flows, "_elicit", None)
+    tools, rules, keys = BLOCKS
+    names: dict[str, Any] = {}
+    for block in (tools, rules.replace(" ...\n", f"\n{DELETES}")):
+        exec(compile(block, "docs/mcp.md", "exec"), names)
+    exec(compile(keys, "docs/mcp.md", "exec"), dict(names))
+    return names
+
+
+@pytest.mark.parametrize("era", ERAS)
+async def test_the_blocks_of_the_page_do_what_it_says(
+    namespace: dict[str, Any], elicit_user: Callable[[str], ScriptedUser], alice: ScriptedUser, era: str
+) -> None:
+    async with talking(namespace["app"], era, Host(alice.allow)) as client:
+        assert text(await client.call_tool("list_files", {})) == "done: Bearer"
+    async with talking(namespace["app"], era, Host(alice.submit)) as client:
+        assert text(await client.call_tool("delete", {"files": 3})) == "done: 3 deleted"
+        assert text(await client.call_tool("delete", {"files": 11})) == "done: 11 deleted"
