@@ -14,7 +14,8 @@ OPTIONS += ["--no-emit-index-url", "--no-emit-find-links", "--quiet", "--custom-
 
 def main() -> None:
     uv = os.environ.get("UV", "uv")
-    for name in ("requirements", "requirements-dev"):
+    # The last two are for environments of their own, see tests/sdk/mcp/vendors/environments.py.
+    for name in ("requirements", "requirements-dev", "tests/peers/python/mcp-1", "tests/peers/python/fastmcp-4"):
         subprocess.run(
             [uv, "pip", "compile", *OPTIONS, f"{name}.in", "--output-file", f"{name}.txt"], cwd=ROOT, check=True
         )

@@ -1,0 +1,61 @@
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.sdk.mcp.vendors.environments import FOLDER, environment
+from tests.sdk.mcp.vendors.peer import NEW, OLD, Peer
+from tests.support.op import node
+
+# Each library's client, with the revision that it is to speak.
+CLIENTS = {
+    "typescript-1": ("mcp_client_v1.mjs", OLD),
+    "typescript-2-older": ("mcp_client_v2.mjs", OLD),
+    "typescript-2": ("mcp_client_v2.mjs", NEW),
+    "python-1": ("mcp_client.py", OLD),
+}
+OLDER = [name for name, (_, version) in CLIENTS.items() if version == OLD]
+
+
+@pytest.fixture(scope="session")
+def mcp_1() -> str:
+    """Python with ``mcp`` 1.30."""
+    return environment("mcp-1")
+
+
+@pytest.fixture
+def calling(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Callable[..., Peer]]:
+    """``calling("typescript-1", url, tool="wipe", …)`` starts a client that makes that call."""
+    peers: list[Peer] = []
+
+    def call(client: str, *urls: str, **told: Any) -> Peer:
+        script, version = CLIENTS[client]
+        python = script.endswith(".py")
+        program = [request.getfixturevalue("mcp_1"), str(FOLDER / script)] if python else [str(node()), script]
+        peers.append(Peer(program, tmp_path / f"{len(peers)}", *urls, version=version, **told))
+        return peers[-1]
+
+    yield call
+    for peer in peers:
+        peer.kill9()
+
+
+def _installed(request: pytest.FixtureRequest) -> str:
+    """In the set-up of a test, because that may take longer than a test may."""
+    node()
+    if request.param == "python-1":
+        request.getfixturevalue("mcp_1")
+    return str(request.param)
+
+
+@pytest.fixture(params=CLIENTS)
+def client(request: pytest.FixtureRequest) -> str:
+    return _installed(request)
+
+
+@pytest.fixture(params=OLDER)
+def older(request: pytest.FixtureRequest) -> str:
+    return _installed(request)
