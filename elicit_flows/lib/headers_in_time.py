@@ -1,7 +1,7 @@
 """uvicorn's HTTP protocol with a deadline for request headers: a connection that never finishes asking is closed.
 
-It also tells a request that waits that the server stops: ``scope["extensions"]["leaving"]`` is a list of what to call
-then. By itself uvicorn leaves such a request alone until its time of grace is over, and cuts it off.
+It also tells a request that waits that the server stops: ``scope["on_leaving"]`` takes what to call then. By itself
+uvicorn leaves such a request alone until its time of grace is over, and cuts it off.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ class HeadersInTime(HttpToolsProtocol):
     """Counts from the connection, and on a kept connection from the next request's first byte."""
 
     _deadline: asyncio.TimerHandle | None = None
-    _leaving: list[Callable[[], object]]
+    _leaving: Callable[[], object] | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
@@ -32,13 +32,16 @@ class HeadersInTime(HttpToolsProtocol):
 
     def on_message_begin(self) -> None:
         super().on_message_begin()
-        self._leaving = []
-        self.scope["extensions"] = {"leaving": self._leaving}  # type: ignore[dict-item]
+        self._leaving = None
+        self.scope["on_leaving"] = self._on_leaving  # type: ignore[typeddict-unknown-key]
+
+    def _on_leaving(self, call: Callable[[], object]) -> None:
+        self._leaving = call
 
     def shutdown(self) -> None:
         super().shutdown()
-        for call in getattr(self, "_leaving", ()):
-            call()
+        if self._leaving:
+            self._leaving()
 
     def on_headers_complete(self) -> None:
         self._stop()

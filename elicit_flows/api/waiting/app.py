@@ -66,7 +66,8 @@ class Waiting:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         sender = Sender(send)
         answer = asyncio.ensure_future(self._answer(scope, sender))
-        scope.get("extensions", {}).get("leaving", []).append(answer.cancel)
+        if tell_when := scope.get("on_leaving"):
+            tell_when(answer.cancel)
         try:
             await _over(receive)
         finally:
