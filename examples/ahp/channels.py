@@ -39,8 +39,10 @@ class Channels:
         envelope: Json = {"channel": channel, "action": action, "serverSeq": self.seq}
         envelope |= {"origin": origin} if origin else {}
         if rejection is None:
-            reducer = state.chat if channel.startswith("ahp-chat:") else state.session
-            self._states[channel] = reducer(self._states[channel], action)
+            if channel.startswith("ahp-chat:"):
+                self._states[channel] = state.chat(self._states[channel], action) | {"modifiedAt": state.now()}
+            else:
+                self._states[channel] = state.session(self._states[channel], action)
         else:
             envelope["rejectionReason"] = rejection
         self._log.append(envelope)

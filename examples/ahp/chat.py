@@ -5,14 +5,13 @@ from __future__ import annotations
 import asyncio
 import time
 import uuid
-from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
 import httpx2
 
 from ahp.channels import Channels
-from ahp.state import Json
+from ahp.state import Json, now
 from ahp.tools import Tool
 from elicit_flows.sdk import (
     Cancelled,
@@ -72,7 +71,7 @@ class Chat:
         for asked in (await self._bridge.still_open())[-1:]:  # a chat has one turn at a time
             turn, text = asked.metadata["turn"], asked.metadata["text"]
             message = {"text": text, "origin": {"kind": "user"}}
-            self._publish({"type": "chat/turnStarted", "turnId": turn, "startedAt": _now(), "message": message})
+            self._publish({"type": "chat/turnStarted", "turnId": turn, "startedAt": now(), "message": message})
             self._turn = asyncio.create_task(self._run(turn, text, asked))
 
     async def _run(self, turn: str, text: str, asked: Elicitation | None = None) -> None:
@@ -138,7 +137,3 @@ def _no_message(action: Json) -> str | None:
     message = action.get("message")
     good = isinstance(message, dict) and isinstance(message.get("text"), str) and isinstance(action.get("turnId"), str)
     return None if good else "Give a turnId and a message with a text."
-
-
-def _now() -> str:
-    return datetime.now(UTC).isoformat()

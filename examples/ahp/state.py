@@ -6,6 +6,7 @@ Those of AHP 1.0 that this host dispatches. An input request is a part of the tu
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import UTC, datetime
 from typing import Any
 
 Json = dict[str, Any]
@@ -16,7 +17,11 @@ ENDS = {"chat/turnComplete": "complete", "chat/turnCancelled": "cancelled"}
 
 
 def new_chat(uri: str, title: str) -> Json:
-    return {"resource": uri, "title": title, "status": IDLE, "modifiedAt": "", "turns": []}
+    return {"resource": uri, "title": title, "status": IDLE, "modifiedAt": now(), "turns": []}
+
+
+def now() -> str:
+    return datetime.now(UTC).isoformat()
 
 
 def new_session(chats: list[Json]) -> Json:
@@ -37,7 +42,7 @@ def session(state: Json, action: Json) -> Json:
 def chat(state: Json, action: Json) -> Json:
     if action["type"] == "chat/turnStarted":
         started = {"id": action["turnId"], "startedAt": action.get("startedAt", ""), "message": action["message"]}
-        return _with_turn(state, {**started, "responseParts": [], "usage": None})
+        return _with_turn(state, {**started, "responseParts": []})
     turn = state.get("activeTurn")
     if turn is None:
         return state

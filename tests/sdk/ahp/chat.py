@@ -14,10 +14,8 @@ from elicit_flows.values import Claim, Json
 from tests.sdk.ahp import actions
 
 
-class TestChat:
+class BareChat:
     """``told`` are the actions in their order, each valid; a client's own that hold are among them, as echoed."""
-
-    __test__ = False
 
     def __init__(self, elicit: Elicit, user: Claim, uri: str = "") -> None:
         self.elicit = elicit

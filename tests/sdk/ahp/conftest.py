@@ -12,7 +12,7 @@ import pytest
 from elicit_flows.sdk import Elicit, SyncElicit
 from elicit_flows.sdk.testing.service import Service
 from elicit_flows.sdk.testing.user import ScriptedUser
-from tests.sdk.ahp.chat import TestChat
+from tests.sdk.ahp.chat import BareChat
 from tests.sdk.ahp.client import Client
 from tests.support.ports import free_port
 from tests.support.process import PROJECT, Process
@@ -38,8 +38,8 @@ async def live(ahp_service: Service, anyio_backend: str) -> AsyncIterator[Elicit
 
 
 @pytest.fixture
-async def chat(live: Elicit, alice: ScriptedUser) -> AsyncIterator[TestChat]:
-    async with TestChat(live, alice.claim) as chat:
+async def chat(live: Elicit, alice: ScriptedUser) -> AsyncIterator[BareChat]:
+    async with BareChat(live, alice.claim) as chat:
         yield chat
 
 

@@ -15,7 +15,7 @@ from elicit_flows.states import Status
 from elicit_flows.values import Json
 from tests.kinds.form.asked import QUESTIONS as SIX_KINDS
 from tests.sdk.ahp.actions import changed, completed, number, text
-from tests.sdk.ahp.chat import TestChat
+from tests.sdk.ahp.chat import BareChat
 
 pytestmark = pytest.mark.anyio
 
@@ -39,7 +39,7 @@ def type_on_the_page(user: ScriptedUser, url: str, name: str, value: str) -> Non
 
 
 async def test_a_link_is_requested_listed_and_completed_when_its_page_is_done(
-    chat: TestChat, alice: ScriptedUser
+    chat: BareChat, alice: ScriptedUser
 ) -> None:
     request, task = await chat.ask(lambda asks: asks.confirm("May I?"))
     assert request == {"id": request["id"], "message": "May I?", "url": request["url"]}
@@ -59,7 +59,7 @@ async def test_a_link_is_requested_listed_and_completed_when_its_page_is_done(
     ]  # fmt: skip
 
 
-async def test_to_accept_a_link_is_consent_and_completes_nothing(chat: TestChat, alice: ScriptedUser) -> None:
+async def test_to_accept_a_link_is_consent_and_completes_nothing(chat: BareChat, alice: ScriptedUser) -> None:
     request, task = await chat.ask(lambda asks: asks.confirm("May I?"))
     reason = await chat.say(completed(request["id"], "accept"))
     assert reason == "Open the link: what is asked is done there, and this request is completed as soon as it is."
@@ -71,12 +71,12 @@ async def test_to_accept_a_link_is_consent_and_completes_nothing(chat: TestChat,
 
 
 async def test_ahp_2_request_and_questions_keep_their_ids_in_the_next_process(
-    chat: TestChat, alice: ScriptedUser
+    chat: BareChat, alice: ScriptedUser
 ) -> None:
     request, task = await chat.ask_form()
     await chat.say(changed(request, "name", text("Atlas", "draft")))
     task.cancel()
-    async with TestChat(chat.elicit, chat.user, chat.uri) as again:
+    async with BareChat(chat.elicit, chat.user, chat.uri) as again:
         [asked] = await again.bridge.still_open()
         assert asked.id == request
         second, task = await again.ask(lambda asks: asks.follow(asked))
@@ -89,7 +89,7 @@ async def test_ahp_2_request_and_questions_keep_their_ids_in_the_next_process(
         assert await again.bridge.still_open() == []
 
 
-async def test_only_what_was_asked_in_this_chat_is_found_again(chat: TestChat) -> None:
+async def test_only_what_was_asked_in_this_chat_is_found_again(chat: BareChat) -> None:
     await chat.elicit.create("confirm", chat.user, {}, message="Elsewhere?", metadata={"ahp_chat": "ahp-chat:/other"})
     await chat.elicit.create("confirm", chat.user, {}, message="Nowhere?")
     request, _ = await chat.ask(lambda asks: asks.confirm("Here?", metadata={"call": 7}))
@@ -98,7 +98,7 @@ async def test_only_what_was_asked_in_this_chat_is_found_again(chat: TestChat) -
 
 
 async def test_ahp_3_what_is_typed_on_the_page_and_in_a_client_is_one_draft(
-    chat: TestChat, alice: ScriptedUser
+    chat: BareChat, alice: ScriptedUser
 ) -> None:
     request, task = await chat.ask_form()
     url = chat.told[0]["request"]["url"]
@@ -118,7 +118,7 @@ async def test_ahp_3_what_is_typed_on_the_page_and_in_a_client_is_one_draft(
     assert await chat.until("chat/inputCompleted") == completed(request, "accept", name=text("Atlas"), seats=number(4))
 
 
-async def test_a_draft_that_was_not_sent_is_no_part_of_the_record(chat: TestChat, alice: ScriptedUser) -> None:
+async def test_a_draft_that_was_not_sent_is_no_part_of_the_record(chat: BareChat, alice: ScriptedUser) -> None:
     request, task = await chat.ask_form()
     await chat.say(changed(request, "name", text("Atlas", "draft")))
     await chat.say(changed(request, "seats", number(3, "draft")))
@@ -130,7 +130,7 @@ async def test_a_draft_that_was_not_sent_is_no_part_of_the_record(chat: TestChat
     ]  # fmt: skip
 
 
-async def test_ahp_4_a_draft_is_cleared_and_a_question_skipped_with_a_reason(chat: TestChat) -> None:
+async def test_ahp_4_a_draft_is_cleared_and_a_question_skipped_with_a_reason(chat: BareChat) -> None:
     request, task = await chat.ask_form()
     skipped = {"state": "skipped", "freeformValues": ["Nobody knows."]}
     for action in (
@@ -143,7 +143,7 @@ async def test_ahp_4_a_draft_is_cleared_and_a_question_skipped_with_a_reason(cha
     assert outcome.result == {"content": {"name": "Atlas"}, "skipped": {"sure": "Nobody knows."}}
 
 
-async def test_ahp_5_all_kinds_of_questions_with_own_answers_beside_the_options(chat: TestChat) -> None:
+async def test_ahp_5_all_kinds_of_questions_with_own_answers_beside_the_options(chat: BareChat) -> None:
     request, task = await chat.ask_form({"questions": SIX_KINDS})
     assert chat.told[0]["request"]["questions"] == SIX_KINDS
     selected: Json = {"kind": "selected", "value": "", "freeformValues": ["bun"]}
@@ -164,7 +164,7 @@ async def test_ahp_5_all_kinds_of_questions_with_own_answers_beside_the_options(
     }  # fmt: skip
 
 
-async def test_ahp_6_accept_is_refused_until_every_required_question_is_submitted(chat: TestChat) -> None:
+async def test_ahp_6_accept_is_refused_until_every_required_question_is_submitted(chat: BareChat) -> None:
     request, task = await chat.ask_form()
     for answer in (None, text("Atlas", "draft")):
         await chat.say(changed(request, "name", answer))
@@ -179,7 +179,7 @@ async def test_ahp_6_accept_is_refused_until_every_required_question_is_submitte
 
 @pytest.mark.parametrize(("response", "outcome"), [("decline", Declined), ("cancel", Cancelled)])
 async def test_ahp_7_a_clients_no_is_an_outcome_and_ends_the_link(
-    chat: TestChat, alice: ScriptedUser, response: str, outcome: type[Outcome]
+    chat: BareChat, alice: ScriptedUser, response: str, outcome: type[Outcome]
 ) -> None:
     request, task = await chat.ask(lambda asks: asks.confirm("May I?"))
     assert await chat.say(completed(request["id"], response)) is None
@@ -191,7 +191,7 @@ async def test_ahp_7_a_clients_no_is_an_outcome_and_ends_the_link(
     assert alice.page.forms.keys().isdisjoint({"submit", "decline"})
 
 
-async def test_ahp_8_the_first_completion_wins(chat: TestChat) -> None:
+async def test_ahp_8_the_first_completion_wins(chat: BareChat) -> None:
     request, task = await chat.ask_form()
     await chat.say(changed(request, "name", text("Atlas")))
     reasons = await asyncio.gather(
@@ -204,7 +204,7 @@ async def test_ahp_8_the_first_completion_wins(chat: TestChat) -> None:
     assert chat.types("chat/inputCompleted") == ["chat/inputCompleted"]
 
 
-async def test_who_comes_after_the_page_is_told_so(chat: TestChat, alice: ScriptedUser) -> None:
+async def test_who_comes_after_the_page_is_told_so(chat: BareChat, alice: ScriptedUser) -> None:
     request, task = await chat.ask(lambda asks: asks.confirm("May I?"))
     await do(alice.submit, request["url"])
     await ended(task)
@@ -235,7 +235,7 @@ async def test_who_comes_after_the_page_is_told_so(chat: TestChat, alice: Script
     ],
 )  # fmt: skip
 async def test_what_the_protocol_says_to_reject_is_rejected_with_a_reason(
-    chat: TestChat, action: Json, reason: str
+    chat: BareChat, action: Json, reason: str
 ) -> None:
     request, task = await chat.ask_form()
     given = action | ({"requestId": request} if action.get("requestId") == "" else {})
@@ -245,7 +245,7 @@ async def test_what_the_protocol_says_to_reject_is_rejected_with_a_reason(
 
 
 async def test_ahp_9_asked_again_in_other_words_it_is_the_same_request_with_its_drafts(
-    chat: TestChat, alice: ScriptedUser
+    chat: BareChat, alice: ScriptedUser
 ) -> None:
     request, task = await chat.ask_form()
     await chat.say(changed(request, "name", text("Atlas")))
@@ -266,7 +266,7 @@ NAME: Json = {"id": "name", "kind": "text", "message": "Which name?", "required"
 
 
 async def test_ahp_12_a_turn_that_ends_first_takes_the_question_back_and_leaves_no_response(
-    chat: TestChat, alice: ScriptedUser
+    chat: BareChat, alice: ScriptedUser
 ) -> None:
     request, task = await chat.ask_form()
     await chat.bridge.turn_ended()
@@ -278,7 +278,7 @@ async def test_ahp_12_a_turn_that_ends_first_takes_the_question_back_and_leaves_
     await chat.bridge.turn_ended()
 
 
-async def test_a_turn_whose_task_was_cancelled_takes_its_question_back_too(chat: TestChat) -> None:
+async def test_a_turn_whose_task_was_cancelled_takes_its_question_back_too(chat: BareChat) -> None:
     request, task = await chat.ask_form()
     task.cancel()
     assert (await chat.elicit.get(request)).status == Status.PENDING
@@ -291,7 +291,7 @@ CALL = ToolCall("turn-1", "call-1", "https://mcp.acme.test/")
 
 
 async def test_ahp_14_a_tool_call_pauses_until_the_account_is_connected_and_no_token_passes(
-    chat: TestChat, alice: ScriptedUser
+    chat: BareChat, alice: ScriptedUser
 ) -> None:
     def asks(bridge: Any) -> Any:
         return bridge.during(CALL).oauth("acme", scopes=["files.read"], message="Connect Acme.", reuse="never")
@@ -321,21 +321,21 @@ async def test_ahp_14_a_tool_call_pauses_until_the_account_is_connected_and_no_t
     assert chat.told == before
 
 
-async def test_a_tool_call_whose_account_was_not_connected_is_not_resolved(chat: TestChat, alice: ScriptedUser) -> None:
+async def test_a_tool_call_whose_account_was_not_connected_is_not_resolved(chat: BareChat, alice: ScriptedUser) -> None:
     request, task = await chat.ask(lambda asks: asks.during(CALL).oauth("acme", reuse="never"))
     await do(alice.deny, request["url"])
     assert isinstance(await ended(task), Declined)
     assert "chat/toolCallAuthResolved" not in chat.types()
 
 
-async def test_a_question_that_nobody_answers_is_completed_as_cancelled(chat: TestChat) -> None:
+async def test_a_question_that_nobody_answers_is_completed_as_cancelled(chat: BareChat) -> None:
     request, task = await chat.ask(lambda asks: asks.confirm("May I?", expires_in=1))
     assert isinstance(await ended(task), Expired)
     assert chat.told[2] == completed(request["id"], "cancel")
 
 
 async def test_it_is_followed_through_a_crash_of_the_service(
-    ahp_service: Service, live: Elicit, chat: TestChat, alice: ScriptedUser
+    ahp_service: Service, live: Elicit, chat: BareChat, alice: ScriptedUser
 ) -> None:
     request, task = await chat.ask_form()
     url = chat.told[0]["request"]["url"]

@@ -8,10 +8,10 @@ from functools import partial
 
 import pytest
 
-from elicit_flows.sdk import Completed, Elicit, ElicitError
+from elicit_flows.sdk import Cancelled, Completed, Elicit, ElicitError
 from elicit_flows.values import Claim
 from tests.sdk.ahp.actions import QUESTIONS, changed, completed, number
-from tests.sdk.ahp.chat import TestChat
+from tests.sdk.ahp.chat import BareChat
 from tests.sdk.fake import COMPLETED, ELICITATION, SILENCE, FakeService, Reply, problem
 
 pytestmark = pytest.mark.anyio
@@ -23,16 +23,16 @@ CANCELLED = COMPLETED | {"status": "cancelled", "action": "cancel", "result": No
 
 
 @pytest.fixture
-async def distant(service: FakeService, anyio_backend: str) -> AsyncIterator[TestChat]:
+async def distant(service: FakeService, anyio_backend: str) -> AsyncIterator[BareChat]:
     async with (
         Elicit(service.url, "key-of-the-tests", patience=0.2) as elicit,
-        TestChat(elicit, Claim("https://idp.example", "alice")) as chat,
+        BareChat(elicit, Claim("https://idp.example", "alice")) as chat,
     ):
         yield chat
 
 
 async def test_what_the_service_could_not_keep_is_rejected_without_a_word_about_it(
-    service: FakeService, distant: TestChat
+    service: FakeService, distant: BareChat
 ) -> None:
     service.on(*CREATE, Reply(ELICITATION, 201))
     service.on(*ONE, Reply(ELICITATION), SILENCE)
@@ -44,7 +44,7 @@ async def test_what_the_service_could_not_keep_is_rejected_without_a_word_about_
 
 
 async def test_a_turn_whose_end_the_service_did_not_hear_of_is_ended_again(
-    service: FakeService, distant: TestChat
+    service: FakeService, distant: BareChat
 ) -> None:
     service.on(*CREATE, Reply(ELICITATION, 201))
     service.on(*ONE, Reply(ELICITATION), SILENCE)
@@ -57,7 +57,7 @@ async def test_a_turn_whose_end_the_service_did_not_hear_of_is_ended_again(
     assert distant.types("session/") == ["session/inputNeededSet", "session/inputNeededRemoved"]
 
 
-async def test_what_was_done_before_the_turn_ended_is_done(service: FakeService, distant: TestChat) -> None:
+async def test_what_was_done_before_the_turn_ended_is_done(service: FakeService, distant: BareChat) -> None:
     service.on(*CREATE, Reply(ELICITATION, 201))
     told = asyncio.Event()
     loop = asyncio.get_running_loop()
@@ -71,7 +71,7 @@ async def test_what_was_done_before_the_turn_ended_is_done(service: FakeService,
     assert distant.types("chat/") == ["chat/inputRequested"]
 
 
-async def test_a_question_that_the_service_refuses_is_not_requested(service: FakeService, distant: TestChat) -> None:
+async def test_a_question_that_the_service_refuses_is_not_requested(service: FakeService, distant: BareChat) -> None:
     service.on(*CREATE, problem(422, "invalid"))
     with pytest.raises(ElicitError):
         await distant.bridge.oauth("nobody")
@@ -79,7 +79,7 @@ async def test_a_question_that_the_service_refuses_is_not_requested(service: Fak
 
 
 async def test_what_was_over_before_it_could_be_requested_is_not_requested(
-    service: FakeService, distant: TestChat
+    service: FakeService, distant: BareChat
 ) -> None:
     service.on(*CREATE, Reply(ELICITATION, 201))
     service.on(*ONE, Reply(COMPLETED))
@@ -88,7 +88,7 @@ async def test_what_was_over_before_it_could_be_requested_is_not_requested(
 
 
 async def test_answers_are_told_together_with_the_questions_that_they_answer(
-    service: FakeService, distant: TestChat
+    service: FakeService, distant: BareChat
 ) -> None:
     """Between the two reads the form was asked again: what was read does not belong together, and is read anew."""
     form = ELICITATION | {"kind": "form", "params": {"questions": QUESTIONS}}
@@ -103,7 +103,7 @@ async def test_answers_are_told_together_with_the_questions_that_they_answer(
     assert (request["questions"], request["answers"]) == ([other], {"size": number(4, "draft")})
 
 
-async def test_what_the_page_wrote_right_after_a_client_is_told(service: FakeService, distant: TestChat) -> None:
+async def test_what_the_page_wrote_right_after_a_client_is_told(service: FakeService, distant: BareChat) -> None:
     form = ELICITATION | {"kind": "form", "params": {"questions": QUESTIONS}}
     page = {"seats": {"state": "draft", "value": 5, "seq": 3, "by": "person"}}
     before, after = ({"elicitation": "el_1", "status": "pending", "seq": seq} for seq in (1, 3))
@@ -118,3 +118,25 @@ async def test_what_the_page_wrote_right_after_a_client_is_told(service: FakeSer
     assert await distant.say(changed("el_1", "seats", number(2, "draft"))) is None
     written.set()
     await distant.until("chat/inputAnswerChanged", answer=number(5, "draft"))
+
+
+@pytest.mark.parametrize("by_client", [True, False])
+async def test_what_is_written_once_it_is_over_for_the_chat_is_not_told(
+    service: FakeService, distant: BareChat, by_client: bool
+) -> None:
+    form = ELICITATION | {"kind": "form", "params": {"questions": QUESTIONS}}
+    page = {"seats": {"state": "draft", "value": 5, "seq": 2, "by": "person"}}
+    settling, draft = form | {"status": "settling", "seq": 2}, {"elicitation": "el_1", "status": "pending"}
+    said = asyncio.Event()
+    wait = partial(asyncio.run_coroutine_threadsafe, loop=asyncio.get_running_loop())
+    service.on(*CREATE, Reply(form, 201))
+    service.on(*CANCEL, Reply(CANCELLED))
+    second = Reply(settling, when=lambda: wait(said.wait()).result(10))
+    service.on(*ONE, Reply(form), second, Reply(CANCELLED))
+    drafts = [Reply(draft | {"seq": 1, "answers": {}}), Reply(draft | {"seq": 2, "answers": page})]
+    service.on(ONE[0], f"{ONE[1]}/draft", *drafts)
+    _, task = await distant.ask(lambda asks: asks.form({"type": "object", "properties": {}}, message="Tell me."))
+    await (distant.say(completed("el_1", "cancel")) if by_client else distant.bridge.turn_ended())
+    said.set()
+    assert isinstance(await task, Cancelled)
+    assert "chat/inputAnswerChanged" not in distant.types()
