@@ -44,15 +44,17 @@ async def asked(
     if way == "link":
         return seen
     if settings.push:
-        return await _pushed(elicit, settings, followers.follow(elicit, call, seen), seen)
+        return await _pushed(elicit, settings, call, followers.follow(elicit, call, seen), seen)
     needed = [seen, *[one for ticket in rest if not (one := await ticket.ask(elicit)).over]]
     for one in needed:
         followers.follow(elicit, call, one)
     raise call.required(asdict(one) for one in needed)
 
 
-async def _pushed(elicit: Elicit, settings: Settings, follower: Follower, seen: Elicitation) -> Outcome | Elicitation:
-    answer = asyncio.ensure_future(follower.call.push(asdict(seen)))
+async def _pushed(
+    elicit: Elicit, settings: Settings, call: Call, follower: Follower, seen: Elicitation
+) -> Outcome | Elicitation:
+    answer = asyncio.ensure_future(call.push(asdict(seen)))
     try:
         with follower.attended():
             async with asyncio.timeout(settings.hold):
@@ -61,7 +63,7 @@ async def _pushed(elicit: Elicit, settings: Settings, follower: Follower, seen: 
                     follower.told = True  # the client said so itself
                     return await taken_back(elicit, seen, reply)
                 ended = await asyncio.shield(follower.over)
-            await follower.tell(ended, within=True)
+            await follower.tell(ended, within=call)
     except TimeoutError:
         return seen
     except LIBRARY_ERROR as refused:
@@ -90,13 +92,16 @@ class Follower:
         finally:
             self._attending -= 1
 
-    async def tell(self, elicitation: Elicitation, *, within: bool = False) -> None:
-        """Send the notification, once. A client that is gone calls again, or does not."""
+    async def tell(self, elicitation: Elicitation, *, within: Call | None = None) -> None:
+        """Send the notification, once. A client that is gone calls again, or does not.
+
+        ``within``: a call that is still there; the one that asked first may have ended.
+        """
         if self.told:
             return
         self.told = True
         with suppress(*GONE):
-            await self.call.tell(elicitation, within=within)
+            await (within or self.call).tell(elicitation, within=within is not None)
 
     async def tell_later(self) -> None:
         """Once it is over and no call is there to tell it."""

@@ -199,6 +199,18 @@ def test_l_8_what_was_connected_in_one_session_is_not_asked_for_in_another(tools
     assert text(Modern(tools.url).call("files")) == "done: listed"
 
 
+def test_case_8_a_call_that_comes_again_asks_and_waits_like_the_first(tools: Tools, alice: ScriptedUser) -> None:
+    session = Legacy(tools.url)
+    assert text(session.call("wipe", {"disk": "later"})).startswith("waiting:")
+    began = time.monotonic()
+    assert text(session.call("wipe", {"disk": "later"})).startswith("waiting:")
+    assert time.monotonic() - began > 1.4
+    assert text(session.call("wipe", {"disk": "later"}, then=alice.submit)) == "done: wiped later"
+    assert len(session.asked) == 3
+    assert len({asked["url"] for asked in session.asked}) == 1
+    assert [one["params"]["elicitationId"] for one in session.told] == [session.asked[0]["elicitationId"]]
+
+
 # The newer era.
 
 
