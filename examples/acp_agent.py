@@ -1,0 +1,191 @@
+"""An ACP agent without a model: a prompt names a tool, the tool asks its user. On stdio, as clients start agents.
+
+`--user ISS SUB` says whose agent this is; without it alice's, of `make run`. ELICIT_URL and ELICIT_API_KEY say where
+the service is, SANDBOX_URL where Acme Drive and the terms are. `--port` serves WebSocket to this machine, not stdio.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import uuid
+from collections import defaultdict
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any
+
+import acp
+import httpx2
+from acp.schema import AgentCapabilities, ClientCapabilities, TextContentBlock
+
+from elicit_flows.sdk import Completed, Declined, Elicit, ElicitError, Outcome, Questions
+from elicit_flows.sdk.acp import AcpFlows, UnknownAnswer
+
+SANDBOX = os.environ.get("SANDBOX_URL", "http://127.0.0.1:8001")
+PLANS = {"type": "object", "properties": {"plan": {"type": "string", "enum": ["free", "pro"]}}, "required": ["plan"]}
+KEY = {"name": "api_key", "label": "API key"}
+Ask = Questions[Awaitable[Outcome]]
+
+
+@dataclass
+class Tool:
+    """What it asks its user, and what it does once they have done that: between the two the agent may be restarted."""
+
+    ask: Callable[[Ask, dict[str, Any]], Awaitable[Outcome]]
+    work: Callable[[Elicit, Completed], Awaitable[str]]
+
+
+async def list_files(elicit: Elicit, connected: Completed) -> str:
+    token = await elicit.token(connected)  # it stays here: neither the client nor a model gets to see it
+    async with httpx2.AsyncClient(headers={"Authorization": token.authorization}) as acme:
+        try:
+            answer = (await acme.get(f"{SANDBOX}/acme/api/files")).raise_for_status()
+        except httpx2.HTTPError as error:
+            return f"connected, but Acme Drive does not list its files ({error})"
+    return ", ".join(file["name"] for file in answer.json()["files"])
+
+
+async def buy_report(elicit: Elicit, paid: Completed) -> str:
+    return f"the report is yours, by payment {paid.payment}"
+
+
+async def store_api_key(elicit: Elicit, kept: Completed) -> str:
+    return f"kept as {kept.connection}"
+
+
+async def wipe_files(elicit: Elicit, confirmed: Completed) -> str:
+    return "all files are deleted"
+
+
+async def choose_plan(elicit: Elicit, chosen: Completed) -> str:
+    return f"the plan is {chosen.result['content']['plan']}"
+
+
+async def accept_terms(elicit: Elicit, read: Completed) -> str:
+    return "the terms are accepted"
+
+
+TOOLS = {
+    "list_files": Tool(lambda ask, more: ask.oauth("acme", scopes=["files.read"], **more), list_files),
+    "buy_report": Tool(lambda ask, more: ask.payment(500, "usd", description="A report", **more), buy_report),
+    "store_api_key": Tool(lambda ask, more: ask.credentials([KEY], **more), store_api_key),
+    "wipe_files": Tool(lambda ask, more: ask.confirm("May I delete all your files?", **more), wipe_files),
+    "choose_plan": Tool(lambda ask, more: ask.form(PLANS, message="Which plan?", **more), choose_plan),
+    "accept_terms": Tool(
+        lambda ask, more: ask.url_action(f"{SANDBOX}/terms", message="Our terms.", **more), accept_terms
+    ),
+}
+
+
+class ExampleAgent(acp.Agent):
+    """One for each connection."""
+
+    def __init__(self, elicit: Elicit, user: tuple[str, str]) -> None:
+        self.elicit, self.user = elicit, user
+        self.turns: dict[str, set[asyncio.Task[None]]] = defaultdict(set)
+
+    def on_connect(self, conn: acp.Client) -> None:
+        self.conn = conn
+
+    async def initialize(
+        self, protocol_version: int, client_capabilities: ClientCapabilities | None = None, **_: Any
+    ) -> acp.InitializeResponse:
+        self.flows = AcpFlows(self.conn, client_capabilities, self.user, self.elicit)
+        return acp.InitializeResponse(
+            protocol_version=acp.PROTOCOL_VERSION, agent_capabilities=AgentCapabilities(load_session=True)
+        )
+
+    async def new_session(self, **_: Any) -> acp.NewSessionResponse:
+        return acp.NewSessionResponse(session_id=uuid.uuid4().hex)
+
+    async def load_session(self, session_id: str, **_: Any) -> acp.LoadSessionResponse:
+        """What a turn of before was waiting for is asked here again, or was answered while nobody listened."""
+        for asked in await self.flows.resume(session_id):
+            tool = asked.elicitation.metadata["tool"]
+            self.begin(session_id, asked.tool_call_id or tool, tool, asked.outcome())
+        return acp.LoadSessionResponse()
+
+    async def prompt(self, prompt: list[Any], session_id: str, **_: Any) -> acp.PromptResponse:
+        said = " ".join(block.text for block in prompt if isinstance(block, TextContentBlock))
+        tool = next((name for name in TOOLS if name in said), None)
+        if tool is None:
+            await self.say(session_id, f"Name a tool: {', '.join(TOOLS)}.")
+            return acp.PromptResponse(stop_reason="end_turn")
+        call = f"{tool}-{uuid.uuid4().hex}"
+        await self.conn.session_update(session_id, acp.start_tool_call(call, tool, status="in_progress"))
+        asked = TOOLS[tool].ask(self.flows.in_session(session_id, call), {"metadata": {"tool": tool}})
+        try:
+            await self.begin(session_id, call, tool, asked)
+        except asyncio.CancelledError:
+            if (me := asyncio.current_task()) and me.cancelling():
+                raise  # not the turn is cancelled, but the whole connection
+            await self.say(session_id, "cancelled: as you wish")
+            return acp.PromptResponse(stop_reason="cancelled")
+        return acp.PromptResponse(stop_reason="end_turn")
+
+    async def cancel(self, session_id: str, **_: Any) -> None:
+        for turn in self.turns[session_id]:
+            turn.cancel()
+
+    def begin(self, session_id: str, call: str, tool: str, asked: Awaitable[Outcome]) -> asyncio.Task[None]:
+        turn = asyncio.create_task(self.answer(session_id, call, tool, asked))
+        self.turns[session_id].add(turn)
+        turn.add_done_callback(self.turns[session_id].discard)
+        return turn
+
+    async def answer(self, session_id: str, call: str, tool: str, asked: Awaitable[Outcome]) -> None:
+        text = await self.result(tool, asked)
+        status = "completed" if text.startswith("done:") else "failed"
+        await self.conn.session_update(session_id, acp.update_tool_call(call, status=status))
+        await self.say(session_id, text)
+
+    async def result(self, tool: str, asked: Awaitable[Outcome]) -> str:
+        try:
+            outcome = await asked
+            if isinstance(outcome, Completed):
+                return f"done: {await TOOLS[tool].work(self.elicit, outcome)}"
+        except UnknownAnswer as unknown:
+            return f"waiting: {unknown.detail}"
+        except ElicitError as error:
+            return f"cancelled: {error.detail}"
+        if isinstance(outcome, Declined):
+            return "declined: you said no"
+        return f"cancelled: the question was {outcome.elicitation.status}"
+
+    async def say(self, session_id: str, text: str) -> None:
+        await self.conn.session_update(session_id, acp.update_agent_message_text(text))
+
+
+async def main() -> None:
+    user = (args.user[0], args.user[1])
+    async with Elicit() as elicit:
+        if args.port is None:
+            await acp.run_agent(ExampleAgent(elicit, user))
+        else:
+            await serve(lambda _: ExampleAgent(elicit, user))
+
+
+async def serve(agent: Callable[[acp.Client], acp.Agent]) -> None:
+    """The library's experimental WebSocket server (`pip install agent-client-protocol[http] uvicorn[standard]`)."""
+    import uvicorn  # noqa: PLC0415  stdio does without
+    from acp.http.asgi import create_asgi_app  # noqa: PLC0415
+
+    app = create_asgi_app(agent)
+
+    async def no_web_pages(scope: Any, receive: Any, send: Any) -> None:
+        """Whoever connects is taken for the user, so a page in their browser must not: it would say Origin."""
+        if scope["type"] == "websocket" and any(name == b"origin" for name, _ in scope["headers"]):
+            await send({"type": "websocket.close"})
+        else:
+            await app(scope, receive, send)
+
+    await uvicorn.Server(uvicorn.Config(no_web_pages, port=args.port, log_level="warning")).serve()
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--user", nargs=2, metavar=("ISS", "SUB"), default=(SANDBOX, "alice"))
+    parser.add_argument("--port", type=int)
+    args = parser.parse_args()
+    asyncio.run(main())
