@@ -62,7 +62,7 @@ def server(port: int, user: tuple[str, str] | None) -> MCPServer:
     elicit = Elicit()
     flows = McpFlows(elicit, user=user)
     state = RequestStateSecurity(keys=[state_key()])
-    app = MCPServer("Files", request_state_security=state, **identity(port, user))
+    app = MCPServer("Files", version="1.0", request_state_security=state, **identity(port, user))
 
     @app.tool()
     @flows.oauth("acme", scopes=["files.read"], message="To list your files.")
