@@ -13,7 +13,8 @@ from elicit_flows.sdk.mcp.calls import Call
 from elicit_flows.sdk.mcp.functions import Function
 from elicit_flows.sdk.mcp.identity import NoUser, user_of
 from elicit_flows.sdk.mcp.settings import Settings
-from elicit_flows.sdk.mcp.ticket import Ticket, acted_on
+from elicit_flows.sdk.mcp.ticket import Ticket
+from elicit_flows.sdk.once import acted_on
 from elicit_flows.sdk.outcomes import Cancelled, Completed, Declined, Expired, Failed, Outcome
 from elicit_flows.sdk.questions import Question
 from elicit_flows.sdk.shapes import Elicitation

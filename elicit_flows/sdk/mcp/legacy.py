@@ -18,7 +18,8 @@ from elicit_flows.sdk.client import Elicit
 from elicit_flows.sdk.errors import ElicitError
 from elicit_flows.sdk.mcp.calls import LIBRARY_ERROR, Call
 from elicit_flows.sdk.mcp.settings import Settings
-from elicit_flows.sdk.mcp.ticket import Ticket, taken_back
+from elicit_flows.sdk.mcp.ticket import Ticket
+from elicit_flows.sdk.once import taken_back
 from elicit_flows.sdk.outcomes import Outcome, outcome_of
 from elicit_flows.sdk.shapes import Elicitation
 from elicit_flows.wires.reply import ACCEPT
@@ -61,7 +62,7 @@ async def _pushed(
                 await asyncio.wait({answer, follower.over}, return_when=asyncio.FIRST_COMPLETED)
                 if not follower.over.done() and (reply := answer.result()).action != ACCEPT:
                     follower.told = True  # the client said so itself
-                    return await taken_back(elicit, seen, reply)
+                    return await taken_back(elicit, seen, reply.action)
                 ended = await asyncio.shield(follower.over)
             await follower.tell(ended, within=call)
     except TimeoutError:

@@ -12,7 +12,8 @@ from typing import Any
 from elicit_flows.sdk.client import Elicit
 from elicit_flows.sdk.mcp.calls import Call
 from elicit_flows.sdk.mcp.settings import Settings
-from elicit_flows.sdk.mcp.ticket import Ticket, taken_back
+from elicit_flows.sdk.mcp.ticket import Ticket
+from elicit_flows.sdk.once import taken_back
 from elicit_flows.sdk.outcomes import Outcome, outcome_of
 from elicit_flows.sdk.shapes import Elicitation
 from elicit_flows.values import Json
@@ -45,7 +46,7 @@ async def _again(
 ) -> Outcome | Elicitation | Any:
     reply = call.reply(seen.id)
     if not seen.over and reply and reply.action != ACCEPT:
-        return await taken_back(elicit, seen, reply)
+        return await taken_back(elicit, seen, reply.action)
     agreed = state.get("agreed") or reply is not None
     if agreed and not seen.over:
         seen = await elicit.wait(seen, timeout=settings.hold)

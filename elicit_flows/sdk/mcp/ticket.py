@@ -7,12 +7,11 @@ from typing import Any
 
 from elicit_flows.sdk.client import Elicit
 from elicit_flows.sdk.errors import ElicitError
-from elicit_flows.sdk.outcomes import Cancelled, Declined, Outcome, outcome_of
+from elicit_flows.sdk.once import acted_on
 from elicit_flows.sdk.questions import Question
 from elicit_flows.sdk.shapes import Elicitation
 from elicit_flows.states import Status
 from elicit_flows.values import Claim
-from elicit_flows.wires.reply import DECLINE, Reply
 
 CALL = "mcp_call"  # the member of an elicitation's metadata that says which call it belongs to
 
@@ -59,25 +58,3 @@ class Ticket:
                 return None
             raise
         return seen if (seen.subject, seen.metadata.get(CALL)) == (self.user, self.key) else None
-
-
-async def acted_on(elicit: Elicit, elicitation: Elicitation) -> bool:
-    """Whether this is the first time that somebody acts on it: an answer is good for one run of a tool."""
-    try:
-        await elicit.consume(elicitation)
-    except ElicitError as refused:
-        if refused.code != "already_consumed":
-            raise
-        return False
-    return True
-
-
-async def taken_back(elicit: Elicit, elicitation: Elicitation, reply: Reply) -> Outcome:
-    """The outcome where the client said no for its user; what came of it where the user was quicker."""
-    try:
-        seen = await elicit.cancel(elicitation)
-    except ElicitError as refused:
-        if refused.status != 409:
-            raise
-        return outcome_of(await elicit.get(elicitation))
-    return Declined(seen) if reply.action == DECLINE else Cancelled(seen)

@@ -15,6 +15,7 @@ from elicit_flows.errors import Invalid
 from elicit_flows.sdk.asking import OnUrl
 from elicit_flows.sdk.client import Elicit
 from elicit_flows.sdk.errors import ElicitError
+from elicit_flows.sdk.once import acted_on, taken_back
 from elicit_flows.sdk.outcomes import Completed, Failed, Outcome, outcome_of
 from elicit_flows.sdk.questions import Question, Questions
 from elicit_flows.sdk.shapes import Elicitation
@@ -75,7 +76,7 @@ class ActionQuestions(Questions[Awaitable[Outcome]]):
             with suppress(ElicitError):
                 await self._elicit.cancel(seen)
             raise
-        if not await self._tickets.first_to_act(outcome.elicitation):
+        if not await acted_on(self._elicit, outcome.elicitation):
             raise ActionError.handler("This answer was acted on already. Call again to ask anew.")
         return outcome
 
@@ -85,7 +86,7 @@ class ActionQuestions(Questions[Awaitable[Outcome]]):
         if reply is None:
             return await self._behind_link(seen)
         if reply.action != ACCEPT:
-            return await self._tickets.taken_back(seen, reply)
+            return await taken_back(self._elicit, seen, reply.action)
         return outcome_of(await self._submitted(seen, reply.content or {}))
 
     async def _filled_in(self, seen: Elicitation, fields: Json) -> Reply | None:
@@ -113,7 +114,7 @@ class ActionQuestions(Questions[Awaitable[Outcome]]):
         try:
             await asyncio.wait({over, shown}, return_when=asyncio.FIRST_COMPLETED)
             if not over.done() and (reply := shown.result()) and reply.action != ACCEPT:
-                return await self._tickets.taken_back(seen, reply)
+                return await taken_back(self._elicit, seen, reply.action)
             return outcome_of(await over)
         finally:
             over.cancel()

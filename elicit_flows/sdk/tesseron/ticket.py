@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from typing import Any
 
 from elicit_flows.sdk.client import Elicit
-from elicit_flows.sdk.errors import ElicitError
-from elicit_flows.sdk.outcomes import Cancelled, Declined, Outcome, outcome_of
+from elicit_flows.sdk.once import acted_on, key_of
 from elicit_flows.sdk.questions import Question
 from elicit_flows.sdk.shapes import Elicitation
 from elicit_flows.states import Status
 from elicit_flows.values import Claim
-from elicit_flows.wires.reply import DECLINE, Reply
 
 STALE = (Status.EXPIRED, Status.CANCELLED)  # nobody answered; an earlier call may have told so
 
@@ -30,32 +26,11 @@ class Tickets:
         """The question that an earlier call left open, or whose answer no call has acted on; else a new one."""
         seen = await self._create(question)
         if seen.status in STALE:
-            await self.first_to_act(seen)
+            await acted_on(self._elicit, seen)
             seen = await self._create(question)
         return seen
 
     async def _create(self, asked: Question) -> Elicitation:
-        said = [self._user.iss, self._user.sub, self._call, asked.kind, asked.params, asked.message]
-        key = hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
+        key = key_of(self._user.iss, self._user.sub, self._call, asked.kind, asked.params, asked.message)
         options: Any = {"idempotency_key": key, **asked.options}
         return await self._elicit.create(asked.kind, self._user, asked.params, message=asked.message, **options)
-
-    async def first_to_act(self, seen: Elicitation) -> bool:
-        """Whether no call has acted on it before: an answer is good for one. The next ``ask`` asks anew."""
-        try:
-            await self._elicit.consume(seen)
-        except ElicitError as refused:
-            if refused.code != "already_consumed":
-                raise
-            return False
-        return True
-
-    async def taken_back(self, seen: Elicitation, reply: Reply) -> Outcome:
-        """After a no in the host. How it ended where the user was quicker in the browser."""
-        try:
-            ended = await self._elicit.cancel(seen)
-        except ElicitError as refused:
-            if refused.status != 409:
-                raise
-            return outcome_of(await self._elicit.wait(seen.id))
-        return Declined(ended) if reply.action == DECLINE else Cancelled(ended)

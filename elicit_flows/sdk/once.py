@@ -1,0 +1,47 @@
+"""What every protocol's side needs: the same question for the same call, acted on once, and taken back by a no."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import Any
+
+from elicit_flows.sdk.client import Elicit
+from elicit_flows.sdk.errors import ElicitError
+from elicit_flows.sdk.outcomes import Cancelled, Declined, Outcome, outcome_of
+from elicit_flows.sdk.shapes import Elicitation
+from elicit_flows.states import Status
+from elicit_flows.wires.reply import DECLINE
+
+CONFLICT = 409
+
+
+def key_of(*said: Any) -> str:
+    """An idempotency key: the same in every process for the same JSON."""
+    return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
+
+
+async def acted_on(elicit: Elicit, elicitation: Elicitation) -> bool:
+    """Whether this is the first time that somebody acts on it: an answer is good for one run. Raises ElicitError."""
+    try:
+        await elicit.consume(elicitation)
+    except ElicitError as refused:
+        if refused.code != "already_consumed":
+            raise
+        return False
+    return True
+
+
+async def taken_back(elicit: Elicit, elicitation: Elicitation, action: str) -> Outcome:
+    """The outcome where the client said ``action``, decline or cancel, for its user; what came of it where the user was
+    quicker. Raises ElicitError.
+    """
+    try:
+        seen = await elicit.cancel(elicitation)
+    except ElicitError as refused:
+        if refused.status != CONFLICT:
+            raise
+        seen = await elicit.wait(elicitation.id)  # it is over, or about to be
+    if seen.status is not Status.CANCELLED:
+        return outcome_of(seen)
+    return Declined(seen) if action == DECLINE else Cancelled(seen)
