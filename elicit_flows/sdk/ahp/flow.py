@@ -41,7 +41,7 @@ class Flow:
         self._words: tuple[str, Json] | None = None  # which the clients have: message and params
         self._told: dict[str, int] = {}  # by question: the number of the answer that the clients have
         self._answered: set[str] = set()  # questions to which the clients have an answer
-        self._first = ""  # who completed it, and how, for those who come later
+        self._first = ""  # who in the chat ended it, and how, for those who come later
         self._response: str | None = None  # by which a client completed it
         self._abandoned = False
 
@@ -99,7 +99,6 @@ class Flow:
 
     def _end(self) -> None:
         if self._response is None:
-            self._first = f"It is over: {self.asked.status}."
             self._complete(ahp.completed(self._body))
         self._dispatch(ahp.input_needed_removed(self._body))
 

@@ -23,7 +23,7 @@ class BareChat:
         self.uri = uri or f"ahp-chat:/{uuid.uuid4().hex}"
         self.told: list[Json] = []
         self._news = asyncio.Event()
-        self._asking: list[asyncio.Task[Outcome]] = []
+        self._asking: list[asyncio.Task[Any]] = []
         self.bridge = AhpInputBridge(elicit, user, self.uri, self.dispatch)
 
     async def __aenter__(self) -> Self:
@@ -53,10 +53,12 @@ class BareChat:
     async def ask(self, question: Callable[[AhpInputBridge], Awaitable[Outcome]]) -> tuple[Json, asyncio.Task[Outcome]]:
         """The request, which is the first of this chat, and the task that waits for its end."""
         task = asyncio.ensure_future(_awaited(question(self.bridge)))
-        self._asking.append(task)
-        asked = await self.until("chat/inputRequested")
-        await self.until("session/inputNeededSet")
-        return asked["request"], task
+        listed = asyncio.ensure_future(self.until("session/inputNeededSet"))
+        self._asking += [task, listed]
+        await asyncio.wait({task, listed}, return_when=asyncio.FIRST_COMPLETED)
+        if not listed.done():
+            raise AssertionError("Nothing was requested") from task.exception()
+        return (await self.until("chat/inputRequested"))["request"], task
 
     async def ask_form(self, params: Json | None = None) -> tuple[str, asyncio.Task[Outcome]]:
         """One in AHP's own dialect of questions; the request's id, and the task."""

@@ -14,7 +14,7 @@ from elicit_flows.sdk.testing.user import ScriptedUser
 from elicit_flows.states import Status
 from elicit_flows.values import Json
 from tests.kinds.form.asked import QUESTIONS as SIX_KINDS
-from tests.sdk.ahp.actions import changed, completed, number, text
+from tests.sdk.ahp.actions import QUESTIONS, changed, completed, number, text
 from tests.sdk.ahp.chat import BareChat
 
 pytestmark = pytest.mark.anyio
@@ -68,6 +68,17 @@ async def test_to_accept_a_link_is_consent_and_completes_nothing(chat: BareChat,
     await do(alice.decline, request["url"])
     assert isinstance(await ended(task), Declined)
     assert chat.told[2] == completed(request["id"], "decline")
+
+
+async def test_a_form_that_is_a_step_is_for_the_user_alone(chat: BareChat, alice: ScriptedUser) -> None:
+    steps: list[Json] = [{"kind": "form", "params": {"questions": QUESTIONS}}, {"kind": "confirm", "params": {}}]
+    request, task = await chat.ask(lambda asks: asks.steps(steps, message="Tell me."))
+    assert request.keys() == {"id", "message", "url"}
+    reason = await chat.say(changed(request["id"], "name", text("Atlas")))
+    assert reason == "There is no such question in this request."
+    await do(lambda: alice.submit(request["url"], name="Atlas"))
+    await do(alice.press, "submit")
+    assert isinstance(await ended(task), Completed)
 
 
 async def test_ahp_2_request_and_questions_keep_their_ids_in_the_next_process(
