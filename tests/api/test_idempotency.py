@@ -43,6 +43,12 @@ def test_t67_the_replay_of_what_is_overdue_says_that_it_expired(api: httpx2.Clie
     assert (again["id"], again["status"]) == (first["id"], "expired")
 
 
+def test_t67_blanks_around_the_header_are_not_part_of_the_key(api: httpx2.Client) -> None:
+    """RFC 9110, 5.5; the server's parser leaves those behind it."""
+    api.post("/v1/elicitations", json=question(), headers=keyed("k"))
+    assert api.post("/v1/elicitations", json=question(), headers=keyed("k \t ")).status_code == 200
+
+
 def test_t67_the_order_and_the_blanks_of_a_body_do_not_matter(api: httpx2.Client) -> None:
     body = question(metadata={"a": 1, "b": 2})
     api.post("/v1/elicitations", json=body, headers=keyed("k"))
