@@ -80,12 +80,18 @@ def server(elicit_box: Service, servers: list[Server], tmp_path_factory: pytest.
     return example.start()
 
 
+@pytest.fixture(scope="session")
+def python() -> str:
+    """What runs the tools; another has another library."""
+    return sys.executable
+
+
 @pytest.fixture(scope="module")
 def new_tools(
-    elicit_box: Service, servers: list[Server], tmp_path_factory: pytest.TempPathFactory
+    elicit_box: Service, servers: list[Server], tmp_path_factory: pytest.TempPathFactory, python: str
 ) -> Callable[..., Tools]:
     def make(**told: Any) -> Tools:
-        tools = Tools(elicit_box, tmp_path_factory.mktemp("mcp"), **told)
+        tools = Tools(elicit_box, tmp_path_factory.mktemp("mcp"), python, **told)
         servers.append(tools)
         return tools.start()
 

@@ -16,7 +16,7 @@ from elicit_flows.sdk import Elicitation, SyncElicit
 from elicit_flows.sdk.testing import ScriptedUser, Service
 from elicit_flows.states import Status
 from tests.sdk.mcp.conftest import Tools
-from tests.sdk.mcp.raw import OLD, Json, Legacy, Modern, text
+from tests.sdk.mcp.raw import OLD, URL, Json, Legacy, Modern, text
 
 NOTHING: list[Json] = [{}, {"elicitation": {}}, {"elicitation": {"form": {}}}]
 
@@ -38,9 +38,36 @@ def elicit(elicit_box: Service) -> Iterator[SyncElicit]:
         yield client
 
 
+@pytest.fixture(params=[True, False], ids=["newer", "older"])
+def newer(request: pytest.FixtureRequest) -> bool:
+    """The client's era. Other libraries' tests (vendors) have these for those that they know."""
+    return bool(request.param)
+
+
 def link(answer: Json) -> str:
     (asked,) = answer["result"]["inputRequests"].values()
     return str(asked["params"]["url"])
+
+
+def link_in(words: str) -> str:
+    return next(word for word in words.split() if word.startswith("http"))
+
+
+def called(tools: Tools, newer: bool, tool: str, arguments: Json | None = None, *, can: Json = URL) -> Json:
+    """The first answer, whether anything was asked or not."""
+    return Modern(tools.url).call(tool, arguments, can=can) if newer else Legacy(tools.url, can).call(tool, arguments)
+
+
+def played(tools: Tools, newer: bool, tool: str, then: Callable[[str], object], arguments: Json | None = None) -> Json:
+    """The last answer, where the user did ``then`` with each link."""
+    if not newer:
+        return Legacy(tools.url).call(tool, arguments, then=then)
+    modern = Modern(tools.url)
+    answer = modern.call(tool, arguments)
+    while "inputRequests" in answer["result"]:
+        then(link(answer))
+        answer = modern.retry(answer, tool, arguments)
+    return answer
 
 
 def name_in(url: str) -> str:
@@ -83,37 +110,55 @@ def test_case_2_and_7_a_refusal_names_all_that_is_needed_and_a_plain_retry_succe
 
 
 @pytest.mark.parametrize("can", NOTHING)
-def test_case_3_a_client_that_opens_no_links_gets_it_in_words(tools: Tools, alice: ScriptedUser, can: Json) -> None:
-    session, disk = Legacy(tools.url, can), {"disk": json.dumps(can)}
-    told = text(session.call("wipe", disk))
+def test_case_3_a_client_that_opens_no_links_gets_it_in_words(
+    tools: Tools, alice: ScriptedUser, can: Json, newer: bool
+) -> None:
+    disk = {"disk": json.dumps(can)}
+    told = text(called(tools, newer, "wipe", disk, can=can))
     assert told.startswith("waiting:")
+    alice.submit(link_in(told))
+    assert text(called(tools, newer, "wipe", disk, can=can)).startswith("done:")
+
+
+def test_of_the_same_user_both_eras_ask_the_same_question(tools: Tools) -> None:
+    session, modern = Legacy(tools.url, {}), Modern(tools.url)
+    assert text(session.call("wipe", {"disk": "same"})) == text(modern.call("wipe", {"disk": "same"}, can={}))
     assert session.asked == []
-    modern = Modern(tools.url)
-    assert text(modern.call("wipe", disk, can=can)) == told, "the same question of the same user"
-    alice.submit(next(word for word in told.split() if word.startswith("http")))
-    assert text(modern.call("wipe", disk, can=can)).startswith("done:")
+
+
+@pytest.fixture(scope="module")
+def strict(new_tools: Callable[..., Tools]) -> Tools:
+    return new_tools(settings={"otherwise": "refuse"})
 
 
 @pytest.mark.parametrize("can", NOTHING)
-def test_case_3_or_the_call_is_refused(new_tools: Callable[..., Tools], can: Json) -> None:
-    strict = new_tools(settings={"otherwise": "refuse"})
-    modern = Modern(strict.url)
-    error = modern.call("wipe", can=can)["error"]
-    assert (modern.status, error["code"]) == (400, -32021)
-    assert error["data"] == {"requiredCapabilities": {"elicitation": {"url": {}}}}
-    answer = Legacy(strict.url, can).call("wipe")
-    assert answer["result"]["isError"] is True
-    assert "url mode" in text(answer)
+def test_case_3_or_the_call_is_refused(strict: Tools, can: Json, newer: bool) -> None:
+    if newer:
+        modern = Modern(strict.url)
+        error = modern.call("wipe", can=can)["error"]
+        assert (modern.status, error["code"]) == (400, -32021)
+        assert error["data"] == {"requiredCapabilities": {"elicitation": {"url": {}}}}
+    else:
+        answer = called(strict, newer, "wipe", can=can)
+        assert answer["result"]["isError"] is True
+        assert "url mode" in text(answer)
 
 
-def test_a_client_that_can_more_or_less_than_it_declares_is_known_by_its_name(new_tools: Callable[..., Tools]) -> None:
-    knowing = new_tools(settings={"clients": {"shy": "url", "boastful": "link"}})
-    modern = Modern(knowing.url)
-    assert modern.call("wipe", can={}, name="shy")["result"]["resultType"] == "input_required"
-    assert text(modern.call("wipe", name="boastful")).startswith("waiting:")
-    session = Legacy(knowing.url, {}, name="shy")
-    session.call("wipe", action="cancel")
-    assert len(session.asked) == 1
+@pytest.fixture(scope="module")
+def knowing(new_tools: Callable[..., Tools]) -> Tools:
+    return new_tools(settings={"clients": {"shy": "url", "boastful": "link"}})
+
+
+def test_a_client_that_can_more_or_less_than_it_declares_is_known_by_its_name(knowing: Tools, newer: bool) -> None:
+    if newer:
+        modern = Modern(knowing.url)
+        assert modern.call("wipe", can={}, name="shy")["result"]["resultType"] == "input_required"
+        assert text(modern.call("wipe", name="boastful")).startswith("waiting:")
+    else:
+        shy, boastful = Legacy(knowing.url, {}, name="shy"), Legacy(knowing.url, name="boastful")
+        shy.call("wipe", {"disk": "shy"}, action="cancel")
+        assert text(boastful.call("wipe")).startswith("waiting:")
+        assert (len(shy.asked), len(boastful.asked)) == (1, 0)
 
 
 def test_case_4_what_a_client_can_is_read_from_each_request(tools: Tools) -> None:
@@ -158,7 +203,7 @@ def test_case_8_called_again_it_is_the_same_question_until_that_expires(tools: T
     assert len(asked) == 1
     assert text(session.call("delete", {"size": 5})) == "done: deleted 5", "of which nothing is asked"
     (told,) = asked
-    elapse(elicit_box, name_in(next(word for word in told.split() if word.startswith("http"))))
+    elapse(elicit_box, name_in(link_in(told)))
     assert text(session.call("delete", {"size": 80})) not in asked
 
 
@@ -232,8 +277,10 @@ def test_case_10_a_refusal_of_the_older_era_never_reaches_a_client_of_the_newer(
     answer = modern.retry(asked, "raises")
     assert "https://elsewhere.test/x" in text(answer)
     assert answer["result"]["isError"] is True
-    session = Legacy(tools.url)
-    assert session.call("raises", then=alice.submit)["error"]["code"] == -32042
+
+
+def test_a_refusal_of_the_authors_own_reaches_a_client_of_the_older_era(tools: Tools, alice: ScriptedUser) -> None:
+    assert Legacy(tools.url).call("raises", then=alice.submit)["error"]["code"] == -32042
 
 
 def test_case_12_a_state_that_was_tampered_with_is_refused_in_one_sentence(tools: Tools, elicit: SyncElicit) -> None:
@@ -352,29 +399,26 @@ def test_case_18_a_client_that_hangs_up_meanwhile_loses_nothing(tools: Tools, al
 
 @pytest.mark.parametrize(("action", "said"), [("decline", "declined:"), ("cancel", "cancelled:")])
 def test_case_19_a_no_in_the_client_ends_it(
-    tools: Tools, elicit: SyncElicit, alice: ScriptedUser, action: str, said: str
+    tools: Tools, elicit: SyncElicit, alice: ScriptedUser, newer: bool, action: str, said: str
 ) -> None:
-    session = Legacy(tools.url)
-    assert text(session.call("wipe", {"disk": action}, action=action)).startswith(said)
-    modern = Modern(tools.url)
-    asked = modern.call("burn", {"disk": action})
-    no = {key: {"action": action} for key in asked["result"]["inputRequests"]}
-    assert text(modern.retry(asked, "burn", {"disk": action}, inputResponses=no)).startswith(said)
-    for url in (session.asked[0]["url"], link(asked)):
-        assert seen(elicit, url).status == Status.CANCELLED
-        alice.open(url)
-        assert "submit" not in alice.page.forms
-    assert len(session.asked) == 1
+    if newer:
+        modern = Modern(tools.url)
+        asked = modern.call("wipe", {"disk": action})
+        no = {key: {"action": action} for key in asked["result"]["inputRequests"]}
+        answer, url = modern.retry(asked, "wipe", {"disk": action}, inputResponses=no), link(asked)
+    else:
+        session = Legacy(tools.url)
+        answer = session.call("wipe", {"disk": action}, action=action)
+        (url,) = (asked["url"] for asked in session.asked)
+    assert text(answer).startswith(said)
+    assert seen(elicit, url).status == Status.CANCELLED
+    alice.open(url)
+    assert "submit" not in alice.page.forms
     assert tools.ran == []
 
 
-def test_case_19_a_no_on_the_page_ends_it(tools: Tools, alice: ScriptedUser) -> None:
-    session = Legacy(tools.url)
-    assert text(session.call("wipe", {"disk": "page"}, then=alice.decline)).startswith("declined:")
-    modern = Modern(tools.url)
-    asked = modern.call("wipe", {"disk": "page"})
-    alice.decline(link(asked))
-    assert text(modern.retry(asked, "wipe", {"disk": "page"})).startswith("declined:")
+def test_case_19_a_no_on_the_page_ends_it(tools: Tools, alice: ScriptedUser, newer: bool) -> None:
+    assert text(played(tools, newer, "wipe", alice.decline, {"disk": "page"})).startswith("declined:")
     assert tools.ran == []
 
 
@@ -392,25 +436,14 @@ def test_case_20_what_is_missing_is_asked_again_and_what_is_malformed_is_refused
 # What an author may do.
 
 
-@pytest.mark.parametrize("newer", [True, False])
 def test_two_guards_are_asked_one_after_the_other(tools: Tools, alice: ScriptedUser, newer: bool) -> None:
-    if newer:
-        modern = Modern(tools.url)
-        form = modern.call("both")
-        alice.submit(link(form), plan="free")
-        confirm = modern.retry(form, "both")
-        alice.submit(link(confirm))
-        done = modern.retry(confirm, "both")
-    else:
-        session = Legacy(tools.url)
-        ways = [alice.submit, lambda url: alice.submit(url, plan="free")]
+    ways = [alice.submit, lambda url: alice.submit(url, plan="free")]
 
-        def act(url: str) -> None:
-            ways.pop()(url)
+    def act(url: str) -> None:
+        ways.pop()(url)
 
-        done = session.call("both", then=act)
-        assert len(session.asked) == 2
-    assert text(done) == "done: form confirm"
+    assert text(played(tools, newer, "both", act)) == "done: form confirm"
+    assert ways == []
     assert tools.ran == ["form confirm"]
 
 
@@ -428,30 +461,23 @@ def test_what_was_done_of_two_is_not_asked_again(tools: Tools, alice: ScriptedUs
 
 
 def test_a_tool_that_answers_with_no_text_has_its_schema_and_says_no_by_an_error(
-    tools: Tools, alice: ScriptedUser
+    tools: Tools, alice: ScriptedUser, newer: bool
 ) -> None:
-    modern = Modern(tools.url)
-    asked = modern.call("count")
-    alice.submit(link(asked), plan="free")
-    assert modern.retry(asked, "count")["result"]["structuredContent"] == {"result": 4}
-    refused = modern.call("count")
-    alice.decline(link(refused))
-    answer = modern.retry(refused, "count")
-    assert answer["result"]["isError"] is True
-    assert "declined:" in text(answer)
+    counted = played(tools, newer, "count", lambda url: alice.submit(url, plan="free"))
+    assert counted["result"]["structuredContent"] == {"result": 4}
+    refused = played(tools, newer, "count", alice.decline)
+    assert refused["result"]["isError"] is True
+    assert "declined:" in text(refused)
 
 
-def test_a_hook_runs_before_the_tool_and_words_can_be_its_own(tools: Tools, alice: ScriptedUser) -> None:
-    session = Legacy(tools.url)
-    assert text(session.call("hooked", then=alice.submit)) == "done: after the hook"
+def test_a_hook_runs_before_the_tool_and_words_can_be_its_own(tools: Tools, alice: ScriptedUser, newer: bool) -> None:
+    assert text(played(tools, newer, "hooked", alice.submit)) == "done: after the hook"
     assert tools.ran == ["hooked confirm", "after the hook"]
-    assert text(session.call("hooked", then=alice.decline)) == "declined: as told"
+    assert text(played(tools, newer, "hooked", alice.decline)) == "declined: as told"
     assert tools.ran == []
 
 
-def test_a_service_that_cannot_be_reached_is_said_and_runs_nothing(
-    new_tools: Callable[..., Tools], elicit_box: Service
-) -> None:
+def test_a_service_that_cannot_be_reached_is_said_and_runs_nothing(new_tools: Callable[..., Tools]) -> None:
     lost = new_tools()
     lost.process.stop()
     lost.process.env["ELICIT_URL"] = "http://127.0.0.1:9"
