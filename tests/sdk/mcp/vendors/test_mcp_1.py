@@ -1,0 +1,50 @@
+"""A server that runs ``mcp`` 1.30, which knows the older era alone: what holds there holds here.
+
+The tests are those of tests/sdk/mcp/test_cases.py; only the server is another.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.sdk.mcp.conftest import Tools
+from tests.sdk.mcp.raw import Modern
+from tests.sdk.mcp.test_cases import (  # noqa: F401
+    _nothing_ran_before,
+    elicit,
+    knowing,
+    strict,
+    test_a_client_that_can_more_or_less_than_it_declares_is_known_by_its_name,
+    test_a_hook_runs_before_the_tool_and_words_can_be_its_own,
+    test_a_refusal_of_the_authors_own_reaches_a_client_of_the_older_era,
+    test_a_tool_that_answers_with_no_text_has_its_schema_and_says_no_by_an_error,
+    test_case_1_what_is_pushed_has_its_four_members_and_an_id_of_its_own,
+    test_case_2_and_7_a_refusal_names_all_that_is_needed_and_a_plain_retry_succeeds_afterwards,
+    test_case_3_a_client_that_opens_no_links_gets_it_in_words,
+    test_case_3_or_the_call_is_refused,
+    test_case_5_to_agree_to_open_a_link_is_not_to_have_done_it,
+    test_case_6_the_notification_comes_once_and_only_to_who_was_asked,
+    test_case_6_within_a_call_it_comes_before_the_answer,
+    test_case_8_a_call_that_comes_again_asks_and_waits_like_the_first,
+    test_case_19_a_no_in_the_client_ends_it,
+    test_case_19_a_no_on_the_page_ends_it,
+    test_l_3_who_is_through_before_the_client_answers_is_not_missed,
+    test_two_guards_are_asked_one_after_the_other,
+    tools,
+)
+
+
+@pytest.fixture(params=[False], ids=["older"])
+def newer(request: pytest.FixtureRequest) -> bool:
+    return bool(request.param)
+
+
+@pytest.fixture(scope="module")
+def python(mcp_1: str) -> str:
+    return mcp_1
+
+
+def test_it_is_a_library_that_does_not_know_the_newer_era(tools: Tools) -> None:  # noqa: F811
+    modern = Modern(tools.url)
+    assert "error" in modern.call("plain")
+    assert modern.status == 400
