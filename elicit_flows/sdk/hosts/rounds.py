@@ -14,7 +14,7 @@ Send = Callable[[Json], Awaitable[Json]]
 Answer = Callable[[str, Json], Awaitable[Json]]
 
 MOST_ROUNDS = 10  # as in the clients of MCP's own SDKs; the specification sets no limit
-PAUSES = (0.05, 0.1, 0.2, 0.25)  # seconds before a retry that has nothing to answer; the last for all that follow
+PAUSE = 0.25  # seconds before a retry that has nothing to answer
 
 
 class Unanswered(ValueError):
@@ -79,7 +79,6 @@ async def run(send: Send, request: Json, answer: Answer, *, max_rounds: int = MO
     ``answer`` is given key and request of each question, one after the other, and gives a bare result. Raises
     TooManyRounds after ``max_rounds`` retries.
     """
-    idle = 0
     response = await send(request)
     for _ in range(max_rounds):
         result = response.get("result")
@@ -87,8 +86,7 @@ async def run(send: Send, request: Json, answer: Answer, *, max_rounds: int = MO
             return response
         answers = {key: await answer(key, one) for key, one in asked(result).items()}
         if not answers:
-            await asyncio.sleep(PAUSES[min(idle, len(PAUSES) - 1)])
-        idle = 0 if answers else idle + 1
+            await asyncio.sleep(PAUSE)
         request = retry(request, result, answers)
         response = await send(request)
     if is_input_required(response.get("result")):

@@ -97,7 +97,8 @@ async def test_mt_8_the_keys_and_links_of_today_may_be_others(
 async def test_mt_8_a_server_that_asks_something_else_is_caught(send: Http) -> None:
     three, two = [await recorded(send, {"Number": PRO}, "count", to=number) for number in (3, 2)]
     both, one = await recorded(send, BOTH, "both"), await recorded(send, {"plan": PRO}, "choose", word="a")
-    for first, then in ((two, three), (three, two), (both, one), (one, both)):
+    idle, plain = await recorded(send, {}, "idle", times=1), await recorded(send, {}, "plain", word="x")
+    for first, then in ((two, three), (three, two), (both, one), (one, both), (plain, idle), (idle, plain)):
         mixed: list[Exchange] = [{**then[0], "request": first[0]["request"]}, *then[1:]]
         with pytest.raises(Diverged):
             await replay(send, mixed)

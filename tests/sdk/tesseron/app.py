@@ -58,6 +58,13 @@ async def wizard(given: JsonValue, ctx: ActionContext) -> JsonValue:
     return first is not None and await ask.agreed(f"{first.seats} seats, {first.plan}?")
 
 
+@app.action("twice", timeout_ms=TIMEOUT_MS)
+async def twice(given: JsonValue, ctx: ActionContext) -> JsonValue:
+    await flows.on(ctx, given, timeout_ms=TIMEOUT_MS).elicit_as(Order, "The first?")
+    await flows.on(ctx, given, timeout_ms=TIMEOUT_MS).elicit_as(Order, "The second?")
+    return "both"
+
+
 @app.action("connect", timeout_ms=TIMEOUT_MS)
 async def connect(given: JsonValue, ctx: ActionContext) -> JsonValue:
     await flows.on(ctx, given, timeout_ms=TIMEOUT_MS).oauth("acme", scopes=["files.read"], reuse="never")

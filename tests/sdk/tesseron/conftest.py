@@ -7,14 +7,15 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 
+import httpx2
 import pytest
 
-from elicit_flows.sdk import Elicit
-from elicit_flows.sdk.testing import ScriptedUser, Service, elicit_box, elicit_user
+from elicit_flows.sdk.testing import ScriptedUser, Service, elicit_box
+from elicit_flows.values import Json
 from tests.sdk.tesseron.gateway import Gateway, dial
 from tests.support.process import PROJECT, Process
 
-__all__ = ["elicit_box", "elicit_user"]
+__all__ = ["elicit_box"]
 Dial = Callable[..., AbstractAsyncContextManager[Gateway]]
 
 
@@ -82,15 +83,42 @@ def dialled() -> Dial:
     return dialled
 
 
-@pytest.fixture
-def alice(elicit_user: Callable[[str], ScriptedUser]) -> ScriptedUser:
-    return elicit_user("alice")
+@pytest.fixture(scope="session")
+def alice(elicit_box: Service) -> Iterator[ScriptedUser]:
+    """She signs in once for all tests."""
+    user = elicit_box.user("alice")
+    yield user
+    user.close()
 
 
-@pytest.fixture
-async def elicit(elicit_box: Service, anyio_backend: str) -> AsyncIterator[Elicit]:
-    """The service as the app's agent sees it."""
-    async with elicit_box.elicit() as client:
+class Api(httpx2.Client):
+    """The service as the app's agent sees it, without the SDK."""
+
+    def __init__(self, service: Service) -> None:
+        headers = {"Authorization": f"Bearer {service.api_key}"}
+        super().__init__(base_url=f"{service.url}/v1", headers=headers, trust_env=False, verify=False, timeout=30)
+
+    def question(self, id: str, **params: int) -> Json:
+        return dict(self.get(f"/elicitations/{id}", params=params).raise_for_status().json())
+
+    def pending(self) -> set[str]:
+        """The ids of the questions that wait for somebody."""
+        page = self.get("/elicitations", params={"status": "pending", "limit": 100}).raise_for_status()
+        return {one["id"] for one in page.json()["data"]}
+
+    def cancel(self, id: str) -> None:
+        self.post(f"/elicitations/{id}/cancel").raise_for_status()
+
+    def disconnect(self) -> None:
+        """Ends every connection."""
+        for one in self.get("/connections").raise_for_status().json()["data"]:
+            if one["status"] == "active":
+                self.delete(f"/connections/{one['id']}").raise_for_status()
+
+
+@pytest.fixture(scope="session")
+def api(elicit_box: Service) -> Iterator[Api]:
+    with Api(elicit_box) as client:
         yield client
 
 

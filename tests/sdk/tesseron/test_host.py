@@ -10,11 +10,9 @@ from typing import Any
 
 import pytest
 
-from elicit_flows.sdk import Elicit
 from elicit_flows.sdk.testing import ScriptedUser, Service
-from elicit_flows.states import Status
 from elicit_flows.values import Json
-from tests.sdk.tesseron.conftest import App, Dial, does
+from tests.sdk.tesseron.conftest import Api, App, Dial, does
 from tests.sdk.tesseron.gateway import Refused, refuses, says
 from tests.support.process import until
 from tests.wires.validator import Schema
@@ -104,14 +102,14 @@ async def test_t_2_a_form_that_the_host_cannot_ask_is_asked_on_the_page(
 
 @pytest.mark.parametrize("action", ["agree", "connect"])
 async def test_t_2_where_nothing_can_show_a_link_the_error_has_it_at_once(
-    asking: App, dialled: Dial, elicit: Elicit, action: str
+    asking: App, dialled: Dial, api: Api, action: str
 ) -> None:
     async with dialled(asking, elicitation=False, streaming=False) as gateway:
         began = time.monotonic()
         with pytest.raises(Refused) as refused:
             await gateway.invoke(action, {"nobody": action})
     assert time.monotonic() - began < 1.5
-    assert (await elicit.get(pending(refused.value))).status == Status.PENDING
+    assert api.question(pending(refused.value))["status"] == "pending"
 
 
 @pytest.mark.parametrize(
@@ -164,7 +162,7 @@ async def test_t_6_the_answer_is_of_the_model(asking: App, dialled: Dial) -> Non
 @pytest.mark.parametrize(("action", "elicitation"), [("agree", False), ("connect", True), ("connect", False)])
 @pytest.mark.parametrize("how", ["cancelled", "cut off"])
 async def test_t_7_a_cancelled_invocation_takes_its_question_back(
-    asking: App, dialled: Dial, elicit: Elicit, action: str, elicitation: bool, how: str
+    asking: App, dialled: Dial, api: Api, action: str, elicitation: bool, how: str
 ) -> None:
     async with dialled(asking, elicitation=elicitation) as gateway:
         invocation = await gateway.begin(action, {"case": "T-7"})
@@ -174,51 +172,70 @@ async def test_t_7_a_cancelled_invocation_takes_its_question_back(
             with pytest.raises(Refused) as refused:
                 await gateway.end(invocation)
             assert refused.value.code == CANCELLED
-    assert (await elicit.wait(question, timeout=5)).status == Status.CANCELLED
+    assert api.question(question, wait=5)["status"] == "cancelled"
 
 
-async def test_t_7_a_form_that_is_open_in_the_host_is_taken_back_as_well(
-    asking: App, dialled: Dial, elicit: Elicit
-) -> None:
-    before = await open_questions(elicit)
+async def test_t_7_a_form_that_is_open_in_the_host_is_taken_back_as_well(asking: App, dialled: Dial, api: Api) -> None:
+    before = api.pending()
     async with dialled(asking) as gateway:
         invocation = await gateway.begin("answer", {"schema": PLAN})
         await gateway.asked()
-        assert len(await open_questions(elicit)) == len(before) + 1
+        assert len(api.pending()) == len(before) + 1
         await gateway.cancel(invocation)
         with pytest.raises(Refused, match=str(CANCELLED)):
             await gateway.end(invocation)
-        assert await open_questions(elicit) == before
+        assert api.pending() == before
         gateway.answer = says({"action": "accept", "value": {"plan": "pro"}})
         assert await gateway.invoke("answer", {"schema": PLAN}) == {"plan": "pro"}
 
 
 async def test_t_8_an_action_ends_in_time_and_the_next_call_goes_on_with_the_question(
-    hurried: App, dialled: Dial, alice: ScriptedUser, elicit: Elicit
+    hurried: App, dialled: Dial, alice: ScriptedUser, api: Api
 ) -> None:
     async with dialled(hurried, elicitation=False) as gateway:
         began = time.monotonic()
         with pytest.raises(Refused) as refused:
             await gateway.invoke("agree", {"case": "T-8"})
         assert 1.2 < time.monotonic() - began < 1.5
-        question = await elicit.get(pending(refused.value))
-        await does(alice.submit, question.url)
+        question = api.question(pending(refused.value))
+        await does(alice.submit, question["url"])
         assert await gateway.invoke("agree", {"case": "T-8"}) is True
         with pytest.raises(Refused) as refused:  # an answer is good for one call
             await gateway.invoke("agree", {"case": "T-8"})
-        assert pending(refused.value) != question.id
+        assert pending(refused.value) != question["id"]
 
 
-async def test_t_8_a_form_that_stays_open_in_the_host_is_asked_once_more(
-    hurried: App, dialled: Dial, elicit: Elicit
-) -> None:
+async def test_t_8_all_questions_of_an_invocation_have_its_time_together(hurried: App, dialled: Dial) -> None:
+    async def answer(prompt: Json) -> Any:
+        await asyncio.sleep(0.7 if prompt["question"] == "The first?" else 60)
+        return {"action": "accept", "value": {"plan": "pro"}}
+
+    async with dialled(hurried) as gateway:
+        gateway.answer = answer
+        with pytest.raises(Refused) as refused:
+            await gateway.invoke("twice")
+    assert pending(refused.value)
+    assert len(gateway.prompts) == 2
+
+
+async def test_t_8_with_other_arguments_it_is_another_question(asking: App, dialled: Dial) -> None:
+    left: list[str] = []
+    async with dialled(asking, elicitation=False, streaming=False) as gateway:
+        for number in (1, 2, 1):
+            with pytest.raises(Refused) as refused:
+                await gateway.invoke("agree", {"case": "arguments", "number": number})
+            left.append(pending(refused.value))
+    assert left[0] == left[2] != left[1]
+
+
+async def test_t_8_a_form_that_stays_open_in_the_host_is_asked_once_more(hurried: App, dialled: Dial, api: Api) -> None:
     async with dialled(hurried) as gateway:
         with pytest.raises(Refused) as refused:
             await gateway.invoke("answer", {"schema": PLAN, "case": "T-8"})
         question = pending(refused.value)
         gateway.answer = says({"action": "accept", "value": {"plan": "pro"}})
         assert await gateway.invoke("answer", {"schema": PLAN, "case": "T-8"}) == {"plan": "pro"}
-    assert (await elicit.get(question)).result == {"content": {"plan": "pro"}}
+    assert api.question(question)["result"] == {"content": {"plan": "pro"}}
     assert len(gateway.prompts) == 2
 
 
@@ -247,30 +264,30 @@ async def test_t_9_a_wizard_asks_one_thing_after_the_other(asking: App, dialled:
 @pytest.mark.parametrize(("action", "given"), [("agree", {}), ("answer", {"schema": PLAN}), ("connect", {})])
 @pytest.mark.parametrize("code", [HANDLER_ERROR, TIMEOUT, CLOSED])
 async def test_t_10_a_prompt_that_fails_is_an_error_and_no_answer(
-    asking: App, dialled: Dial, elicit: Elicit, action: str, given: Json, code: int
+    asking: App, dialled: Dial, api: Api, action: str, given: Json, code: int
 ) -> None:
-    before = await open_questions(elicit)
+    before = api.pending()
     async with dialled(asking) as gateway:
         gateway.answer = refuses(code)
         with pytest.raises(Refused) as refused:
             await gateway.invoke(action, given | {"case": "T-10"})
     assert (refused.value.code, refused.value.message) == (code, "The prompt failed")
-    assert await open_questions(elicit) == before
+    assert api.pending() == before
 
 
 @pytest.mark.parametrize(("action", "given"), [("answer", {"schema": PLAN}), ("connect", {})])
 @pytest.mark.parametrize("answer", [*MALFORMED, None, "accept", []])
 async def test_t_10_an_answer_that_cannot_be_read_is_an_error(
-    asking: App, dialled: Dial, elicit: Elicit, action: str, given: Json, answer: Any
+    asking: App, dialled: Dial, api: Api, action: str, given: Json, answer: Any
 ) -> None:
-    before = await open_questions(elicit)
+    before = api.pending()
     async with dialled(asking) as gateway:
         gateway.answer = says(answer)
         with pytest.raises(Refused) as refused:
             await gateway.invoke(action, given | {"case": "T-10"})
     assert refused.value.code == HANDLER_ERROR
     assert "read" in refused.value.message
-    assert await open_questions(elicit) == before
+    assert api.pending() == before
 
 
 async def test_an_app_with_a_window_shows_the_link_itself(
@@ -284,8 +301,3 @@ async def test_an_app_with_a_window_shows_the_link_itself(
         await does(alice.allow, shown.read_text())
         assert await gateway.end(invocation) == "connected"
     assert gateway.prompts == []
-
-
-async def open_questions(elicit: Elicit) -> set[str]:
-    page = await elicit._transport.call("GET", "/v1/elicitations", params={"status": "pending", "limit": 100})
-    return {one["id"] for one in page["data"]}
