@@ -27,7 +27,7 @@ def servers(elicit_box: Service, tmp_path_factory: pytest.TempPathFactory) -> It
     for _, process in started:
         process.start()
     for _, process in started:
-        process.wait_for_output("startup complete")
+        process.wait_for_output("Uvicorn running on")
     yield [url for url, _ in started]
     for _, process in started:
         process.stop()

@@ -41,7 +41,7 @@ async def test_the_lines_of_the_page_run(
     server = Process(command, tmp_path / "log", env=env, cwd=PROJECT)
     server.start()
     try:
-        server.wait_for_output("startup complete")
+        server.wait_for_output("Uvicorn running on")
         names = await left_by_the_block(alice=alice, send=new_send(f"http://127.0.0.1:{port}/mcp"))
     finally:
         server.stop()
