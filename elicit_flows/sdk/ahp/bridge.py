@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Awaitable
 from dataclasses import dataclass
 from typing import cast
@@ -91,6 +92,8 @@ class AhpInputBridge(Questions[Awaitable[Outcome]]):
         Echo it at once: ``None`` means that the service has it. For ``chat/inputAnswerChanged`` and
         ``chat/inputCompleted``; other input actions are not for clients.
         """
+        if not _can_be_sent(action):
+            return "It has a number or a character that cannot be kept."
         key = str(action.get("requestId"))
         flow = self._flows.get(key) or self._past.get(key)
         if action.get("type") not in (ANSWER_CHANGED, COMPLETED):
@@ -135,7 +138,16 @@ def _reason(error: ElicitError) -> str:
     """A refusal in the service's words; what went wrong inside is nothing for a client."""
     if error.status is None or error.status >= 500:
         return "It could not be kept just now. Try again."
-    return " ".join(str(one["message"]) for one in error.errors) or error.detail
+    return error.detail
+
+
+def _can_be_sent(action: Json) -> bool:
+    """Python reads JSON that it cannot write: infinite numbers, and halves of characters."""
+    try:
+        json.dumps(action, allow_nan=False, ensure_ascii=False).encode()
+    except ValueError:
+        return False
+    return True
 
 
 def _age(one: Elicitation) -> str:

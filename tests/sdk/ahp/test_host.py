@@ -148,9 +148,14 @@ def test_ahp_10_who_was_away_gets_what_was_missed_or_all_as_it_stands(new_host: 
     laptop.dispatch(ONE, changed(request, "plan", plan("pro")))
     laptop.dispatch(ONE, completed(request, "accept"))
     laptop.answer(ONE)
+    seen = phone.seq
     missed = phone.reconnect()
-    assert (missed["type"], missed["missing"]) == ("replay", [])
-    assert [one["action"]["type"] for one in missed["actions"]][-2:] == ["chat/responsePart", "chat/turnComplete"]
+    assert missed == {
+        "type": "replay",
+        "missing": [],
+        "actions": [one for one in laptop.heard if one["serverSeq"] > seen],
+    }
+    assert missed["actions"][-1]["action"]["type"] == "chat/turnComplete"
     assert phone.views[ONE] == laptop.views[ONE]
     phone.close()
     for _ in range(3):
@@ -216,6 +221,10 @@ def test_a_host_that_was_killed_goes_on_with_the_same_request(
     client.dispatch(ONE, changed(request["id"], "plan", plan("pro", "draft")))
     host.process.kill9()
     host.start()
+    other = host.client("phone", TWO)
+    for _ in range(4):  # numbers of this process are none of the last one's
+        other.say(TWO, "Hello")
+        other.answer(TWO)
     assert client.reconnect()["type"] == "snapshot"
     client.until(lambda: client.views[SESSION].needed, "it is asked again")
     assert client.views[ONE].active == turn
@@ -262,14 +271,32 @@ def test_what_is_no_request_is_answered_with_an_error(host: Host, message: str |
         assert json.loads(socket.recv(timeout=10))["error"]["code"] == code
 
 
+def test_a_chat_has_one_turn_at_a_time(host: Host) -> None:
+    client = host.client("laptop", ONE)
+    client.ask(ONE, "wipe_files")
+    turn = client.views[ONE].active
+    message = {"text": "Hello", "origin": {"kind": "user"}}
+    second = {"type": "chat/turnStarted", "turnId": "t2", "startedAt": "2026-11-21T10:00:00Z", "message": message}
+    assert client.dispatch(ONE, second) == "A turn is under way."
+    assert client.dispatch(ONE, {**second, "message": "Hello"}) == "Give a turnId and a message with a text."
+    assert client.snapshot(ONE)["activeTurn"]["id"] == turn
+
+
 def test_an_action_for_a_channel_that_there_is_not_is_ignored(host: Host) -> None:
     client = host.client("laptop", ONE)
     client.notify("dispatchAction", channel="ahp-chat:/none", clientSeq=1, action=completed("el_1", "accept"))
     assert client.dispatch(ONE, {"type": "chat/truncated"}) == "That is nothing to be done here now."
     assert len(client.heard) == 1
+
+
+def test_who_does_not_subscribe_any_more_hears_of_their_own_actions_alone(host: Host) -> None:
+    client, other = host.client("laptop", ONE), host.client("phone", ONE)
     client.request("unsubscribe", channel=ONE)
     client.say(ONE, "Hello")
-    assert [one["action"]["type"] for one in client.heard][1:] == ["chat/turnStarted"]
+    other.answer(ONE)
+    client.request("unsubscribe", channel=TWO)  # whatever was sent before has arrived by now
+    assert [one["action"]["type"] for one in client.heard] == ["chat/turnStarted"]
+    assert client.snapshot(ONE)["turns"][-1]["state"] == "complete"
 
 
 def test_no_page_in_a_browser_may_connect(host: Host) -> None:

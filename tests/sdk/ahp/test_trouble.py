@@ -132,7 +132,7 @@ async def test_what_is_written_once_it_is_over_for_the_chat_is_not_told(
     service.on(*CREATE, Reply(form, 201))
     service.on(*CANCEL, Reply(CANCELLED))
     second = Reply(settling, when=lambda: wait(said.wait()).result(10))
-    service.on(*ONE, Reply(form), second, Reply(CANCELLED))
+    service.on(*ONE, Reply(form), second, Reply(form | {"status": "cancelled", "action": "cancel", "seq": 3}))
     drafts = [Reply(draft | {"seq": 1, "answers": {}}), Reply(draft | {"seq": 2, "answers": page})]
     service.on(ONE[0], f"{ONE[1]}/draft", *drafts)
     _, task = await distant.ask(lambda asks: asks.form({"type": "object", "properties": {}}, message="Tell me."))
