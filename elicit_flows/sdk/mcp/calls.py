@@ -24,6 +24,7 @@ _TWO = hasattr(exceptions, "MCPError")
 LIBRARY_ERROR: Any = exceptions.MCPError if _TWO else exceptions.McpError  # type: ignore[attr-defined]
 # Where the contexts come from, and beside them the error whose text reaches the model as it is.
 LIBRARIES = ("mcp.server.mcpserver", "mcp.server.fastmcp", "fastmcp")
+SWALLOWS_REFUSALS = "fastmcp"  # as of 4.1 it makes a tool's error without links of each -32042
 
 
 class Call:
@@ -108,10 +109,11 @@ class Call:
         return mcp_2025_11_25.reply(answer.model_dump(by_alias=True, exclude_none=True))
 
     def required(self, bodies: Iterable[Json]) -> Exception:
-        """The refusal -32042, which names all that is needed before the call can succeed."""
+        """The refusal -32042, which names all that is needed before the call can succeed; in words where it is lost."""
         asked = mcp_2025_11_25.required(bodies)
         params = [types.ElicitRequestURLParams.model_validate(one) for one in asked["data"]["elicitations"]]
-        return exceptions.UrlElicitationRequiredError(params, asked["message"])
+        refusal = exceptions.UrlElicitationRequiredError(params, asked["message"])
+        return refusal if self._refusals_arrive else self._in_words(refusal)
 
     async def tools_changed(self) -> None:
         """Say that the list of tools may be another now, to whoever listens."""
@@ -132,22 +134,32 @@ class Call:
             return self.tool_error(needed["message"])
         return error(needed["code"], needed["message"], needed["data"])
 
+    @property
+    def _refusals_arrive(self) -> bool:
+        return not self.modern and self._library != SWALLOWS_REFUSALS
+
+    def _in_words(self, refusal: Any) -> Exception:
+        links = ", ".join(str(one.url) for one in refusal.elicitations)
+        return self.tool_error(f"waiting: {refusal} {links}")
+
     @contextmanager
     def no_legacy_refusal(self) -> Iterator[None]:
         """Around the author's own code: a modern client must never see -32042, which libraries let through."""
         try:
             yield
         except exceptions.UrlElicitationRequiredError as refused:
-            if not self.modern:
+            if self._refusals_arrive:
                 raise
-            links = ", ".join(str(one.url) for one in refused.elicitations)
-            raise self.tool_error(f"waiting: {refused} {links}") from refused
+            raise self._in_words(refused) from refused
 
     def tool_error(self, text: str) -> Exception:
         """The library's error that becomes a tool's answer with this text, marked as an error."""
+        return import_module(f"{self._library}.exceptions").ToolError(text)  # type: ignore[no-any-return]
+
+    @property
+    def _library(self) -> str:
         module = type(self._context).__module__
-        library = next(one for one in LIBRARIES if module == one or module.startswith(f"{one}."))
-        return import_module(f"{library}.exceptions").ToolError(text)  # type: ignore[no-any-return]
+        return next(one for one in LIBRARIES if module == one or module.startswith(f"{one}."))
 
 
 def error(code: int, message: str, data: Json | None = None) -> Exception:

@@ -1,4 +1,4 @@
-"""A server for the tests, on whichever ``mcp`` runs it: its tools write a line for each time they really run.
+"""A server for the tests, on whichever library runs it: its tools write a line for each time they really run.
 
 TOOLS says how: ``port``, ``ran`` (the file for those lines), ``user`` or ``people`` by token, ``settings`` of McpFlows.
 """
@@ -6,26 +6,20 @@ TOOLS says how: ``port``, ``ran`` (the file for those lines), ``user`` or ``peop
 import json
 import os
 import sys
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 
 from mcp.server.auth.provider import AccessToken
 from mcp.server.auth.settings import AuthSettings
 from mcp.shared.exceptions import UrlElicitationRequiredError
+from mcp.types import ElicitRequestURLParams
 
 from elicit_flows.sdk import Completed, Question
 from elicit_flows.sdk.mcp import McpFlows, state_key
 
-try:
-    from mcp.server.fastmcp import FastMCP as Server
-    from mcp.types import ElicitRequestURLParams
-
-    NEW = False
-except ModuleNotFoundError:
-    from mcp.server.mcpserver import MCPServer as Server
-    from mcp.server.request_state import RequestStateSecurity
-    from mcp.types import ElicitRequestURLParams
-
-    NEW = True
+TWO, ONE, FASTMCP = "mcp.server.mcpserver", "mcp.server.fastmcp", "fastmcp"
+LIBRARY = next(name for name in (FASTMCP, TWO, ONE) if find_spec(name))
 
 TOLD = json.loads(os.environ["TOOLS"])
 ISSUER = TOLD.get("issuer", "https://issuer.test")
@@ -52,11 +46,13 @@ def make():
     if TOLD.get("people"):
         auth = AuthSettings(issuer_url=ISSUER, resource_server_url=f"http://127.0.0.1:{TOLD['port']}/mcp")
         more = {"token_verifier": Known(), "auth": auth}
-    if NEW:
-        more["request_state_security"] = RequestStateSecurity(keys=[state_key()], ttl=TOLD.get("ttl", 600))
-    else:
+    if LIBRARY == ONE:
         more |= {"host": "127.0.0.1", "port": TOLD["port"]}
-    return Server("tools", **more)
+    else:
+        security = import_module("mcp.server.request_state").RequestStateSecurity
+        more["request_state_security"] = security(keys=[state_key()], ttl=TOLD.get("ttl", 600))
+    library = import_module(LIBRARY)
+    return (library.MCPServer if LIBRARY == TWO else library.FastMCP)("tools", **more)
 
 
 app = make()
@@ -128,7 +124,7 @@ async def files() -> str:
     return ran("listed")
 
 
-if NEW:
+if LIBRARY == TWO:
     app.middleware.append(flows.hidden_until("acme", "files"))
 
 
@@ -138,8 +134,6 @@ async def plain() -> str:
 
 
 if __name__ == "__main__":
-    if NEW:
-        app.run("streamable-http", host="127.0.0.1", port=TOLD["port"])
-    else:
-        app.run("streamable-http")
+    address = {} if LIBRARY == ONE else {"host": "127.0.0.1", "port": TOLD["port"]}
+    app.run("streamable-http", **address)
     sys.exit(0)

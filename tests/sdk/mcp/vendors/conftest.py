@@ -26,6 +26,12 @@ def mcp_1() -> str:
     return environment("mcp-1")
 
 
+@pytest.fixture(scope="session")
+def fastmcp_4() -> str:
+    """Python with FastMCP 4, which stands on ``mcp`` 2."""
+    return environment("fastmcp-4")
+
+
 @pytest.fixture
 def calling(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Callable[..., Peer]]:
     """``calling("typescript-1", url, tool="wipe", …)`` starts a client that makes that call."""
