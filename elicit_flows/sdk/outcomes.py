@@ -13,6 +13,10 @@ from elicit_flows.values import Json
 class _Ended:
     elicitation: Elicitation
 
+    def __bool__(self) -> bool:
+        """True for a completed one alone: ``if await elicit.confirm(…)`` takes nothing else for a yes."""
+        return isinstance(self, Completed)
+
 
 @dataclass(frozen=True, slots=True)
 class Completed(_Ended):

@@ -94,10 +94,16 @@ async def test_an_end_without_a_connection_is_a_value(
     service.on(*ONE, Reply(ELICITATION | {"status": status, "seq": 3}))
     outcome = await elicit.oauth(ALICE, "acme", message="Connect Acme.", on_url=print)
     assert type(outcome) is kind
+    assert not outcome
     with pytest.raises(NotCompleted) as refused:
         await elicit.token(outcome)
     assert refused.value.outcome is outcome
     assert len(service.asked) == 2
+
+
+async def test_only_what_was_done_is_true(service: FakeService, elicit: Elicit) -> None:
+    service.on(*CREATE, Reply(ELICITATION | {"status": "completed", "seq": 3, "action": "accept"}, 201))
+    assert await elicit.confirm(ALICE, message="May I?", on_url=print)
 
 
 async def test_a_failure_says_why(service: FakeService, elicit: Elicit) -> None:

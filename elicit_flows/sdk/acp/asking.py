@@ -46,7 +46,9 @@ class Asking:
         over = asyncio.create_task(self.elicit.wait(self.asked))
         try:
             await asyncio.wait({reply, over}, return_when=asyncio.FIRST_COMPLETED)
-            if not over.done() and (said := reply.result()) and (ended := await self._read(said, mode)):
+            said = None if over.done() else reply.result()
+            ended = await self._read(said, mode) if said else None
+            if ended is not None:
                 return ended
             ended = outcome_of(await over)
             if mode == "url":
