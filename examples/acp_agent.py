@@ -17,7 +17,16 @@ from typing import Any
 
 import acp
 import httpx2
-from acp.schema import AgentCapabilities, ClientCapabilities, TextContentBlock
+import uvicorn
+from acp.http.asgi import create_asgi_app
+from acp.schema import (
+    AgentCapabilities,
+    AgentMessageChunk,
+    ClientCapabilities,
+    TextContentBlock,
+    ToolCallProgress,
+    ToolCallStart,
+)
 
 from elicit_flows.sdk import Completed, Declined, Elicit, ElicitError, Outcome, Questions
 from elicit_flows.sdk.acp import AcpFlows, UnknownAnswer
@@ -46,34 +55,32 @@ async def list_files(elicit: Elicit, connected: Completed) -> str:
     return ", ".join(file["name"] for file in answer.json()["files"])
 
 
-async def buy_report(elicit: Elicit, paid: Completed) -> str:
-    return f"the report is yours, by payment {paid.payment}"
+def says(words: Callable[[Completed], str]) -> Callable[[Elicit, Completed], Awaitable[str]]:
+    async def work(elicit: Elicit, completed: Completed) -> str:
+        return words(completed)
 
-
-async def store_api_key(elicit: Elicit, kept: Completed) -> str:
-    return f"kept as {kept.connection}"
-
-
-async def wipe_files(elicit: Elicit, confirmed: Completed) -> str:
-    return "all files are deleted"
-
-
-async def choose_plan(elicit: Elicit, chosen: Completed) -> str:
-    return f"the plan is {chosen.result['content']['plan']}"
-
-
-async def accept_terms(elicit: Elicit, read: Completed) -> str:
-    return "the terms are accepted"
+    return work
 
 
 TOOLS = {
     "list_files": Tool(lambda ask, more: ask.oauth("acme", scopes=["files.read"], **more), list_files),
-    "buy_report": Tool(lambda ask, more: ask.payment(500, "usd", description="A report", **more), buy_report),
-    "store_api_key": Tool(lambda ask, more: ask.credentials([KEY], **more), store_api_key),
-    "wipe_files": Tool(lambda ask, more: ask.confirm("May I delete all your files?", **more), wipe_files),
-    "choose_plan": Tool(lambda ask, more: ask.form(PLANS, message="Which plan?", **more), choose_plan),
+    "buy_report": Tool(
+        lambda ask, more: ask.payment(500, "usd", description="A report", **more),
+        says(lambda paid: f"the report is yours, by payment {paid.payment}"),
+    ),
+    "store_api_key": Tool(
+        lambda ask, more: ask.credentials([KEY], **more), says(lambda kept: f"kept as {kept.connection}")
+    ),
+    "wipe_files": Tool(
+        lambda ask, more: ask.confirm("May I delete all your files?", **more), says(lambda _: "all files are deleted")
+    ),
+    "choose_plan": Tool(
+        lambda ask, more: ask.form(PLANS, message="Which plan?", **more),
+        says(lambda chosen: f"the plan is {chosen.result['content']['plan']}"),
+    ),
     "accept_terms": Tool(
-        lambda ask, more: ask.url_action(f"{SANDBOX}/terms", message="Our terms.", **more), accept_terms
+        lambda ask, more: ask.url_action(f"{SANDBOX}/terms", message="Our terms.", **more),
+        says(lambda _: "the terms are accepted"),
     ),
 }
 
@@ -113,7 +120,9 @@ class ExampleAgent(acp.Agent):
             await self.say(session_id, f"Name a tool: {', '.join(TOOLS)}.")
             return acp.PromptResponse(stop_reason="end_turn")
         call = f"{tool}-{uuid.uuid4().hex}"
-        await self.conn.session_update(session_id, acp.start_tool_call(call, tool, status="in_progress"))
+        await self.conn.session_update(
+            session_id, ToolCallStart(tool_call_id=call, title=tool, status="in_progress", session_update="tool_call")
+        )
         asked = TOOLS[tool].ask(self.flows.in_session(session_id, call), {"metadata": {"tool": tool}})
         try:
             await self.begin(session_id, call, tool, asked)
@@ -137,7 +146,9 @@ class ExampleAgent(acp.Agent):
     async def answer(self, session_id: str, call: str, tool: str, asked: Awaitable[Outcome]) -> None:
         text = await self.result(tool, asked)
         status = "completed" if text.startswith("done:") else "failed"
-        await self.conn.session_update(session_id, acp.update_tool_call(call, status=status))
+        await self.conn.session_update(
+            session_id, ToolCallProgress(tool_call_id=call, status=status, session_update="tool_call_update")
+        )
         await self.say(session_id, text)
 
     async def result(self, tool: str, asked: Awaitable[Outcome]) -> str:
@@ -154,7 +165,10 @@ class ExampleAgent(acp.Agent):
         return f"cancelled: the question was {outcome.elicitation.status}"
 
     async def say(self, session_id: str, text: str) -> None:
-        await self.conn.session_update(session_id, acp.update_agent_message_text(text))
+        await self.conn.session_update(
+            session_id,
+            AgentMessageChunk(content=TextContentBlock(text=text, type="text"), session_update="agent_message_chunk"),
+        )
 
 
 async def main() -> None:
@@ -167,10 +181,7 @@ async def main() -> None:
 
 
 async def serve(agent: Callable[[acp.Client], acp.Agent]) -> None:
-    """The library's experimental WebSocket server (`pip install agent-client-protocol[http] uvicorn[standard]`)."""
-    import uvicorn  # noqa: PLC0415  stdio does without
-    from acp.http.asgi import create_asgi_app  # noqa: PLC0415
-
+    """The library's WebSocket server, which it calls experimental."""
     app = create_asgi_app(agent)
 
     async def no_web_pages(scope: Any, receive: Any, send: Any) -> None:

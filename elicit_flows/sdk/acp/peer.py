@@ -55,6 +55,8 @@ class Peer:
             if refused.code == REQUEST_CANCELLED:
                 return Reply(CANCEL)
             raise CannotAsk(f"The client refused to ask: {refused} ({refused.code})") from refused
+        if "action" not in response.model_fields_set:  # which 1.0 of the library takes for accept
+            return Reply("")
         return acp.reply(response.model_dump(mode="json", by_alias=True))
 
     async def complete(self, asked: Elicitation) -> bool:

@@ -31,6 +31,9 @@ class Person:
     async def complete_elicitation(self, elicitation_id: str, **_: Any) -> None:
         self.done.put_nowait(elicitation_id)
 
+    async def ext_notification(self, method: str, params: Json) -> None:
+        """Whatever else an agent may say."""
+
     async def next(self) -> Any:
         return await asyncio.wait_for(self.asked.get(), 10)
 

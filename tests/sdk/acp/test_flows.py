@@ -226,10 +226,11 @@ async def test_a_client_that_reads_no_more_is_taken_for_gone(
     asking = ask(flows)
     await pair.person.link()
     pair.transport.pause_reading()
-    full = asyncio.ensure_future(pair.conn.session_update("s-1", acp.update_agent_message_text("x" * 20_000_000)))
+    full = asyncio.ensure_future(pair.conn.ext_notification("much", {"text": "x" * 20_000_000}))
     await asyncio.wait({full}, timeout=0.1)
     asking.cancel()
     await asyncio.wait({asking})
+    assert asking.cancelled()
     (found,) = await flows.resume("s-1")
     assert not found.elicitation.over
     await elicit.consume(await elicit.cancel(found.elicitation))
@@ -314,6 +315,12 @@ async def test_resume_tells_what_was_asked_and_for_which_tool_call(
 
 def _said(ended: object) -> str:
     return ended.code if isinstance(ended, ElicitError) else type(ended).__name__
+
+
+async def test_a_client_of_the_service_that_was_given_stays_open(pair: Pair, elicit: Elicit, alice: ScriptedUser):
+    async with AcpFlows(pair.conn, capabilities(LINK), alice.claim, elicit):
+        pass
+    assert await elicit.connections(alice.claim) is not None
 
 
 async def test_it_finds_the_service_in_the_environment(

@@ -1,0 +1,50 @@
+"""docs/acp.md: its block is run, and the tests that it names are there."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from elicit_flows.sdk.testing import ScriptedUser, Service
+from tests.sdk.acp.client import LINK
+from tests.sdk.acp.connection import Pair, capabilities
+from tests.support.process import PROJECT
+
+PAGE = (PROJECT / "docs/acp.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.anyio
+async def test_the_tool_of_the_page_asks(
+    box: Service, alice: ScriptedUser, anyio_backend: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ELICIT_URL", box.url)
+    monkeypatch.setenv("ELICIT_API_KEY", box.api_key)
+    [block] = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+    names: dict[str, Any] = {"user": alice.claim}
+    exec(compile(block, "docs/acp.md", "exec"), names)
+    async with Pair() as pair:
+        flows = names["begin"](pair.conn, capabilities(LINK))
+        working = asyncio.ensure_future(names["list_files"](flows, "s-1", "call-1"))
+        link = asyncio.ensure_future(pair.person.link())
+        await asyncio.wait({working, link}, return_when=asyncio.FIRST_COMPLETED)
+        if link.done():  # nobody is asked where the account is connected
+            await asyncio.to_thread(alice.allow, link.result())
+        link.cancel()
+        assert await working == "done"
+        await flows.aclose()
+
+
+def test_every_row_has_its_test_or_its_reason() -> None:
+    tests = "".join(file.read_text(encoding="utf-8") for file in Path(__file__).parent.glob("test_*.py"))
+    rows = re.findall(r"^\| (ACP-\d+) \|.*\| (.+) \|$", PAGE, re.MULTILINE)
+    assert [name for name, _ in rows] == [f"ACP-{number}" for number in range(1, 17)]
+    for name, said in rows:
+        if found := re.match(r"`(\w+)", said):
+            assert f"def {found[1]}" in tests, name
+            assert found[1].startswith(f"test_{name.lower().replace('-', '_')}_")
+        else:
+            assert said.startswith("not ours: ")
