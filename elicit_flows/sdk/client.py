@@ -28,6 +28,7 @@ from elicit_flows.sdk.transport import Transport
 from elicit_flows.values import Json, Secret
 
 POLL_SECONDS = 25
+PAGE = 100
 
 
 class Elicit(Asking, Drafts):
@@ -90,6 +91,21 @@ class Elicit(Asking, Drafts):
     async def cancel(self, elicitation: str | Elicitation) -> Elicitation:
         """Take the question back. Raises ElicitError 409 when it has ended in another way."""
         return Elicitation.read(await self._transport.call("POST", f"{elicitation_path(elicitation)}/cancel"))
+
+    async def elicitations(
+        self, user: User | None = None, *, status: str | None = None
+    ) -> AsyncGenerator[Elicitation, None]:
+        """This agent's elicitations, newest first; those of one user and in one status where given."""
+        who = claim(user) if user else None
+        params: dict[str, Any] = {"iss": who and who.iss, "sub": who and who.sub, "status": status, "limit": PAGE}
+        given = {name: value for name, value in params.items() if value is not None}
+        while True:
+            answer = await self._transport.call("GET", ELICITATIONS, params=given, patience=self._patience)
+            for body in answer["data"]:
+                yield Elicitation.read(body)
+            if answer["next_cursor"] is None:
+                return
+            given["cursor"] = answer["next_cursor"]
 
     def events(self, after: str | None = None, *, stream: bool = True) -> AsyncGenerator[Event, None]:
         """Every event behind the cursor ``after`` (None: from the first), then each as it happens, without end.

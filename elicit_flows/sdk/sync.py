@@ -12,7 +12,7 @@ from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 from elicit_flows.sdk.asking import OnUrl
 from elicit_flows.sdk.client import Elicit
 from elicit_flows.sdk.loop import CURRENT, LoopThread
-from elicit_flows.sdk.shapes import Event
+from elicit_flows.sdk.shapes import Elicitation, Event, User
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -86,18 +86,26 @@ class SyncElicit:
 
     def events(self, after: str | None = None, *, stream: bool = True) -> Generator[Event, None, None]:
         """As ``Elicit.events``. Leaving the loop is enough; ``close`` on the generator ends the connection at once."""
-        feed = self._elicit.events(after, stream=stream)
+        return self._one_by_one(self._elicit.events(after, stream=stream))
+
+    def elicitations(
+        self, user: User | None = None, *, status: str | None = None
+    ) -> Generator[Elicitation, None, None]:
+        """As ``Elicit.elicitations``."""
+        return self._one_by_one(self._elicit.elicitations(user, status=status))
+
+    def _one_by_one(self, feed: AsyncGenerator[T, None]) -> Generator[T, None, None]:
         try:
-            while True:
-                yield self._thread.run(_next(feed))
+            while (found := self._thread.run(_next(feed))) is not None:
+                yield found
         finally:
             with suppress(RuntimeError):  # the client was closed, and the feed with it
                 self._thread.run(_end(feed))
 
 
-async def _next(feed: AsyncGenerator[Event, None]) -> Event:
-    return await anext(feed)
+async def _next(feed: AsyncGenerator[T, None]) -> T | None:
+    return await anext(feed, None)
 
 
-async def _end(feed: AsyncGenerator[Event, None]) -> None:
+async def _end(feed: AsyncGenerator[T, None]) -> None:
     await feed.aclose()

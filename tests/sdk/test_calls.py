@@ -34,6 +34,19 @@ async def test_a_refusal_carries_code_status_detail_and_errors(service: FakeServ
     assert len(service.asked) == 1
 
 
+async def test_elicitations_are_listed_page_by_page(service: FakeService, elicit: Elicit) -> None:
+    service.on(
+        "GET", "/v1/elicitations",
+        Reply({"data": [ELICITATION | {"id": "el_3"}, ELICITATION | {"id": "el_2"}], "next_cursor": "older"}),
+        Reply({"data": [ELICITATION], "next_cursor": None}),
+    )  # fmt: skip
+    listed = [one.id async for one in elicit.elicitations(("https://idp.example", "alice"), status="pending")]
+    assert listed == ["el_3", "el_2", "el_1"]
+    first, second = (asked.query for asked in service.asked)
+    assert first == {"iss": "https://idp.example", "sub": "alice", "status": "pending", "limit": "100"}
+    assert second == {**first, "cursor": "older"}
+
+
 async def test_what_will_not_pass_soon_is_not_waited_for(service: FakeService, elicit: Elicit) -> None:
     service.on(*ONE, problem(429, "too_many_requests", {"Retry-After": "60"}))
     with pytest.raises(ElicitError) as refused:

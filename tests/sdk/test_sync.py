@@ -32,6 +32,11 @@ def elicit(service: FakeService) -> Iterator[SyncElicit]:
     assert [thread for thread in threading.enumerate() if thread.name == "elicit"] == []
 
 
+def test_elicitations_are_listed(service: FakeService, elicit: SyncElicit) -> None:
+    service.on("GET", "/v1/elicitations", Reply({"data": [ELICITATION], "next_cursor": None}))
+    assert [one.id for one in elicit.elicitations(ALICE)] == ["el_1"]
+
+
 def public(client: type) -> dict[str, inspect.Signature]:
     return {name: inspect.signature(getattr(client, name)) for name in dir(client) if not name.startswith("_")}
 
@@ -61,7 +66,8 @@ def ask(elicit: SyncElicit, on_url: object = print) -> Outcome:
 def test_it_has_every_method_of_the_async_one_with_the_same_signature() -> None:
     awaited, called = public(Elicit), public(SyncElicit)
     assert awaited.pop("aclose") == called.pop("close")
-    awaited["events"] = awaited["events"].replace(return_annotation=called["events"].return_annotation)
+    for name in ("events", "elicitations"):  # generators
+        awaited[name] = awaited[name].replace(return_annotation=called[name].return_annotation)
     assert called == awaited
     assert len(called) > 20
     assert inspect.signature(SyncElicit) == inspect.signature(Elicit)

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator
 from dataclasses import asdict
-from typing import Any
 
 from elicit_flows.sdk.client import POLL_SECONDS, Elicit
-from elicit_flows.sdk.paths import ELICITATIONS, elicitation_path
-from elicit_flows.sdk.shapes import Elicitation, User, claim
+from elicit_flows.sdk.paths import elicitation_path
+from elicit_flows.sdk.shapes import Elicitation, User
 from elicit_flows.states import OPEN
 from elicit_flows.values import Json
 from elicit_flows.wires.ahp_questions import questions_of
-
-PAGE = 100
 
 
 async def change(elicit: Elicit, asked: Elicitation, after_seq: int) -> tuple[Elicitation, Json]:
@@ -32,13 +29,6 @@ async def change(elicit: Elicit, asked: Elicitation, after_seq: int) -> tuple[El
 
 async def open_ones(elicit: Elicit, user: User) -> AsyncGenerator[Elicitation, None]:
     """Every question to ``user`` that is open, newest first within each status."""
-    who = claim(user)
     for status in sorted(OPEN):
-        params: dict[str, Any] = {"status": str(status), "iss": who.iss, "sub": who.sub, "limit": PAGE}
-        while True:
-            page = await elicit._transport.call("GET", ELICITATIONS, params=params, patience=elicit._patience)
-            for body in page["data"]:
-                yield Elicitation.read(body)
-            if not page["next_cursor"]:
-                break
-            params["cursor"] = page["next_cursor"]
+        async for one in elicit.elicitations(user, status=status):
+            yield one
