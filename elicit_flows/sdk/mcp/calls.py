@@ -19,9 +19,8 @@ from elicit_flows.wires.reply import Reply
 
 MODERN = "2026-07-28"
 INVALID_PARAMS = -32602
-# mcp 2 renamed it, and gave it three arguments.
-_TWO = hasattr(exceptions, "MCPError")
-LIBRARY_ERROR: Any = exceptions.MCPError if _TWO else exceptions.McpError  # type: ignore[attr-defined]
+# mcp 2 renamed it.
+LIBRARY_ERROR: Any = getattr(exceptions, "MCPError", None) or exceptions.McpError  # type: ignore[attr-defined]
 # Where the contexts come from, and beside them the error whose text reaches the model as it is.
 LIBRARIES = ("mcp.server.mcpserver", "mcp.server.fastmcp", "fastmcp")
 SWALLOWS_REFUSALS = "fastmcp"  # as of 4.1 it makes a tool's error without links of each -32042
@@ -163,9 +162,8 @@ class Call:
 
 
 def error(code: int, message: str, data: Json | None = None) -> Exception:
-    """The library's error that becomes the JSON-RPC error with this code."""
-    told = (code, message, data) if _TWO else (types.ErrorData(code=code, message=message, data=data),)
-    return cast(Exception, LIBRARY_ERROR(*told))
+    """The error of ``mcp`` 2, whose era alone needs it, that becomes the JSON-RPC error with this code."""
+    return cast(Exception, LIBRARY_ERROR(code, message, data))
 
 
 def _input_required(message: Json) -> Any:
