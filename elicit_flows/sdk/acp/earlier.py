@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import aclosing
 from datetime import UTC, datetime, timedelta
 
 from elicit_flows.sdk.client import Elicit
@@ -15,16 +16,13 @@ SCOPE = "acp"  # the member of the metadata that holds the scope
 async def unfinished(elicit: Elicit, user: Claim, session_id: str) -> list[Elicitation]:
     """Of this user and no other, oldest first: a session's id alone proves nothing."""
     found: list[Elicitation] = []
-    async for one in elicit.elicitations(user):
-        if _too_old(one):
-            break
-        if one.consumed_at is None and _session(one) == session_id:
-            found.append(one)
+    async with aclosing(elicit.elicitations(user)) as newest_first:
+        async for one in newest_first:
+            if one.created_at is not None and datetime.now(UTC) - one.created_at > LONGEST:
+                break
+            if one.consumed_at is None and _session(one) == session_id:
+                found.append(one)
     return found[::-1]
-
-
-def _too_old(elicitation: Elicitation) -> bool:
-    return elicitation.created_at is not None and datetime.now(UTC) - elicitation.created_at > LONGEST
 
 
 def _session(elicitation: Elicitation) -> str | None:

@@ -187,10 +187,12 @@ async def test_acp_16_what_cannot_be_read_leaves_the_question_open(
 
 
 class Unaware(Elicit):
-    """It has not heard yet how the question ended."""
+    """Whoever waits for the question from the start has not heard yet how it ended."""
 
     async def wait(self, elicitation: Any, *, timeout: float | None = None) -> Any:
-        await asyncio.Event().wait()
+        if not isinstance(elicitation, str):
+            await asyncio.Event().wait()
+        return await super().wait(elicitation, timeout=timeout)
 
 
 @pytest.fixture
