@@ -7,13 +7,14 @@ import json
 from typing import Any
 
 from elicit_flows.sdk.client import Elicit
-from elicit_flows.sdk.errors import ElicitError
+from elicit_flows.sdk.errors import ElicitError, StillWaiting
 from elicit_flows.sdk.outcomes import Cancelled, Declined, Outcome, outcome_of
 from elicit_flows.sdk.shapes import Elicitation
 from elicit_flows.states import Status
 from elicit_flows.wires.reply import DECLINE
 
 CONFLICT = 409
+SETTLING_SECONDS = 10.0  # what can be taken back no more is over, or about to be
 
 
 def key_of(*said: Any) -> str:
@@ -34,14 +35,16 @@ async def acted_on(elicit: Elicit, elicitation: Elicitation) -> bool:
 
 async def taken_back(elicit: Elicit, elicitation: Elicitation, action: str) -> Outcome:
     """The outcome where the client said ``action``, decline or cancel, for its user; what came of it where the user was
-    quicker. Raises ElicitError.
+    quicker. Raises ElicitError; StillWaiting where that takes longer, as a bank does.
     """
     try:
         seen = await elicit.cancel(elicitation)
     except ElicitError as refused:
         if refused.status != CONFLICT:
             raise
-        seen = await elicit.wait(elicitation.id)  # it is over, or about to be
+        seen = await elicit.wait(elicitation.id, timeout=SETTLING_SECONDS)
+        if not seen.over:
+            raise StillWaiting(seen) from refused
     if seen.status is not Status.CANCELLED:
         return outcome_of(seen)
     return Declined(seen) if action == DECLINE else Cancelled(seen)

@@ -11,12 +11,12 @@ from elicit_flows.sdk.acp.errors import CannotAsk, UnknownAnswer
 from elicit_flows.sdk.acp.peer import Peer
 from elicit_flows.sdk.client import Elicit
 from elicit_flows.sdk.errors import ElicitError
-from elicit_flows.sdk.outcomes import Cancelled, Declined, Outcome, outcome_of
+from elicit_flows.sdk.once import taken_back
+from elicit_flows.sdk.outcomes import Cancelled, Outcome, outcome_of
 from elicit_flows.sdk.shapes import Elicitation, GivenAnswer
-from elicit_flows.states import Status
 from elicit_flows.values import Json
 from elicit_flows.wires.forms import submitted
-from elicit_flows.wires.reply import ACCEPT, DECLINE, Reply
+from elicit_flows.wires.reply import ACCEPT, CANCEL, Reply
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,10 +71,7 @@ class Asking:
             raise UnknownAnswer(said.action, self.asked)
         if said.action == ACCEPT:
             return outcome_of(await self._submitted(said.content or {})) if mode == "form" else None
-        ended = await self._taken_back()
-        if ended.status is not Status.CANCELLED:
-            return outcome_of(ended)
-        return Declined(ended) if said.action == DECLINE else Cancelled(ended)
+        return await taken_back(self.elicit, self.asked, said.action)
 
     async def _submitted(self, content: Json) -> Elicitation:
         """The content of a form, checked by the service as if it had been typed on its page. Raises ElicitError."""
@@ -82,17 +79,8 @@ class Asking:
             await self.elicit.answer(self.asked, question, cast(GivenAnswer, answer))
         return await self.elicit.complete(self.asked)
 
-    async def _taken_back(self) -> Elicitation:
-        """Cancelled at the service, or as it had ended just before."""
-        try:
-            return await self.elicit.cancel(self.asked)
-        except ElicitError as error:
-            if error.status != 409:
-                raise
-            return await self.elicit.get(self.asked)
-
     async def _drop(self) -> None:
         """Nobody will act on it; unless it had ended in another way, which ``resume`` then finds."""
-        ended = await self._taken_back()
-        if ended.status is Status.CANCELLED:
-            await self.elicit.consume(ended)
+        ended = await taken_back(self.elicit, self.asked, CANCEL)
+        if isinstance(ended, Cancelled):
+            await self.elicit.consume(ended.elicitation)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Awaitable
 from dataclasses import dataclass
 from types import TracebackType
@@ -16,6 +14,7 @@ from elicit_flows.sdk.acp.asking import Asking
 from elicit_flows.sdk.acp.earlier import SCOPE, unfinished
 from elicit_flows.sdk.acp.peer import Peer
 from elicit_flows.sdk.client import Elicit
+from elicit_flows.sdk.once import key_of
 from elicit_flows.sdk.outcomes import Outcome, outcome_of
 from elicit_flows.sdk.questions import Options, Question, Questions
 from elicit_flows.sdk.shapes import Elicitation, User, claim
@@ -128,6 +127,5 @@ def _options(question: Question, scope: Json, user: Claim | None) -> Options:
     options: Options = {**question.options, "metadata": {**question.options.get("metadata", {}), SCOPE: scope}}
     if user is None or "idempotency_key" in options:
         return options
-    whole = [user.iss, user.sub, question.kind, question.params, question.message, options]
-    digest = hashlib.sha256(json.dumps(whole, sort_keys=True).encode()).hexdigest()
-    return {**options, "idempotency_key": f"acp-{digest}"}
+    key = key_of(SCOPE, user.iss, user.sub, question.kind, question.params, question.message, options)
+    return {**options, "idempotency_key": key}

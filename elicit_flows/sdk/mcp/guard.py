@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
-from elicit_flows.sdk.errors import ElicitError
+from elicit_flows.sdk.errors import ElicitError, StillWaiting
 from elicit_flows.sdk.mcp import legacy, modern
 from elicit_flows.sdk.mcp.calls import Call
 from elicit_flows.sdk.mcp.functions import Function
@@ -104,9 +104,12 @@ class Guard:
         return found
 
     async def _asked(self, call: Call, flows: McpFlows, tickets: list[Ticket]) -> Outcome | Elicitation | Any:
-        if call.modern:
-            return await modern.asked(flows.elicit(), flows.settings, call, tickets[0])
-        return await legacy.asked(flows.elicit(), flows.settings, flows.followers, call, tickets)
+        try:
+            if call.modern:
+                return await modern.asked(flows.elicit(), flows.settings, call, tickets[0])
+            return await legacy.asked(flows.elicit(), flows.settings, flows.followers, call, tickets)
+        except StillWaiting as waiting:
+            return waiting.elicitation
 
     def _say(self, call: Call, text: str) -> Any:
         """The tool's own answer; where that is no text it has to be an error."""

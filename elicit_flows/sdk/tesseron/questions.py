@@ -14,7 +14,7 @@ from tesseron import ActionError
 from elicit_flows.errors import Invalid
 from elicit_flows.sdk.asking import OnUrl
 from elicit_flows.sdk.client import Elicit
-from elicit_flows.sdk.errors import ElicitError
+from elicit_flows.sdk.errors import ElicitError, StillWaiting
 from elicit_flows.sdk.once import acted_on, taken_back
 from elicit_flows.sdk.outcomes import Completed, Failed, Outcome, outcome_of
 from elicit_flows.sdk.questions import Question, Questions
@@ -72,6 +72,8 @@ class ActionQuestions(Questions[Awaitable[Outcome]]):
             outcome = outcome_of(seen) if seen.over else await self._answered(seen)
         except Pending:
             raise
+        except StillWaiting as waiting:
+            raise Pending(waiting.elicitation) from waiting
         except (asyncio.CancelledError, ActionError):
             with suppress(ElicitError):
                 await self._elicit.cancel(seen)
