@@ -1,4 +1,4 @@
-"""The lines of docs/ahp.md are run, and each of its rows names a test that there is."""
+"""The lines of docs/ahp.md are run."""
 
 from __future__ import annotations
 
@@ -40,13 +40,3 @@ def test_the_lines_of_the_page(
     assert left["token"].token_type == "Bearer"
     assert left["reason"] == "There is no request of this id in this chat."
     assert told[-1] == "session/inputNeededRemoved"
-
-
-def test_every_row_has_its_test() -> None:
-    tests = "\n".join(path.read_text(encoding="utf-8") for path in (PROJECT / "tests").rglob("test_*.py"))
-    rows = dict(re.findall(r"^\| AHP-(\d+) \|.*\| (.*) \|$", PAGE, re.MULTILINE))
-    assert list(rows) == [str(number) for number in range(1, 16)]
-    named = {number: re.fullmatch(r"`(test_ahp_(\d+)_\w+)`", said) for number, said in rows.items()}
-    assert [number for number, found in named.items() if found is None] == ["15"]
-    for number, found in named.items():
-        assert found is None or (found.group(2) == number and f"def {found.group(1)}(" in tests)
