@@ -258,7 +258,7 @@ class ProviderContract:
             with pytest.raises(Refused):
                 provider.close(account, missing, "key")
         with pytest.raises(Refused):
-            provider.refund(house.other, self.paid(house).payment_ref or "", 1, "row", "key")
+            provider.refund(house.other, self.paid(house, our_id="co_2").payment_ref or "", 1, "row", "key")
 
     def test_a_key_that_the_provider_does_not_know_is_refused_without_being_shown(
         self, provider: PaymentProvider, house: House
