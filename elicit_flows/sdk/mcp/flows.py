@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from elicit_flows.sdk.client import Elicit
+from elicit_flows.sdk.mcp.asker import Asker, WhenCalled
 from elicit_flows.sdk.mcp.guard import Asks, Guard
 from elicit_flows.sdk.mcp.legacy import Followers
 from elicit_flows.sdk.mcp.listing import HiddenUntil
@@ -25,33 +26,25 @@ class McpFlows(Questions[Decorator]):
     """
 
     def __init__(self, elicit: Elicit | None = None, **settings: Any) -> None:
-        self._elicit = elicit
-        self.settings = Settings(**settings)
-        self.followers = Followers()
+        self._asker = Asker(WhenCalled(elicit), Settings(**settings), Followers())
 
     def having(self, **settings: Any) -> McpFlows:
         """The same service, with these settings changed: for one tool that is different."""
-        changed = McpFlows(self._elicit)
-        changed.settings, changed.followers = replace(self.settings, **settings), self.followers
+        changed = McpFlows()
+        changed._asker = replace(self._asker, settings=replace(self._asker.settings, **settings))
         return changed
 
     def hidden_until(self, provider: str, *tools: str) -> HiddenUntil:
         """Middleware, ``app.middleware.append(flows.hidden_until("acme", "list_files"))``: who has no account connected
         at ``provider`` does not see ``tools`` in the list.
         """
-        return HiddenUntil(self.elicit, self.settings, provider, tools)
-
-    def elicit(self) -> Elicit:
-        """The client, made when the first tool is called."""
-        if self._elicit is None:
-            self._elicit = Elicit()
-        return self._elicit
+        return HiddenUntil(self._asker, provider, tools)
 
     def ask(self, make: Asks) -> Decorator:
         """What ``make``, called with the tool's arguments, says is to be asked; None: nothing, the tool just runs."""
 
         def guarded(tool: Tool) -> Tool:
-            return Guard.around(tool, self, make)
+            return Guard.around(tool, self._asker, make)
 
         return guarded
 

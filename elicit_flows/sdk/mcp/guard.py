@@ -5,10 +5,11 @@ from __future__ import annotations
 import inspect
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 from elicit_flows.sdk.errors import ElicitError, StillWaiting
 from elicit_flows.sdk.mcp import legacy, modern
+from elicit_flows.sdk.mcp.asker import Asker
 from elicit_flows.sdk.mcp.calls import Call
 from elicit_flows.sdk.mcp.functions import Function
 from elicit_flows.sdk.mcp.identity import NoUser, user_of
@@ -18,9 +19,6 @@ from elicit_flows.sdk.once import acted_on
 from elicit_flows.sdk.outcomes import Cancelled, Completed, Declined, Expired, Failed, Outcome
 from elicit_flows.sdk.questions import Question
 from elicit_flows.sdk.shapes import Elicitation
-
-if TYPE_CHECKING:
-    from elicit_flows.sdk.mcp.flows import McpFlows
 
 GUARD = "__elicit_guard__"
 CONNECTS = ("oauth", "credentials")  # what they come to lasts: acting on it twice is no fault
@@ -32,14 +30,14 @@ class Guard:
     """A tool's function with all that is asked before it runs, the first first."""
 
     function: Function
-    asks: tuple[tuple[McpFlows, Asks], ...]
+    asks: tuple[tuple[Asker, Asks], ...]
 
     @classmethod
-    def around(cls, tool: Callable[..., Any], flows: McpFlows, make: Asks) -> Callable[..., Any]:
+    def around(cls, tool: Callable[..., Any], asker: Asker, make: Asks) -> Callable[..., Any]:
         """The tool as the library is to have it; a guarded one gets one more guard."""
         inner: Self | None = getattr(tool, GUARD, None)
         function, asks = (inner.function, inner.asks) if inner else (Function.of(tool), ())
-        return cls(function, ((flows, make), *asks)).tool()
+        return cls(function, ((asker, make), *asks)).tool()
 
     def tool(self) -> Callable[..., Any]:
         """A coroutine function with the name and words of the tool's own."""
@@ -67,47 +65,47 @@ class Guard:
 
     async def _guarded(self, call: Call, context: Any, arguments: dict[str, Any]) -> Any:
         tickets = await self._tickets(call, arguments)
-        ended: list[tuple[McpFlows, Completed]] = []
-        for at, (flows, _) in enumerate(tickets):
-            answer = await self._asked(call, flows, [ticket for _, ticket in tickets[at:]])
+        ended: list[tuple[Asker, Completed]] = []
+        for at, (asker, _) in enumerate(tickets):
+            answer = await self._asked(call, asker, [ticket for _, ticket in tickets[at:]])
             if isinstance(answer, Elicitation):
                 return self._say(call, WAITING.format(url=answer.url))
             if isinstance(answer, (Declined, Cancelled, Expired, Failed)):
-                await acted_on(flows.elicit(), answer.elicitation)
-                return self._say(call, _words(flows.settings, answer))
+                await acted_on(asker.elicit(), answer.elicitation)
+                return self._say(call, _words(asker.settings, answer))
             if not isinstance(answer, Completed):
                 return answer
-            ended.append((flows, answer))
-        for flows, done in ended:
-            if not await acted_on(flows.elicit(), done.elicitation) and done.elicitation.kind not in CONNECTS:
+            ended.append((asker, answer))
+        for asker, done in ended:
+            if not await acted_on(asker.elicit(), done.elicitation) and done.elicitation.kind not in CONNECTS:
                 return self._say(call, AGAIN)
-        for flows, done in ended:
-            await _after(flows.settings, done)
+        for asker, done in ended:
+            await _after(asker.settings, done)
         if any(done.elicitation.kind in CONNECTS and not done.reused for _, done in ended):
             await call.tools_changed()
         with call.no_legacy_refusal():
             return await self.function.run(context, arguments, [done for _, done in ended])
 
-    async def _tickets(self, call: Call, arguments: dict[str, Any]) -> list[tuple[McpFlows, Ticket]]:
+    async def _tickets(self, call: Call, arguments: dict[str, Any]) -> list[tuple[Asker, Ticket]]:
         found = []
-        for place, (flows, make) in enumerate(self.asks):
+        for place, (asker, make) in enumerate(self.asks):
             question = make(**arguments)
             if inspect.isawaitable(question):
                 question = await question
             if question is None:
                 continue
-            user = user_of(flows.settings, call.token)
+            user = user_of(asker.settings, call.token)
             client = call.token.client_id if call.token else ""
             asked = (question.kind, question.params, question.message)
             key = self.function.digest(place, user.iss, user.sub, client, asked, arguments)
-            found.append((flows, Ticket(place, key, question, user)))
+            found.append((asker, Ticket(place, key, question, user)))
         return found
 
-    async def _asked(self, call: Call, flows: McpFlows, tickets: list[Ticket]) -> Outcome | Elicitation | Any:
+    async def _asked(self, call: Call, asker: Asker, tickets: list[Ticket]) -> Outcome | Elicitation | Any:
         try:
             if call.modern:
-                return await modern.asked(flows.elicit(), flows.settings, call, tickets[0])
-            return await legacy.asked(flows.elicit(), flows.settings, flows.followers, call, tickets)
+                return await modern.asked(asker.elicit(), asker.settings, call, tickets[0])
+            return await legacy.asked(asker.elicit(), asker.settings, asker.followers, call, tickets)
         except StillWaiting as waiting:
             return waiting.elicitation
 

@@ -7,16 +7,15 @@ from typing import Any
 
 from mcp.server.auth.middleware.auth_context import get_access_token
 
-from elicit_flows.sdk.client import Elicit
+from elicit_flows.sdk.mcp.asker import Asker
 from elicit_flows.sdk.mcp.identity import NoUser, user_of
-from elicit_flows.sdk.mcp.settings import Settings
 
 
 class HiddenUntil:
     """Middleware of an ``MCPServer`` (``mcp`` 2.x): ``tools`` are listed for those who connected ``provider``."""
 
-    def __init__(self, elicit: Callable[[], Elicit], settings: Settings, provider: str, tools: Iterable[str]) -> None:
-        self._elicit, self._settings = elicit, settings
+    def __init__(self, asker: Asker, provider: str, tools: Iterable[str]) -> None:
+        self._asker = asker
         self._provider, self._tools = provider, frozenset(tools)
 
     async def __call__(self, context: Any, call_next: Callable[[Any], Awaitable[Any]]) -> Any:
@@ -28,8 +27,8 @@ class HiddenUntil:
 
     async def _connected(self) -> bool:
         try:
-            user = user_of(self._settings, get_access_token())
+            user = user_of(self._asker.settings, get_access_token())
         except NoUser:
             return False
-        standing = await self._elicit().connections(user, provider=self._provider)
+        standing = await self._asker.elicit().connections(user, provider=self._provider)
         return any(one.status == "active" for one in standing)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from elicit_flows.sdk import mcp as mcp_flows
+from elicit_flows.sdk.mcp.asker import Asker, WhenCalled
+from elicit_flows.sdk.mcp.legacy import Followers
+from elicit_flows.sdk.mcp.settings import Settings
 from elicit_flows.sdk.testing import ScriptedUser, Service
 from tests.sdk.mcp.clients import ERAS, Host, talking, text
 from tests.support.process import PROJECT
@@ -27,9 +29,8 @@ def anyio_backend() -> str:
 @pytest.fixture
 def namespace(elicit_service: Service, alice: ScriptedUser, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     """Without access tokens all callers are alice's."""
-    flows = mcp_flows._flows
-    monkeypatch.setattr(flows, "settings", replace(flows.settings, user=alice.claim))
-    monkeypatch.setattr(flows, "_elicit", None)
+    hers = Asker(WhenCalled(None), Settings(user=alice.claim), Followers())
+    monkeypatch.setattr(mcp_flows._flows, "_asker", hers)
     tools, rules, keys = BLOCKS
     names: dict[str, Any] = {}
     for block in (tools, rules.replace(" ...\n", f"\n{DELETES}")):
@@ -42,7 +43,7 @@ def namespace(elicit_service: Service, alice: ScriptedUser, monkeypatch: pytest.
 async def test_the_blocks_of_the_page_do_what_it_says(
     namespace: dict[str, Any], elicit_user: Callable[[str], ScriptedUser], alice: ScriptedUser, era: str
 ) -> None:
-    async with mcp_flows._flows.elicit():
+    async with mcp_flows._flows._asker.elicit():
         async with talking(namespace["app"], era, Host(alice.allow)) as client:
             assert text(await client.call_tool("list_files", {})) == "done: Bearer"
         async with talking(namespace["app"], era, Host(alice.submit)) as client:

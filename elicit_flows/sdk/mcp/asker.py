@@ -1,0 +1,31 @@
+"""What the guards of one server share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from elicit_flows.sdk.client import Elicit
+from elicit_flows.sdk.mcp.legacy import Followers
+from elicit_flows.sdk.mcp.settings import Settings
+
+
+class WhenCalled:
+    """The client: the one given, or one of the environment's that is made when the first tool is called."""
+
+    def __init__(self, elicit: Elicit | None) -> None:
+        self._elicit = elicit
+
+    def __call__(self) -> Elicit:
+        if self._elicit is None:
+            self._elicit = Elicit()
+        return self._elicit
+
+
+@dataclass(frozen=True, slots=True)
+class Asker:
+    """``followers``: who is to be told of what, in this process."""
+
+    elicit: Callable[[], Elicit]
+    settings: Settings
+    followers: Followers
