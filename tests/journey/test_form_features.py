@@ -70,6 +70,7 @@ def _faulty(stage: Stage, user: User, feature: Feature) -> str:
     return "" if content == expected else f"{given} became {content}, not {expected}: {user.text[:200]}"
 
 
+@pytest.mark.limit(180)  # a page for each of the features, and another for each that is refused
 @pytest.mark.parametrize("scripts", [True, False], ids=["with scripts", "without scripts"])
 def test_every_feature_is_rendered_refused_and_taken_in_a_browser(
     stage: Stage, new_user: Callable[..., User], scripts: bool
