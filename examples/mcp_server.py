@@ -2,7 +2,8 @@
 
     python examples/mcp_server.py --port 3000 --user https://id.example alice
 
-Without --user the caller's access token says who the user is; MCP_ISSUER names the issuer whose tokens are taken.
+Without --user the caller's access token says who the user is; MCP_ISSUER names the issuer whose tokens are taken, and
+MCP_RESOURCE the address that they have to be for, where it is not the one on this machine.
 ELICIT_URL and ELICIT_API_KEY say where the service is, SANDBOX_URL where Acme Drive and the terms are.
 """
 
@@ -25,10 +26,10 @@ SANDBOX = os.environ.get("SANDBOX_URL", "http://127.0.0.1:8001")
 
 
 class SignedTokens:
-    """Access tokens that are JWTs of one issuer (RFC 9068)."""
+    """Access tokens that are JWTs of one issuer, for this server and no other (RFC 9068)."""
 
-    def __init__(self, issuer: str) -> None:
-        self.issuer = issuer
+    def __init__(self, issuer: str, audience: str) -> None:
+        self.issuer, self.audience = issuer, audience
         found = httpx2.get(f"{issuer}/.well-known/openid-configuration").raise_for_status().json()
         self.keys = jwt.PyJWKClient(found["jwks_uri"])
 
@@ -40,7 +41,7 @@ class SignedTokens:
                 key,
                 ["RS256", "ES256"],
                 issuer=self.issuer,
-                audience=os.environ.get("MCP_AUDIENCE"),
+                audience=self.audience,
                 options={"require": ["exp", "iss", "sub"]},
             )
         except jwt.PyJWTError:
@@ -54,8 +55,9 @@ def identity(port: int, user: tuple[str, str] | None) -> dict[str, object]:
     issuer = os.environ.get("MCP_ISSUER")
     if user or not issuer:
         return {}
-    auth = AuthSettings(issuer_url=issuer, resource_server_url=f"http://127.0.0.1:{port}/mcp")
-    return {"token_verifier": SignedTokens(issuer), "auth": auth}
+    resource = os.environ.get("MCP_RESOURCE", f"http://127.0.0.1:{port}/mcp")
+    auth = AuthSettings(issuer_url=issuer, resource_server_url=resource)
+    return {"token_verifier": SignedTokens(issuer, resource), "auth": auth}
 
 
 def server(port: int, user: tuple[str, str] | None) -> MCPServer:
