@@ -89,7 +89,7 @@ def _shown(field: Field, value: Any) -> Controls:
         return {name: picked, name + OWN_TEXT: own}
     if field.format == "date-time":
         local, zone = formats.split(value)
-        return {name: [local], name + ZONE: [zone]} if local else {name: []}
+        return {name: [local], name + ZONE: [zone]} if local else {name: [value]}
     if field.sort == Sort.BOOLEAN:
         return {name: [YES if value else NO]}
     if field.sort == Sort.MANY:

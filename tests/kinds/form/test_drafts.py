@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import event, given, settings
+from hypothesis import event, example, given, settings
 from hypothesis import strategies as st
 
 from elicit_flows.errors import BadCallback, Invalid
@@ -59,6 +59,7 @@ def test_t69_whatever_a_viewer_says_is_a_draft_that_a_page_can_show_or_is_refuse
 
 
 @given(schemas(), BODIES)
+@example({"type": "object", "properties": {"f g": {"type": "string", "format": "date-time"}}}, {"q0": ["abc"]})
 @settings(max_examples=300)
 def test_what_one_page_writes_another_shows_and_would_write_again(schema: Json, body: Any) -> None:
     for field in fields_of({"schema": schema}):
