@@ -60,9 +60,9 @@ class Call:
 
     @property
     def session_id(self) -> str:
-        """Which session of the older era this is."""
+        """Which session of the older era this is; "" where a transport has no more than one client."""
         request = getattr(self._context.request_context, "request", None)
-        return (request.headers.get("mcp-session-id") if request is not None else None) or str(id(self._session))
+        return (request.headers.get("mcp-session-id") if request is not None else None) or ""
 
     # The modern era: the call is answered with what is needed, and comes again.
 
