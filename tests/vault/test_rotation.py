@@ -243,15 +243,16 @@ def test_t78_callers_notice_nothing_while_everything_is_sealed_anew(
         vault.token(known.row, row.pk)
 
 
-def test_t79_a_server_with_the_wrong_key_does_not_start_and_writes_nothing(embedded_box: Box) -> None:
-    before = dump.database(embedded_box.database_url)
+def test_t79_a_server_with_the_wrong_key_does_not_start_and_writes_nothing(new_box: Callable[..., Box]) -> None:
+    box = new_box(start=False)  # where nobody else writes
+    before = dump.database(box.database_url)
     for keys in (key("k1"), key("other")):
-        ran = embedded_box.manage("serve", "--port", "1", check=False, env={"ELICIT_VAULT_KEYS": keys})
+        ran = box.manage("serve", "--port", "1", check=False, env={"ELICIT_VAULT_KEYS": keys})
         assert ran.returncode == 1
         assert "ELICIT_VAULT_KEYS" in ran.stderr
         assert "Traceback" not in ran.stderr
         assert keys.partition(":")[2] not in ran.stderr + ran.stdout
-    assert dump.database(embedded_box.database_url) == before
+    assert dump.database(box.database_url) == before
 
 
 def test_t117_cursors_are_good_while_the_former_secret_key_is_a_fallback(
