@@ -24,5 +24,11 @@ def tick() -> None:
 
 
 @shared_task
+def refresh() -> None:
+    """From beat, by itself: a provider that takes its time holds up no sweep."""
+    worker.refresh(worker.REFRESH_SECONDS)
+
+
+@shared_task
 def purge() -> None:
     purge_now()

@@ -28,6 +28,7 @@ PER_ENDPOINT = 4
 GATHER = 0.005  # seconds
 POLL = 1.0  # seconds between looks when no bell rings
 TICK = 5.0  # seconds between sweeps
+REFRESH_SECONDS = 30.0  # for which one round goes on while more is due
 PURGE_EVERY = 3600.0
 
 
@@ -115,6 +116,13 @@ def tick() -> None:
         pass
 
 
+def refresh(seconds: float) -> None:
+    """Refresh the connections that are due, for at most ``seconds`` and what the last providers take."""
+    end = time.monotonic() + seconds
+    while vault.refresh_due() and time.monotonic() < end:
+        pass
+
+
 def deliver_until_idle(seconds: float) -> None:
     """Deliver what is due, for at most ``seconds``: a Celery task's worth."""
     rounds, end = Rounds(), time.monotonic() + seconds
@@ -129,19 +137,23 @@ def deliver_until_idle(seconds: float) -> None:
 
 
 class Embedded:
-    """The worker inside the server process: one thread delivers, another sweeps.
+    """The worker inside the server process: one thread delivers, another sweeps, a third refreshes.
 
-    A sweep asks providers, which may take their time; deliveries do not wait for that.
+    The latter two ask providers, which may take their time; deliveries do not wait for that, nor one for the other.
     """
 
     def __init__(self) -> None:
         self._rounds = Rounds()
         self._stopping = threading.Event()
         self._sweep = threading.Event()
+        self._ending = threading.Event()
         self._next_purge = 0.0
         self._threads = [
             threading.Thread(target=self._deliver, name="worker", daemon=True),
             threading.Thread(target=self._go_on, args=(self._tick, self._sweep, TICK), name="sweeper", daemon=True),
+            threading.Thread(
+                target=self._go_on, args=(self._refresh, self._ending, TICK), name="refresher", daemon=True
+            ),
         ]
 
     def start(self) -> None:
@@ -178,6 +190,10 @@ class Embedded:
             purge()
         return False
 
+    def _refresh(self) -> bool:
+        refresh(REFRESH_SECONDS)
+        return False
+
     def _rung(self, work: bell.Work) -> None:
         (self._sweep if work is bell.Work.SWEEP else self._rounds.wake).set()
 
@@ -186,5 +202,6 @@ class Embedded:
         self._stopping.set()
         self._rounds.wake.set()
         self._sweep.set()
+        self._ending.set()
         for thread in self._threads:
             thread.join(timeout=courier.DEADLINE + 5)

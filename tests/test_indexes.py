@@ -8,7 +8,7 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from elicit_flows import flow
+from elicit_flows import flow, vault
 from elicit_flows.models import Elicitation
 from elicit_flows.values import Claim, Question
 from elicit_flows.web import account
@@ -43,6 +43,15 @@ def test_no_open_elicitation_is_looked_for_among_all(database: None, act: Callab
     for sql in asked:
         plan = _plan(sql)
         assert not [line for line in plan if _reads_all(line)], (sql, plan)
+
+
+def test_what_is_due_for_a_refresh_is_not_looked_for_among_all_connections(database: None) -> None:
+    with CaptureQueriesContext(connection) as caught:
+        vault.refresh_due()
+    asked = [one["sql"] for one in caught.captured_queries if 'FROM "elicit_flows_connection"' in one["sql"]]
+    assert asked
+    for sql in asked:
+        assert any("connection_due" in line for line in _plan(sql)), (sql, _plan(sql))
 
 
 def test_an_elicitation_that_is_over_has_a_time_at_which_it_was(committed: None) -> None:

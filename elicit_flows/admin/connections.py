@@ -6,7 +6,7 @@ from typing import Any
 
 from django.contrib import admin
 from django.db import transaction
-from django.db.models import QuerySet
+from django.db.models import Case, QuerySet, Value, When
 from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 
@@ -15,7 +15,7 @@ from elicit_flows.admin.base import ReadOnly
 
 
 class ConnectionAdmin(ReadOnly):
-    list_display = ("id", "agent", "provider", "sub", "account_label", "status", "upstream", "created_at")
+    list_display = ("id", "agent", "provider", "sub", "account_label", "status", "health", "upstream", "created_at")
     list_filter = ("status", "upstream", "provider", "agent", "created_at")
     search_fields = ("=id", "=sub", "=account_id")
     search_help_text = "An id, a user's sub or an account's id, whole."
@@ -24,12 +24,19 @@ class ConnectionAdmin(ReadOnly):
     fields = (
         "id", "agent", "provider", "iss", "sub", "account_id", "account_label", "scopes", "status", "token_type",
         "generation", "created_at", "issued_at", "expires_at", "last_used_at", "revoked_at",
+        "health", "last_refresh_error", "refresh_failures", "refresh_started_at", "refresh_due_at",
         "upstream", "upstream_tries", "upstream_next_at",
     )  # fmt: skip
 
     def get_queryset(self, request: HttpRequest) -> Any:
         rows = super().get_queryset(request).select_related("agent", "provider")
+        rows = rows.annotate(renewable=Case(When(refresh_token="", then=Value(False)), default=Value(True)))
         return rows.defer("access_token", "refresh_token", "secrets")
+
+    @admin.display(description=_("Health"))
+    def health(self, row: vault.Connection) -> str:
+        renewable: bool = getattr(row, "renewable")  # noqa: B009  annotated above
+        return row.health_if(renewable)
 
     def has_revoke_permission(self, request: HttpRequest) -> bool:
         return request.user.has_perm("elicit_flows.change_connection")

@@ -30,11 +30,12 @@ def list_all(request: AgentRequest, query: Query[Filter]) -> HttpResponse:
 
 @router.post("/{connection_id}/token", response=schemas.Token, summary="Get an access token")
 def token(request: AgentRequest, connection_id: str, ask: schemas.TokenRequest | None = None) -> HttpResponse:
-    """Refreshed when it expires within ``min_ttl`` seconds, or within half its life where that is shorter.
+    """Refreshed when it expires within ``min_ttl`` seconds, or within half its life where that is shorter; without
+    ``min_ttl`` within 60 seconds, or a tenth of its life.
 
     409 ``reauthorization_required``: ask the user again. 410 ``connection_revoked``. Never a refresh token.
     """
-    return answer(vault.token(request.auth, connection_id, ask.min_ttl if ask else vault.DEFAULT_MIN_TTL))
+    return answer(vault.token(request.auth, connection_id, ask.min_ttl if ask else None))
 
 
 @router.post("/{connection_id}/secret", response=schemas.Credentials, summary="Get what the user typed")
@@ -43,6 +44,14 @@ def secret(request: AgentRequest, connection_id: str) -> HttpResponse:
     ``connection_revoked``.
     """
     return answer(vault.open_credentials(request.auth, connection_id))
+
+
+@router.post("/{connection_id}/report", response=schemas.Connection, summary="Say that the provider refused the token")
+def report(request: AgentRequest, connection_id: str, said: schemas.Report) -> HttpResponse:
+    """Refreshed at once, unless the token or the last try is younger than 30 seconds. The answer is the connection:
+    ``active``, fetch the token and try again; ``reauthorization_required``, ask the user again.
+    """
+    return answer(vault.report(request.auth, connection_id).summary())
 
 
 @router.delete("/{connection_id}", response={204: None}, summary="Revoke")

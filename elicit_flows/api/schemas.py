@@ -130,10 +130,13 @@ class Connection(Schema):
     provider: str | None
     subject: Subject
     status: Literal["active", "reauthorization_required", "revoked"]
+    health: Literal["ok", "failing", "expired", "reauthorization_required", "revoked"]
     scopes: list[str]
     account: Account | None
     created_at: datetime
     expires_at: datetime | None
+    next_refresh_at: datetime | None = Field(description="When the service looks after it of itself.")
+    last_refresh_error: str | None = Field(description="A code, such as provider_unavailable or invalid_grant.")
     last_used_at: datetime | None
     revoked_at: datetime | None
 
@@ -143,7 +146,17 @@ class ConnectionList(Schema):
 
 
 class TokenRequest(Strict):
-    min_ttl: int = Field(60, ge=0, le=86400, description="Seconds that the token must still live, where it can.")
+    min_ttl: int | None = Field(
+        None,
+        ge=0,
+        le=86400,
+        description="Seconds that the token must still live, up to half its life. "
+        "When left out: 60, or a tenth of its life where that is shorter.",
+    )
+
+
+class Report(Strict):
+    status: Literal[401] = Field(description="What the provider answered to the token.")
 
 
 class Credentials(Schema):

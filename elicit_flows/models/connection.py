@@ -16,7 +16,11 @@ def new_id() -> str:
 
 
 class Connection(models.Model):
-    """``generation`` counts token sets: whoever writes tokens must name the generation it read."""
+    """``generation`` counts token sets: whoever writes tokens must name the generation it read.
+
+    ``refresh_started_at`` is set from the claim of a refresh until one succeeds; ``refresh_due_at`` is when the worker
+    looks at it next; ``last_refresh_error`` a code of ours or of OAuth's.
+    """
 
     class Status(models.TextChoices):
         ACTIVE = "active"
@@ -47,6 +51,10 @@ class Connection(models.Model):
     generation = models.PositiveIntegerField(default=1)
     refresh_lease_until = models.DateTimeField(null=True)
     refresh_fence = models.PositiveIntegerField(default=0)
+    refresh_started_at = models.DateTimeField(null=True)
+    refresh_failures = models.PositiveIntegerField(default=0, db_default=0)
+    last_refresh_error = models.CharField(max_length=64, blank=True, default="", db_default="")
+    refresh_due_at = models.DateTimeField(null=True)
     created_at = models.DateTimeField(default=now)
     last_used_at = models.DateTimeField(null=True)
     revoked_at = models.DateTimeField(null=True)
@@ -67,6 +75,10 @@ class Connection(models.Model):
             models.Index(
                 fields=["upstream_next_at"], name="connection_upstream", condition=models.Q(upstream="pending")
             ),
+            # "due before now" says of itself that it is not null, so that both databases take it for every look
+            models.Index(
+                fields=["refresh_due_at"], name="connection_due", condition=models.Q(refresh_due_at__isnull=False)
+            ),
         ]
 
     def __str__(self) -> str:
@@ -85,6 +97,22 @@ class Connection(models.Model):
     def account(self) -> Json | None:
         return {"id": self.account_id, "label": self.account_label} if self.account_id else None
 
+    @property
+    def health(self) -> str:
+        """``ok``, or what is wrong: ``failing`` (the provider was asked in vain; it is asked again), ``expired``
+        (nothing to refresh it with), else the status that ended it.
+        """
+        return self.health_if(bool(self.refresh_token))
+
+    def health_if(self, renewable: bool) -> str:
+        """The same for who does not read the tokens."""
+        if self.status != self.Status.ACTIVE:
+            return self.status
+        if self.refresh_failures:
+            return "failing"
+        over = self.expires_at is not None and self.expires_at <= now()
+        return "expired" if over and not renewable else "ok"
+
     def summary(self) -> Json:
         """The connection as the API says it: no token, no sealed text."""
         return {
@@ -93,10 +121,13 @@ class Connection(models.Model):
             "provider": self.provider.slug if self.provider else None,
             "subject": {"iss": self.iss, "sub": self.sub},
             "status": self.status,
+            "health": self.health,
             "scopes": self.scopes,
             "account": self.account,
             "created_at": rfc3339(self.created_at),
             "expires_at": rfc3339(self.expires_at),
+            "next_refresh_at": rfc3339(self.refresh_due_at),
+            "last_refresh_error": self.last_refresh_error or None,
             "last_used_at": rfc3339(self.last_used_at),
             "revoked_at": rfc3339(self.revoked_at),
         }

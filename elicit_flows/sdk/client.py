@@ -142,7 +142,7 @@ class Elicit(Asking, Drafts):
         return Elicitation.read(await self._transport.call("POST", path, headers=headers))
 
     async def token(self, connection: str | Connection | Outcome, *, min_ttl: int | None = None) -> Token:
-        """An access token that is good for ``min_ttl`` more seconds (the service's default: 60).
+        """An access token that is good for ``min_ttl`` more seconds (left out: 60, or a tenth of its life).
 
         Raises NotCompleted for an outcome without a connection; ElicitError ``reauthorization_required`` (ask again)
         or ``connection_revoked``.
@@ -150,6 +150,14 @@ class Elicit(Asking, Drafts):
         body = {} if min_ttl is None else {"min_ttl": min_ttl}
         answer = await self._transport.call("POST", f"{connection_path(connection)}/token", json=body)
         return Token.read(answer)
+
+    async def report(self, connection: str | Connection | Outcome) -> Connection:
+        """Say that the provider answered 401 to the token; it is refreshed at once, at most every 30 seconds.
+
+        The connection as it is then: ``active``, take its token and try again; else ask the user again.
+        """
+        answer = await self._transport.call("POST", f"{connection_path(connection)}/report", json={"status": 401})
+        return Connection.read(answer)
 
     async def secret(self, connection: str | Connection | Outcome) -> dict[str, Secret]:
         """What the user typed, by the names that you gave the fields. A ``Secret`` shows itself by ``reveal`` alone."""

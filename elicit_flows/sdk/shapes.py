@@ -64,7 +64,10 @@ class Elicitation:
 
 @dataclass(frozen=True, slots=True)
 class Connection:
-    """An account that a user connected. ``account`` is ``{"id", "label"}`` where the provider says who it is."""
+    """An account that a user connected. ``account`` is ``{"id", "label"}`` where the provider says who it is.
+
+    ``health``: ok, failing (the provider is asked again), expired, or the status that ended it.
+    """
 
     id: str
     provider: str | None  # None: credentials of fields that the agent named
@@ -72,11 +75,16 @@ class Connection:
     scopes: tuple[str, ...] = ()
     status: str = ""
     account: Json | None = None
+    # How it stands changes by itself: the same connection a minute later is still the same.
+    health: str = field(default="", compare=False)
+    next_refresh_at: datetime | None = field(default=None, compare=False)
+    last_refresh_error: str | None = field(default=None, compare=False)
 
     @classmethod
     def read(cls, body: Mapping[str, Any]) -> Self:
         known = {name: body[name] for name in cls.__dataclass_fields__ if name in body}
-        return cls(**{**known, "subject": claim(body["subject"]), "scopes": tuple(body.get("scopes") or ())})
+        kept = {"subject": claim(body["subject"]), "scopes": tuple(body.get("scopes") or ())}
+        return cls(**{**known, **kept, "next_refresh_at": moment(body.get("next_refresh_at"))})
 
 
 @dataclass(frozen=True, slots=True)

@@ -80,6 +80,7 @@ class SyncElicit:
 
     connections = _blocking(Elicit.connections)
     token = _blocking(Elicit.token)
+    report = _blocking(Elicit.report)
     secret = _blocking(Elicit.secret)
     revoke = _blocking(Elicit.revoke)
     refund = _blocking(Elicit.refund)

@@ -6,6 +6,7 @@
 
 from elicit_flows.models import Connection
 from elicit_flows.vault.accounts import account, open_url, seal_account, seal_url
+from elicit_flows.vault.background import refresh_due
 from elicit_flows.vault.configs import (
     client_secret,
     credentials_provider,
@@ -20,14 +21,14 @@ from elicit_flows.vault.credentials import keep_credentials, open_credentials
 from elicit_flows.vault.receipts import new_key as new_receipt_key
 from elicit_flows.vault.receipts import public_keys
 from elicit_flows.vault.receipts import sign as sign_receipt
+from elicit_flows.vault.reports import report
 from elicit_flows.vault.reusing import already
 from elicit_flows.vault.revocation import drop, revoke, tell_due_providers
 from elicit_flows.vault.rotation import check_keys, rotate, verify_keys
 from elicit_flows.vault.seal import open_stash, ring, seal_stash
-from elicit_flows.vault.tokens import DEFAULT_MIN_TTL, token
+from elicit_flows.vault.tokens import token
 
 __all__ = [
-    "DEFAULT_MIN_TTL",
     "Connection",
     "account",
     "already",
@@ -46,6 +47,8 @@ __all__ = [
     "openid",
     "owned",
     "public_keys",
+    "refresh_due",
+    "report",
     "result",
     "revoke",
     "ring",

@@ -12,10 +12,16 @@ from elicit_flows.errors import Conflict, ConnectionRevoked, NotFound, Reauthori
 from elicit_flows.lib import clock
 from elicit_flows.models import Agent, Connection, Provider
 from elicit_flows.values import Claim, Grant, Json, Secret
+from elicit_flows.vault.schedule import next_refresh
 from elicit_flows.vault.seal import place, reveal, seal
 
 Status = Connection.Status
 USE_RESOLUTION = timedelta(minutes=1)
+# What a new grant writes, see ``put``.
+OF_A_GRANT = (
+    "access_token", "refresh_token", "token_type", "scopes", "issued_at", "expires_at", "generation",
+    "refresh_lease_until", "refresh_started_at", "refresh_failures", "last_refresh_error", "refresh_due_at",
+)  # fmt: skip
 TYPED = "This connection holds credentials that the user typed: ask for its secret."
 
 # Asked at every create, nearly always in vain: cheaper than having the ORM make this text anew.
@@ -48,7 +54,9 @@ def put(row: Connection, grant: Grant) -> None:
     row.issued_at = clock.now()
     row.expires_at = grant.expires_at
     row.generation += 1
-    row.refresh_lease_until = None
+    row.refresh_lease_until = row.refresh_started_at = None
+    row.refresh_failures, row.last_refresh_error = 0, ""
+    row.refresh_due_at = next_refresh(row)
 
 
 def where(row: Connection, field: str) -> str:
@@ -113,11 +121,20 @@ def provider_of(row: Connection) -> Provider:
     return row.provider
 
 
+def alive(row: Connection) -> bool:
+    """Whether its access token has not run out."""
+    return row.expires_at is None or row.expires_at > clock.now()
+
+
 def note_use(row: Connection) -> None:
-    """When it was last used, to the minute: a write a minute, not one a fetch."""
-    now = clock.now()
-    if row.last_used_at is None or now - row.last_used_at > USE_RESOLUTION:
-        Connection.objects.filter(pk=row.pk).update(last_used_at=now)
+    """When it was last used, to the minute, and what that means for the next refresh: a write a minute, not one a
+    fetch. A refresh that was claimed meanwhile has its own word on when it is due.
+    """
+    now, last = clock.now(), row.last_used_at
+    if last is None or now - last > USE_RESOLUTION or last < row.issued_at:
+        row.last_used_at = now
+        rows = Connection.objects.filter(pk=row.pk, refresh_fence=row.refresh_fence, generation=row.generation)
+        rows.update(last_used_at=now, refresh_due_at=next_refresh(row))
 
 
 def _same_account(agent: Agent, claim: Claim, provider: Provider, grant: Grant) -> Connection | None:

@@ -25,6 +25,7 @@ def keep_credentials(
     plain = json.dumps({name: secret.reveal() for name, secret in named.items()})
     row.secrets = seal(Secret(plain), connections.where(row, "secrets"))
     row.account_label = "" if provider else label[:255]
+    row.status, row.last_refresh_error = Connection.Status.ACTIVE, ""
     row.issued_at = clock.now()
     row.generation += 1
     row.save()

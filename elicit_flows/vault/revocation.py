@@ -35,6 +35,7 @@ def revoke(row: Connection) -> None:
                 status=Status.REVOKED,
                 revoked_at=clock.now(),
                 refresh_lease_until=None,
+                refresh_due_at=None,
                 secrets="",
                 upstream=Upstream.PENDING if tell else Upstream.NONE,
                 upstream_next_at=clock.now() if tell else None,

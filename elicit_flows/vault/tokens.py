@@ -1,33 +1,22 @@
-"""Giving out access tokens: refreshed when they are about to expire, once per expiry across all processes.
-
-A refresh is claimed by lease and fence, done with no transaction open, and written only over the generation it was
-made from. The loser of any race reads what the winner wrote.
-"""
+"""Giving out access tokens: refreshed when they are about to expire, once per expiry across all processes."""
 
 from __future__ import annotations
 
 import time
 from datetime import timedelta
 
-from django.db import transaction
-
-from elicit_flows import queue
-from elicit_flows.errors import Conflict, ProviderUnavailable, ReauthorizationRequired
-from elicit_flows.kinds.oauth import refresh as ask_provider
+from elicit_flows.errors import Conflict, ProviderUnavailable, ReauthorizationRequired, Unavailable
 from elicit_flows.lib import clock
-from elicit_flows.lib.oauth import InvalidGrant, OAuthError
 from elicit_flows.models import Agent, Connection
-from elicit_flows.values import Grant, Json, Secret
-from elicit_flows.vault import configs, connections, revocation
+from elicit_flows.values import Json
+from elicit_flows.vault import connections, refreshing
 
-LEASE = timedelta(seconds=30)  # longer than the provider's deadline, so a live holder never loses it
-COOLDOWN = timedelta(seconds=2)  # after a provider did not answer, nobody asks it again for this long
 PATIENCE = 35.0  # seconds that a caller waits for another's refresh
 POLL = 0.05
 DEFAULT_MIN_TTL = 60
 
 
-def token(agent: Agent, connection_id: str, min_ttl: int = DEFAULT_MIN_TTL) -> Json:
+def token(agent: Agent, connection_id: str, min_ttl: int | None = None) -> Json:
     """An access token that lives ``min_ttl`` seconds longer, as far as the provider gives such.
 
     Raises NotFound, ConnectionRevoked, ReauthorizationRequired, ProviderUnavailable, and Conflict for credentials.
@@ -49,97 +38,34 @@ def token(agent: Agent, connection_id: str, min_ttl: int = DEFAULT_MIN_TTL) -> J
     }
 
 
-def stale(row: Connection, min_ttl: int) -> bool:
-    """Whether it expires within ``min_ttl`` seconds, or half its life where that is shorter."""
+def stale(row: Connection, min_ttl: int | None) -> bool:
+    """Whether it expires within ``min_ttl`` seconds, or half its life where that is shorter.
+
+    An agent that does not say gets a minute, or a tenth of a short life: a token of a minute serves for most of it.
+    """
     if row.expires_at is None:
         return False
-    margin = min(timedelta(seconds=min_ttl), (row.expires_at - row.issued_at) / 2)
-    return row.expires_at - clock.now() <= margin
+    most = (row.expires_at - row.issued_at) / (10 if min_ttl is None else 2)
+    wanted = timedelta(seconds=DEFAULT_MIN_TTL if min_ttl is None else min_ttl)
+    return row.expires_at - clock.now() <= min(wanted, most)
 
 
-def _refreshed(row: Connection, min_ttl: int) -> Connection:
+def _refreshed(row: Connection, min_ttl: int | None) -> Connection:
+    """Refreshed by this caller or by the one who is at it. What still lives is given out when the provider is down."""
     if not row.refresh_token:
-        return row if _alive(row) else _reauthorize(row)
+        return row if connections.alive(row) else connections.checked(refreshing.end(row, "expired"))
     give_up = time.monotonic() + PATIENCE
-    while not _claim(row):
+    while not refreshing.claim(row):
         if row.refresh_lease_until and time.monotonic() > give_up:
             raise ProviderUnavailable("The provider is slow to refresh this token.", retry_after=5)
         time.sleep(POLL)
-        row = connections.checked(_read(row))
+        row = connections.checked(refreshing.read(row))
         if not stale(row, min_ttl):
             return row
-    return _refresh(row)
-
-
-def _claim(row: Connection) -> bool:
-    """Take the refresh lease, or see that somebody has it."""
-    now = clock.now()
-    if row.refresh_lease_until and row.refresh_lease_until > now:
-        return False
-    row.refresh_fence += 1
-    row.refresh_lease_until = now + LEASE
-    taken = Connection.objects.filter(
-        pk=row.pk, generation=row.generation, refresh_fence=row.refresh_fence - 1, status=Connection.Status.ACTIVE
-    ).update(refresh_fence=row.refresh_fence, refresh_lease_until=row.refresh_lease_until)
-    return taken == 1
-
-
-def _refresh(row: Connection) -> Connection:
-    secret = connections.refresh_token(row)
-    config = configs.oauth(connections.provider_of(row))
-    try:
-        grant = ask_provider(config, secret or Secret(""), tuple(row.scopes), row.account_id or None)
-    except InvalidGrant:
-        return _reauthorize(row)
-    except OAuthError as error:
-        return _cool_down(row, error)
-    return _record(row, grant)
-
-
-def _record(row: Connection, grant: Grant) -> Connection:
-    fence, generation = row.refresh_fence, row.generation
-    connections.put(row, grant)
-    fields = ("access_token", "refresh_token", "token_type", "scopes", "issued_at", "expires_at", "generation")
-    with transaction.atomic():
-        won = Connection.objects.filter(
-            pk=row.pk, generation=generation, refresh_fence=fence, status=Connection.Status.ACTIVE
-        ).update(refresh_lease_until=None, **{field: getattr(row, field) for field in fields})
-        if won:
-            queue.publish(row.agent, "connection.refreshed", row.summary())
-    if won:
-        return row
-    revocation.drop_late_tokens(row)
-    return connections.checked(_read(row))
-
-
-def _reauthorize(row: Connection) -> Connection:
-    """The grant is dead, unless somebody wrote a newer one meanwhile: then theirs is returned."""
-    with transaction.atomic():
-        mine = Connection.objects.filter(
-            pk=row.pk,
-            generation=row.generation,
-            refresh_fence=row.refresh_fence,
-            status=Connection.Status.ACTIVE,
-        ).update(status=Connection.Status.REAUTHORIZATION_REQUIRED, refresh_lease_until=None)
-        if mine:
-            row.status = Connection.Status.REAUTHORIZATION_REQUIRED
-            queue.publish(row.agent, "connection.reauthorization_required", row.summary())
-    return connections.checked(row if mine else _read(row))
-
-
-def _cool_down(row: Connection, error: Exception) -> Connection:
-    """The provider did not answer: that says nothing about the grant. What still lives is given out."""
-    Connection.objects.filter(pk=row.pk, refresh_fence=row.refresh_fence).update(
-        refresh_lease_until=clock.now() + COOLDOWN
-    )
-    if _alive(row):
-        return row
-    raise ProviderUnavailable("The provider does not refresh the token now. Try again.", retry_after=2) from error
-
-
-def _alive(row: Connection) -> bool:
-    return row.expires_at is None or row.expires_at > clock.now()
-
-
-def _read(row: Connection) -> Connection:
-    return Connection.objects.select_related("provider", "agent").get(pk=row.pk)
+    outcome = refreshing.ask(row)
+    row = connections.checked(refreshing.settle(row, outcome))
+    if isinstance(outcome, Unavailable):
+        raise outcome
+    if not connections.alive(row):
+        raise ProviderUnavailable("The provider does not refresh the token now. Try again.", retry_after=2)
+    return row

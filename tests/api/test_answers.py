@@ -68,6 +68,8 @@ def test_every_described_call_answers_as_described(
     assert [one["id"] for one in call("GET", "/v1/connections").json()["data"]] == [held.pk]
     token = call("POST", "/v1/connections/{connection_id}/token", held.pk, json={"min_ttl": 0}).json()
     assert token.keys() == {"access_token", "token_type", "expires_at", "scopes"}
+    said = call("POST", "/v1/connections/{connection_id}/report", held.pk, json={"status": 401}).json()
+    assert said == call("GET", "/v1/connections").json()["data"][0]
     assert call("DELETE", "/v1/connections/{connection_id}", held.pk).status_code == 204
     assert call("POST", "/v1/connections/{connection_id}/token", held.pk).status_code == 410
     with transaction.atomic():

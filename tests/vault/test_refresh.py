@@ -45,10 +45,11 @@ def test_an_expired_token_is_refreshed_and_the_agent_told(known: Known, held: Co
         (3600, 61, 60, False), (3600, 59, 60, True), (3600, 600, 0, False), (3600, 1000, 1200, True),
         (3600, 1801, 86400, False), (3600, 1799, 86400, True), (60, 31, 60, False), (60, 29, 60, True),
         (3600, -1, 0, True),
+        (3600, 61, None, False), (3600, 59, None, True), (60, 7, None, False), (60, 5, None, True),
     ],
 )  # fmt: skip
 def test_min_ttl_is_kept_as_far_as_half_a_tokens_life(
-    known: Known, held: Connection, double: Provider, life: int, left: int, min_ttl: int, refreshed: bool
+    known: Known, held: Connection, double: Provider, life: int, left: int, min_ttl: int | None, refreshed: bool
 ) -> None:
     ends = clock.now() + timedelta(seconds=left)
     Connection.objects.filter(pk=held.pk).update(issued_at=ends - timedelta(seconds=life), expires_at=ends)

@@ -19,7 +19,7 @@ from elicit_flows.models import Connection
 from elicit_flows.models import Provider as ProviderRow
 from elicit_flows.values import Json
 from elicit_flows.vault import connections as kept
-from elicit_flows.vault import tokens
+from elicit_flows.vault import refreshing, schedule, tokens
 from tests.doubles.provider import Provider
 from tests.doubles.server import Request, Response
 from tests.support import rows
@@ -93,7 +93,7 @@ def test_t81_whoever_lost_the_lease_while_refreshing_writes_nothing(
 
 def test_t81_a_lease_is_longer_than_a_provider_may_take() -> None:
     most = 20  # seconds, as kinds.oauth.refresh says of itself
-    assert most < tokens.LEASE.total_seconds() < tokens.PATIENCE, "and who waits outlives a holder that died"
+    assert most < schedule.LEASE.total_seconds() < tokens.PATIENCE, "and who waits outlives a holder that died"
 
 
 def test_t81_a_caller_does_not_wait_for_ever(
@@ -121,7 +121,7 @@ def killed_before_the_commit(
         raise Killed
 
     with monkeypatch.context() as patched:
-        patched.setattr(tokens, "_record", die)
+        patched.setattr(refreshing, "_record", die)
         with pytest.raises(Killed):
             vault.token(known.row, held.pk)
     assert double.calls["token"] == 1
@@ -140,7 +140,7 @@ def test_t82_after_a_crash_the_next_caller_heals_it_or_the_agent_is_told(
     with pytest.raises(ProviderUnavailable):
         vault.token(known.row, held.pk)
     assert double.calls["token"] == 1, "while the dead one's lease lasts nobody asks twice"
-    moving_clock.forward(seconds=tokens.LEASE.total_seconds())
+    moving_clock.forward(seconds=schedule.LEASE.total_seconds())
     if grace:
         assert double.live(vault.token(known.row, held.pk)["access_token"])
         assert told(held) == ["connection.refreshed"]
@@ -150,6 +150,27 @@ def test_t82_after_a_crash_the_next_caller_heals_it_or_the_agent_is_told(
         assert told(held) == ["connection.reauthorization_required"]
         assert now(held).status == "reauthorization_required"
     assert double.calls["token"] == 2
+
+
+@pytest.mark.parametrize("grace", [True, False])
+def test_t82_a_refresh_that_died_is_taken_up_by_one_sweep_though_nobody_asks(
+    known: Known, held: Connection, double: Provider, moving_clock: MovingClock, request: pytest.FixtureRequest,
+    *, grace: bool,
+) -> None:  # fmt: skip
+    """Also of a connection that the worker would not look at for long."""
+    double.rotates = not grace
+    Connection.objects.filter(pk=held.pk).update(refresh_due_at=None, created_at=clock.now() - timedelta(days=90))
+    request.getfixturevalue("killed_before_the_commit")
+    assert vault.refresh_due() == 0, "the lease of the dead one lasts"
+    assert now(held).refresh_started_at is not None
+    moving_clock.forward(seconds=schedule.LEASE.total_seconds())
+    while vault.refresh_due():
+        pass
+    assert double.calls["token"] == 2
+    assert told(held) == ["connection.refreshed" if grace else "connection.reauthorization_required"]
+    assert (now(held).health, now(held).refresh_started_at) == ("ok" if grace else "reauthorization_required", None)
+    moving_clock.forward(hours=1)
+    assert vault.refresh_due() == 0
 
 
 def test_t85_revoked_while_refreshing_stays_revoked_and_the_late_tokens_are_given_back(
