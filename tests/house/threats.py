@@ -139,7 +139,7 @@ FAULTS: dict[int, tuple[str, str]] = {
     4: ("Killed during a payment event", ""),
     5: ("Delivery worker killed while sending", ""),
     6: ("Worker stopped for longer than its lease", ""),
-    7: ("Killed while refreshing", LATER),
+    7: ("Killed while refreshing", ""),
     8: ("The sweeper dies", ""),
     9: ("Broker down or emptied", ""),
     10: ("Redis killed or emptied", ""),
@@ -155,7 +155,7 @@ FAULTS: dict[int, tuple[str, str]] = {
     20: ("Agents that come and go", ""),
     21: ("Rolling deploy", LATER),
     22: ("Out of memory", LATER),
-    23: ("Yesterday's backup", LATER),
+    23: ("Yesterday's backup", ""),
 }
 
 

@@ -127,6 +127,10 @@ class Postgres(Service):
         template = self._migrated_template() if migrated else "template1"
         return self._create(f"test_{next(self._numbers)}", template)
 
+    def copied(self, url: str) -> str:
+        """The address of a copy, as a restored backup would be. Nobody may be connected to the original meanwhile."""
+        return self._create(f"test_{next(self._numbers)}", url.rpartition("/")[2])
+
     def drop(self, url: str) -> None:
         self.execute(f'DROP DATABASE "{url.rpartition("/")[2]}" WITH (FORCE)')
 
