@@ -37,6 +37,18 @@ class BadCallback(BadRequest):
     code, title = "bad_callback", "This answer does not belong to this browser"
 
 
+class UserTokenRefused(BadRequest):
+    code, title = "user_token_refused", "The user's token is not accepted"
+
+
+class UnsupportedGrant(BadRequest):
+    code, title = "unsupported_grant_type", "Only token exchange is offered here"
+
+
+class InvalidScope(BadRequest):
+    code, title = "invalid_scope", "The connection does not have all these scopes"
+
+
 class Unauthenticated(FlowError):
     code, status, title = "unauthenticated", 401, "A valid API key is needed"
 
@@ -47,6 +59,10 @@ class WrongUser(FlowError):
 
 class Forbidden(FlowError):
     code, status, title = "forbidden", 403, "This is not allowed"
+
+
+class UserTokenRequired(Forbidden):
+    code, title = "user_token_required", "This agent has to show the user's own token"
 
 
 class OverLimit(Forbidden):

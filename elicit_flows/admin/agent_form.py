@@ -15,6 +15,11 @@ class AgentForm(forms.ModelForm):  # type: ignore[type-arg]
     return_urls = Lines(
         label="Return URLs", validators=[rule(rules.list_of(rules.return_url))], help_text=_("One to a line.")
     )
+    user_token_audiences = Lines(
+        label=_("Audiences of users' tokens"),
+        validators=[rule(rules.list_of(rules.text(500)))],
+        help_text=_("For whom such a token has to be meant. Empty: this service. One to a line."),
+    )
     webhook_url = address(rules.url, "Webhook URL")
     new_webhook_secret = NewSecret(
         label=_("Webhook secret"),

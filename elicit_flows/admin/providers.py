@@ -124,7 +124,7 @@ class IdentityProviderAdmin(ClientAdmin):
     redirect_path = "/login/{}/callback"
     fields = (
         "slug", "redirect_uri", "issuer", "client_id", "has_client_secret", "new_client_secret", "forget_client_secret",
-        "scopes", "max_age", "enabled",
+        "scopes", "max_age", "introspect", "enabled",
     )  # fmt: skip
 
 

@@ -6,9 +6,9 @@ from django.http import HttpResponse
 from ninja import Query, Router
 
 from elicit_flows import vault
-from elicit_flows.api import schemas
+from elicit_flows.api import exchange_schemas, schemas, user_tokens
 from elicit_flows.api.answers import AgentRequest, answer
-from elicit_flows.errors import NotFound
+from elicit_flows.errors import NotFound, UserTokenRequired
 
 router = Router(tags=["connections"])
 MAX_LIST = 1000
@@ -33,16 +33,24 @@ def token(request: AgentRequest, connection_id: str, ask: schemas.TokenRequest |
     """Refreshed when it expires within ``min_ttl`` seconds, or within half its life where that is shorter; without
     ``min_ttl`` within 60 seconds, or a tenth of its life.
 
-    409 ``reauthorization_required``: ask the user again. 410 ``connection_revoked``. Never a refresh token.
+    409 ``reauthorization_required``: ask the user again. 410 ``connection_revoked``. 403 ``user_token_required``: this
+    agent gets tokens by POST /v1/token alone. Never a refresh token.
     """
+    if request.auth.require_user_token:
+        raise UserTokenRequired("Exchange the user's own token at POST /v1/token (RFC 8693).")
     return answer(vault.token(request.auth, connection_id, ask.min_ttl if ask else None))
 
 
 @router.post("/{connection_id}/secret", response=schemas.Credentials, summary="Get what the user typed")
-def secret(request: AgentRequest, connection_id: str) -> HttpResponse:
+def secret(request: AgentRequest, connection_id: str, ask: exchange_schemas.UserToken | None = None) -> HttpResponse:
     """Of kind credentials: the values by the names of their fields. 409 for a connection of an OAuth provider, 410
-    ``connection_revoked``.
+    ``connection_revoked``. 403 ``user_token_required``: this agent has to send the user's own token.
     """
+    if ask:
+        holder = user_tokens.holder(request.auth, ask.subject_token, ask.subject_token_type)
+        vault.of_person(request.auth, holder, connection_id=connection_id)
+    elif request.auth.require_user_token:
+        raise UserTokenRequired("Send the user's own token as subject_token.")
     return answer(vault.open_credentials(request.auth, connection_id))
 
 

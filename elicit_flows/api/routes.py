@@ -13,6 +13,7 @@ from elicit_flows.api import (
     elicitations,
     entitlements,
     events,
+    exchange,
     payments,
     problems,
     wires,
@@ -42,6 +43,7 @@ api.add_router("/elicitations", drafts.router)
 api.add_router("/elicitations", wires.router)
 api.add_router("/events", events.router)
 api.add_router("/connections", connections.router)
+api.add_router("/token", exchange.router)
 api.add_router("/payments", payments.router)
 api.add_router("/entitlements", entitlements.router)
 api.add_router("/webhooks", deliveries.router)

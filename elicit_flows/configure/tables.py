@@ -53,6 +53,7 @@ TABLES: Mapping[str, Mapping[str, Key]] = {
         "client_secret": Key(secret),
         "scopes": Key(openid_scopes, default=["openid"]),
         "max_age": Key(whole(0, 10 * 366 * 86400)),
+        "introspect": Key(yes_or_no, default=False),
     },
     "provider": {
         "slug": Key(slug, required=True),
@@ -90,6 +91,8 @@ TABLES: Mapping[str, Mapping[str, Key]] = {
         "providers": Key(list_of(slug)),
         "payment_accounts": Key(list_of(slug), default=[]),
         "spend_limits": Key(list_of(spend_limit), default=[]),
+        "require_user_token": Key(yes_or_no, default=False),
+        "user_token_audiences": Key(list_of(text(500)), default=[]),
         "return_urls": Key(list_of(return_url), default=[]),
         "webhook_url": Key(url, default=""),
         "webhook_secret": Key(webhook_secret),

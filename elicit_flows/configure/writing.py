@@ -18,10 +18,10 @@ from elicit_flows.values import Json, Secret
 
 Row = TypeVar("Row", Agent, IdentityProvider, PaymentAccount, Provider)
 
-_OPENID = ("issuer", "client_id", "scopes", "max_age")
+_OPENID = ("issuer", "client_id", "scopes", "max_age", "introspect")
 _PROVIDER = ("name", "preset", "sort", *ADDRESSES, "client_id", "token_auth", "scopes", "pkce", *OF_CREDENTIALS)
 _ACCOUNT = ("provider", "api_base", "livemode", "refund_mismatch", "keep_late")
-_AGENT = ("name", "return_urls", "webhook_url")
+_AGENT = ("name", "require_user_token", "user_token_audiences", "return_urls", "webhook_url")
 
 
 def write(tables: Tables) -> list[str]:

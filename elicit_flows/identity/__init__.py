@@ -2,5 +2,6 @@
 
 from elicit_flows.identity.errors import SignInRefused
 from elicit_flows.identity.openid import OpenIdProvider, SignedIn, begin, finish
+from elicit_flows.identity.user_token import ACCESS, Trusted, holder
 
-__all__ = ["OpenIdProvider", "SignInRefused", "SignedIn", "begin", "finish"]
+__all__ = ["ACCESS", "OpenIdProvider", "SignInRefused", "SignedIn", "Trusted", "begin", "finish", "holder"]

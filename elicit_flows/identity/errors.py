@@ -16,5 +16,13 @@ class SignInRefused(Exception):
         self.message = message
 
 
-def bad_token(why: str) -> SignInRefused:
-    return SignInRefused("bad_id_token", f"The identity provider's answer is not valid: {why}.")
+class BadToken(SignInRefused):
+    """``why`` completes a sentence."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__("bad_id_token", f"The identity provider's answer is not valid: {why}.")
+        self.why = why
+
+
+def bad_token(why: str) -> BadToken:
+    return BadToken(why)

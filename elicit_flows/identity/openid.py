@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from elicit_flows import errors
-from elicit_flows.identity import claims, signature
+from elicit_flows.identity import claims, rules, signature
 from elicit_flows.identity.errors import SignInRefused
 from elicit_flows.lib import oauth
 from elicit_flows.values import Answer, Claim, Secret
@@ -74,7 +74,7 @@ def finish(
     try:
         tokens = oauth.redeem(
             found.token_endpoint or "",
-            _client(op, found),
+            client_of(op, found),
             code=code,
             redirect_uri=redirect_uri,
             verifier=verifier,
@@ -89,7 +89,16 @@ def finish(
         raise errors.ProviderUnavailable(str(error)) from None
     now = time.time()
     began = now if since is None else since
-    expected = claims.Expected(op.issuer, op.client_id, nonce, tokens.access_token, op.max_age, now, began)
+    expected = claims.Expected(
+        issuer=op.issuer,
+        audiences=(op.client_id,),
+        client_id=op.client_id,
+        nonce=nonce,
+        access_token=tokens.access_token,
+        max_age=op.max_age,
+        now=now,
+        since=began,
+    )
     claims.check(signed, expected)
     return _signed_in(signed.claims)
 
@@ -120,8 +129,10 @@ def _code(op: OpenIdProvider, found: oauth.Metadata, answer: Answer) -> str:
     return code
 
 
-def _client(op: OpenIdProvider, found: oauth.Metadata) -> oauth.Client:
-    """client_secret_basic unless the metadata lists others and leaves it out (OpenID Connect Discovery, section 3)."""
+def client_of(op: OpenIdProvider, found: oauth.Metadata) -> oauth.Client:
+    """Who we are to it. client_secret_basic unless the metadata lists others and leaves it out (OpenID Connect
+    Discovery, section 3).
+    """
     secret = op.client_secret.reveal() if op.client_secret else None
     methods = found.auth_methods or ("client_secret_basic",)
     auth = "client_secret_basic" if "client_secret_basic" in methods else "client_secret_post"
@@ -129,7 +140,7 @@ def _client(op: OpenIdProvider, found: oauth.Metadata) -> oauth.Client:
 
 
 def _signed_in(said: dict[str, Any]) -> SignedIn:
-    at = claims.seconds(said.get("auth_time"))
+    at = rules.seconds(said.get("auth_time"))
     return SignedIn(
         claim=Claim(said["iss"], said["sub"]),
         auth_time=None if at is None else int(at),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,6 +23,9 @@ ALGORITHMS = {
     "Ed25519": "sha512",
 }
 MAX_TOKEN = 32768
+# What ``typ`` says (RFC 8725, section 3.11). An ID token need not say it.
+ID_TOKEN = ("jwt",)
+ACCESS_TOKEN = ("at+jwt", "application/at+jwt")  # RFC 9068, section 4
 _KINDS = {"RS": "RSA", "PS": "RSA", "ES": "EC"}
 
 
@@ -47,10 +51,12 @@ class Signed:
     claims: dict[str, Any]
 
 
-def verify(token: str, jwks_uri: str) -> Signed:
-    """The claims, when the signature is one of the provider's. Raises SignInRefused, DiscoveryError."""
-    header, claims = _parts(token)
-    algorithm = _checked_header(header)
+def verify(token: str, jwks_uri: str, types: Collection[str] = ID_TOKEN) -> Signed:
+    """The claims, when the signature is one of the provider's; ``types`` are those of its header that will do, in
+    lower case. Raises SignInRefused, DiscoveryError.
+    """
+    header, claims = parts(token)
+    algorithm = _checked_header(header, types)
     kid = header.get("kid")
     # The second time because the provider may have changed its keys since we read them, even under the same name.
     for published in (keys.signing_keys, keys.newer_keys):
@@ -65,7 +71,8 @@ def half_hash(algorithm: str, value: str) -> str:
     return base64.urlsafe_b64encode(digest[: len(digest) // 2]).rstrip(b"=").decode()
 
 
-def _parts(token: str) -> tuple[dict[str, Any], dict[str, Any]]:
+def parts(token: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Header and claims of a token whose signature nobody has checked yet. Raises SignInRefused."""
     pieces = token.split(".")
     if len(pieces) != 3 or len(token) > MAX_TOKEN:
         raise bad_token("it is not a signed token")
@@ -82,12 +89,12 @@ def _decoded(piece: str) -> bytes:
     return base64.b64decode(piece + "=" * (-len(piece) % 4), altchars=b"-_", validate=True)
 
 
-def _checked_header(header: dict[str, Any]) -> str:
+def _checked_header(header: dict[str, Any], types: Collection[str]) -> str:
     algorithm, kind = header.get("alg"), header.get("typ", "JWT")
     if not isinstance(algorithm, str) or algorithm not in ALGORITHMS:
         raise bad_token("its algorithm is not allowed")
-    if not isinstance(kind, str) or kind.upper() != "JWT":
-        raise bad_token("it is not an ID token")
+    if not isinstance(kind, str) or kind.lower() not in types:
+        raise bad_token("it is not of the right type")
     if "crit" in header:
         raise bad_token("it asks for extensions that are not known here")
     return algorithm

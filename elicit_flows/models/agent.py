@@ -21,6 +21,10 @@ class Agent(models.Model):
     all_providers = models.BooleanField(default=True)
     providers = models.ManyToManyField(Provider, blank=True)
     payment_accounts = models.ManyToManyField(PaymentAccount, blank=True)
+    require_user_token = models.BooleanField(
+        default=False, db_default=False, help_text="Gets a user's tokens only by showing that user's own."
+    )
+    user_token_audiences = models.JSONField(default=list, db_default=[], blank=True)
     return_urls = models.JSONField(default=list, blank=True)
     webhook_url = models.CharField(max_length=1000, blank=True)
     webhook_secret = models.TextField(blank=True, editable=False)

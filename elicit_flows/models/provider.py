@@ -14,6 +14,9 @@ class IdentityProvider(models.Model):
     client_secret = models.TextField(blank=True, editable=False)
     scopes = models.JSONField(default=list)
     max_age = models.PositiveIntegerField(null=True, blank=True, help_text="Seconds since the last sign-in, at most.")
+    introspect = models.BooleanField(
+        default=False, db_default=False, help_text="Ask it about every access token that an agent shows (RFC 7662)."
+    )
     enabled = models.BooleanField(default=True)
 
     def __str__(self) -> str:

@@ -11,7 +11,7 @@ from contextlib import suppress
 from types import TracebackType
 from typing import Any, Self, Unpack
 
-from elicit_flows.sdk import environment, feed
+from elicit_flows.sdk import environment, exchange, feed
 from elicit_flows.sdk.asking import Asking
 from elicit_flows.sdk.drafts import Drafts
 from elicit_flows.sdk.outcomes import Outcome
@@ -141,12 +141,18 @@ class Elicit(Asking, Drafts):
         path = f"{elicitation_path(elicitation)}/consume"
         return Elicitation.read(await self._transport.call("POST", path, headers=headers))
 
-    async def token(self, connection: str | Connection | Outcome, *, min_ttl: int | None = None) -> Token:
+    async def token(
+        self, connection: str | Connection | Outcome, *, min_ttl: int | None = None, user_token: str | None = None
+    ) -> Token:
         """An access token that is good for ``min_ttl`` more seconds (left out: 60, or a tenth of its life).
 
-        Raises NotCompleted for an outcome without a connection; ElicitError ``reauthorization_required`` (ask again)
-        or ``connection_revoked``.
+        ``user_token``: the user's own access token, for an agent that has to show it; ``min_ttl`` is then the default.
+        Raises NotCompleted for an outcome without a connection; ElicitError ``reauthorization_required`` (ask again),
+        ``connection_revoked``, ``user_token_required`` or ``user_token_refused``.
         """
+        if user_token is not None:
+            form = exchange.form(connection, user_token)
+            return exchange.read(await self._transport.call("POST", exchange.PATH, data=form))
         body = {} if min_ttl is None else {"min_ttl": min_ttl}
         answer = await self._transport.call("POST", f"{connection_path(connection)}/token", json=body)
         return Token.read(answer)
@@ -159,10 +165,16 @@ class Elicit(Asking, Drafts):
         answer = await self._transport.call("POST", f"{connection_path(connection)}/report", json={"status": 401})
         return Connection.read(answer)
 
-    async def secret(self, connection: str | Connection | Outcome) -> dict[str, Secret]:
-        """What the user typed, by the names that you gave the fields. A ``Secret`` shows itself by ``reveal`` alone."""
+    async def secret(
+        self, connection: str | Connection | Outcome, *, user_token: str | None = None
+    ) -> dict[str, Secret]:
+        """What the user typed, by the names that you gave the fields. A ``Secret`` shows itself by ``reveal`` alone.
+
+        ``user_token``: the user's own access token, for an agent that has to show it.
+        """
         path = f"{connection_path(connection)}/secret"
-        fields: dict[str, str] = (await self._transport.call("POST", path))["fields"]
+        shown = None if user_token is None else {"subject_token": user_token}
+        fields: dict[str, str] = (await self._transport.call("POST", path, json=shown))["fields"]
         return {name: Secret(value) for name, value in fields.items()}
 
     async def revoke(self, connection: str | Connection | Outcome) -> None:

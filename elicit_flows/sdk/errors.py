@@ -36,8 +36,12 @@ class ElicitError(Exception):
 
     @classmethod
     def from_problem(cls, status: int, body: Mapping[str, Any], retry_after: float | None) -> ElicitError:
-        """Read problem details (RFC 9457). A body without them (a proxy's page) becomes code ``http_<status>``."""
-        detail = body.get("detail") or body.get("title") or f"The service answered {status}"
+        """Read problem details (RFC 9457), or OAuth's error of the one call that answers so (RFC 6749, section 5.2). A
+        body without them (a proxy's page) becomes code ``http_<status>``.
+        """
+        detail = (
+            body.get("detail") or body.get("error_description") or body.get("title") or f"The service answered {status}"
+        )
         code = body.get("code") or f"http_{status}"
         return cls(code, detail, status=status, errors=body.get("errors"), retry_after=retry_after)
 

@@ -34,15 +34,20 @@ def payment_path(payment: str | Outcome) -> str:
     raise NotCompleted(payment)
 
 
-def connection_path(connection: str | Connection | Outcome) -> str:
+def connection_id(connection: str | Connection | Outcome) -> str:
     """Raises NotCompleted for an outcome without one."""
     if isinstance(connection, str):
-        return _one(CONNECTIONS, connection)
+        return connection
     if isinstance(connection, Connection):
-        return _one(CONNECTIONS, connection.id)
+        return connection.id
     if isinstance(connection, Completed):
-        return _one(CONNECTIONS, connection.connection)
+        return connection.connection
     raise NotCompleted(connection)
+
+
+def connection_path(connection: str | Connection | Outcome) -> str:
+    """Raises NotCompleted for an outcome without one."""
+    return _one(CONNECTIONS, connection_id(connection))
 
 
 def _one(collection: str, id: str) -> str:

@@ -16,7 +16,7 @@ from elicit_flows.vault.configs import (
     seal_webhook_secret,
     webhook_secrets,
 )
-from elicit_flows.vault.connections import held_by, keep, owned, result
+from elicit_flows.vault.connections import held_by, keep, of_person, owned, result
 from elicit_flows.vault.credentials import keep_credentials, open_credentials
 from elicit_flows.vault.receipts import new_key as new_receipt_key
 from elicit_flows.vault.receipts import public_keys
@@ -41,6 +41,7 @@ __all__ = [
     "keep_credentials",
     "new_receipt_key",
     "oauth",
+    "of_person",
     "open_credentials",
     "open_stash",
     "open_url",

@@ -8,7 +8,7 @@ from datetime import timedelta
 from django.db import connection
 from django.db.models import QuerySet
 
-from elicit_flows.errors import Conflict, ConnectionRevoked, NotFound, ReauthorizationRequired
+from elicit_flows.errors import Conflict, ConnectionRevoked, InvalidScope, NotFound, ReauthorizationRequired
 from elicit_flows.lib import clock
 from elicit_flows.models import Agent, Connection, Provider
 from elicit_flows.values import Claim, Grant, Json, Secret
@@ -104,6 +104,23 @@ def usable(agent: Agent, connection_id: str) -> Connection:
         return checked(Connection.objects.get(agent=agent, pk=connection_id))
     except Connection.DoesNotExist:
         raise NotFound("There is no connection with this id.") from None
+
+
+def of_person(
+    agent: Agent, claim: Claim, *, connection_id: str = "", provider: str = "", scopes: Iterable[str] = ()
+) -> Connection:
+    """The person's connection with that id, or the one with that provider (its slug) that serves best: one that is
+    active, that has all of ``scopes``, the newest. Raises NotFound, InvalidScope.
+    """
+    theirs = owned(agent).filter(iss=claim.iss, sub=claim.sub)
+    rows = theirs.filter(pk=connection_id) if connection_id else theirs.filter(provider__slug=provider)
+    wanted = set(scopes)
+    found = sorted(rows, key=lambda row: (row.status == Status.ACTIVE, wanted <= set(row.scopes), row.issued_at))
+    if not found:
+        raise NotFound("This person has no such connection. Ask them first.")
+    if not wanted <= set(found[-1].scopes):
+        raise InvalidScope("This person's connection does not have all these scopes. Ask them first.")
+    return found[-1]
 
 
 def checked(row: Connection) -> Connection:

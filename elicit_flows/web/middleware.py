@@ -8,6 +8,7 @@ from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 
 from elicit_flows.api import problems
+from elicit_flows.api.oauth_errors import Refusal
 from elicit_flows.errors import BadRequest, FlowError, Forbidden, MethodNotAllowed, NotFound, Unavailable
 from elicit_flows.web import pages
 
@@ -52,7 +53,7 @@ class Headers:
 
 def _as_problem(response: HttpResponse) -> HttpResponse:
     """What Django or ninja answered by themselves, said as everything else under /v1."""
-    if response.get("Content-Type", "").startswith(problems.PROBLEM):
+    if isinstance(response, Refusal) or response.get("Content-Type", "").startswith(problems.PROBLEM):
         return response
     replaced = problems.response(_BY_STATUS.get(response.status_code, FlowError)())
     for name in ("Allow", "Retry-After"):

@@ -78,6 +78,7 @@ class Provider(Server):
             "/authorize": ("authorize", self._authorize),
             "/token": ("token", self._token),
             "/revoke": ("revoke", self._revoke),
+            "/introspect": ("introspect", self._introspect),
             "/userinfo": ("userinfo", self._userinfo),
             "/jwks": ("jwks", lambda _: json_response({"keys": self.keys})),
         }
@@ -115,6 +116,13 @@ class Provider(Server):
         claims = json_response(_without_none(usual | self.claims)).body
         return jws.serialize_compact(header, claims, self.signing, registry=_Lenient(None, [header["alg"]], False))
 
+    def jwt(self, typ: str | None = "at+jwt", **claims: Any) -> str:
+        """Signed with ``signing``: an access token for a resource (RFC 9068), or what else a test makes of it."""
+        now = int(time.time())
+        usual = {"iss": self.issuer, "sub": "alice", "client_id": "app", "iat": now, "exp": now + 300, "jti": "j"}
+        header = _without_none({"alg": "RS256", "kid": self.signing.kid, "typ": typ})
+        return jws.serialize_compact(header, json_response(_without_none(usual | claims)).body, self.signing)
+
     # The endpoints.
 
     def _metadata(self, request: Request) -> Response:
@@ -123,6 +131,7 @@ class Provider(Server):
             "authorization_endpoint": f"{self.url}/authorize",
             "token_endpoint": f"{self.url}/token",
             "revocation_endpoint": f"{self.url}/revoke",
+            "introspection_endpoint": f"{self.url}/introspect",
             "userinfo_endpoint": f"{self.url}/userinfo",
             "jwks_uri": f"{self.url}/jwks",
             "code_challenge_methods_supported": ["S256"],
@@ -189,6 +198,16 @@ class Provider(Server):
         }
         if self.opens and "openid" in scope.split():
             usual["id_token"] = self.id_token(user, nonce, access)
+        return json_response(_without_none(usual | self.reply))
+
+    def _introspect(self, request: Request) -> Response:
+        """RFC 7662, for the tokens that it issued; ``reply`` changes what it says."""
+        if not self._authenticated(request):
+            return json_response({"error": "invalid_client"}, 401)
+        issued = self.tokens.get(request.form.get("token", ""))
+        if issued is None or not issued.live:
+            return json_response({"active": False})
+        usual = {"active": True, "sub": issued.user["sub"], "client_id": self.client_id, "token_type": "Bearer"}
         return json_response(_without_none(usual | self.reply))
 
     def _revoke(self, request: Request) -> Response:

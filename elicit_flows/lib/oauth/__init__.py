@@ -1,10 +1,10 @@
-"""An OAuth 2.0 client (RFC 6749 with 6750, 7009, 7523, 7636, 8414, 9207) on the guarded dialer.
+"""An OAuth 2.0 client (RFC 6749 with 6750, 7009, 7523, 7636, 7662, 8414, 9207) on the guarded dialer.
 
 Secrets are plain strings here and show in no repr.
 """
 
 from elicit_flows.lib.oauth.authorization import authorization_url, check_issuer, new_verifier
-from elicit_flows.lib.oauth.client import Client, redeem, refresh, revoke, userinfo
+from elicit_flows.lib.oauth.client import Client, introspect, redeem, refresh, revoke, userinfo
 from elicit_flows.lib.oauth.errors import (
     DiscoveryError,
     InvalidGrant,
@@ -34,6 +34,7 @@ __all__ = [
     "discover",
     "discovered",
     "forget",
+    "introspect",
     "new_verifier",
     "redeem",
     "refresh",

@@ -73,6 +73,14 @@ def revoke(endpoint: str, client: Client, *, token: str, hint: str, deadline: fl
     return True
 
 
+def introspect(endpoint: str, client: Client, *, token: str, deadline: float = DEADLINE) -> dict[str, Any]:
+    """What the server knows of an access token (RFC 7662, section 2.2). Raises ProviderError, Transient."""
+    body = replies.checked(_post(endpoint, client, {"token": token, "token_type_hint": "access_token"}, deadline))
+    if body is None:
+        raise ProviderError("bad_response", "The provider's answer cannot be used.")
+    return body
+
+
 def userinfo(endpoint: str, *, access_token: str, deadline: float = 5.0) -> dict[str, Any]:
     """What the provider says about the account (OpenID Connect Core, section 5.3). Raises ProviderError, Transient."""
     headers = {"authorization": f"Bearer {access_token}", "accept": "application/json"}

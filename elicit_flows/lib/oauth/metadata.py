@@ -14,7 +14,14 @@ from elicit_flows.lib.oauth.errors import DiscoveryError
 log = logging.getLogger(__name__)
 
 DEADLINE = 5.0
-_ENDPOINTS = ("authorization_endpoint", "token_endpoint", "revocation_endpoint", "userinfo_endpoint", "jwks_uri")
+_ENDPOINTS = (
+    "authorization_endpoint",
+    "token_endpoint",
+    "revocation_endpoint",
+    "introspection_endpoint",
+    "userinfo_endpoint",
+    "jwks_uri",
+)
 
 
 @dataclass(frozen=True)
@@ -25,6 +32,7 @@ class Metadata:
     authorization_endpoint: str | None
     token_endpoint: str | None
     revocation_endpoint: str | None
+    introspection_endpoint: str | None
     userinfo_endpoint: str | None
     jwks_uri: str | None
     pkce_methods: tuple[str, ...] | None

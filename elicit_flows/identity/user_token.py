@@ -1,0 +1,135 @@
+"""A user's own token, shown by an agent that acts for them: who it says they are (RFC 8693, section 2.1).
+
+An access token is read as RFC 9068 says, or asked about at its identity provider (RFC 7662) where the operator wants
+that; an ID token as OpenID Connect says, but for the nonce, which only the agent's own site knows.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from elicit_flows import errors
+from elicit_flows.identity import rules, signature
+from elicit_flows.identity.errors import BadToken
+from elicit_flows.identity.openid import DEADLINE, OpenIdProvider, client_of
+from elicit_flows.identity.signature import Signed
+from elicit_flows.lib import oauth
+from elicit_flows.values import Claim
+
+ACCESS: Final = "urn:ietf:params:oauth:token-type:access_token"
+ID: Final = "urn:ietf:params:oauth:token-type:id_token"
+
+
+@dataclass(frozen=True, slots=True)
+class Trusted:
+    """An identity provider whose users' tokens count; ``audiences``: for whom such a token may be meant."""
+
+    op: OpenIdProvider
+    audiences: tuple[str, ...]
+    introspects: bool
+
+
+def holder(token: str, sort: str, trusted: Sequence[Trusted]) -> Claim:
+    """Whose token it is; ``sort`` is ``ACCESS`` or ``ID``. Raises UserTokenRefused, ProviderUnavailable."""
+    if not token.isascii() or not token.isprintable() or len(token) > signature.MAX_TOKEN:
+        raise _refused("it is not a token")
+    said = _unverified(token)
+    if sort == ACCESS and any(one.introspects for one in trusted):
+        asked = _to_ask(said, trusted)
+        if asked:
+            return _introspected(token, asked)
+    found = next((one for one in trusted if said and one.op.issuer == said.get("iss")), None)
+    if found is None:
+        raise _refused("it is from no identity provider of this agent, or cannot be read here")
+    return _signed(token, sort, found)
+
+
+def _unverified(token: str) -> dict[str, Any] | None:
+    """What a JWT says of itself, to find out whose keys to hold it against; None for an opaque token."""
+    try:
+        return signature.parts(token)[1]
+    except BadToken:
+        return None
+
+
+def _to_ask(said: dict[str, Any] | None, trusted: Sequence[Trusted]) -> Trusted | None:
+    """Who is asked about the token: its own issuer. An opaque one says nothing of that, so only one may be asked:
+    a token is shown to nobody but the one that issued it.
+    """
+    asking = [one for one in trusted if one.introspects]
+    if said is not None:
+        return next((one for one in asking if one.op.issuer == said.get("iss")), None)
+    if len(asking) > 1:
+        raise _refused("it does not say which of the agent's identity providers it is from")
+    return asking[0]
+
+
+def _signed(token: str, sort: str, by: Trusted) -> Claim:
+    types, wanted = (signature.ACCESS_TOKEN, _ACCESS) if sort == ACCESS else (signature.ID_TOKEN, _ID)
+    try:
+        signed = signature.verify(token, _metadata(by).jwks_uri or "", types)
+    except BadToken as bad:
+        raise _refused(bad.why) from None
+    except oauth.DiscoveryError as error:
+        raise errors.ProviderUnavailable(str(error), retry_after=5) from None
+    return _checked(signed, wanted, by)
+
+
+def _introspected(token: str, by: Trusted) -> Claim:
+    found = _metadata(by)
+    if found.introspection_endpoint is None:
+        raise errors.ProviderUnavailable("The identity provider's metadata lacks an introspection endpoint.")
+    try:
+        said = oauth.introspect(found.introspection_endpoint, client_of(by.op, found), token=token, deadline=DEADLINE)
+    except oauth.OAuthError as error:
+        raise errors.ProviderUnavailable(str(error), retry_after=5) from None
+    if said.get("active") is not True:
+        raise _refused("it is not valid any more")
+    filled = {"iss": by.op.issuer, "exp": time.time(), "aud": said.get("client_id"), **said}
+    return _checked(Signed("", filled), _ASKED, by)
+
+
+def _metadata(by: Trusted) -> oauth.Metadata:
+    try:
+        return oauth.discover(by.op.issuer)
+    except oauth.DiscoveryError as error:
+        raise errors.ProviderUnavailable(str(error), retry_after=5) from None
+
+
+def _checked(token: Signed, wanted: Sequence[rules.Rule], by: Trusted) -> Claim:
+    basis = rules.Basis(issuer=by.op.issuer, audiences=by.audiences, now=time.time())
+    complaint = rules.complaint(wanted, token, basis)
+    if complaint:
+        raise _refused(complaint)
+    return Claim(token.claims["iss"], token.claims["sub"])
+
+
+def _person(claims: dict[str, Any], token: Signed, expected: rules.Basis) -> str | None:
+    """A client's own token has the client as its subject, which may look like a person's (RFC 9068, section 5)."""
+    mine = claims.get("sub") in (claims.get("client_id"), claims.get("azp"))
+    return "it speaks for a program and not for a person" if mine else None
+
+
+def _no_event(claims: dict[str, Any], token: Signed, expected: rules.Basis) -> str | None:
+    """A logout token is signed with the same keys, and may look like an ID token (RFC 8417, section 4.5)."""
+    return "it tells of an event" if "events" in claims else None
+
+
+def _bearer(claims: dict[str, Any], token: Signed, expected: rules.Basis) -> str | None:
+    """Introspection knows refresh tokens too (RFC 7662, section 2.2)."""
+    kind = claims.get("token_type", "Bearer")
+    fine = isinstance(kind, str) and kind.lower() in {"bearer", "dpop"}
+    return None if fine else "it is not an access token"
+
+
+_EVERY = (rules.issuer, rules.expiry, rules.not_before, rules.subject, _no_event, _person)
+_ACCESS = (*_EVERY, rules.not_from_the_future, rules.among_audiences)
+_ID = (*_EVERY, rules.not_from_the_future, rules.audience)
+_ASKED = (*_EVERY, rules.among_audiences, _bearer)
+
+
+def _refused(why: str) -> errors.UserTokenRefused:
+    return errors.UserTokenRefused(f"The user's token is not accepted: {why}.")
