@@ -8,7 +8,7 @@ from django.urls import path
 from elicit_flows.api import docs, health
 from elicit_flows.api.routes import api
 from elicit_flows.inbound import views as inbound
-from elicit_flows.web import account, connect, drafts, paying, signin
+from elicit_flows.web import account, connect, drafts, paying, signin, vouching
 
 handler400 = "elicit_flows.web.problems.bad_request"
 handler403 = "elicit_flows.web.problems.forbidden"
@@ -22,6 +22,8 @@ urlpatterns = [
     path("account/payments/<str:payment_id>/receipt", account.receipt),
     path("login", signin.begin),
     path("login/<slug:slug>/callback", signin.callback),
+    path("login/<slug:slug>/vouch", vouching.vouch),
+    path("login/<slug:slug>/vouched", vouching.vouched),
     path("switch", signin.switch),
     path("logout", signin.end),
     path("c/<str:elicitation_id>", connect.show),

@@ -7,9 +7,10 @@ from datetime import timedelta
 from django.contrib.sessions.models import Session
 
 from elicit_flows.lib import clock
-from elicit_flows.models import Attempt, Delivery, Elicitation, Event, Inbound
+from elicit_flows.models import Attempt, Delivery, Elicitation, Event, Inbound, Vouch
 
 KEEP_ATTEMPTS = timedelta(days=1)
+KEEP_VOUCHES = timedelta(hours=1)
 KEEP_ELICITATIONS = timedelta(days=90)  # with their messages and parameters
 KEEP_EVENTS = timedelta(days=90)
 KEEP_DELIVERIES = timedelta(days=30)
@@ -21,6 +22,7 @@ def purge() -> dict[str, int]:
     now = clock.now()
     gone = {
         "attempts": Attempt.objects.filter(expires_at__lt=now - KEEP_ATTEMPTS),
+        "vouches": Vouch.objects.filter(created_at__lt=now - KEEP_VOUCHES),
         "deliveries": Delivery.objects.exclude(status="pending").filter(created_at__lt=now - KEEP_DELIVERIES),
         "events": Event.objects.filter(created_at__lt=now - KEEP_EVENTS).exclude(delivery__status="pending"),
         "inbound": Inbound.objects.filter(try_at=None, received_at__lt=now - KEEP_INBOUND),

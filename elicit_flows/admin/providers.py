@@ -1,4 +1,4 @@
-"""Who signs users in, and what they connect to."""
+"""What users connect to; and what it has in common with who signs them in: a client secret."""
 
 from __future__ import annotations
 
@@ -42,13 +42,6 @@ class ClientForm(forms.ModelForm):  # type: ignore[type-arg]
     def will_have_secret(self) -> bool:
         kept = bool(self.instance.client_secret) and not self.cleaned_data.get("forget_client_secret")
         return kept or self.secret() is not None
-
-
-class IdentityProviderForm(ClientForm):
-    issuer = address(rules.issuer, "Issuer", required=True)
-    scopes = Lines(
-        validators=[rule(rules.openid_scopes)], required=True, initial=["openid"], help_text=_("One to a line.")
-    )
 
 
 _PRESET = {"token_auth", "pkce"}  # a menu always says something
@@ -116,16 +109,6 @@ class ClientAdmin(Guarded):
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
         form.put_secret()
         super().save_model(request, obj, form, change)
-
-
-class IdentityProviderAdmin(ClientAdmin):
-    form = IdentityProviderForm
-    list_display = ("slug", "issuer", "client_id", "enabled")
-    redirect_path = "/login/{}/callback"
-    fields = (
-        "slug", "redirect_uri", "issuer", "client_id", "has_client_secret", "new_client_secret", "forget_client_secret",
-        "scopes", "max_age", "introspect", "enabled",
-    )  # fmt: skip
 
 
 class ProviderAdmin(ClientAdmin):

@@ -12,8 +12,9 @@ from elicit_flows.admin.audit import EventAdmin, LogEntryAdmin
 from elicit_flows.admin.connections import ConnectionAdmin
 from elicit_flows.admin.deliveries import DeliveryAdmin
 from elicit_flows.admin.elicitations import ElicitationAdmin
+from elicit_flows.admin.identities import IdentityProviderAdmin
 from elicit_flows.admin.payments import PaymentAdmin
-from elicit_flows.admin.providers import IdentityProviderAdmin, ProviderAdmin
+from elicit_flows.admin.providers import ProviderAdmin
 from elicit_flows.admin.refunds import RefundAdmin
 from elicit_flows.models import (
     Agent,

@@ -11,7 +11,7 @@ from elicit_flows.values import Claim
 
 def holder(agent: Agent, token: str, sort: str) -> Claim:
     """``sort`` as RFC 8693, section 3, names it. Raises UserTokenRefused, ProviderUnavailable."""
-    rows = IdentityProvider.objects.filter(agent=agent, enabled=True).order_by("pk")
+    rows = IdentityProvider.objects.filter(agent=agent, sort=IdentityProvider.Sort.OPENID, enabled=True).order_by("pk")
     return identity.holder(token, sort, [_trusted(agent, row) for row in rows])
 
 

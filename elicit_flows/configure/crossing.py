@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from elicit_flows.configure.credentials import credentials_faults
 from elicit_flows.configure.faults import Fault, Wrong, WrongFile
+from elicit_flows.configure.identities import identity_faults
 from elicit_flows.configure.keys import check_private_key, key_hash
 from elicit_flows.configure.payments import account_faults
 from elicit_flows.configure.reading import Entry, Tables
@@ -83,6 +84,10 @@ def _slugs(entries: list[Entry]) -> list[str]:
 
 def _sorts(tables: Tables) -> Iterator[Fault]:
     """A slug stays of its sort: people's connections hang on it."""
+    known = dict(IdentityProvider.objects.values_list("slug", "sort"))
+    for entry in tables.of("identity_provider"):
+        if known.get(entry.slug, entry.values["sort"]) != entry.values["sort"]:
+            yield tables.fault(entry, "slug", f"is that of sort {known[entry.slug]}; give this one another")
     stored = dict(Provider.objects.values_list("slug", "sort"))
     for entry in tables.of("provider"):
         sort = entry.values["sort"]
@@ -93,6 +98,10 @@ def _sorts(tables: Tables) -> Iterator[Fault]:
 
 
 def _incomplete(tables: Tables) -> Iterator[Fault]:
+    for entry in tables.of("identity_provider"):
+        if not entry.wrong:
+            for key, message in identity_faults(entry.values, entry.given):
+                yield tables.fault(entry, key, message)
     for entry in tables.of("provider"):
         if not entry.wrong:
             for key, message in provider_faults(entry.values, has_secret=entry.values["client_secret"] is not None):

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from elicit_flows.configure.credentials import credential_fields, find_url, verify
+from elicit_flows.configure.identities import NEEDED, public_keys
 from elicit_flows.configure.keys import api_key, secret, webhook_secret
 from elicit_flows.configure.payments import (
     MOST_WEBHOOK_SECRETS,
@@ -49,11 +50,15 @@ TABLES: Mapping[str, Mapping[str, Key]] = {
     "identity_provider": {
         "slug": Key(slug, required=True),
         "issuer": Key(issuer, required=True),
-        "client_id": Key(text(500), required=True),
+        "sort": Key(one_of(*NEEDED), default="openid"),
+        "client_id": Key(text(500), default=""),
         "client_secret": Key(secret),
         "scopes": Key(openid_scopes, default=["openid"]),
         "max_age": Key(whole(0, 10 * 366 * 86400)),
         "introspect": Key(yes_or_no, default=False),
+        "sign_in_url": Key(return_url, default=""),
+        "jwks_url": Key(url, default=""),
+        "keys": Key(public_keys, default=[]),
     },
     "provider": {
         "slug": Key(slug, required=True),

@@ -18,7 +18,7 @@ from elicit_flows.values import Json, Secret
 
 Row = TypeVar("Row", Agent, IdentityProvider, PaymentAccount, Provider)
 
-_OPENID = ("issuer", "client_id", "scopes", "max_age", "introspect")
+_IDENTITY = ("sort", "issuer", "client_id", "scopes", "max_age", "introspect", "sign_in_url", "jwks_url", "keys")
 _PROVIDER = ("name", "preset", "sort", *ADDRESSES, "client_id", "token_auth", "scopes", "pkce", *OF_CREDENTIALS)
 _ACCOUNT = ("provider", "api_base", "livemode", "refund_mismatch", "keep_late")
 _AGENT = ("name", "require_user_token", "user_token_audiences", "return_urls", "webhook_url")
@@ -38,7 +38,7 @@ def write(tables: Tables) -> list[str]:
 
 def _identity_provider(entry: Entry) -> Iterator[str]:
     row = _row(IdentityProvider, entry.slug)
-    changed = [*_put(row, _some(entry, _OPENID)), *_put_client_secret(row, entry.values["client_secret"])]
+    changed = [*_put(row, _some(entry, _IDENTITY)), *_put_client_secret(row, entry.values["client_secret"])]
     yield _save(row, f"identity provider {entry.slug}", changed)
 
 

@@ -16,6 +16,7 @@ paying      where money is asked for: the provider's page, and what became of it
 sweeping    payments that nobody waits for: hints, lost answers, refunds
 patience    with a payment provider that keeps the sweep waiting
 receipts    what was paid, signed
+vouching    keep_vouch, take_vouch: a site's word for a browser, single use
 moving      what they share: the compare-and-set that is the only writer of a status, and its event; an elicitation
             with steps goes where its current step goes
 
@@ -31,6 +32,7 @@ from elicit_flows.flow.paying import returned
 from elicit_flows.flow.receipts import PAID, receipt
 from elicit_flows.flow.sweeping import sweep_payments
 from elicit_flows.flow.visiting import View, begin, look, resume, submit
+from elicit_flows.flow.vouching import keep_vouch, take_vouch
 from elicit_flows.flow.windows import filled, save, shared
 
 __all__ = [
@@ -47,6 +49,7 @@ __all__ = [
     "expire",
     "filled",
     "find",
+    "keep_vouch",
     "look",
     "put",
     "receipt",
@@ -57,4 +60,5 @@ __all__ = [
     "submit",
     "sweep",
     "sweep_payments",
+    "take_vouch",
 ]

@@ -35,7 +35,7 @@ def check(token: Signed, expected: Expected) -> None:
     if complaint:
         raise bad_token(complaint)
     if expected.max_age is not None:
-        _check_age(token.claims, expected, expected.max_age)
+        check_age(token.claims, expected.max_age, now=expected.now, since=expected.since)
 
 
 def _authorized_party(claims: dict[str, Any], token: Signed, expected: Expected) -> str | None:
@@ -76,10 +76,12 @@ RULES: tuple[Rule, ...] = (
 )
 
 
-def _check_age(claims: dict[str, Any], expected: Expected, max_age: int) -> None:
-    """Counted to the moment the browser left, so that time spent on the provider's pages does not make it stale."""
+def check_age(claims: dict[str, Any], max_age: int, *, now: float, since: float) -> None:
+    """Counted to ``since``, the moment the browser left, so that time spent on the provider's pages does not make it
+    stale. Raises SignInRefused.
+    """
     at = seconds(claims.get("auth_time"))
-    if at is None or at > expected.now + LEEWAY:
+    if at is None or at > now + LEEWAY:
         raise bad_token("it does not say when the sign-in was")
-    if at + max_age + LEEWAY < expected.since:
+    if at + max_age + LEEWAY < since:
         raise SignInRefused("stale_login", "The sign-in at the identity provider is too long ago.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from joserfc.errors import JoseError
@@ -12,6 +13,7 @@ from elicit_flows.lib.oauth import DiscoveryError
 from elicit_flows.lib.oauth.cache import Cache
 
 Key = RSAKey | ECKey | OKPKey
+Source = str | tuple[dict[str, Any], ...]  # where they are published (RFC 7517), or the public keys themselves
 
 DEADLINE = 5.0
 MAX_KEYS = 100
@@ -20,14 +22,19 @@ MIN_RSA_BITS = 2048
 _TYPES: dict[str, type[Key]] = {"RSA": RSAKey, "EC": ECKey, "OKP": OKPKey}
 
 
-def signing_keys(jwks_uri: str) -> list[Key]:
+def signing_keys(source: Source) -> list[Key]:
     """The keys, at most ten minutes old. Raises DiscoveryError."""
-    return _sets.get(jwks_uri)
+    return _sets.get(source) if isinstance(source, str) else readable(source)
 
 
-def newer_keys(jwks_uri: str) -> list[Key]:
+def newer_keys(source: Source) -> list[Key]:
     """The keys after a token came that none of them fits; asks at most once a minute. Raises DiscoveryError."""
-    return _sets.renew(jwks_uri)
+    return _sets.renew(source) if isinstance(source, str) else []
+
+
+def readable(entries: Sequence[Any]) -> list[Key]:
+    """Those that we can read and may use."""
+    return [key for entry in entries if (key := _import(entry)) is not None]
 
 
 def forget() -> None:
@@ -48,7 +55,7 @@ def _fetch(jwks_uri: str) -> list[Key]:
     entries = found.get("keys") if isinstance(found, dict) else None
     if not isinstance(entries, list):
         raise DiscoveryError("The identity provider's keys cannot be read.")
-    return [key for entry in entries[:MAX_KEYS] if (key := _import(entry)) is not None]
+    return readable(entries[:MAX_KEYS])
 
 
 def _import(entry: Any) -> Key | None:

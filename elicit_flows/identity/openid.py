@@ -144,10 +144,11 @@ def _signed_in(said: dict[str, Any]) -> SignedIn:
     return SignedIn(
         claim=Claim(said["iss"], said["sub"]),
         auth_time=None if at is None else int(at),
-        label=_label(said),
+        label=label_of(said),
     )
 
 
-def _label(said: dict[str, Any]) -> str:
+def label_of(said: dict[str, Any]) -> str:
+    """What to call the person on a page."""
     names = (oauth.visible(said.get(name), 100) for name in ("name", "preferred_username", "nickname", "sub"))
     return next((name for name in names if name), "")

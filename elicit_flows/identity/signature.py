@@ -25,6 +25,7 @@ ALGORITHMS = {
 MAX_TOKEN = 32768
 # What ``typ`` says (RFC 8725, section 3.11). An ID token need not say it.
 ID_TOKEN = ("jwt",)
+VOUCH = ("vouch+jwt",)  # ours: nothing else that a site signs is one
 ACCESS_TOKEN = ("at+jwt", "application/at+jwt")  # RFC 9068, section 4
 _KINDS = {"RS": "RSA", "PS": "RSA", "ES": "EC"}
 
@@ -51,7 +52,7 @@ class Signed:
     claims: dict[str, Any]
 
 
-def verify(token: str, jwks_uri: str, types: Collection[str] = ID_TOKEN) -> Signed:
+def verify(token: str, source: keys.Source, types: Collection[str] = ID_TOKEN) -> Signed:
     """The claims, when the signature is one of the provider's; ``types`` are those of its header that will do, in
     lower case. Raises SignInRefused, DiscoveryError.
     """
@@ -60,7 +61,7 @@ def verify(token: str, jwks_uri: str, types: Collection[str] = ID_TOKEN) -> Sign
     kid = header.get("kid")
     # The second time because the provider may have changed its keys since we read them, even under the same name.
     for published in (keys.signing_keys, keys.newer_keys):
-        if any(_verifies(token, key) for key in _candidates(published(jwks_uri), algorithm, kid)):
+        if any(_verifies(token, key) for key in _candidates(published(source), algorithm, kid)):
             return Signed(algorithm, claims)
     raise bad_token("its signature is not the provider's")
 

@@ -17,6 +17,7 @@ from elicit_flows.models.receipt_key import ReceiptKey
 from elicit_flows.models.refund import Refund
 from elicit_flows.models.spend_limit import SpendLimit
 from elicit_flows.models.vault_key import VaultKey
+from elicit_flows.models.vouch import Vouch
 
 __all__ = [
     "Agent",
@@ -40,4 +41,5 @@ __all__ = [
     "Refund",
     "SpendLimit",
     "VaultKey",
+    "Vouch",
 ]

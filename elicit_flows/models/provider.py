@@ -6,17 +6,28 @@ from django.db import models
 
 
 class IdentityProvider(models.Model):
-    """An OpenID provider whose users may be asked. ``client_secret`` is sealed by the vault."""
+    """Who says who is in the browser. ``sort``: an OpenID provider, a site that vouches for its own users, a proxy that
+    signs who it let through, or accounts of our own. ``client_secret`` is sealed by the vault and, like ``client_id``,
+    ``scopes`` and ``introspect``, for OpenID; which of the others is for which sort is in ``configure.identities``.
+    """
+
+    class Sort(models.TextChoices):
+        OPENID = "openid"
+        SITE = "site"
 
     slug = models.SlugField(max_length=64, unique=True)
+    sort = models.CharField(max_length=16, default=Sort.OPENID, db_default=Sort.OPENID)
     issuer = models.CharField(max_length=500, unique=True)
-    client_id = models.CharField(max_length=500)
+    client_id = models.CharField(max_length=500, blank=True)
     client_secret = models.TextField(blank=True, editable=False)
     scopes = models.JSONField(default=list)
     max_age = models.PositiveIntegerField(null=True, blank=True, help_text="Seconds since the last sign-in, at most.")
     introspect = models.BooleanField(
         default=False, db_default=False, help_text="Ask it about every access token that an agent shows (RFC 7662)."
     )
+    sign_in_url = models.CharField(max_length=1000, blank=True, default="", db_default="")
+    jwks_url = models.CharField(max_length=1000, blank=True, default="", db_default="")
+    keys = models.JSONField(default=list, db_default=[], blank=True)
     enabled = models.BooleanField(default=True)
 
     def __str__(self) -> str:

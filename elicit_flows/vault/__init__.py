@@ -14,6 +14,7 @@ from elicit_flows.vault.configs import (
     openid,
     seal_client_secret,
     seal_webhook_secret,
+    site,
     webhook_secrets,
 )
 from elicit_flows.vault.connections import held_by, keep, of_person, owned, result
@@ -60,6 +61,7 @@ __all__ = [
     "seal_url",
     "seal_webhook_secret",
     "sign_receipt",
+    "site",
     "tell_due_providers",
     "token",
     "verify_keys",

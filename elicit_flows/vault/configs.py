@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from elicit_flows.identity import OpenIdProvider
+from elicit_flows.identity.site import Site
 from elicit_flows.kinds.credentials.config import CredentialsProvider, Verify
 from elicit_flows.kinds.oauth.config import OAuthProvider
 from elicit_flows.lib import clock
@@ -31,6 +32,11 @@ def openid(row: IdentityProvider) -> OpenIdProvider:
         scopes=tuple(row.scopes or ["openid"]),
         max_age=row.max_age,
     )
+
+
+def site(row: IdentityProvider) -> Site:
+    """The operator keeps no secret of a site: its keys are public."""
+    return Site(row.slug, row.issuer, row.sign_in_url, row.jwks_url or tuple(row.keys), row.max_age)
 
 
 def oauth(row: Provider) -> OAuthProvider:

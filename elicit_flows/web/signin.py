@@ -1,7 +1,4 @@
-"""Signing in at an identity provider (OpenID Connect), and signing out.
-
-What a sign-in needs to remember is sealed into the session that began it, under its single-use state.
-"""
+"""Signing in at an identity provider (OpenID Connect), setting out for the other ways, and signing out."""
 
 from __future__ import annotations
 
@@ -10,14 +7,13 @@ from django.http import HttpRequest, HttpResponse
 from django.views.decorators.http import require_GET, require_POST
 
 from elicit_flows import flow, identity, vault
-from elicit_flows.errors import BadCallback, NotFound, ProviderUnavailable
-from elicit_flows.lib import clock, ids
+from elicit_flows.errors import NotFound, ProviderUnavailable
+from elicit_flows.lib import ids
 from elicit_flows.models import IdentityProvider
-from elicit_flows.values import Answer, Json
-from elicit_flows.web import pages, session
+from elicit_flows.values import Answer
+from elicit_flows.web import pages, session, under_way
 
-STATE_SECONDS = 600
-MAX_OPEN = 5  # sign-ins that one session may have under way
+Sort = IdentityProvider.Sort
 
 
 @require_POST
@@ -46,11 +42,11 @@ def end(request: HttpRequest) -> HttpResponse:
 def callback(request: HttpRequest, slug: str) -> HttpResponse:
     """Back from the identity provider. The state is used up before the code is."""
     answer = Answer(dict(request.GET.lists()))
-    kept = _take(request, slug, answer.one("state") or "")
+    kept = under_way.take(request, slug, ids.digest(answer.one("state") or ""))
     stash = vault.open_stash(kept["stash"], kept["state_hash"])
     try:
         signed_in = identity.finish(
-            vault.openid(_provider(slug)),
+            vault.openid(find(slug, Sort.OPENID)),
             redirect_uri=_redirect_uri(slug),
             answer=answer,
             nonce=stash["nonce"],
@@ -69,49 +65,30 @@ def _leave(request: HttpRequest, prompt: str | None) -> HttpResponse:
     following = local(request.POST.get("next", ""))
     row = _chosen(following, request.POST.get("provider"))
     state, nonce, verifier = ids.token(), ids.token(), ids.token()
-    try:
-        url = identity.begin(
-            vault.openid(row),
-            redirect_uri=_redirect_uri(row.slug),
-            state=state,
-            nonce=nonce,
-            verifier=verifier,
-            prompt=prompt,
-        )
-    except ProviderUnavailable as error:
-        return pages.refused(request, error.status, error.title, error.detail, back_url=following)
-    _keep(request, row.slug, state, following, {"nonce": nonce, "verifier": verifier})
+    if row.sort == Sort.SITE:
+        elicitation = elicitation_of(following)
+        url = identity.site.begin(vault.site(row), state=state, elicitation=elicitation, prompt=prompt)
+    else:
+        try:
+            url = identity.begin(
+                vault.openid(row),
+                redirect_uri=_redirect_uri(row.slug),
+                state=state,
+                nonce=nonce,
+                verifier=verifier,
+                prompt=prompt,
+            )
+        except ProviderUnavailable as error:
+            return pages.refused(request, error.status, error.title, error.detail, back_url=following)
+    under_way.keep(request, row.slug, ids.digest(state), following, {"nonce": nonce, "verifier": verifier})
     return pages.SeeOther(url)
-
-
-def _keep(request: HttpRequest, slug: str, state: str, following: str, stash: Json) -> None:
-    state_hash = ids.digest(state)
-    begun = {
-        "slug": slug,
-        "next": following,
-        "state_hash": state_hash,
-        "stash": vault.seal_stash(stash, state_hash),
-        "at": clock.now().timestamp(),
-    }
-    request.session[session.SIGN_INS] = [*request.session.get(session.SIGN_INS, []), begun][-MAX_OPEN:]
-
-
-def _take(request: HttpRequest, slug: str, state: str) -> Json:
-    """What this session kept under ``state``, once. Raises BadCallback."""
-    state_hash, begun = ids.digest(state), request.session.get(session.SIGN_INS, [])
-    found = [item for item in begun if item["state_hash"] == state_hash and item["slug"] == slug]
-    if not found or clock.now().timestamp() - found[0]["at"] > STATE_SECONDS:
-        raise BadCallback("This sign-in was not begun by this browser, or too long ago. Open your link again.")
-    request.session[session.SIGN_INS] = [item for item in begun if item["state_hash"] != state_hash]
-    kept: Json = found[0]
-    return kept
 
 
 def _chosen(following: str, slug: str | None) -> IdentityProvider:
     """For a link the identity provider of its person; else the one that was chosen, or the only one."""
     rows = IdentityProvider.objects.filter(enabled=True)
-    if following.startswith("/c/"):
-        row = rows.filter(issuer=flow.find(following.split("/")[2]).iss).first()
+    if elicitation_of(following):
+        row = rows.filter(issuer=flow.find(elicitation_of(following)).iss).first()
     elif slug:
         row = rows.filter(slug=slug).first()
     else:
@@ -121,8 +98,9 @@ def _chosen(following: str, slug: str | None) -> IdentityProvider:
     return row
 
 
-def _provider(slug: str) -> IdentityProvider:
-    row = IdentityProvider.objects.filter(slug=slug, enabled=True).first()
+def find(slug: str, sort: str) -> IdentityProvider:
+    """Raises NotFound."""
+    row = IdentityProvider.objects.filter(slug=slug, sort=sort, enabled=True).first()
     if row is None:
         raise NotFound
     return row
@@ -136,3 +114,8 @@ def local(path: str) -> str:
     """A path of ours to go on to; anything else becomes /account."""
     plain = path.isascii() and path.replace("/", "").replace("-", "").replace("_", "").isalnum()
     return path if plain and path.startswith(("/c/", "/account")) and "//" not in path else "/account"
+
+
+def elicitation_of(path: str) -> str:
+    """The id in the path of a link; "" for another path."""
+    return path.split("/")[2] if path.startswith("/c/") else ""

@@ -38,6 +38,7 @@ from elicit_flows.models import (
     Refund,
     SpendLimit,
     VaultKey,
+    Vouch,
 )
 from elicit_flows.models import Provider as ProviderRow
 from elicit_flows.values import Claim, Grant, Secret
@@ -53,7 +54,7 @@ ALICE_CLAIM = Claim(ISSUER, "alice")
 OURS = (
     Delivery, Event, Feed, Attempt, Connection, EntitlementUse, Entitlement, Refund, Inbound, Checkout, Payment,
     Draft, Elicitation, Agent.identity_providers.through, Agent.providers.through, Agent.payment_accounts.through,
-    SpendLimit, Agent, Customer, ReceiptKey, PaymentAccount, ProviderRow, IdentityProvider, VaultKey, Session,
+    SpendLimit, Agent, Customer, ReceiptKey, PaymentAccount, ProviderRow, Vouch, IdentityProvider, VaultKey, Session,
 )  # fmt: skip
 
 

@@ -1,0 +1,64 @@
+"""The ways to know a person, in one table: which keys each of them has, and what its values must be together."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from typing import Any
+from urllib.parse import urlsplit
+
+from elicit_flows.configure.faults import Wrong
+from elicit_flows.identity.keys import readable
+from elicit_flows.models import IdentityProvider
+from elicit_flows.values import Json
+
+Sort = IdentityProvider.Sort
+
+# Of each sort: the keys that it needs, and those that it may have.
+NEEDED: Mapping[str, tuple[str, ...]] = {
+    Sort.OPENID: ("client_id",),
+    Sort.SITE: ("sign_in_url",),
+}
+ALLOWED: Mapping[str, tuple[str, ...]] = {
+    Sort.OPENID: ("client_id", "client_secret", "scopes", "max_age", "introspect"),
+    Sort.SITE: ("sign_in_url", "jwks_url", "keys", "max_age"),
+}
+OF_SORTS = tuple(dict.fromkeys(name for names in ALLOWED.values() for name in names))
+_PRIVATE = {"d", "k", "p", "q", "dp", "dq", "qi", "oth"}
+
+
+def public_keys(value: Any) -> list[Json]:
+    """Public keys as JWKs (RFC 7517). Raises Wrong, and repeats nothing of a private one."""
+    if not isinstance(value, list) or not all(isinstance(key, dict) for key in value) or len(value) > 20:
+        raise Wrong("must be a list of at most 20 public keys, each a JWK")
+    for place, key in enumerate(value, 1):
+        if _PRIVATE & key.keys():
+            raise Wrong(f"number {place} is a private key; give the public one, and make a new pair")
+        if not readable([key]):
+            raise Wrong(f"number {place} is no key that signatures can be checked with: RSA from 2048 bits, EC or OKP")
+    return value
+
+
+def identity_faults(values: Json, given: Collection[str]) -> Iterator[tuple[str, str]]:
+    """(key, message); ``given``: the keys that the operator wrote down."""
+    sort = values["sort"]
+    for key in given:
+        if key in OF_SORTS and key not in ALLOWED[sort]:
+            yield key, f'is not for sort = "{sort}"; leave it out'
+    for key in NEEDED[sort]:
+        if not values[key]:
+            yield key, "is missing here; add it"
+    if sort == Sort.SITE:
+        yield from _site_faults(values)
+
+
+def _site_faults(values: Json) -> Iterator[tuple[str, str]]:
+    """It speaks for its own users, so its issuer has to be an address of its own."""
+    if bool(values["jwks_url"]) == bool(values["keys"]):
+        yield "jwks_url", "or keys is needed: where the site's public keys are, or the keys; one of the two"
+    if values["sign_in_url"] and _origin(values["sign_in_url"]) != _origin(values["issuer"]):
+        yield "issuer", "must be an address at the host of sign_in_url: a site speaks for its own users alone"
+
+
+def _origin(address: str) -> tuple[str, str]:
+    parts = urlsplit(address)
+    return parts.scheme, parts.netloc

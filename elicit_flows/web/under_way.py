@@ -1,0 +1,43 @@
+"""Sign-ins that have begun: what each needs to remember is sealed into the session that began it, under its single-use
+state.
+"""
+
+from __future__ import annotations
+
+from django.http import HttpRequest
+
+from elicit_flows import vault
+from elicit_flows.errors import BadCallback
+from elicit_flows.lib import clock
+from elicit_flows.values import Json
+from elicit_flows.web import session
+
+STATE_SECONDS = 600
+MAX_OPEN = 5  # sign-ins that one session may have under way
+
+
+def keep(request: HttpRequest, slug: str, state_hash: str, following: str, stash: Json) -> None:
+    begun = {
+        "slug": slug,
+        "next": following,
+        "state_hash": state_hash,
+        "stash": vault.seal_stash(stash, state_hash),
+        "at": clock.now().timestamp(),
+    }
+    request.session[session.SIGN_INS] = [*request.session.get(session.SIGN_INS, []), begun][-MAX_OPEN:]
+
+
+def take(request: HttpRequest, slug: str, state_hash: str) -> Json:
+    """What this session kept under the state, once. Raises BadCallback."""
+    begun = request.session.get(session.SIGN_INS, [])
+    found = [item for item in begun if item["state_hash"] == state_hash and item["slug"] == slug]
+    if not found or clock.now().timestamp() - found[0]["at"] > STATE_SECONDS:
+        raise BadCallback("This sign-in was not begun by this browser, or too long ago. Open your link again.")
+    request.session[session.SIGN_INS] = [item for item in begun if item["state_hash"] != state_hash]
+    kept: Json = found[0]
+    return kept
+
+
+def hashes(request: HttpRequest, slug: str) -> list[str]:
+    """The hashed states of all that this session has under way at one identity provider."""
+    return [item["state_hash"] for item in request.session.get(session.SIGN_INS, []) if item["slug"] == slug]
