@@ -96,6 +96,8 @@ def test_every_described_call_answers_as_described(
     assert call("GET", f"{one}/draft", form).json() == shared
     assert call("PATCH", one, form, json={"message": "In other words"}).json()["seq"] == 3
     assert call("GET", f"{one}/wire/{{protocol}}", form, "ahp").json()["request"]["id"] == form
+    refused = call("POST", "/v1/token", data={"grant_type": "password"})
+    assert (refused.status_code, refused.json()["error"]) == (400, "unsupported_grant_type")
     assert call.seen == set(described.calls())
 
 

@@ -67,7 +67,7 @@ ERRORS: list[tuple[str, str, dict[str, Any], int, str]] = [
     ("GET", "/v1/events?after=x&wait=1", {}, 400, "bad_cursor"),
     ("GET", "/v1/events?after=x", {"headers": {"accept": "text/event-stream"}}, 400, "bad_cursor"),
     ("GET", "/v1/webhooks/deliveries?status=x", {}, 422, "invalid"),
-    ("POST", "/v1/token", {}, 404, "not_found"),
+    ("POST", "/v1/tokens", {}, 404, "not_found"),
 ]  # fmt: skip
 
 

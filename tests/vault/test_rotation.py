@@ -12,6 +12,7 @@ import pytest
 from django.conf import LazySettings
 from django.core.exceptions import ImproperlyConfigured
 from django.db import connections, transaction
+from django.db.models import TextField
 
 from elicit_flows import checks, vault
 from elicit_flows.lib.crypto import KeyRing
@@ -108,7 +109,8 @@ def test_every_sealed_column_there_is_takes_part_in_a_rotation() -> None:
     models = (Agent, Attempt, Connection, IdentityProvider, PaymentAccount, ProviderRow)
     texts = {
         (model, field.name) for model in models for field in model._meta.get_fields()
-        if field.name.endswith(("secret", "secrets", "secret_key", "_token", "stash", "secret_previous"))
+        if isinstance(field, TextField)
+        and field.name.endswith(("secret", "secrets", "secret_key", "_token", "stash", "secret_previous"))
     }  # fmt: skip
     texts |= {(Checkout, "url"), (ReceiptKey, "private")}
     assert texts == {(model, field) for model, field, _ in rotation.SEALED}
