@@ -26,6 +26,8 @@ ELICIT_MAX_WAITERS = env.number("ELICIT_MAX_WAITERS", max(100, _descriptors - 10
 ELICIT_MAX_WAITERS_PER_AGENT = env.number(
     "ELICIT_MAX_WAITERS_PER_AGENT", max(1, int(ELICIT_MAX_WAITERS * 0.8)), low=1, high=1_000_000
 )
+_catalogue = env.text("ELICIT_CATALOGUE")
+ELICIT_CATALOGUE = Path(_catalogue) if _catalogue else None  # a folder of the operator's own entries
 SERVICE_NAME = "Elicit Flows"
 
 SECRET_KEY = env.kept("SECRET_KEY", VAR_DIR / "secret.key", env.new_secret())

@@ -3,6 +3,7 @@ from __future__ import annotations
 from django.apps import AppConfig
 from django.conf import settings
 
+from elicit_flows import catalogue
 from elicit_flows.lib import http
 
 
@@ -17,6 +18,7 @@ class ElicitFlowsConfig(AppConfig):
 
         own = frozenset() if settings.ELICIT_ALLOW_LOOPBACK else frozenset(settings.ALLOWED_HOSTS[:1])
         http.configure(http.Policy(allow_loopback=settings.ELICIT_ALLOW_LOOPBACK, own_hosts=own))
+        catalogue.configure(settings.ELICIT_CATALOGUE)
         checks.register_all()
         if settings.CELERY_BROKER_URL:
             bell.work_listeners.append(hints.hint_celery)

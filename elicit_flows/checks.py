@@ -15,13 +15,14 @@ from django.core.checks import CheckMessage, Error, Tags, register
 from django.core.exceptions import ImproperlyConfigured
 from django.db import DatabaseError
 
-from elicit_flows import vault
+from elicit_flows import catalogue, vault
 from elicit_flows.models import Provider
 
 
 def register_all() -> None:
     """Called once, when the app is ready."""
     register(Tags.security)(vault_keys_parse)
+    register(Tags.compatibility)(catalogue_reads)
     register(Tags.compatibility)(shape)
     register(Tags.security, deploy=True)(fit_for_production)
     register(Tags.database)(stored_keys_open)
@@ -33,6 +34,18 @@ def vault_keys_parse(**kwargs: Any) -> list[CheckMessage]:
         vault.ring()
     except ImproperlyConfigured as error:
         return [Error(str(error), hint="Give id:base64(32 bytes), newest first, comma-separated.", id="elicit.E001")]
+    return []
+
+
+def catalogue_reads(**kwargs: Any) -> list[CheckMessage]:
+    """The operator's own entries: each fault with its file, its key and why."""
+    try:
+        catalogue.entries()
+    except catalogue.BadCatalogue as bad:
+        hint = (
+            "Mend it, or take it out of the folder that ELICIT_CATALOGUE names; docs/catalogue.md says what it may be."
+        )
+        return [Error(fault, hint=hint, id="elicit.E003") for fault in bad.faults]
     return []
 
 
@@ -93,7 +106,7 @@ def pkce_is_on(databases: Sequence[str] | None = None, **kwargs: Any) -> list[Ch
     if not databases:
         return []
     try:
-        slugs = list(Provider.objects.filter(pkce="off", enabled=True).order_by("slug").values_list("slug", flat=True))
+        rows = list(Provider.objects.filter(sort=Provider.Sort.OAUTH, enabled=True).order_by("slug"))
     except DatabaseError:
         return []
     return [
@@ -102,5 +115,5 @@ def pkce_is_on(databases: Sequence[str] | None = None, **kwargs: Any) -> list[Ch
             hint='Set pkce = "S256" as soon as the provider understands it.',
             id="elicit.W005",
         )
-        for slug in slugs
+        for slug in (row.slug for row in rows if row.settings()["pkce"] == "off")
     ]

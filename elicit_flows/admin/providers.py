@@ -18,6 +18,8 @@ from elicit_flows.configure import values as rules
 from elicit_flows.configure.crossing import provider_faults
 from elicit_flows.configure.sorts import OF_CREDENTIALS, OF_OAUTH, Sort, sort_faults
 from elicit_flows.configure.tables import PKCES, TOKEN_AUTHS
+from elicit_flows.models import Provider
+from elicit_flows.models.provider import SETTINGS
 from elicit_flows.values import Secret
 
 
@@ -112,18 +114,36 @@ class ClientAdmin(Guarded):
 
 
 class ProviderAdmin(ClientAdmin):
+    """A preset's provider is shown as it is today; what an operator changes is theirs from then on."""
+
     form = ProviderForm
     list_display = ("slug", "name", "sort", "client_id", "pkce", "enabled")
-    readonly_fields = (*ClientAdmin.readonly_fields, "preset")
+    readonly_fields = (*ClientAdmin.readonly_fields, "preset", "variables", "overridden")
     redirect_path = "/callback/{}"
     fieldsets = (
-        (None, {"fields": ("slug", "sort", "name", "preset", "enabled")}),
+        (None, {"fields": ("slug", "sort", "name", "preset", "variables", "overridden", "enabled")}),
         (_("For OAuth"), {"fields": (
             "redirect_uri", "issuer", "authorize_url", "token_url", "revocation_url", "userinfo_url", "client_id",
             "token_auth", "has_client_secret", "new_client_secret", "forget_client_secret", "scopes", "pkce",
         )}),
         (_("For credentials"), {"fields": ("fields", "find_url", "verify")}),
     )  # fmt: skip
+
+    @admin.display(description=_("Overrides the preset"))
+    def overridden(self, row: Provider) -> str:
+        return ", ".join(row.given or ()) or "-"
+
+    def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> Any:
+        row = super().get_object(request, object_id, from_field)
+        if isinstance(row, Provider):
+            for name, value in row.settings().items():
+                setattr(row, name, value)
+        return row
+
+    def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
+        if obj.given is not None:
+            obj.given = [name for name in SETTINGS if name in obj.given or name in form.changed_data]
+        super().save_model(request, obj, form, change)
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
         """People's connections hang on the sort."""

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from elicit_flows.configure.credentials import credentials_faults
 from elicit_flows.configure.faults import Fault, Wrong, WrongFile
 from elicit_flows.configure.identities import identity_faults
 from elicit_flows.configure.keys import check_private_key, key_hash
 from elicit_flows.configure.payments import account_faults
 from elicit_flows.configure.reading import Entry, Tables
 from elicit_flows.configure.sorts import sort_faults
+from elicit_flows.kinds.credentials.rules import credentials_faults
 from elicit_flows.models import Agent, IdentityProvider, PaymentAccount, Provider
 from elicit_flows.values import Json
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from elicit_flows.configure.faults import Fault, Wrong, WrongFile
 from elicit_flows.configure.lines import Lines
-from elicit_flows.configure.sorts import PRESETS, sort_of
+from elicit_flows.configure.sorts import filled_in, sort_of
 from elicit_flows.configure.tables import TABLES, Key
 
 _PLACE = re.compile(r" \((?:at line (\d+), column \d+|at end of document)\)$")
@@ -91,11 +91,13 @@ def _entry(table: str, number: int, item: dict[str, Any], lines: Lines, faults: 
             values[name] = keys[name].read(item[name])
         except Wrong as error:
             wrong[name] = str(error)
-    faults += [Fault(lines.of(table, number, name), name, message) for name, message in wrong.items()]
-    if values.get("preset"):
-        values |= {name: said for name, said in PRESETS[values["preset"]].items() if name not in item}
     if table == "provider":
-        values["sort"] = sort_of(values["preset"], item)
+        values |= {"sort": sort_of(values["preset"], item), "given": None}
+        try:
+            values |= filled_in(values, item)
+        except Wrong as error:
+            wrong.setdefault("variables", str(error))
+    faults += [Fault(lines.of(table, number, name), name, message) for name, message in wrong.items()]
     return Entry(table, number, values, frozenset(item), frozenset(wrong))
 
 

@@ -2,28 +2,67 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator
 from typing import Any
 
-from elicit_flows.kinds.credentials.presets import PRESETS as CREDENTIALS
-from elicit_flows.kinds.oauth.presets import PRESETS as OAUTH
+from elicit_flows import catalogue
+from elicit_flows.configure.faults import Wrong
+from elicit_flows.lib import http
 from elicit_flows.models import Provider
+from elicit_flows.models.provider import SETTINGS
+from elicit_flows.values import Json
 
 Sort = Provider.Sort
 
-PRESETS: Mapping[str, dict[str, Any]] = {
-    **{name: dict(preset.fields()) for name, preset in OAUTH.items()},
-    **{name: preset.fields() for name, preset in CREDENTIALS.items()},
-}
 ADDRESSES = ("issuer", "authorize_url", "token_url", "revocation_url", "userinfo_url")
 OF_OAUTH = (*ADDRESSES, "client_id", "client_secret", "token_auth", "scopes", "pkce")
 OF_CREDENTIALS = ("fields", "find_url", "verify")
 
 
+def preset(value: Any) -> str:
+    """The slug of an entry of the catalogue. Raises Wrong."""
+    if not isinstance(value, str) or catalogue.find(value) is None:
+        raise Wrong("is not in the catalogue; `manage.py providers` lists what is")
+    return value
+
+
+def variables(value: Any) -> dict[str, str]:
+    if not isinstance(value, dict) or not all(isinstance(one, str) for one in value.values()):
+        raise Wrong('must be a table of texts, such as { shop = "our-shop" }')
+    return value
+
+
+def filled_in(values: Json, given: Collection[str]) -> Json:
+    """What the preset says of what was not ``given``, and what was. Raises Wrong about the variables."""
+    entry = catalogue.find(values["preset"]) if values["preset"] else None
+    if entry is None:
+        if values["variables"]:
+            raise Wrong("are for a preset that has them; leave them out")
+        return {"given": None}
+    try:
+        said = entry.settings(values["variables"])
+    except ValueError as error:
+        raise Wrong(f"are not what {entry.name} needs: {error}") from None
+    for name in ADDRESSES:
+        if values["variables"] and name not in given and said.get(name):
+            _check(said[name])
+    return {name: value for name, value in said.items() if name not in given} | {
+        "given": [name for name in SETTINGS if name in given]
+    }
+
+
+def _check(address: str) -> None:
+    try:
+        http.check_url(address)
+    except http.Refused as refusal:
+        raise Wrong(f"lead to {address}, which is refused: {refusal}") from None
+
+
 def sort_of(preset: str, given: Collection[str]) -> Sort:
     """Of a table with these keys."""
-    if preset:
-        return Sort.CREDENTIALS if preset in CREDENTIALS else Sort.OAUTH
+    entry = catalogue.find(preset) if preset else None
+    if entry:
+        return Sort(entry.sort)
     return Sort.CREDENTIALS if set(given) & set(OF_CREDENTIALS) else Sort.OAUTH
 
 

@@ -16,7 +16,7 @@ from elicit_flows.configure.payments import (
     secret_key,
     signing_secret,
 )
-from elicit_flows.configure.sorts import PRESETS
+from elicit_flows.configure.sorts import preset, variables
 from elicit_flows.configure.spending import spend_limit
 from elicit_flows.configure.values import (
     Reader,
@@ -62,7 +62,8 @@ TABLES: Mapping[str, Mapping[str, Key]] = {
     },
     "provider": {
         "slug": Key(slug, required=True),
-        "preset": Key(one_of(*PRESETS), default=""),
+        "preset": Key(preset, default=""),
+        "variables": Key(variables, default={}),
         "name": Key(text(200)),
         "issuer": Key(issuer, default=""),
         "authorize_url": Key(url, default=""),

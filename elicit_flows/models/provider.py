@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from django.db import models
+
+from elicit_flows import catalogue
+from elicit_flows.lib.oauth import PLAIN, Quirks
+from elicit_flows.values import Json
 
 
 class IdentityProvider(models.Model):
@@ -39,6 +45,9 @@ class Provider(models.Model):
 
     ``client_secret`` is sealed by the vault. ``fields``, ``find_url`` and ``verify`` are for credentials, see
     ``kinds.credentials.config``; what stands above them is for OAuth.
+
+    ``given`` names what the operator said; everything else is what the preset said when the row was written, and is
+    looked up again where it is used. None: the row was written before there was such a list, and says all itself.
     """
 
     class Sort(models.TextChoices):
@@ -62,7 +71,43 @@ class Provider(models.Model):
     fields = models.JSONField(default=list, db_default=[], blank=True)
     find_url = models.CharField(max_length=1000, blank=True, default="", db_default="")
     verify = models.JSONField(null=True, blank=True)
+    given = models.JSONField(null=True, blank=True, editable=False)
+    variables = models.JSONField(default=dict, db_default={}, blank=True)
     enabled = models.BooleanField(default=True)
 
     def __str__(self) -> str:
         return self.name
+
+    def settings(self) -> Json:
+        """What holds now, under the names of the configuration: as the operator said, else as the preset says today.
+
+        A preset that is not there any more, or cannot be filled in, goes on as it was when the row was written.
+        """
+        written: Json = {name: getattr(self, name) for name in SETTINGS}
+        if self.given is None:
+            return written
+        return written | {name: value for name, value in self._preset().items() if name not in self.given}
+
+    def quirks(self) -> Quirks:
+        entry = catalogue.find(self.preset) if self.preset else None
+        if entry is None or entry.kind != "oauth":
+            return PLAIN
+        try:
+            return entry.oddities(self.variables)
+        except ValueError:
+            return PLAIN
+
+    def _preset(self) -> dict[str, Any]:
+        entry = catalogue.find(self.preset) if self.preset else None
+        if entry is None or entry.sort != self.sort:
+            return {}
+        try:
+            return entry.settings(self.variables)
+        except ValueError:
+            return {}
+
+
+SETTINGS = (
+    "name", "issuer", "authorize_url", "token_url", "revocation_url", "userinfo_url", "token_auth", "scopes", "pkce",
+    "fields", "find_url", "verify",
+)  # fmt: skip

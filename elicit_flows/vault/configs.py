@@ -40,30 +40,33 @@ def site(row: IdentityProvider) -> Site:
 
 
 def oauth(row: Provider) -> OAuthProvider:
+    said = row.settings()
     return OAuthProvider(
         slug=row.slug,
-        name=row.name,
+        name=said["name"],
         client_id=row.client_id,
         client_secret=client_secret(row),
-        issuer=row.issuer or None,
-        authorize_url=row.authorize_url or None,
-        token_url=row.token_url or None,
-        revocation_url=row.revocation_url or None,
-        userinfo_url=row.userinfo_url or None,
-        token_auth=row.token_auth,
-        scopes=tuple(row.scopes),
-        pkce=row.pkce,
+        issuer=said["issuer"] or None,
+        authorize_url=said["authorize_url"] or None,
+        token_url=said["token_url"] or None,
+        revocation_url=said["revocation_url"] or None,
+        userinfo_url=said["userinfo_url"] or None,
+        token_auth=said["token_auth"],
+        scopes=tuple(said["scopes"]),
+        pkce=said["pkce"],
+        quirks=row.quirks(),
     )
 
 
 def credentials_provider(row: Provider) -> CredentialsProvider:
     """The operator keeps no secret of such a provider."""
+    said = row.settings()
     return CredentialsProvider(
         slug=row.slug,
-        name=row.name,
-        fields=tuple(row.fields),
-        find_url=row.find_url,
-        verify=Verify.of(row.verify) if row.verify else None,
+        name=said["name"],
+        fields=tuple(said["fields"]),
+        find_url=said["find_url"],
+        verify=Verify.of(said["verify"]) if said["verify"] else None,
     )
 
 

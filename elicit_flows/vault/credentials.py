@@ -41,7 +41,7 @@ def already_typed(agent: Agent, claim: Claim, provider: Provider, params: Json) 
         return None
     sealed = reveal(row.secrets, connections.where(row, "secrets"))
     kept = json.loads(sealed.reveal()) if sealed else {}
-    return row if kept.keys() == {field["name"] for field in provider.fields} else None
+    return row if kept.keys() == {field["name"] for field in provider.settings()["fields"]} else None
 
 
 def _present(agent: Agent, claim: Claim, provider: Provider) -> Connection | None:

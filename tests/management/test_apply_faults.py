@@ -39,7 +39,7 @@ WRONG = {
     "no openid": ('["openid", "profile"]', '["profile"]', '7: scopes: must contain "openid"'),
     "token_auth": ('"none"', '"basic"', '26: token_auth: must be "client_secret_basic" or "client_secret_post" or'),
     "pkce": ('pkce = "S256"', 'pkce = "plain"', '27: pkce: must be "S256" or "off"'),
-    "preset": ('preset = "github"', 'preset = "gitbub"', '12: preset: must be "github" or "gitlab" or'),
+    "preset": ('preset = "github"', 'preset = "gitbub"', '12: preset: is not in the catalogue; `manage'),
     "no such variable": ("env:CORP_SECRET", "env:NOBODY_SET", "6: client_secret: names the environment variable NO"),
     "no such file": ("env:CORP_SECRET", "file:/nowhere/x", "6: client_secret: names the file /nowhere/x, which cannot"),
     "short key": (API_KEY, "x" * 31, "39: api_key: must be 32 to 512 visible ASCII characters"),

@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-from urllib.parse import urlsplit
-
 import pytest
 
-from elicit_flows import vault
-from elicit_flows.configure.sorts import PRESETS as ALL
+from elicit_flows import catalogue, vault
 from elicit_flows.kinds.credentials.config import Verify
-from elicit_flows.kinds.credentials.presets import PRESETS
 from elicit_flows.kinds.credentials.verifying import PLACE
-from elicit_flows.kinds.oauth.presets import PRESETS as OAUTH
-from elicit_flows.lib import http
 from elicit_flows.lib.pattern import Pattern
 from elicit_flows.models import Provider
 from tests.management.files import Operator
@@ -49,27 +43,26 @@ label = "Password"
 """
 
 
-@pytest.mark.parametrize("name", PRESETS)
-def test_a_preset_alone_makes_a_provider(operator: Operator, name: str) -> None:
-    ran = operator.apply(PRESET.format(name))
+ENTRIES = {name: entry for name, entry in catalogue.entries().items() if entry.kind != "oauth"}
+
+
+def test_a_preset_alone_makes_a_provider(operator: Operator) -> None:
+    ran = operator.apply(PRESET.format("openai"))
     assert (ran.failed, ran.said) == (0, [])
     row = Provider.objects.get()
     made = vault.credentials_provider(row)
-    assert (row.sort, made.name, row.client_id) == ("credentials", PRESETS[name].name, "")
+    assert (row.sort, made.name, row.client_id) == ("credentials", "OpenAI", "")
     assert made.fields
     assert isinstance(made.verify, Verify)
-    assert operator.apply(PRESET.format(name)).lines == ["provider ours: as it was"]
+    assert operator.apply(PRESET.format("openai")).lines == ["provider ours: as it was"]
 
 
-@pytest.mark.parametrize("name", PRESETS)
-def test_a_preset_is_whole_and_says_where_its_facts_come_from(name: str) -> None:
-    preset, said = PRESETS[name], ALL[name]
-    for url in (preset.source_url, preset.find_url):
-        assert urlsplit(url).scheme == "https"
-    http.check_url(preset.verify["url"])
+@pytest.mark.parametrize("name", ENTRIES)
+def test_a_preset_is_whole(name: str) -> None:
+    said = ENTRIES[name].settings(ENTRIES[name].examples)
     names = {field["name"] for field in said["fields"]}
-    texts = [preset.verify["url"], *preset.verify.get("headers", {}).values()]
-    used = {place for text in texts for place in PLACE.findall(text)} | set(preset.verify.get("basic", []))
+    texts = [said["verify"]["url"], *said["verify"].get("headers", {}).values()]
+    used = {place for text in texts for place in PLACE.findall(text)} | set(said["verify"].get("basic", []))
     assert used == names, "every field takes part in the check"
     for field in said["fields"]:
         example = (field["example"] or "").rstrip("…")
@@ -88,13 +81,9 @@ def test_a_preset_is_whole_and_says_where_its_facts_come_from(name: str) -> None
     ],
 )
 def test_a_presets_pattern_tells_its_keys_from_others(name: str, good: list[str], bad: list[str]) -> None:
-    pattern = Pattern(ALL[name]["fields"][0]["pattern"])
+    pattern = Pattern(ENTRIES[name].fields[0]["pattern"])
     assert [one for one in good if not pattern.search(one)] == []
     assert [one for one in bad if pattern.search(one)] == []
-
-
-def test_the_two_catalogues_share_no_name() -> None:
-    assert not PRESETS.keys() & OAUTH.keys()
 
 
 def test_fields_of_ones_own_make_a_provider_too(operator: Operator) -> None:

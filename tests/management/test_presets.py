@@ -1,34 +1,53 @@
-"""The catalogue of providers."""
+"""Presets in the configuration file: every entry of the catalogue makes a provider; the operator has the last word."""
 
 from __future__ import annotations
 
-from urllib.parse import urlsplit
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
-from elicit_flows import vault
-from elicit_flows.kinds.oauth.presets import PRESETS
+from elicit_flows import catalogue, vault
+from elicit_flows.catalogue import Entry
 from elicit_flows.models import Provider
 from tests.management.files import Operator
 
 TABLE = '[[provider]]\nslug = "ours"\npreset = "{}"\nclient_id = "client"\nclient_secret = "secret"\n'
+SHOP = TABLE.format("shopify") + 'variables = {{ shop = "{}" }}\n'
 
 
-@pytest.mark.parametrize("name", PRESETS)
-def test_a_preset_a_client_and_its_secret_make_a_provider(operator: Operator, name: str) -> None:
-    ran = operator.apply(TABLE.format(name))
-    assert (ran.failed, ran.said) == (0, [])
-    made = vault.oauth(Provider.objects.get())
-    assert made.name == PRESETS[name].name
-    assert made.pkce == "S256"
-    assert made.authorize_url
-    assert made.token_url
+@pytest.fixture
+def own(tmp_path: Path) -> Iterator[Path]:
+    """The folder of the operator's own entries."""
+    folder = tmp_path / "own"
+    folder.mkdir()
+    catalogue.configure(folder)
+    yield folder
+    catalogue.configure(None)
 
 
-@pytest.mark.parametrize("name", PRESETS)
-def test_a_preset_says_where_its_facts_come_from(name: str) -> None:
-    source = urlsplit(PRESETS[name].source_url)
-    assert (source.scheme, bool(source.path)) == ("https", True)
+def table(entry: Entry) -> str:
+    said = f'[[provider]]\nslug = "{entry.slug}"\npreset = "{entry.slug}"\n'
+    if entry.variables:
+        said += "variables = { " + ", ".join(f'{one.name} = "{one.example}"' for one in entry.variables) + " }\n"
+    if entry.kind == "oauth":
+        said += 'client_id = "client"\n' + ('client_secret = "secret"\n' if entry.token_auth != "none" else "")
+    return said
+
+
+def test_every_entry_makes_a_provider_as_it_says(operator: Operator) -> None:
+    ran = operator.apply("".join(map(table, catalogue.entries().values())))
+    assert ran.failed == 0, ran.said
+    assert [line for line in ran.said if "pkce is off" not in line] == []
+    for row in Provider.objects.all():
+        entry = catalogue.entries()[row.slug]
+        assert (row.sort, row.settings()) == (entry.sort, row.settings() | entry.settings(entry.examples))
+        if entry.kind == "oauth":
+            made = vault.oauth(row)
+            assert (made.pkce, made.quirks) == (entry.pkce, entry.oddities(entry.examples))
+            assert "{" not in f"{made.authorize_url}{made.token_url}{made.userinfo_url}"
+        else:
+            assert vault.credentials_provider(row).fields
 
 
 def test_any_field_of_the_file_overrides_the_preset(operator: Operator) -> None:
@@ -41,3 +60,68 @@ def test_any_field_of_the_file_overrides_the_preset(operator: Operator) -> None:
     assert (made.name, made.scopes, made.token_auth) == ("Our Git", (), "client_secret_post")
     assert made.issuer == "https://git.example.com/issuer"
     assert made.revocation_url == "https://git.example.com/revocation_url"
+
+
+MENDED = """\
+name = "GitHub"
+kind = "oauth"
+source_url = "https://example.com/"
+checked = "unverified"
+
+[endpoints]
+authorize = "https://github.com/authorize-as-of-today"
+token = "https://github.com/token-as-of-today"
+
+[scopes]
+separator = ","
+"""
+
+
+def test_what_is_mended_in_the_catalogue_reaches_rows_that_said_nothing_else(operator: Operator, own: Path) -> None:
+    operator.apply(TABLE.format("github") + 'token_url = "https://git.example.com/token"\n')
+    (own / "github.toml").write_text(MENDED)
+    catalogue.configure(own)
+    made = vault.oauth(Provider.objects.get())
+    assert made.authorize_url == "https://github.com/authorize-as-of-today"
+    assert made.token_url == "https://git.example.com/token"
+    assert made.quirks.scope_separator == ","
+
+
+def test_a_row_from_before_says_all_itself(operator: Operator, own: Path) -> None:
+    operator.apply(TABLE.format("github"))
+    Provider.objects.update(given=None)
+    (own / "github.toml").write_text(MENDED)
+    catalogue.configure(own)
+    assert vault.oauth(Provider.objects.get()).token_url == "https://github.com/login/oauth/access_token"
+
+
+def test_a_preset_that_is_gone_goes_on_as_it_was_written(operator: Operator, own: Path) -> None:
+    (own / "house.toml").write_text(MENDED)
+    catalogue.configure(own)
+    operator.apply(TABLE.format("house"))
+    catalogue.configure(None)
+    assert vault.oauth(Provider.objects.get()).token_url == "https://github.com/token-as-of-today"
+
+
+def test_what_differs_from_customer_to_customer_is_filled_in(operator: Operator) -> None:
+    operator.apply(SHOP.format("our-shop"))
+    made = vault.oauth(Provider.objects.get())
+    assert made.token_url == "https://our-shop.myshopify.com/admin/oauth/access_token"
+
+
+WRONG = {
+    "missing": (TABLE.format("shopify"), "are not what Shopify needs: shop is needed (Name of the shop), such as"),
+    "unfit": (SHOP.format("our-shop/../x"), "are not what Shopify needs: shop is needed"),
+    "another host": (SHOP.format("evil.com/"), "are not what Shopify needs: shop is needed"),
+    "unknown": (TABLE.format("github") + 'variables = { shop = "x" }\n', "the preset has no variable shop"),
+    "no preset": ('[[provider]]\nslug = "x"\nvariables = { a = "b" }\n', "are for a preset that has them"),
+    "no texts": (TABLE.format("shopify") + "variables = { shop = 1 }\n", "must be a table of texts"),
+    "inside": (TABLE.format("gitea") + 'variables = { host = "10.0.0.1" }\n', "lead to https://10.0.0.1/login/"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_what_cannot_be_filled_in_is_said(operator: Operator, name: str) -> None:
+    text, said = WRONG[name]
+    faults = operator.faults(text)
+    assert any(": variables: " in fault and said in fault for fault in faults), faults

@@ -26,9 +26,11 @@ def find(config: OAuthProvider, endpoints: Endpoints, tokens: oauth.Tokens, nonc
     Raises AccountMismatch when the userinfo is about another subject than the ID token (OpenID Connect Core, 5.3.2).
     """
     subject = subject_of(tokens.id_token, issuer=endpoints.issuer, client_id=config.client_id, nonce=nonce)
-    said = _userinfo(endpoints.userinfo, tokens.access_token) if endpoints.userinfo else {}
+    if subject is None and config.quirks.account_source == "token":
+        return _account(tokens.said, config.quirks)
+    said = _userinfo(config, endpoints.userinfo, tokens.access_token) if endpoints.userinfo else {}
     if subject is None:
-        return _id(said), _label(said)
+        return _account(said, config.quirks)
     if "sub" not in said:
         return subject, None
     if said["sub"] != subject:
@@ -67,12 +69,18 @@ def _payload(id_token: str) -> dict[str, Any] | None:
     return claims if isinstance(claims, dict) else None
 
 
-def _userinfo(endpoint: str, access_token: str) -> dict[str, Any]:
+def _userinfo(config: OAuthProvider, endpoint: str, access_token: str) -> dict[str, Any]:
     """A provider that does not say who it is leaves the account unnamed; the connection works all the same."""
     try:
-        return oauth.userinfo(endpoint, access_token=access_token)
+        return oauth.userinfo(endpoint, access_token=access_token, quirks=config.quirks, client_id=config.client_id)
     except (oauth.Transient, oauth.ProviderError, oauth.InvalidGrant):
         return {}
+
+
+def _account(said: dict[str, Any], quirks: oauth.Quirks) -> Account:
+    """Where this provider says it, else under the usual names."""
+    found = _id({"id": oauth.at(said, quirks.account_id)} if quirks.account_id else said)
+    return found, _label({"name": oauth.at(said, quirks.account_label)} if quirks.account_label else said)
 
 
 def _id(said: dict[str, Any]) -> str | None:

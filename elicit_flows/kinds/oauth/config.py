@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from elicit_flows.lib.oauth import PLAIN, Quirks
 from elicit_flows.values import Secret
 
 
@@ -26,3 +27,4 @@ class OAuthProvider:
     token_auth: str = "client_secret_basic"  # client_secret_post | private_key_jwt | none
     scopes: tuple[str, ...] = ()
     pkce: str = "S256"  # "off" only with a warning
+    quirks: Quirks = PLAIN

@@ -43,7 +43,7 @@ def revoke(config: OAuthProvider, token: Secret, hint: str) -> bool:
 
 def client(config: OAuthProvider) -> oauth.Client:
     secret = config.client_secret.reveal() if config.client_secret else None
-    return oauth.Client(config.client_id, secret, config.token_auth, config.issuer)
+    return oauth.Client(config.client_id, secret, config.token_auth, config.issuer, quirks=config.quirks)
 
 
 def grant(tokens: oauth.Tokens, asked: tuple[str, ...], account: Account, kept: Secret | None = None) -> Grant:

@@ -61,6 +61,7 @@ class OAuth:
             verifier=verifier,
             nonce=nonce,
         )
+        url = oauth.bend_url(url, config.quirks)
         kept = {"verifier": verifier, "nonce": nonce, "sends_iss": endpoints.sends_iss}
         return Leave(url, kept | _asked(config, endpoints))
 

@@ -14,10 +14,12 @@ from elicit_flows.lib.oauth.errors import (
     Transient,
 )
 from elicit_flows.lib.oauth.metadata import Metadata, discover, discovered, forget
+from elicit_flows.lib.oauth.quirks import PLAIN, Quirks, at, bend_url
 from elicit_flows.lib.oauth.replies import SCOPE_TOKEN, Tokens, clean_code
 from elicit_flows.lib.oauth.text import visible
 
 __all__ = [
+    "PLAIN",
     "SCOPE_TOKEN",
     "Client",
     "DiscoveryError",
@@ -26,9 +28,12 @@ __all__ = [
     "Metadata",
     "OAuthError",
     "ProviderError",
+    "Quirks",
     "Tokens",
     "Transient",
+    "at",
     "authorization_url",
+    "bend_url",
     "check_issuer",
     "clean_code",
     "discover",

@@ -12,6 +12,7 @@ from authlib.oauth2.auth import ClientAuth
 from elicit_flows.lib import http
 from elicit_flows.lib.oauth import assertion, replies
 from elicit_flows.lib.oauth.errors import ProviderError, Transient
+from elicit_flows.lib.oauth.quirks import PLAIN, Quirks, bend_request, straighten
 
 DEADLINE = 10.0
 
@@ -28,6 +29,7 @@ class Client:
     secret: str | None = field(default=None, repr=False)
     auth: str = "client_secret_basic"
     issuer: str | None = None
+    quirks: Quirks = PLAIN
 
 
 def redeem(
@@ -46,7 +48,7 @@ def redeem(
     form = {"grant_type": "authorization_code", "code": code, "redirect_uri": redirect_uri}
     if verifier is not None:
         form["code_verifier"] = verifier
-    return replies.read_tokens(_post(endpoint, client, form, deadline))
+    return _tokens(endpoint, client, form | dict(client.quirks.token_params), deadline)
 
 
 def refresh(
@@ -56,7 +58,8 @@ def refresh(
     form = {"grant_type": "refresh_token", "refresh_token": refresh_token}
     if wanted := " ".join(scopes):
         form["scope"] = wanted
-    return replies.read_tokens(_post(endpoint, client, form, deadline))
+    endpoint = client.quirks.refresh_url or endpoint
+    return _tokens(endpoint, client, form | dict(client.quirks.refresh_params), deadline)
 
 
 def revoke(endpoint: str, client: Client, *, token: str, hint: str, deadline: float = DEADLINE) -> bool:
@@ -81,13 +84,20 @@ def introspect(endpoint: str, client: Client, *, token: str, deadline: float = D
     return body
 
 
-def userinfo(endpoint: str, *, access_token: str, deadline: float = 5.0) -> dict[str, Any]:
+def userinfo(
+    endpoint: str, *, access_token: str, quirks: Quirks = PLAIN, client_id: str = "", deadline: float = 5.0
+) -> dict[str, Any]:
     """What the provider says about the account (OpenID Connect Core, section 5.3). Raises ProviderError, Transient."""
-    headers = {"authorization": f"Bearer {access_token}", "accept": "application/json"}
-    body = replies.checked(_send("GET", endpoint, headers, b"", deadline))
+    headers = {"authorization": f"{quirks.userinfo_scheme} {access_token}", "accept": "application/json"}
+    headers |= {name: value.replace("{client_id}", client_id) for name, value in quirks.userinfo_headers.items()}
+    body = replies.checked(_send(quirks.userinfo_method, endpoint, headers, b"", deadline))
     if body is None:
         raise ProviderError("bad_response", "The provider's answer cannot be used.")
     return body
+
+
+def _tokens(endpoint: str, client: Client, form: dict[str, str], deadline: float) -> replies.Tokens:
+    return replies.read_tokens(straighten(_post(endpoint, client, form, deadline), client.quirks))
 
 
 def _post(endpoint: str, client: Client, form: dict[str, str], deadline: float) -> http.Reply:
@@ -97,7 +107,7 @@ def _post(endpoint: str, client: Client, form: dict[str, str], deadline: float) 
         form |= {"client_id": client.client_id, "client_assertion_type": assertion.TYPE, "client_assertion": signed}
         return _send("POST", endpoint, headers, urlencode(form).encode(), deadline)
     body = _authenticate(client, headers, urlencode(form))
-    return _send("POST", endpoint, headers, body.encode(), deadline)
+    return _send("POST", endpoint, *bend_request(headers, body, client.quirks), deadline)
 
 
 def _authenticate(client: Client, headers: dict[str, str], form: str) -> str:

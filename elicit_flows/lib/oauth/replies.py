@@ -31,6 +31,7 @@ class Tokens:
     scopes: tuple[str, ...] | None
     id_token: str | None = field(repr=False)
     token_type: str = "Bearer"
+    said: dict[str, Any] = field(default_factory=dict, repr=False)  # all of the answer
 
 
 def read_tokens(reply: http.Reply) -> Tokens:
@@ -49,6 +50,7 @@ def read_tokens(reply: http.Reply) -> Tokens:
         expires_in=_lifetime(body.get("expires_in")),
         scopes=_scopes(body.get("scope")),
         id_token=_token(body, "id_token"),
+        said=body,
     )
 
 

@@ -1,0 +1,95 @@
+"""From the files to the entries; everything that is wrong is said at once, with its file, its key and why."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator, Mapping
+from functools import cache
+from pathlib import Path
+from types import MappingProxyType
+
+from pydantic import ValidationError
+
+from elicit_flows.catalogue.entry import Entry
+
+HERE = Path(__file__).resolve().parent
+OURS = HERE / "entries"
+
+_folder: Path | None = None
+
+
+class BadCatalogue(Exception):
+    """``faults``: a line for each thing that is wrong."""
+
+    def __init__(self, faults: list[str]) -> None:
+        super().__init__("\n".join(faults))
+        self.faults = faults
+
+
+def configure(folder: Path | None) -> None:
+    """The operator's own entries, which go before ours."""
+    global _folder  # noqa: PLW0603
+    _folder = folder
+    entries.cache_clear()
+
+
+@cache
+def entries() -> Mapping[str, Entry]:
+    """By slug, in the order of the alphabet. Raises BadCatalogue."""
+    found, faults = _ours()
+    if _folder:
+        own, more = _read(_folder)
+        found, faults = {**found, **own}, [*faults, *more]
+    if faults:
+        raise BadCatalogue(faults)
+    return MappingProxyType(dict(sorted(found.items())))
+
+
+def find(slug: str) -> Entry | None:
+    return entries().get(slug)
+
+
+@cache
+def libraries() -> Mapping[str, Mapping[str, str]]:
+    """What entries were held against: name to version, licence and address."""
+    return MappingProxyType(tomllib.loads((HERE / "libraries.toml").read_text(encoding="utf-8")))
+
+
+def read(text: str, slug: str, name: str) -> Entry:
+    """One file's entry. Raises BadCatalogue; ``name`` is the file's, for its lines."""
+    try:
+        said = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise BadCatalogue([f"{name}: this is not TOML: {error}"]) from None
+    if "slug" in said:
+        raise BadCatalogue([f"{name}: slug: it is the name of the file; leave it out"])
+    try:
+        return Entry.model_validate({**said, "slug": slug})
+    except ValidationError as wrong:
+        raise BadCatalogue([f"{name}: {line}" for line in _lines(wrong)]) from None
+
+
+@cache
+def _ours() -> tuple[dict[str, Entry], list[str]]:
+    return _read(OURS)
+
+
+def _read(folder: Path) -> tuple[dict[str, Entry], list[str]]:
+    if not folder.is_dir():
+        return {}, [f"{folder}: is no folder"]
+    found: dict[str, Entry] = {}
+    faults: list[str] = []
+    for file in sorted(folder.glob("*.toml")):
+        try:
+            found[file.stem] = read(file.read_text(encoding="utf-8"), file.stem, str(file))
+        except BadCatalogue as bad:
+            faults += bad.faults
+        except (OSError, UnicodeDecodeError) as error:
+            faults.append(f"{file}: cannot be read as text in UTF-8 ({error})")
+    return found, faults
+
+
+def _lines(wrong: ValidationError) -> Iterator[str]:
+    for error in wrong.errors(include_url=False):
+        key = ".".join(str(one) for one in error["loc"]) or "the entry"
+        yield f"{key}: {error['msg'].removeprefix('Value error, ')}"

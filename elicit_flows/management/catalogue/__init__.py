@@ -1,0 +1,1 @@
+"""What ``manage.py providers`` does beyond printing."""

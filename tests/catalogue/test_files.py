@@ -1,0 +1,117 @@
+"""Entries are files: ours are sound, the operator's go before them, and what is wrong in one is said."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from elicit_flows import catalogue, checks
+from elicit_flows.catalogue import BadCatalogue
+from elicit_flows.catalogue.parts import filled
+
+GOOD = """\
+name = "House"
+kind = "oauth"
+source_url = "https://house.example.com/docs"
+checked = "unverified"
+
+[endpoints]
+authorize = "https://{site}.example.com/authorize"
+token = "https://{site}.example.com/token"
+
+[[variables]]
+name = "site"
+label = "Site"
+pattern = "^[a-z]+$"
+example = "ours"
+"""
+KEYS = """\
+name = "Keys"
+kind = "api_key"
+source_url = "https://keys.example.com/docs"
+checked = "document"
+checked_on = 2026-01-02
+find_url = "https://keys.example.com/new#here"
+
+[[fields]]
+name = "key"
+label = "Key"
+
+[verify]
+url = "https://keys.example.com/me"
+headers = { x-key = "{key}" }
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Iterator[Path]:
+    yield tmp_path
+    catalogue.configure(None)
+
+
+def test_there_are_entries_enough_and_each_says_where_its_facts_come_from() -> None:
+    entries = catalogue.entries().values()
+    assert len(entries) >= 150
+    assert all(entry.source_url.startswith("https://") for entry in entries)
+
+
+def test_own_entries_go_before_ours(folder: Path) -> None:
+    (folder / "house.toml").write_text(GOOD)
+    (folder / "github.toml").write_text(KEYS)
+    catalogue.configure(folder)
+    assert catalogue.entries()["house"].name == "House"
+    assert catalogue.entries()["github"].name == "Keys"
+    assert catalogue.entries()["gitlab"].name == "GitLab"
+
+
+# what is written instead of what, and the key and the words that say so
+WRONG = {
+    "no toml": (GOOD, "name = ", "name ", "this is not TOML"),
+    "unknown key": (GOOD, 'kind = "oauth"', 'kind = "oauth"\ncode = "x"', "code: Extra inputs are not permitted"),
+    "unknown quirk": (GOOD, "[[variables]]", "[quirks]\nodd = 1\n\n[[variables]]", "quirks.odd: Extra inputs"),
+    "slug": (GOOD, 'kind = "oauth"', 'kind = "oauth"\nslug = "x"', "slug: it is the name of the file"),
+    "http": (GOOD, '"https://{site}.example.com/token"', '"http://{site}.example.com/token"', "endpoints.token: must"),
+    "private": (GOOD, "https://{site}.example.com/token", "https://10.0.0.1/token", "endpoints.token: The address is"),
+    "no token": (GOOD, 'token = "https://{site}.example.com/token"', "", "endpoints needs an issuer, or authorize and"),
+    "variable in query": (GOOD, "/token", "/token?x={site}", "endpoints.token: has a variable in the query"),
+    "loose brace": (GOOD, "/token", "/token/{}", "endpoints.token: has a brace that stands around no variable"),
+    "unused variable": (GOOD, "{site}", "x", "the variables and the {places} in its addresses are not the same"),
+    "example": (GOOD, '"ours"', '"OURS"', "variables.0: the example does not fit the pattern"),
+    "loose pattern": (GOOD, '"^[a-z]+$"', '"[a-z]+"', "variables.0: the pattern must begin with ^ and end with $"),
+    "of the flow": (GOOD, "[[var", '[params]\nauthorize = { state = "x" }\n\n[[var', "params.authorize: state is said"),
+    "claims a document": (GOOD, '"unverified"', '"document"', "checked_on stands beside checked = document"),
+    "claims libraries": (GOOD, '"unverified"', '"library"', "checked = library needs two libraries"),
+    "of another day": (KEYS, "2026-01-02", "2999-01-02", "checked_on is still to come"),
+    "of keys": (GOOD, 'kind = "oauth"', 'kind = "api_key"', "endpoints is for the kind oauth"),
+    "of oauth": (GOOD, "[endpoints]", '[verify]\nurl = "x"\n\n[endpoints]', "fields, verify and find_url are for"),
+    "no fields": (KEYS, '[[fields]]\nname = "key"\nlabel = "Key"\n', "", "fields []: Give a list of 1 to 20 fields"),
+    "check of nothing": (KEYS, "{key}", "x", "verify says nowhere what was typed"),
+    "check over http": (KEYS, 'url = "https://keys.example.com/me"', 'url = "http://x.example.com/"', "verify url is "),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_what_is_wrong_is_said_with_its_file_and_its_key(folder: Path, name: str) -> None:
+    good, old, new, expected = WRONG[name]
+    assert old in good
+    (folder / "house.toml").write_text(good.replace(old, new))
+    catalogue.configure(folder)
+    with pytest.raises(BadCatalogue) as bad:
+        catalogue.entries()
+    assert any(fault.startswith(f"{folder}/house.toml: ") and expected in fault for fault in bad.value.faults), bad
+    assert [error.id for error in checks.catalogue_reads()] == ["elicit.E003"] * len(bad.value.faults)
+
+
+def test_a_folder_that_is_not_there_is_said(folder: Path) -> None:
+    catalogue.configure(folder / "nowhere")
+    (error,) = checks.catalogue_reads()
+    assert error.msg == f"{folder}/nowhere: is no folder"
+
+
+@pytest.mark.parametrize("value", ["evil.com/", "a.b:8443", "a@b", "a?b", "a#b", "..", "-/..", "a\\b", ""])
+def test_t88_a_variable_cannot_lead_out_of_its_place(value: str) -> None:
+    for template in ("https://{x}.example.com/a", "https://api.example.com/{x}/a"):
+        with pytest.raises(ValueError, match="cannot stand there"):
+            filled(template, {"x": value})

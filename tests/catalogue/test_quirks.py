@@ -1,0 +1,132 @@
+"""Every entry against a peer that is as odd as the entry says, and takes nothing else."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+
+from elicit_flows import catalogue
+from elicit_flows.catalogue import Entry
+from elicit_flows.kinds.credentials.config import Verify
+from elicit_flows.kinds.credentials.verifying import Verdict, ask
+from elicit_flows.kinds.oauth import OAuth, exchange
+from elicit_flows.kinds.oauth.config import OAuthProvider
+from elicit_flows.lib import clock
+from elicit_flows.values import Answer, Claim, Finish, Secret, Visit
+from tests.doubles.policy import loopback_allowed
+from tests.doubles.quirky import ACCOUNT, ASKED, CLIENT, LABEL, LIFE, SECRET, TYPED
+from tests.kinds.contract import KindContract
+
+OAUTH = [slug for slug, entry in catalogue.entries().items() if entry.kind == "oauth"]
+KEYS = [slug for slug, entry in catalogue.entries().items() if entry.verify]
+KIND = OAuth()
+
+
+@pytest.fixture(scope="module")
+def peer() -> Iterator[str]:
+    command = [sys.executable, "-m", "tests.doubles.quirky"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout
+        with loopback_allowed():
+            yield process.stdout.readline().strip()
+        process.communicate()
+
+
+@pytest.mark.parametrize("slug", OAUTH)
+def test_an_account_is_connected_refreshed_and_ended(peer: str, slug: str) -> None:
+    entry = catalogue.entries()[slug]
+    config = here(entry, f"{peer}/{slug}")
+    visit = Visit(
+        elicitation="el_1",
+        claim=Claim("https://idp.example.com", "u-1"),
+        params={"provider": slug, "scopes": ASKED},
+        config=config,
+        redirect_uri="https://flows.example.com/callback/x",
+        state="st4te",
+    )
+    leave = KIND.begin(visit)
+    back, answer = KindContract.returning(visit, leave), Answer(browsed(leave.url))
+    KIND.check_answer(back, answer)
+    ended = KIND.resume(back, answer)
+    assert isinstance(ended, Finish)
+    assert ended.grant, ended
+    grant = ended.grant
+    assert (grant.access_token.reveal(), grant.scopes) == ("access", (*entry.scopes.default, *ASKED))
+    assert grant.expires_at
+    assert LIFE - 60 < (grant.expires_at - clock.now()).total_seconds() <= LIFE
+    if entry.quirks.account_id and (entry.endpoints.userinfo or entry.quirks.account_source == "token"):
+        assert grant.account_id in (str(ACCOUNT), LABEL)
+    assert grant.refresh_token
+    newer = exchange.refresh(config, grant.refresh_token, grant.scopes)
+    assert newer.access_token.reveal() == "newer"
+    assert exchange.revoke(config, grant.refresh_token, "refresh_token") is bool(entry.endpoints.revoke)
+
+
+@pytest.mark.parametrize("slug", KEYS)
+def test_a_key_is_told_from_one_that_is_none(peer: str, slug: str) -> None:
+    entry = catalogue.entries()[slug]
+    parts = urlsplit(entry.verify["url"])
+    verify = Verify.of({**entry.verify, "url": f"{peer}/{slug}/verify{parts.path}"})
+    good = {field["name"]: Secret(TYPED) for field in entry.fields}
+    assert ask(verify, good) == Verdict.ACCEPTED
+    assert ask(verify, dict.fromkeys(good, Secret("another"))) == Verdict.REFUSED
+
+
+def here(entry: Entry, base: str) -> OAuthProvider:
+    """The provider as an operator has it from this preset, its addresses those of the peer."""
+    said = entry.settings(entry.examples)
+
+    def moved(name: str, what: str) -> str | None:
+        if not said[name]:
+            return None
+        query = urlsplit(said[name]).query
+        return f"{base}/{what}" + (f"?{query}" if query else "")
+
+    quirks = entry.oddities(entry.examples)
+    if quirks.refresh_url:
+        quirks = replace(quirks, refresh_url=f"{base}/refresh")
+    values: dict[str, Any] = {
+        "issuer": base if said["issuer"] else None,
+        "authorize_url": moved("authorize_url", "authorize"),
+        "token_url": moved("token_url", "token"),
+        "revocation_url": moved("revocation_url", "revoke"),
+        "userinfo_url": moved("userinfo_url", "userinfo"),
+        "client_secret": None if entry.token_auth == "none" else Secret(SECRET),
+    }
+    return OAuthProvider(
+        slug=entry.slug,
+        name=entry.name,
+        client_id=CLIENT,
+        token_auth=entry.token_auth,
+        scopes=entry.scopes.default,
+        pkce=entry.pkce,
+        quirks=quirks,
+        **values,
+    )
+
+
+class Browser(urllib.request.HTTPRedirectHandler):
+    """Goes nowhere else, and keeps where it was sent."""
+
+    sent = ""
+
+    def redirect_request(self, *args: Any) -> None:
+        self.sent = args[-1]
+
+
+def browsed(url: str) -> dict[str, list[str]]:
+    """What the provider sends the browser back with."""
+    browser = Browser()
+    with pytest.raises(urllib.error.HTTPError) as answer:
+        urllib.request.build_opener(browser).open(url, timeout=10)
+    with answer.value as said:
+        assert said.code == 302, said.read()
+    return parse_qs(urlsplit(browser.sent).query)

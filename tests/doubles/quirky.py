@@ -1,0 +1,224 @@
+"""Every provider of the catalogue, each as odd as its file says, and strict about it; one process for all of them.
+
+It reads the files by itself, not with the catalogue's code, so that what that code makes of them is held against
+another reading. ``python -m tests.doubles.quirky`` prints its address and ends with its standard input.
+
+Below ``/{slug}`` an OAuth provider has ``authorize token refresh revoke userinfo``, one for keys has ``verify``.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import itertools
+import json
+import secrets
+import sys
+import time
+import tomllib
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qsl, unquote_plus, urlencode
+
+from tests.doubles.server import Request, Response, Route, Server, json_response, redirect
+
+ENTRIES = Path(__file__).resolve().parents[2] / "elicit_flows" / "catalogue" / "entries"
+CLIENT, SECRET = "our client", "s3cret: with/signs"
+ASKED = ["a.read", "b:write"]
+LIFE = 4321  # seconds
+ACCOUNT, LABEL = 4711, "Alice"
+TYPED = "typed-by-the-user"
+
+
+class Refused(Exception):
+    """What is wrong with a request."""
+
+
+class Quirky(Server):
+    def __init__(self) -> None:
+        self.said = {file.stem: tomllib.loads(file.read_text()) for file in ENTRIES.glob("*.toml")}
+        self.asked: dict[str, dict[str, str]] = {}  # what each code was asked for with
+        super().__init__()
+
+    def respond(self, request: Request) -> Response:
+        _, slug, what, *_ = f"{request.path}//".split("/")
+        said = self.said[slug]
+        try:
+            return self.route(slug, what)(Odd(said, slug), request)
+        except Refused as refused:
+            return json_response({"error": "invalid_request", "error_description": str(refused)}, 400)
+
+    def route(self, slug: str, what: str) -> Any:
+        routes: dict[str, Any] = {
+            ".well-known": self.metadata,
+            "authorize": self.authorize,
+            "token": self.token,
+            "refresh": self.refresh,
+            "revoke": self.revoke,
+            "userinfo": self.userinfo,
+            "verify": self.verify,
+        }
+        return routes[what]
+
+    def routes(self) -> dict[str, tuple[str, Route]]:
+        return {}
+
+    def metadata(self, odd: Odd, request: Request) -> Response:
+        base = f"{self.url}/{odd.slug}"
+        ends = {f"{name}_endpoint": f"{base}/{name}" for name in ("authorize", "token")}
+        return json_response({"issuer": base, **ends})
+
+    def authorize(self, odd: Odd, request: Request) -> Response:
+        query = request.query
+        odd.demand(query, {**odd.query("authorize"), **odd.params("authorize"), "response_type": "code"})
+        odd.demand(query, {odd.quirk("client_id_param", "client_id"): CLIENT})
+        odd.demand(query, {odd.quirk("scope_param", "scope"): odd.separator.join(odd.scopes)})
+        if (odd.said.get("pkce", "S256") == "off") != ("code_challenge" not in query):
+            raise Refused("PKCE")
+        for name in ("client_id", "scope"):
+            if odd.quirk(f"{name}_param", name) != name and name in query:
+                raise Refused(f"{name} by its usual name")
+        code = secrets.token_hex(8)
+        self.asked[code] = query
+        return redirect(f"{query['redirect_uri']}?{urlencode({'code': code, 'state': query['state']})}")
+
+    def token(self, odd: Odd, request: Request) -> Response:
+        form = odd.authenticated(request)
+        if form.get("grant_type") == "refresh_token" and not odd.ends.get("refresh"):
+            return self.refreshed(odd, form)
+        odd.demand(form, {**odd.params("token"), "grant_type": "authorization_code"})
+        odd.demand(request.query, odd.query("token"))
+        asked = self.asked.pop(form["code"])
+        odd.demand(form, {"redirect_uri": asked["redirect_uri"]})
+        if _s256(form.get("code_verifier", "")) != asked.get("code_challenge", _s256("")):
+            raise Refused("PKCE")
+        return odd.answer("access", "refresh")
+
+    def refresh(self, odd: Odd, request: Request) -> Response:
+        return self.refreshed(odd, odd.authenticated(request))
+
+    def refreshed(self, odd: Odd, form: dict[str, str]) -> Response:
+        odd.demand(form, {**odd.params("refresh"), "grant_type": "refresh_token", "refresh_token": "refresh"})
+        return odd.answer("newer", "refresh")
+
+    def revoke(self, odd: Odd, request: Request) -> Response:
+        odd.demand(odd.authenticated(request), {"token": "refresh", "token_type_hint": "refresh_token"})
+        return Response(200)
+
+    def userinfo(self, odd: Odd, request: Request) -> Response:
+        headers = odd.quirk("userinfo_headers", {})
+        odd.demand(request.headers, {"authorization": f"{odd.quirk('userinfo_scheme', 'Bearer')} access"})
+        odd.demand(request.headers, {name: value.replace("{client_id}", CLIENT) for name, value in headers.items()})
+        if request.method != odd.quirk("userinfo_method", "GET"):
+            raise Refused(request.method)
+        return json_response(odd.account({"sub": str(ACCOUNT), "name": LABEL}, "userinfo"))
+
+    def verify(self, odd: Odd, request: Request) -> Response:
+        """Answers 200 to what ``TYPED`` makes, and to anything else as this provider does."""
+        said = odd.said["verify"]
+        expected = {name.lower(): _typed(value) for name, value in said.get("headers", {}).items()}
+        if "basic" in said:
+            expected["authorization"] = "Basic " + base64.b64encode(f"{TYPED}:{TYPED}".encode()).decode()
+        path = _typed(_after_host(said["url"])).partition("?")[0].replace("{", "").replace("}", "")
+        fine = all(request.headers.get(name) == value for name, value in expected.items())
+        if fine and request.path.removeprefix(f"/{odd.slug}/verify") == path:
+            return json_response({})
+        return json_response({}, next(iter(said.get("refused", [])), 401))
+
+
+class Odd:
+    """One provider's file, and what it makes of requests and answers."""
+
+    def __init__(self, said: dict[str, Any], slug: str) -> None:
+        self.said, self.slug = said, slug
+        self.ends: dict[str, str] = said.get("endpoints", {})
+        self.separator: str = said.get("scopes", {}).get("separator", " ")
+        self.scopes: list[str] = [*said.get("scopes", {}).get("default", []), *ASKED]
+
+    def quirk(self, name: str, usual: Any) -> Any:
+        return self.said.get("quirks", {}).get(name, usual)
+
+    def params(self, name: str) -> dict[str, str]:
+        found: dict[str, str] = self.said.get("params", {}).get(name, {})
+        return found
+
+    def query(self, name: str) -> dict[str, str]:
+        return dict(parse_qsl(self.ends[name].partition("?")[2]))
+
+    def demand(self, given: Any, expected: dict[str, str]) -> None:
+        for name, value in expected.items():
+            if given.get(name) != value:
+                raise Refused(f"{name} is {given.get(name)!r} and not {value!r}")
+
+    def authenticated(self, request: Request) -> dict[str, str]:
+        """The parameters of a request to the token endpoint, after seeing that they come as they have to."""
+        self.demand(request.headers, self.quirk("request_headers", {}))
+        wanted = "json" if self.quirk("request_body", "form") == "json" else "x-www-form-urlencoded"
+        if request.headers.get("content-type") != f"application/{wanted}":
+            raise Refused("content-type")
+        form: dict[str, str] = json.loads(request.body) if wanted == "json" else request.form
+        names = [self.quirk("client_id_param", "client_id"), self.quirk("client_secret_param", "client_secret")]
+        given = [form.get(name) for name in names]
+        header = request.headers.get("authorization")
+        method = self.said.get("token_auth", "client_secret_post")
+        if method == "client_secret_basic":
+            pair = base64.b64decode((header or "").removeprefix("Basic ")).decode().partition(":")
+            given, header = [unquote_plus(pair[0]), unquote_plus(pair[2])], None
+            if form.keys() & set(names):
+                raise Refused("the client is named twice")
+        if header or given != [CLIENT, None if method == "none" else SECRET]:
+            raise Refused(f"the client is not authenticated with {method}")
+        return form
+
+    def answer(self, access: str, refresh: str) -> Response:
+        unit = self.quirk("expires_unit", "seconds")
+        life = {"seconds": LIFE, "milliseconds": LIFE * 1000, "timestamp": int(time.time()) + LIFE}[unit]
+        tokens: dict[str, Any] = {"access_token": access, "refresh_token": refresh}
+        tokens |= {self.quirk("expires_field", "expires_in"): life, "scope": self.separator.join(self.scopes)}
+        if self.quirk("token_type", "bearer") == "bearer":
+            tokens["token_type"] = "bearer"
+        body = tokens
+        for step in reversed(self.quirk("answer_path", [])):
+            body = {"ok": True, step: body}
+        return self.written(self.account(body, "token"))
+
+    def account(self, body: dict[str, Any], where: str) -> dict[str, Any]:
+        """``body`` with the account where this provider says it."""
+        if self.quirk("account_source", "userinfo") == where:
+            for quirk, value in (("account_id", ACCOUNT), ("account_label", LABEL)):
+                _put(body, self.quirk(quirk, []), value)
+        return body
+
+    def written(self, body: dict[str, Any]) -> Response:
+        form = self.quirk("answer_format", "json")
+        if form == "form":
+            return Response(200, urlencode(body).encode(), {"Content-Type": "text/plain"})
+        kind = "text/plain" if form == "untyped_json" else "application/json"
+        return Response(200, json.dumps(body).encode(), {"Content-Type": kind})
+
+
+def _put(body: Any, steps: list[str], value: Any) -> None:
+    for here, there in itertools.pairwise(steps):
+        inner: Any = [{}] if there.isdigit() else {}
+        body = body[int(here)] if isinstance(body, list) else body.setdefault(here, inner)
+    if steps:
+        body[steps[-1]] = value
+
+
+def _s256(verifier: str) -> str:
+    return base64.urlsafe_b64encode(hashlib.sha256(verifier.encode()).digest()).rstrip(b"=").decode()
+
+
+def _typed(template: str) -> str:
+    before, brace, rest = template.partition("{")
+    return before + (TYPED + _typed(rest.partition("}")[2]) if brace else "")
+
+
+def _after_host(url: str) -> str:
+    return "/" + url.partition("://")[2].partition("/")[2]
+
+
+if __name__ == "__main__":
+    with Quirky() as server:
+        print(server.url, flush=True)
+        sys.stdin.read()

@@ -1,0 +1,129 @@
+"""``manage.py providers``: what there is, what it says, and whether the provider is as its entry says."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import date
+from io import StringIO
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from elicit_flows import catalogue
+from elicit_flows.catalogue.entry import Endpoints, Entry
+from elicit_flows.lib import oauth
+from elicit_flows.management.catalogue import writing
+from elicit_flows.management.catalogue.probing import probe
+from tests.doubles.key_provider import KeyProvider
+from tests.doubles.policy import loopback_allowed
+from tests.doubles.provider import Provider
+from tests.doubles.server import Response, json_response
+
+
+def said(*words: str) -> str:
+    out = StringIO()
+    call_command("providers", *words, stdout=out)
+    return out.getvalue()
+
+
+@pytest.fixture
+def provider() -> Iterator[Provider]:
+    oauth.forget()
+    with loopback_allowed(), Provider() as provider:
+        yield provider
+
+
+def at(provider: Provider) -> Entry:
+    """An entry of ours whose addresses are those of a double, which no file could say."""
+    ends = {name: f"{provider.url}/{name}" for name in ("authorize", "token", "revoke", "userinfo")}
+    usual = catalogue.entries()["gitlab"]
+    return usual.model_copy(update={"endpoints": Endpoints.model_construct(issuer=provider.issuer, **ends)})
+
+
+def test_the_list_has_every_entry_and_counts_them() -> None:
+    lines = said().splitlines()
+    entries = catalogue.entries()
+    assert [line.split()[0] for line in lines[: len(entries)]] == list(entries)
+    assert sum(int(line.split()[1]) for line in lines[len(entries) :]) == len(entries)
+    assert {line.split()[1] for line in said("--kind", "basic").splitlines()[:-1]} == {"basic"}
+    assert " unverified " not in said("--checked", "library")
+
+
+def test_an_entry_is_shown_with_what_it_rests_on_and_a_table_to_begin_with() -> None:
+    shown = said("show", "shopify")
+    assert "checked: " in shown
+    assert "source_url: https://" in shown
+    table = tomllib.loads(shown[shown.index("[[provider]]") :])["provider"][0]
+    assert table["variables"] == {"shop": "example-shop"}
+    assert f"agrees with: grant {catalogue.libraries()['grant']['version']}" in said("show", "notion")
+
+
+@pytest.mark.parametrize("word", ["show", "test"])
+def test_what_is_not_there_is_said(word: str) -> None:
+    with pytest.raises(CommandError, match="There is no entry nowhere"):
+        said(word, "nowhere")
+
+
+def test_a_provider_that_is_where_its_entry_says_is_fine(provider: Provider) -> None:
+    found = list(probe(at(provider), {}))
+    assert [(one.fine, one.what) for one in found] == [
+        (True, "issuer"), (True, "authorize"), (True, "token"), (True, "revoke"), (True, "userinfo"),
+    ]  # fmt: skip
+
+
+def test_a_provider_that_moved_is_not(provider: Provider, monkeypatch: pytest.MonkeyPatch) -> None:
+    for route in ("authorize", "token", "revoke", "userinfo"):
+        provider.scripted[route] = Response(404, b"gone")
+    provider.metadata = {"issuer": "https://elsewhere.example.com"}
+    assert [one.fine for one in probe(at(provider), {})] == [False] * 5
+    monkeypatch.setattr(catalogue, "find", lambda slug: at(provider))
+    with pytest.raises(CommandError, match="is not as its entry says"):
+        said("test", "gitlab")
+
+
+def test_one_that_gives_tokens_to_anybody_is_not(provider: Provider) -> None:
+    provider.scripted["token"] = json_response({"access_token": "x", "token_type": "bearer"})
+    found = {one.what: one for one in probe(at(provider), {})}
+    assert (found["token"].fine, found["token"].said) == (False, f"{provider.url}/token: gives tokens to anybody")
+
+
+def test_a_check_of_keys_has_to_refuse_one_that_is_none() -> None:
+    usual = catalogue.entries()["openai"]
+    with loopback_allowed(), KeyProvider() as provider:
+        verify = {"url": f"{provider.url}/check", "headers": {"x-key": "{api_key}"}}
+        (found,) = probe(usual.model_copy(update={"verify": verify}), {})
+        assert found.fine
+        provider.scripted["check"] = json_response({})
+        (found,) = probe(usual.model_copy(update={"verify": verify}), {})
+        assert (found.fine, found.said) == (False, f"{provider.url}/check: takes anything for a key")
+
+
+def test_a_variable_that_is_missing_is_asked_for() -> None:
+    with pytest.raises(CommandError, match=r"shop is needed .* --set NAME=VALUE"):
+        said("test", "shopify")
+
+
+def test_an_entry_comes_from_a_discovery_document(provider: Provider) -> None:
+    provider.metadata = {"token_endpoint_auth_methods_supported": ["client_secret_post", "none"]}
+    found = oauth.discover(provider.issuer)
+    public = {name: f"https://id.example.com/{name}" for name in ("authorization_endpoint", "token_endpoint")}
+    none = dict.fromkeys(("revocation_endpoint", "userinfo_endpoint"))
+    text = writing.from_discovery(
+        "corp", 'The "Corp"', replace(found, issuer="https://id.example.com", **public, **none), date(2026, 1, 2)
+    )
+    entry = catalogue.read(text, "corp", "corp.toml")
+    assert (entry.name, entry.token_auth, entry.pkce) == ('The "Corp"', "client_secret_post", "S256")
+    assert (entry.checked, entry.checked_on) == ("document", date(2026, 1, 2))
+    assert entry.endpoints.token == "https://id.example.com/token_endpoint"
+
+
+def test_a_server_without_a_discovery_document_makes_no_entry(provider: Provider) -> None:
+    provider.scripted["metadata"] = Response(404)
+    with pytest.raises(CommandError, match="publishes no metadata"):
+        said("from-discovery", provider.issuer, "--slug", "corp")
+    oauth.forget()
+    del provider.scripted["metadata"]
+    with pytest.raises(CommandError, match=r"corp.toml: source_url: must be an https address"):
+        said("from-discovery", provider.issuer, "--slug", "corp")
