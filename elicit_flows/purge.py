@@ -12,6 +12,7 @@ from elicit_flows.models import Attempt, Delivery, Elicitation, Event, Inbound, 
 KEEP_ATTEMPTS = timedelta(days=1)
 KEEP_VOUCHES = timedelta(hours=1)
 KEEP_ELICITATIONS = timedelta(days=90)  # with their messages and parameters
+KEEP_NOTES = timedelta(days=1)  # as the API promises
 KEEP_EVENTS = timedelta(days=90)
 KEEP_DELIVERIES = timedelta(days=30)
 KEEP_INBOUND = timedelta(days=30)  # for longer than a provider sends one again
@@ -29,4 +30,5 @@ def purge() -> dict[str, int]:
         "elicitations": Elicitation.objects.filter(parent=None, finished_at__lt=now - KEEP_ELICITATIONS),
         "sessions": Session.objects.filter(expire_date__lt=now),
     }
-    return {name: rows.delete()[0] for name, rows in gone.items()}
+    notes = Elicitation.objects.exclude(note="").filter(finished_at__lt=now - KEEP_NOTES)
+    return {name: rows.delete()[0] for name, rows in gone.items()} | {"notes": notes.update(note="")}

@@ -54,7 +54,7 @@ def create(request: AgentRequest, ask: schemas.CreateElicitation) -> HttpRespons
 
 @router.get("", response=schemas.ElicitationList, summary="List elicitations, newest first")
 def list_all(request: AgentRequest, query: Query[Filter]) -> HttpResponse:
-    rows = Elicitation.objects.filter(agent=request.auth, parent=None).select_related("agent")
+    rows = Elicitation.objects.filter(agent=request.auth, parent=None).select_related("agent").defer("note")
     for name in ("status", "iss", "sub", "kind"):
         if getattr(query, name) is not None:
             rows = rows.filter(**{name: getattr(query, name)})

@@ -14,6 +14,7 @@ from elicit_flows.api import (
     entitlements,
     events,
     exchange,
+    notes,
     payments,
     problems,
     wires,
@@ -40,6 +41,7 @@ api = DescribedAPI(
 )
 api.add_router("/elicitations", elicitations.router)
 api.add_router("/elicitations", drafts.router)
+api.add_router("/elicitations", notes.router)
 api.add_router("/elicitations", wires.router)
 api.add_router("/events", events.router)
 api.add_router("/connections", connections.router)

@@ -68,6 +68,18 @@ class Draft(Schema):
     missing: list[str]
 
 
+class ChangeNote(Strict):
+    note: dict[str, str | None] = Field(description="The members to change, null for those that go.")
+
+
+class Note(Schema):
+    """Empty where you noted nothing, and where it has been deleted."""
+
+    object: Literal["note"]
+    elicitation: str
+    note: dict[str, str]
+
+
 class Elicitation(Schema):
     id: str
     object: Literal["elicitation"]

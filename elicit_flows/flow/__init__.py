@@ -12,6 +12,7 @@ ending      finish          the outcome and what came with it, all or nothing
             complete        the agent says that a link was done, or sends what its viewers submitted
             decline, cancel, expire, sweep: the ways off
 consuming   consume         the agent acts on what it came to, once
+noting      note, add_to_note: what the agent needs to find again, beside its question
 paying      where money is asked for: the provider's page, and what became of it
 sweeping    payments that nobody waits for: hints, lost answers, refunds
 patience    with a payment provider that keeps the sweep waiting
@@ -28,6 +29,7 @@ from elicit_flows.flow.consuming import consume
 from elicit_flows.flow.drafting import ask_again, draft, put
 from elicit_flows.flow.ending import cancel, complete, decline, expire, sweep
 from elicit_flows.flow.moving import find
+from elicit_flows.flow.noting import add_to_note, note
 from elicit_flows.flow.paying import returned
 from elicit_flows.flow.receipts import PAID, receipt
 from elicit_flows.flow.sweeping import sweep_payments
@@ -38,6 +40,7 @@ from elicit_flows.flow.windows import filled, save, shared
 __all__ = [
     "PAID",
     "View",
+    "add_to_note",
     "ask_again",
     "begin",
     "cancel",
@@ -51,6 +54,7 @@ __all__ = [
     "find",
     "keep_vouch",
     "look",
+    "note",
     "put",
     "receipt",
     "resume",

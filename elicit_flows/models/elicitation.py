@@ -47,6 +47,7 @@ class Elicitation(models.Model):
     finished_at = models.DateTimeField(null=True)
     consumed_at = models.DateTimeField(null=True)
     consumed_by = models.CharField(max_length=255, null=True)
+    note = models.TextField(default="", db_default="")  # the agent's own, sealed
 
     class Meta:
         constraints = [

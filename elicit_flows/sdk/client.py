@@ -14,6 +14,7 @@ from typing import Any, Self, Unpack
 from elicit_flows.sdk import environment, exchange, feed
 from elicit_flows.sdk.asking import Asking
 from elicit_flows.sdk.drafts import Drafts
+from elicit_flows.sdk.notes import Notes
 from elicit_flows.sdk.outcomes import Outcome
 from elicit_flows.sdk.paths import (
     CONNECTIONS,
@@ -31,7 +32,7 @@ POLL_SECONDS = 25
 PAGE = 100
 
 
-class Elicit(Asking, Drafts):
+class Elicit(Asking, Drafts, Notes):
     """One agent at one service.
 
     ``url`` defaults to ELICIT_URL, ``api_key`` to ELICIT_API_KEY or var/demo.key. ``patience``: seconds for which

@@ -78,6 +78,9 @@ class SyncElicit:
     answer = _blocking(Elicit.answer)
     ask_again = _blocking(Elicit.ask_again)
 
+    note = _blocking(Elicit.note)
+    add_to_note = _blocking(Elicit.add_to_note)
+
     connections = _blocking(Elicit.connections)
     token = _blocking(Elicit.token)
     report = _blocking(Elicit.report)

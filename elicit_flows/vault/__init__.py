@@ -19,6 +19,7 @@ from elicit_flows.vault.configs import (
 )
 from elicit_flows.vault.connections import held_by, keep, of_person, owned, result
 from elicit_flows.vault.credentials import keep_credentials, open_credentials
+from elicit_flows.vault.notes import Note, open_note, seal_note
 from elicit_flows.vault.receipts import new_key as new_receipt_key
 from elicit_flows.vault.receipts import public_keys
 from elicit_flows.vault.receipts import sign as sign_receipt
@@ -31,6 +32,7 @@ from elicit_flows.vault.tokens import token
 
 __all__ = [
     "Connection",
+    "Note",
     "account",
     "already",
     "check_keys",
@@ -44,6 +46,7 @@ __all__ = [
     "oauth",
     "of_person",
     "open_credentials",
+    "open_note",
     "open_stash",
     "open_url",
     "openid",
@@ -57,6 +60,7 @@ __all__ = [
     "rotate",
     "seal_account",
     "seal_client_secret",
+    "seal_note",
     "seal_stash",
     "seal_url",
     "seal_webhook_secret",

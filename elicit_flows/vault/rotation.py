@@ -14,13 +14,14 @@ from elicit_flows.models import (
     Attempt,
     Checkout,
     Connection,
+    Elicitation,
     IdentityProvider,
     PaymentAccount,
     Provider,
     ReceiptKey,
     VaultKey,
 )
-from elicit_flows.vault import accounts, configs, connections, receipts
+from elicit_flows.vault import accounts, configs, connections, notes, receipts
 from elicit_flows.vault.seal import place, ring
 
 # Every sealed column, and where its text is bound to.
@@ -36,6 +37,7 @@ SEALED: list[tuple[type[models.Model], str, Callable[[Any], str]]] = [
     (PaymentAccount, "webhook_secrets", lambda row: accounts.account_place(row, "webhook_secrets")),
     (Checkout, "url", accounts.url_place),
     (ReceiptKey, "private", receipts.key_place),
+    (Elicitation, "note", notes.note_place),
     (Attempt, "stash", lambda row: place("stash", row.state_hash)),
 ]
 _KNOWN = b"elicit-flows"

@@ -61,6 +61,8 @@ def test_every_described_call_answers_as_described(
     assert told[1]["data"] == over
     assert call("POST", f"{one}/consume", asked.json()["id"]).json()["consumed_at"]
     assert call("POST", f"{one}/consume", asked.json()["id"]).status_code == 409
+    noted = call("PATCH", f"{one}/note", asked.json()["id"], json={"note": {"at": "el_2"}}).json()
+    assert call("GET", f"{one}/note", asked.json()["id"]).json() == noted
     sent = call("GET", "/v1/webhooks/deliveries", params={"status": "pending"}).json()["data"]
     assert [one["event"] for one in sent] == [told[1]["id"], told[0]["id"]]
     assert call("POST", "/v1/webhooks/deliveries/{delivery_id}/replay", sent[0]["id"]).json()["status"] == "pending"

@@ -152,7 +152,7 @@ def test_t66_nor_one_level_down(api: httpx2.Client, place: str) -> None:
 def test_t66_nothing_can_be_set_afterwards(api: httpx2.Client, method: str) -> None:
     asked = api.post("/v1/elicitations", json=question()).json()
     before = Elicitation.objects.values().get()
-    for path in ("", "/cancel", "/complete", "/consume"):
+    for path in ("", "/cancel", "/complete", "/consume", "/note"):
         if (method, path) != ("POST", "/cancel"):
             answer = api.request(method, f"/v1/elicitations/{asked['id']}{path}", json=PROTECTED)
             assert answer.status_code in {405, 409, 422}

@@ -29,6 +29,8 @@ CALLS = {
     "GET /v1/elicitations/{elicitation_id}/draft",
     "PUT /v1/elicitations/{elicitation_id}/draft/{question}",
     "GET /v1/elicitations/{elicitation_id}/wire/{protocol}",
+    "GET /v1/elicitations/{elicitation_id}/note",
+    "PATCH /v1/elicitations/{elicitation_id}/note",
     "GET /v1/events",
     "GET /v1/connections",
     "POST /v1/connections/{connection_id}/token",
@@ -211,7 +213,7 @@ def test_a_problem_has_the_fields_that_the_description_says(described: dict[str,
 
 def test_unknown_fields_are_described_as_refused(described: dict[str, Any]) -> None:
     bodies = [operation["requestBody"] for _, _, operation in operations(described) if "requestBody" in operation]
-    assert len(bodies) == 9
+    assert len(bodies) == 10
     for name in ("CreateElicitation", "Subject", "TokenRequest", "Report", "RefundRequest", "ConsumeRequest"):
         assert described["components"]["schemas"][name]["additionalProperties"] is False
 

@@ -14,7 +14,7 @@ from django.core.exceptions import ImproperlyConfigured
 from django.db import connections, transaction
 from django.db.models import TextField
 
-from elicit_flows import checks, vault
+from elicit_flows import checks, flow, vault
 from elicit_flows.lib.crypto import KeyRing
 from elicit_flows.models import (
     Agent,
@@ -62,6 +62,7 @@ def everything(old: LazySettings, known: Known, drive_row: ProviderRow) -> list[
     known.row.save()
     row = rows.connection(known, drive_row)
     asked = Elicitation.objects.create(agent=known.row, kind="oauth", expires_at=row.created_at)
+    flow.add_to_note(asked, {"result": "what the tool said"})
     stash = vault.seal_stash({"verifier": "the verifier"}, "state-hash")
     Attempt.objects.create(
         elicitation=asked, state_hash="state-hash", browser_hash="x", stash=stash, created_at=row.created_at,
@@ -112,7 +113,7 @@ def test_every_sealed_column_there_is_takes_part_in_a_rotation() -> None:
         if isinstance(field, TextField)
         and field.name.endswith(("secret", "secrets", "secret_key", "_token", "stash", "secret_previous"))
     }  # fmt: skip
-    texts |= {(Checkout, "url"), (ReceiptKey, "private")}
+    texts |= {(Checkout, "url"), (ReceiptKey, "private"), (Elicitation, "note")}
     assert texts == {(model, field) for model, field, _ in rotation.SEALED}
 
 
