@@ -65,6 +65,7 @@ def server(port: int, user: tuple[str, str] | None) -> MCPServer:
     flows = McpFlows(elicit, user=user)
     state = RequestStateSecurity(keys=[state_key()])
     app = MCPServer("Files", version="1.0", request_state_security=state, **identity(port, user))
+    app.middleware.append(flows.tasks())
 
     @app.tool()
     @flows.oauth("acme", scopes=["files.read"], message="To list your files.")

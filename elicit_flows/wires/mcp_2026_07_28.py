@@ -13,6 +13,7 @@ from elicit_flows.wires.asked import by_link, open_only
 from elicit_flows.wires.forms import by_form
 from elicit_flows.wires.reply import Reply
 
+VERSION = "2026-07-28"
 RESULT_TYPE = "input_required"
 MISSING_CAPABILITY = -32021  # with HTTP 400
 

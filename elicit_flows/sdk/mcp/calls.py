@@ -12,12 +12,13 @@ from mcp import types
 from mcp.server.auth.middleware.auth_context import get_access_token
 from mcp.shared import exceptions
 
+from elicit_flows.sdk.mcp.attempt import current
 from elicit_flows.sdk.shapes import Elicitation
 from elicit_flows.values import Json
 from elicit_flows.wires import mcp_2025_11_25, mcp_2026_07_28
 from elicit_flows.wires.reply import Reply
 
-MODERN = "2026-07-28"
+MODERN = mcp_2026_07_28.VERSION
 INVALID_PARAMS = -32602
 # mcp 2 renamed it.
 LIBRARY_ERROR: Any = getattr(exceptions, "MCPError", None) or exceptions.McpError  # type: ignore[attr-defined]
@@ -32,6 +33,7 @@ class Call:
     def __init__(self, context: Any) -> None:
         self._context = context
         self._session = context.session
+        self.attempt = current()
 
     @property
     def modern(self) -> bool:
@@ -69,6 +71,8 @@ class Call:
     @property
     def state(self) -> Json | None:
         """What this server gave with the answer before; None on the first round. Raises the library's error."""
+        if self.attempt.goes_on:
+            return self.attempt.state
         text = getattr(self._context, "request_state", None) if self.modern else None
         if text is None:
             return None
@@ -86,6 +90,8 @@ class Call:
 
     def reply(self, key: str) -> Reply | None:
         """What the client answered under ``key``."""
+        if self.attempt.goes_on:
+            return mcp_2026_07_28.reply(self.attempt.replies, key)
         given = {name: answer.model_dump() for name, answer in (self._context.input_responses or {}).items()}
         return mcp_2026_07_28.reply(given, key)
 
@@ -96,6 +102,11 @@ class Call:
     def put_off(self, state: Json) -> Any:
         """The answer that asks nothing, while the user is at it."""
         return _input_required(mcp_2026_07_28.waiting(json.dumps(state)))
+
+    def leave(self) -> Any:
+        """End an attempt whose answer no client sees."""
+        self.attempt.left = True
+        return self.put_off({})
 
     # The older era: the server asks, or refuses.
 

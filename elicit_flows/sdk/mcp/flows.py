@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from importlib import import_module
 from typing import Any
 
 from elicit_flows.sdk.client import Elicit
@@ -11,11 +12,13 @@ from elicit_flows.sdk.mcp.asker import Asker, WhenCalled
 from elicit_flows.sdk.mcp.guard import Asks, Guard
 from elicit_flows.sdk.mcp.legacy import Followers
 from elicit_flows.sdk.mcp.listing import HiddenUntil
+from elicit_flows.sdk.mcp.sealing import state_key
 from elicit_flows.sdk.mcp.settings import Settings
 from elicit_flows.sdk.questions import Question, Questions
 
 Tool = Callable[..., Any]
 Decorator = Callable[[Tool], Tool]
+Middleware = Callable[..., Any]
 
 
 class McpFlows(Questions[Decorator]):
@@ -39,6 +42,14 @@ class McpFlows(Questions[Decorator]):
         at ``provider`` does not see ``tools`` in the list.
         """
         return HiddenUntil(self._asker, provider, tools)
+
+    def tasks(self, *keys: bytes) -> Middleware:
+        """Middleware, ``app.middleware.append(flows.tasks())`` (``mcp`` 2.x): a client that takes tasks gets one where
+        it would have to wait for its user. ``keys``: as ``RequestStateSecurity`` has them; none is ``state_key()``.
+        """
+        tasks = import_module("elicit_flows.sdk.mcp.tasks")  # mcp 1 has nothing of what it stands on
+        made: Middleware = tasks.Tasks(self._asker, keys or [state_key()])
+        return made
 
     def ask(self, make: Asks) -> Decorator:
         """What ``make``, called with the tool's arguments, says is to be asked; None: nothing, the tool just runs."""

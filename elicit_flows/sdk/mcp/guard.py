@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -15,6 +15,7 @@ from elicit_flows.sdk.mcp.functions import Function
 from elicit_flows.sdk.mcp.identity import NoUser, user_of
 from elicit_flows.sdk.mcp.settings import Settings
 from elicit_flows.sdk.mcp.ticket import Ticket
+from elicit_flows.sdk.mcp.words import AGAIN, WAITING, words
 from elicit_flows.sdk.once import acted_on
 from elicit_flows.sdk.outcomes import Cancelled, Completed, Declined, Expired, Failed, Outcome
 from elicit_flows.sdk.questions import Question
@@ -61,6 +62,8 @@ class Guard:
         try:
             return await self._guarded(call, context, arguments)
         except (NoUser, ElicitError) as refused:
+            if call.attempt.survives(refused):
+                return call.leave()
             raise call.tool_error(str(refused)) from refused
 
     async def _guarded(self, call: Call, context: Any, arguments: dict[str, Any]) -> Any:
@@ -71,14 +74,14 @@ class Guard:
             if isinstance(answer, Elicitation):
                 return self._say(call, WAITING.format(url=answer.url))
             if isinstance(answer, (Declined, Cancelled, Expired, Failed)):
-                await acted_on(asker.elicit(), answer.elicitation)
-                return self._say(call, _words(asker.settings, answer))
+                if not await _acts(call, [(asker, answer)]) and call.attempt.goes_on:
+                    return call.leave()
+                return self._say(call, words(asker.settings, answer))
             if not isinstance(answer, Completed):
                 return answer
             ended.append((asker, answer))
-        for asker, done in ended:
-            if not await acted_on(asker.elicit(), done.elicitation) and done.elicitation.kind not in CONNECTS:
-                return self._say(call, AGAIN)
+        if not await _acts(call, ended):
+            return call.leave() if call.attempt.goes_on else self._say(call, AGAIN)
         for asker, done in ended:
             await _after(asker.settings, done)
         if any(done.elicitation.kind in CONNECTS and not done.reused for _, done in ended):
@@ -116,22 +119,17 @@ class Guard:
         raise call.tool_error(text)
 
 
-WAITING = "waiting: The user has not done it yet. Their link is {url} ; call this tool again when they have."
-AGAIN = "cancelled: This answer was acted on before. Call the tool anew to ask anew."
-
-
-def _words(settings: Settings, outcome: Outcome) -> str:
-    if settings.say:
-        return settings.say(outcome)
-    match outcome:
-        case Declined():
-            return "declined: The user said no."
-        case Expired():
-            return "cancelled: Nobody answered in time."
-        case Failed(message=message):
-            return f"cancelled: It could not be done. {message}"
-        case _:
-            return "cancelled: The question was taken back."
+async def _acts(call: Call, ended: Sequence[tuple[Asker, Outcome]]) -> bool:
+    """Whether this is the run that acts on how it ended. What connects may be acted on by several, but for a task: it
+    has one result.
+    """
+    await call.attempt.begins()
+    for asker, outcome in reversed(ended):  # a task looks at the last
+        first = await acted_on(asker.elicit(), outcome.elicitation)
+        if not first and (call.attempt.goes_on or outcome.elicitation.kind not in CONNECTS):
+            return False
+    call.attempt.acts = True
+    return True
 
 
 async def _after(settings: Settings, done: Completed) -> None:

@@ -38,7 +38,9 @@ def _first(settings: Settings, call: Call, ticket: Ticket, seen: Elicitation) ->
         raise call.no_links()
     if way == "link":
         return seen
-    return call.ask(asdict(seen), {"place": ticket.place, "id": seen.id, "round": 1, "agreed": False})
+    state = {"place": ticket.place, "id": seen.id, "round": 1, "agreed": False}
+    call.attempt.waits(seen, state)
+    return call.ask(asdict(seen), state)
 
 
 async def _again(

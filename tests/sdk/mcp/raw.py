@@ -53,14 +53,19 @@ class Modern:
         self, tool: str, arguments: Json | None = None, *, can: Json = URL, name: str = "tests", **more: Any
     ) -> Json:
         """``more``: ``inputResponses`` and ``requestState``. The JSON-RPC answer."""
+        params = {"name": tool, "arguments": arguments or {}, **more}
+        return self.request("tools/call", params, tool, can=can, name=name)
+
+    def request(self, method: str, params: Json, called: str = "", *, can: Json = URL, name: str = "tests") -> Json:
+        """``called``: what the header says that it is about."""
         about = {
             "io.modelcontextprotocol/protocolVersion": self.version,
             "io.modelcontextprotocol/clientCapabilities": can,
             "io.modelcontextprotocol/clientInfo": {"name": name, "version": "1"},
         }
-        params = {"name": tool, "arguments": arguments or {}, "_meta": about, **more}
-        body = {"jsonrpc": "2.0", "id": next(self.ids), "method": "tools/call", "params": params}
-        headers = {"mcp-protocol-version": self.version, "mcp-method": "tools/call", "mcp-name": tool}
+        body = {"jsonrpc": "2.0", "id": next(self.ids), "method": method, "params": {**params, "_meta": about}}
+        headers = {"mcp-protocol-version": self.version, "mcp-method": method}
+        headers |= {"mcp-name": called} if called else {}
         with self.http.stream("POST", self.url, json=body, headers=headers) as response:
             self.status = response.status_code
             *_, answer = events(response)

@@ -3,6 +3,7 @@
 TOOLS says how: ``port``, ``ran`` (the file for those lines), ``user`` or ``people`` by token, ``settings`` of McpFlows.
 """
 
+import asyncio
 import json
 import os
 import sys
@@ -17,6 +18,7 @@ from mcp.types import ElicitRequestURLParams
 
 from elicit_flows.sdk import Completed, Question
 from elicit_flows.sdk.mcp import McpFlows, state_key
+from elicit_flows.sdk.mcp.calls import LIBRARY_ERROR
 
 TWO, ONE, FASTMCP = "mcp.server.mcpserver", "mcp.server.fastmcp", "fastmcp"
 LIBRARY = next(name for name in (FASTMCP, TWO, ONE) if find_spec(name))
@@ -119,6 +121,28 @@ async def raises() -> str:
 
 
 @app.tool()
+@flows.confirm("Take long?")
+async def slow(seconds: float) -> str:
+    ran("slow began")
+    await asyncio.sleep(seconds)
+    return ran("slow ended")
+
+
+@app.tool()
+@flows.confirm("Say much?")
+async def much(size: int) -> str:
+    ran("much")
+    return "x" * size
+
+
+@app.tool()
+@flows.confirm("Fail?")
+async def fails(how: str) -> str:
+    ran("failed")
+    raise ValueError(how) if how == "tool" else LIBRARY_ERROR(-32000, how)
+
+
+@app.tool()
 @flows.oauth("acme")
 async def files() -> str:
     return ran("listed")
@@ -126,6 +150,7 @@ async def files() -> str:
 
 if LIBRARY == TWO:
     app.middleware.append(flows.hidden_until("acme", "files"))
+    app.middleware.append(flows.tasks())
 
 
 @app.tool()

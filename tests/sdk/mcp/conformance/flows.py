@@ -11,9 +11,12 @@ from elicit_flows.sdk import Elicit
 from elicit_flows.sdk.mcp import McpFlows
 from elicit_flows.values import Json
 from elicit_flows.wires import forms, mcp_2025_11_25
+from tests.sdk.mcp.conformance import tasks
+from tests.sdk.mcp.conformance.tasks import add_tasks
 
 CLIENT = "conformance-test-client"
-ANSWERED = GO_ON, BEGIN, END = "May the suite go on?", "May the suite begin?", "May the suite end?"
+GO_ON, BEGIN, END = "May the suite go on?", "May the suite begin?", "May the suite end?"
+ANSWERED = {GO_ON, BEGIN, END, *tasks.ANSWERED}
 ASKED_WITH_DEFAULTS, ASKED_FOR_CHOICES = "Is this right?", "Which do you like?"
 DONE = "state-ok"
 
@@ -50,6 +53,7 @@ ENUMS = {
 def add_flows(app: MCPServer, user: tuple[str, str]) -> None:
     elicit = Elicit()
     flows = McpFlows(elicit, user=user, clients={CLIENT: "url"})
+    add_tasks(app, flows)
 
     @app.tool()
     @flows.confirm(GO_ON)

@@ -1,0 +1,143 @@
+"""A task: a question at the service, and a note beside it with what is needed to go on from any process.
+
+The question's state is the task's. ``call``: the parameters of the tool's call. ``at`` and ``state``: which question it
+waits for now, and the guard's word on it. ``reply el_…``: what the client answered to it. ``beat``: when the process
+that runs the tool was last alive. ``result`` or ``error``: the end.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from elicit_flows.sdk.client import Elicit
+from elicit_flows.sdk.mcp.attempt import Attempt
+from elicit_flows.sdk.mcp.words import AGAIN
+from elicit_flows.sdk.shapes import Elicitation
+from elicit_flows.states import Status
+from elicit_flows.values import Json
+from elicit_flows.wires import mcp_2026_07_28 as rounds
+from elicit_flows.wires import mcp_tasks as wire
+from elicit_flows.wires.reply import ACCEPT
+
+SILENCE = timedelta(seconds=60)  # four beats: then the process that ran the tool is no more
+INTERNAL_ERROR = -32603
+DIED = {"code": INTERNAL_ERROR, "message": "The tool was begun, and its server went away before it ended."}
+Ending = tuple[str, Json]
+
+
+def text_result(text: str, *, is_error: bool = False) -> Json:
+    """A tool's result, by hand."""
+    return {"resultType": "complete", "content": [{"type": "text", "text": text}], "isError": is_error}
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """As it stood a moment ago. ``first``: the question that has the note. ``asked``: the one it waits for."""
+
+    id: str
+    first: Elicitation
+    asked: Elicitation
+    note: dict[str, str]
+
+    @classmethod
+    async def found(cls, elicit: Elicit, id: str, first: str) -> Task | None:
+        """None where there is none, or no more. Raises ElicitError."""
+        seen = await elicit.get(first)
+        note = await elicit.note(first)
+        if "call" not in note:
+            return None
+        if note["at"] != first:
+            asked = await elicit.get(note["at"])
+            # The note is read after the question: who acts on an answer has noted that it begins.
+            return cls(id, seen, asked, await elicit.note(first))
+        return cls(id, seen, seen, note)
+
+    @property
+    def call(self) -> Json:
+        call: Json = self._noted("call")
+        return call
+
+    @property
+    def replies(self) -> dict[str, Json]:
+        """What the client answered to the question it waits for, by the question's id."""
+        action = self.note.get(_reply(self.asked.id))
+        return {self.asked.id: {"action": action}} if action else {}
+
+    @property
+    def agreed(self) -> bool:
+        return self.note.get(_reply(self.asked.id)) == ACCEPT
+
+    @property
+    def refused(self) -> bool:
+        return bool(self.replies) and not self.agreed
+
+    @property
+    def ending(self) -> Ending | None:
+        """How it ended, as status and members of ``tasks/get``; None while it goes on."""
+        if "result" in self.note:
+            return wire.COMPLETED, {"result": self._noted("result")}
+        if "error" in self.note:
+            return wire.FAILED, {"error": self._noted("error")}
+        if self.asked.status is Status.CANCELLED and not self.refused:
+            return wire.CANCELLED, {}
+        if self.asked.consumed_at is None or self._alive:
+            return None
+        return (
+            (wire.FAILED, {"error": DIED}) if "beat" in self.note else (wire.COMPLETED, {"result": text_result(AGAIN)})
+        )
+
+    @property
+    def due(self) -> bool:
+        """Whether the tool is to be called again: it runs, or says why not, or asks the next."""
+        return self.ending is None and self.asked.consumed_at is None and (self.asked.over or self.refused)
+
+    def attempt(self, elicit: Elicit) -> Attempt:
+        return Attempt(self._noted("state"), self.replies, lambda: elicit.add_to_note(self.first, beat()))
+
+    def told(self) -> Json:
+        """The answer to ``tasks/get``."""
+        status, more = self.ending or self._going_on()
+        return wire.detailed(self._members(status), **more)
+
+    def created(self) -> Json:
+        """The answer to the call."""
+        return wire.created(self._members(wire.INPUT_REQUIRED))
+
+    def _going_on(self) -> Ending:
+        if self.asked.over or self.agreed:
+            return wire.WORKING, {}
+        return wire.INPUT_REQUIRED, {"inputRequests": {self.asked.id: rounds.input_request(asdict(self.asked))}}
+
+    def _members(self, status: str) -> Json:
+        created = self.first.created_at or datetime.now(UTC)
+        updated = self.asked.finished_at or self.asked.created_at or created
+        return wire.task(self.id, status, created, updated, self.first.expires_at or created)
+
+    @property
+    def _alive(self) -> bool:
+        noted = self.note.get("beat")
+        return noted is not None and datetime.now(UTC) - datetime.fromisoformat(noted) < SILENCE
+
+    def _noted(self, name: str) -> Any:
+        return json.loads(self.note[name])
+
+
+def waits_for(asked: Elicitation, state: Json | None) -> dict[str, str | None]:
+    """What is noted when a guard waits for its user."""
+    return {"at": asked.id, "state": json.dumps(state)}
+
+
+def replied(asked: Elicitation, action: str) -> dict[str, str | None]:
+    return {_reply(asked.id): action}
+
+
+def beat() -> dict[str, str | None]:
+    """The clocks of a server's processes have to agree within half a minute."""
+    return {"beat": datetime.now(UTC).isoformat()}
+
+
+def _reply(asked: str) -> str:
+    return f"reply {asked}"
