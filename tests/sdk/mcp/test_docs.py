@@ -31,9 +31,9 @@ def namespace(elicit_service: Service, alice: ScriptedUser, monkeypatch: pytest.
     """Without access tokens all callers are alice's."""
     hers = Asker(WhenCalled(None), Settings(user=alice.claim), Followers())
     monkeypatch.setattr(mcp_flows._flows, "_asker", hers)
-    tools, rules, keys = BLOCKS
+    tools, rules, keys, tasks = BLOCKS
     names: dict[str, Any] = {}
-    for block in (tools, rules.replace(" ...\n", f"\n{DELETES}")):
+    for block in (tools, rules.replace(" ...\n", f"\n{DELETES}"), tasks):
         exec(compile(block, "docs/mcp.md", "exec"), names)
     exec(compile(keys, "docs/mcp.md", "exec"), dict(names))
     return names

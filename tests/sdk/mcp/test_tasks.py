@@ -233,7 +233,12 @@ def test_it_survives_a_restart_of_the_server(tools: Tools, client: Client, alice
     assert tools.ran == ["wiped t9"]
 
 
-def test_two_servers_by_turns_run_it_once(tools: Tools, new_tools: Callable[..., Tools], alice: ScriptedUser) -> None:
+def test_two_servers_by_turns_run_it_once(
+    tools: Tools, new_tools: Callable[..., Tools], elicit_box: Service, alice: ScriptedUser
+) -> None:
+    with elicit_box.sync_elicit() as elicit:
+        for connection in elicit.connections(alice.claim):
+            elicit.revoke(connection)
     servers = [tools, new_tools()]
     one, other = (Client(server.url) for server in servers)
     task = one.begin("files")
