@@ -19,9 +19,10 @@ router = Router(tags=["events"])
 
 @router.get("", response=schemas.EventList, summary="What happened, in order", openapi_extra=openapi.STREAM)
 def list_all(request: AgentRequest, after: str = "", wait: Wait = 0, limit: Limit = 100) -> HttpResponse:
-    """Events behind ``after``, oldest first; without it from the oldest that is kept. ``cursor`` is the next
-    ``after``. With ``wait`` (seconds) an empty page waits for its first event. With ``Accept: text/event-stream`` a
-    stream: ``id`` is the cursor, ``Last-Event-ID`` resumes, a comment comes every 15 seconds.
+    """Events behind ``after``, oldest first; without it from the oldest that is kept, with ``latest`` those that are
+    still to come. ``cursor`` is the next ``after``. With ``wait`` (seconds) an empty page waits for its first event.
+    With ``Accept: text/event-stream`` a stream: ``id`` is the cursor, ``Last-Event-ID`` resumes, a comment comes every
+    15 seconds.
     """
     position = feed.position(request.auth.pk, after)
     events = feed.after(request.auth.pk, position, limit)

@@ -20,6 +20,9 @@ _HEADS = """
 _THESE = {"postgresql": "= ANY(%s)", "sqlite": "IN (SELECT value FROM json_each(%s))"}
 
 
+LATEST = "latest"
+
+
 class Head(NamedTuple):
     """``position`` of the agent's newest event, 0 when there is none; ``key_hash`` of the API key that is good now."""
 
@@ -33,9 +36,11 @@ def cursor(agent_id: int, position: int) -> str:
 
 
 def position(agent_id: int, cursor: str) -> int:
-    """The position that a cursor of this agent names. Raises BadCursor."""
+    """The position that a cursor of this agent names, or ``latest``: behind its newest event. Raises BadCursor."""
     if cursor == "":
         return 0
+    if cursor == LATEST:
+        return sum(head.position for head in heads([agent_id]).values())
     try:
         return int(_signer(agent_id).unsign(cursor))
     except (BadSignature, ValueError) as error:

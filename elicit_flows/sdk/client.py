@@ -117,6 +117,10 @@ class Elicit(Asking, Drafts, Notes):
         follow = feed.stream if stream else feed.poll
         return follow(self._transport, after, self._patience)
 
+    async def newest(self) -> str:
+        """The cursor behind the newest event, for who wants to hear of those alone that are still to come."""
+        return str((await self._transport.call("GET", feed.PATH, params={"after": "latest"}))["cursor"])
+
     async def connections(self, user: User | None = None, *, provider: str | None = None) -> list[Connection]:
         """The connections this agent may use, of one user and provider where given."""
         who = claim(user) if user else None

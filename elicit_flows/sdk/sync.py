@@ -81,6 +81,7 @@ class SyncElicit:
     note = _blocking(Elicit.note)
     add_to_note = _blocking(Elicit.add_to_note)
 
+    newest = _blocking(Elicit.newest)
     connections = _blocking(Elicit.connections)
     token = _blocking(Elicit.token)
     report = _blocking(Elicit.report)

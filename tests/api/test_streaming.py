@@ -77,6 +77,15 @@ def test_a_stream_begins_with_the_oldest_and_goes_on_with_what_happens(api: http
     assert said["id"] == api.get("/v1/events").json()["cursor"]
 
 
+def test_latest_begins_behind_what_has_happened(api: httpx2.Client, asked: list[str]) -> None:
+    assert api.get("/v1/events", params={"after": "latest"}).json() == {
+        "data": [], "cursor": api.get("/v1/events").json()["cursor"],
+    }  # fmt: skip
+    with streaming(api, after="latest") as stream:
+        flow.cancel(Elicitation.objects.get(pk=asked[0]))
+        assert stream.events(1)[0]["type"] == "elicitation.cancelled"
+
+
 def test_last_event_id_goes_on_behind_it(api: httpx2.Client, asked: list[str]) -> None:
     with streaming(api) as stream:
         first = stream.next()

@@ -71,3 +71,9 @@ async def test_polling_walks_the_pages_by_their_cursor(service: FakeService, eli
     assert [(event.seq, event.cursor) for event in events] == [(1, None), (2, "c2"), (3, "c3")]
     assert [asked.query.get("after") for asked in service.asked] == [None, "c2", "c2"]
     assert events[0].data == {"text": "två\nrader"}
+
+
+async def test_the_newest_cursor_is_asked_for_by_name(service: FakeService, elicit: Elicit) -> None:
+    service.on(*FEED, Reply({"data": [], "cursor": "c9"}))
+    assert await elicit.newest() == "c9"
+    assert service.asked[0].query == {"after": "latest"}

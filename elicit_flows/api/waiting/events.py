@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable
-
 from elicit_flows.api import problems
 from elicit_flows.api.waiting.hub import Asker, Hub
 from elicit_flows.api.waiting.longpoll import Query, number, seconds
@@ -26,7 +24,7 @@ Pair = tuple[int, Json]
 
 async def page(hub: Hub, asker: Asker, query: Query, send: Send) -> None:
     """The events behind ``after``; when there are none, as soon as one comes, at the latest after ``wait`` seconds."""
-    position, limit = feed.position(asker.agent_id, one(query, "after")), page_size(query)
+    position, limit = await _position(hub, asker, one(query, "after")), page_size(query)
     async with hub.watching(asker) as watch:
         with watch.waiting_for(EVERYTHING) as waiter:
             pairs = await _since(hub, watch, asker.agent_id, position, limit)
@@ -38,22 +36,26 @@ async def page(hub: Hub, asker: Asker, query: Query, send: Send) -> None:
     await respond(send, 200, problems.JSON_HEADERS, problems.dumps(body))
 
 
-def stream(hub: Hub, asker: Asker, last_id: str, query: Query, send: Send) -> Awaitable[None]:
+async def stream(hub: Hub, asker: Asker, last_id: str, query: Query, send: Send) -> None:
     """Every event behind the cursor, for as long as the client listens and its key is good."""
-    return _stream(hub, asker, feed.position(asker.agent_id, last_id or one(query, "after")), send)
-
-
-async def _stream(hub: Hub, asker: Asker, reached: int, send: Send) -> None:
+    reached = await _position(hub, asker, last_id or one(query, "after"))
     await send({"type": "http.response.start", "status": 200, "headers": STREAM_HEADERS})
     async with hub.watching(asker) as watch:
         with watch.waiting_for(EVERYTHING) as waiter:
             while watch.key_hash == asker.key_hash:
                 pairs = await _since(hub, watch, asker.agent_id, reached, PAGE)
-                for reached, event in pairs:  # noqa: PLR1704  it is where the stream has come to
+                for reached, event in pairs:
                     await send(_chunk(_said(asker.agent_id, reached, event)))
                 if not pairs and not await waiter.told(HEARTBEAT):
                     await send(_chunk(": still here\n\n"))
     await send({"type": "http.response.body", "body": b""})
+
+
+async def _position(hub: Hub, asker: Asker, cursor: str) -> int:
+    """A cursor says it itself; only for the latest the database is asked."""
+    if cursor == feed.LATEST:
+        return await hub.run(lambda: feed.position(asker.agent_id, cursor))
+    return feed.position(asker.agent_id, cursor)
 
 
 async def _since(hub: Hub, watch: Watch, agent_id: int, position: int, limit: int) -> list[Pair]:

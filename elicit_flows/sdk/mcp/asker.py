@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from elicit_flows.sdk.client import Elicit
+from elicit_flows.sdk.mcp.changes import Changes
 from elicit_flows.sdk.mcp.legacy import Followers
 from elicit_flows.sdk.mcp.settings import Settings
 
@@ -24,8 +25,9 @@ class WhenCalled:
 
 @dataclass(frozen=True, slots=True)
 class Asker:
-    """``followers``: who is to be told of what, in this process."""
+    """``followers`` and ``changes``: who is to be told of what, in this process."""
 
     elicit: Callable[[], Elicit]
     settings: Settings
     followers: Followers
+    changes: Changes

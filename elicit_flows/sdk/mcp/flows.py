@@ -9,6 +9,7 @@ from typing import Any
 
 from elicit_flows.sdk.client import Elicit
 from elicit_flows.sdk.mcp.asker import Asker, WhenCalled
+from elicit_flows.sdk.mcp.changes import Changes
 from elicit_flows.sdk.mcp.guard import Asks, Guard
 from elicit_flows.sdk.mcp.legacy import Followers
 from elicit_flows.sdk.mcp.listing import HiddenUntil
@@ -29,7 +30,8 @@ class McpFlows(Questions[Decorator]):
     """
 
     def __init__(self, elicit: Elicit | None = None, **settings: Any) -> None:
-        self._asker = Asker(WhenCalled(elicit), Settings(**settings), Followers())
+        asked = WhenCalled(elicit)
+        self._asker = Asker(asked, Settings(**settings), Followers(), Changes(asked))
 
     def having(self, **settings: Any) -> McpFlows:
         """The same service, with these settings changed: for one tool that is different."""
@@ -39,7 +41,7 @@ class McpFlows(Questions[Decorator]):
 
     def hidden_until(self, provider: str, *tools: str) -> HiddenUntil:
         """Middleware, ``app.middleware.append(flows.hidden_until("acme", "list_files"))``: who has no account connected
-        at ``provider`` does not see ``tools`` in the list.
+        at ``provider`` does not see ``tools`` in the list, and is told when the connection ends.
         """
         return HiddenUntil(self._asker, provider, tools)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from typing import Any
 
 import httpx2
@@ -72,6 +73,20 @@ class Modern:
         if answer.get("result", {}).get("resultType") == "input_required":
             NEW.check("InputRequiredResult", answer["result"])
         return answer
+
+    def listen(self, heard: list[str]) -> None:
+        """``heard`` gets the methods of what comes on the stream of one's own, until the client is closed."""
+        about = {
+            "io.modelcontextprotocol/protocolVersion": self.version,
+            "io.modelcontextprotocol/clientCapabilities": {},
+        }
+        params = {"notifications": {"toolsListChanged": True}, "_meta": about}
+        body = {"jsonrpc": "2.0", "id": "ears", "method": "subscriptions/listen", "params": params}
+        headers = {"mcp-protocol-version": self.version, "mcp-method": body["method"]}
+        with suppress(httpx2.TransportError), self.http.stream("POST", self.url, json=body, headers=headers) as stream:
+            for message in events(stream):
+                assert message["params"]["_meta"]["io.modelcontextprotocol/subscriptionId"] == "ears"
+                heard.append(message["method"])
 
     def retry(self, answer: Json, tool: str, arguments: Json | None = None, **more: Any) -> Json:
         """The same call, with everything that was asked accepted unless ``inputResponses`` says otherwise."""

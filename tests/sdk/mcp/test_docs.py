@@ -10,6 +10,7 @@ import pytest
 
 from elicit_flows.sdk import mcp as mcp_flows
 from elicit_flows.sdk.mcp.asker import Asker, WhenCalled
+from elicit_flows.sdk.mcp.changes import Changes
 from elicit_flows.sdk.mcp.legacy import Followers
 from elicit_flows.sdk.mcp.settings import Settings
 from elicit_flows.sdk.testing import ScriptedUser, Service
@@ -29,7 +30,8 @@ def anyio_backend() -> str:
 @pytest.fixture
 def namespace(elicit_service: Service, alice: ScriptedUser, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     """Without access tokens all callers are alice's."""
-    hers = Asker(WhenCalled(None), Settings(user=alice.claim), Followers())
+    asked = WhenCalled(None)
+    hers = Asker(asked, Settings(user=alice.claim), Followers(), Changes(asked))
     monkeypatch.setattr(mcp_flows._flows, "_asker", hers)
     tools, rules, keys, tasks = BLOCKS
     names: dict[str, Any] = {}

@@ -10,7 +10,11 @@ import pytest
 from elicit_flows.sdk import SyncElicit
 from elicit_flows.sdk.testing import ScriptedUser, Service
 from tests.sdk.mcp.conftest import Tools
-from tests.sdk.mcp.raw import Legacy, text
+from tests.sdk.mcp.raw import Legacy, Modern, text
+from tests.sdk.mcp.test_cases import link
+from tests.support.process import until
+
+CHANGED = "notifications/tools/list_changed"
 
 
 @pytest.fixture
@@ -34,13 +38,39 @@ def test_l_12_a_tool_is_hidden_until_its_account_is_connected_and_again_when_it_
     def listed() -> set[str]:
         return {tool["name"] for tool in session.request("tools/list")["result"]["tools"]}
 
+    def heard() -> int:
+        return [one["method"] for one in session.told].count(CHANGED)
+
     assert "plain" in listed()
     assert "files" not in listed()
-    ear = threading.Thread(target=session.listen, args=(1.0,))
+    ear = threading.Thread(target=session.listen, args=(3.0,))
     ear.start()
     assert text(session.call("files", then=alice.allow)) == "done: listed"
     assert "files" in listed()
-    ear.join()
-    assert "notifications/tools/list_changed" in {one["method"] for one in session.told}
+    until(lambda: heard() == 1, "the client hears that there is a tool more")
     revoke(elicit, alice)
+    until(lambda: heard() == 2, "the client hears that there is one less")
     assert "files" not in listed()
+    ear.join()
+
+
+def test_who_listens_hears_that_their_own_connection_has_ended(
+    new_tools: Callable[..., Tools], elicit_box: Service, elicit: SyncElicit, alice: ScriptedUser
+) -> None:
+    people = {name: ["desk", name] for name in ("alice", "bob")}
+    tools = new_tools(user=None, people=people, issuer=elicit_box.sandbox_url)
+    client = Modern(tools.url, "alice")
+    alice.allow(link(client.call("files")))
+    heard: dict[str, list[str]] = {name: [] for name in people}
+    ears = {name: Modern(tools.url, name) for name in people}
+    threads = [threading.Thread(target=ears[name].listen, args=(heard[name],)) for name in people]
+    for thread in threads:
+        thread.start()
+    until(lambda: all(heard.values()), "both are listened to")
+    revoke(elicit, alice)
+    until(lambda: CHANGED in heard["alice"], "she hears of it")
+    tools.process.kill9()
+    for thread in threads:
+        thread.join(10)
+    acknowledged = "notifications/subscriptions/acknowledged"
+    assert heard == {"alice": [acknowledged, CHANGED], "bob": [acknowledged]}
