@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('elicit_flows', '0012_other_ways_in'),
+        ('elicit_flows', '0013_catalogue'),
     ]
 
     operations = [
