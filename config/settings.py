@@ -28,6 +28,13 @@ ELICIT_MAX_WAITERS_PER_AGENT = env.number(
 )
 _catalogue = env.text("ELICIT_CATALOGUE")
 ELICIT_CATALOGUE = Path(_catalogue) if _catalogue else None  # a folder of the operator's own entries
+# Days. An event has 75 hours to be delivered and read.
+ELICIT_KEEP_EVENTS = env.number("ELICIT_KEEP_EVENTS", 90, low=4, high=36500)
+ELICIT_KEEP_DELIVERIES = env.number("ELICIT_KEEP_DELIVERIES", 30, low=4, high=36500)
+ELICIT_KEEP_INBOUND = env.number("ELICIT_KEEP_INBOUND", 30, low=4, high=36500)  # a provider may send one again
+ELICIT_KEEP_ELICITATIONS = env.number("ELICIT_KEEP_ELICITATIONS", 90, low=1, high=36500)
+ELICIT_KEEP_USES = env.number("ELICIT_KEEP_USES", 365, low=1, high=36500)
+ELICIT_KEEP_CONNECTIONS = env.number("ELICIT_KEEP_CONNECTIONS", 365, low=1, high=36500)  # that ended
 SERVICE_NAME = "Elicit Flows"
 
 SECRET_KEY = env.kept("SECRET_KEY", VAR_DIR / "secret.key", env.new_secret())

@@ -8,7 +8,7 @@ from django.urls import path
 from elicit_flows.api import docs, health
 from elicit_flows.api.routes import api
 from elicit_flows.inbound import views as inbound
-from elicit_flows.web import account, connect, drafts, paying, signin, vouching
+from elicit_flows.web import account, connect, connections, drafts, leaving, paying, signin, vouching
 
 handler400 = "elicit_flows.web.problems.bad_request"
 handler403 = "elicit_flows.web.problems.forbidden"
@@ -18,14 +18,20 @@ handler500 = "elicit_flows.web.problems.server_error"
 urlpatterns = [
     path("", account.home),
     path("account", account.account),
-    path("account/connections/<str:connection_id>/revoke", account.revoke),
+    path("account/connections/<str:connection_id>", connections.show),
+    path("account/connections/<str:connection_id>/revoke", connections.revoke),
+    path("account/agents/<slug:slug>/revoke", connections.revoke_all),
     path("account/payments/<str:payment_id>/receipt", account.receipt),
+    path("account/export", leaving.export),
+    path("account/delete", leaving.delete),
+    path("account/deleted", leaving.deleted),
     path("login", signin.begin),
     path("login/<slug:slug>/callback", signin.callback),
     path("login/<slug:slug>/vouch", vouching.vouch),
     path("login/<slug:slug>/vouched", vouching.vouched),
     path("switch", signin.switch),
     path("logout", signin.end),
+    path("logout/everywhere", signin.end_everywhere),
     path("c/<str:elicitation_id>", connect.show),
     path("c/<str:elicitation_id>/continue", connect.proceed),
     path("c/<str:elicitation_id>/submit", connect.submit),

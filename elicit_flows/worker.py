@@ -114,6 +114,8 @@ def tick() -> None:
         pass
     while flow.sweep_payments():
         pass
+    while flow.sweep_erasures():
+        pass
 
 
 def refresh(seconds: float) -> None:

@@ -179,8 +179,10 @@ class Story:
 
     def look_around(self) -> None:
         """Every page, every answer, every store."""
-        for path in ("/", "/account", "/v1/docs", f"/{self.dye}"):
+        for path in ("/", "/account", "/account/delete", "/account/export", "/v1/docs", f"/{self.dye}"):
             self.user.open(self.box.url + path)
+        for row in self.agent.get("/v1/connections").json()["data"]:
+            self.user.open(f"{self.box.url}/account/connections/{row['id']}")
         for row in self.agent.get("/v1/elicitations").json()["data"]:
             self.user.open(row["url"])
             self.user.open(row["url"] + "/done")

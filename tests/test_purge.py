@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import io
+import os
+import signal
+from collections.abc import Iterator
 from datetime import timedelta
 
 import pytest
 from django.contrib.sessions.backends.db import SessionStore
 from django.contrib.sessions.models import Session
+from django.core.management import call_command
 from django.utils import timezone
+from pytest_django import Settings
 
 from elicit_flows import flow, tasks, vault, worker
 from elicit_flows import purge as purging
 from elicit_flows.lib import clock
+from elicit_flows.management.progress import Stopped
 from elicit_flows.models import Attempt, Connection, Delivery, Elicitation, Event, Provider
 from elicit_flows.queue import feed
 from elicit_flows.values import Claim, Question
@@ -109,6 +116,65 @@ def test_t119_sessions_that_are_over_go(committed: None) -> None:
         Session.objects.filter(pk=store.session_key).update(expire_date=timezone.now() + timedelta(hours=hours))
     assert purging.purge()["sessions"] == 1
     assert Session.objects.count() == 1
+
+
+def test_t119_what_an_agent_did_is_kept_as_long_as_the_operator_says(
+    known: Known, drive: Provider, moving_clock: MovingClock, settings: Settings
+) -> None:
+    settings.ELICIT_KEEP_USES = settings.ELICIT_KEEP_CONNECTIONS = 10
+    lasting = rows.grant(expires_in=30 * 86400)
+    held, ended = (rows.connection(known, at, lasting) for at in (drive, rows.provider(slug="mail")))
+    vault.revoke(ended)
+    waiting = rows.connection(known, rows.provider(slug="slow"))
+    vault.revoke(waiting)
+    moving_clock.forward(days=9)
+    vault.token(known.row, held.pk)
+    assert purging.purge()["uses"] == 0
+    Connection.objects.filter(pk=ended.pk).update(upstream="done")
+    moving_clock.forward(days=1, minutes=1)
+    gone = purging.purge()
+    assert (gone["uses"], gone["connections"]) == (5, 1), "the fetch of yesterday is kept"
+    assert set(Connection.objects.all()) == {held, waiting}, "that provider has yet to be told"
+
+
+def over(known: Known, count: int, moving_clock: MovingClock) -> None:
+    for _ in range(count):
+        flow.cancel(ask(known))
+    Delivery.objects.update(status="delivered")
+    moving_clock.forward(days=91)
+
+
+def test_by_hand_the_purge_says_first_what_would_go_then_what_went(known: Known, moving_clock: MovingClock) -> None:
+    over(known, 3, moving_clock)
+    said = {}
+    for flags in (["--dry-run"], [], []):
+        call_command("purge", *flags, stdout=(out := io.StringIO()))
+        said[len(said)] = {line.strip() for line in out.getvalue().splitlines()}
+    assert {"elicitations: 3 would go", "events: 6 would go", "uses: 0 would go"} <= said[0]
+    assert {"elicitations: 3 deleted", "events: 6 deleted", "deliveries: 6 deleted"} <= said[1]
+    assert {"elicitations: 0 deleted", "events: 0 deleted"} <= said[2]
+
+
+def test_by_hand_the_purge_may_be_stopped_and_taken_up_again(
+    known: Known, moving_clock: MovingClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    over(known, 3, moving_clock)
+    monkeypatch.setattr(purging, "BATCH", 2)
+    finish = purging.batches
+
+    def told_to_stop() -> Iterator[tuple[str, int]]:
+        for done in finish():
+            os.kill(os.getpid(), signal.SIGTERM)
+            yield done
+
+    monkeypatch.setattr(purging, "batches", told_to_stop)
+    with pytest.raises(Stopped, match=r"Stopped; done so far: 2 deliveries\. `python manage\.py purge` goes on"):
+        call_command("purge", stdout=io.StringIO())
+    assert (Delivery.objects.count(), Event.objects.count(), Elicitation.objects.count()) == (4, 6, 3)
+    monkeypatch.setattr(purging, "batches", finish)
+    call_command("purge", stdout=io.StringIO())
+    assert not Elicitation.objects.exists()
+    assert not Event.objects.exists()
 
 
 def test_t119_both_workers_purge(known: Known, moving_clock: MovingClock, request: pytest.FixtureRequest) -> None:

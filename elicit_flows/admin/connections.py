@@ -47,6 +47,6 @@ class ConnectionAdmin(ReadOnly):
         live = [row for row in rows if row.status != row.Status.REVOKED]
         for row in live:
             with transaction.atomic():
-                vault.revoke(row)
+                vault.revoke(row, vault.Use.Actor.OPERATOR)
                 self.log_change(request, row, "Revoked.")
         self.message_user(request, _("%d revoked.") % len(live))

@@ -68,5 +68,5 @@ def revoke(request: AgentRequest, connection_id: str) -> HttpResponse:
     row = vault.owned(request.auth).filter(pk=connection_id).first()
     if row is None:
         raise NotFound("There is no connection with this id.")
-    vault.revoke(row)
+    vault.revoke(row, vault.Use.Actor.AGENT)
     return HttpResponse(status=204, headers={"Cache-Control": "no-store"})

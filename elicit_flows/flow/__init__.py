@@ -18,6 +18,9 @@ sweeping    payments that nobody waits for: hints, lost answers, refunds
 patience    with a payment provider that keeps the sweep waiting
 receipts    what was paid, signed
 vouching    keep_vouch, take_vouch: a site's word for a browser, single use
+sessions    a person's browsers: all of them are signed out at once
+telling     everything that is kept about a person
+erasing     and all of it gone
 moving      what they share: the compare-and-set that is the only writer of a status, and its event; an elicitation
             with steps goes where its current step goes
 
@@ -28,11 +31,14 @@ from elicit_flows.flow.asking import create
 from elicit_flows.flow.consuming import consume
 from elicit_flows.flow.drafting import ask_again, draft, put
 from elicit_flows.flow.ending import cancel, complete, decline, expire, sweep
+from elicit_flows.flow.erasing import ask_to_erase, erasing, sweep_erasures
 from elicit_flows.flow.moving import find
 from elicit_flows.flow.noting import add_to_note, note
 from elicit_flows.flow.paying import returned
 from elicit_flows.flow.receipts import PAID, receipt
+from elicit_flows.flow.sessions import end_sessions, epoch
 from elicit_flows.flow.sweeping import sweep_payments
+from elicit_flows.flow.telling import about
 from elicit_flows.flow.visiting import View, begin, look, resume, submit
 from elicit_flows.flow.vouching import keep_vouch, take_vouch
 from elicit_flows.flow.windows import filled, save, shared
@@ -40,8 +46,10 @@ from elicit_flows.flow.windows import filled, save, shared
 __all__ = [
     "PAID",
     "View",
+    "about",
     "add_to_note",
     "ask_again",
+    "ask_to_erase",
     "begin",
     "cancel",
     "complete",
@@ -49,6 +57,9 @@ __all__ = [
     "create",
     "decline",
     "draft",
+    "end_sessions",
+    "epoch",
+    "erasing",
     "expire",
     "filled",
     "find",
@@ -63,6 +74,7 @@ __all__ = [
     "shared",
     "submit",
     "sweep",
+    "sweep_erasures",
     "sweep_payments",
     "take_vouch",
 ]

@@ -8,6 +8,7 @@ from elicit_flows.models.delivery import Delivery
 from elicit_flows.models.draft import Draft
 from elicit_flows.models.elicitation import Elicitation
 from elicit_flows.models.entitlement import Entitlement, EntitlementUse
+from elicit_flows.models.erasure import Erasure
 from elicit_flows.models.event import Event, Feed
 from elicit_flows.models.inbound import Inbound
 from elicit_flows.models.payment import Checkout, Payment
@@ -15,7 +16,9 @@ from elicit_flows.models.payment_account import PaymentAccount
 from elicit_flows.models.provider import IdentityProvider, Provider
 from elicit_flows.models.receipt_key import ReceiptKey
 from elicit_flows.models.refund import Refund
+from elicit_flows.models.sign_out import SignOut
 from elicit_flows.models.spend_limit import SpendLimit
+from elicit_flows.models.use import Use
 from elicit_flows.models.vault_key import VaultKey
 from elicit_flows.models.vouch import Vouch
 
@@ -30,6 +33,7 @@ __all__ = [
     "Elicitation",
     "Entitlement",
     "EntitlementUse",
+    "Erasure",
     "Event",
     "Feed",
     "IdentityProvider",
@@ -39,7 +43,9 @@ __all__ = [
     "Provider",
     "ReceiptKey",
     "Refund",
+    "SignOut",
     "SpendLimit",
+    "Use",
     "VaultKey",
     "Vouch",
 ]

@@ -4,7 +4,7 @@
 ``rotate`` seals everything anew under the newest key.
 """
 
-from elicit_flows.models import Connection
+from elicit_flows.models import Connection, Use
 from elicit_flows.vault.accounts import account, open_url, seal_account, seal_url
 from elicit_flows.vault.background import refresh_due
 from elicit_flows.vault.configs import (
@@ -17,7 +17,17 @@ from elicit_flows.vault.configs import (
     site,
     webhook_secrets,
 )
-from elicit_flows.vault.connections import held_by, keep, of_person, owned, result
+from elicit_flows.vault.connections import (
+    ended,
+    ended_before,
+    ever_held_by,
+    forget,
+    held_by,
+    keep,
+    of_person,
+    owned,
+    result,
+)
 from elicit_flows.vault.credentials import keep_credentials, open_credentials
 from elicit_flows.vault.notes import Note, open_note, seal_note
 from elicit_flows.vault.receipts import new_key as new_receipt_key
@@ -33,12 +43,17 @@ from elicit_flows.vault.tokens import token
 __all__ = [
     "Connection",
     "Note",
+    "Use",
     "account",
     "already",
     "check_keys",
     "client_secret",
     "credentials_provider",
     "drop",
+    "ended",
+    "ended_before",
+    "ever_held_by",
+    "forget",
     "held_by",
     "keep",
     "keep_credentials",

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from datetime import timedelta
+from datetime import datetime, timedelta
 
-from django.db import connection
+from django.db import connection, transaction
 from django.db.models import QuerySet
 
 from elicit_flows.errors import Conflict, ConnectionRevoked, InvalidScope, NotFound, ReauthorizationRequired
 from elicit_flows.lib import clock
-from elicit_flows.models import Agent, Connection, Provider
+from elicit_flows.models import Agent, Connection, Provider, Use
 from elicit_flows.values import Claim, Grant, Json, Secret
+from elicit_flows.vault import uses
 from elicit_flows.vault.schedule import next_refresh
 from elicit_flows.vault.seal import place, reveal, seal
 
@@ -41,6 +42,7 @@ def keep(agent: Agent, claim: Claim, provider: Provider, grant: Grant) -> Connec
     row.refresh_token = ""  # a new grant replaces the old one whole
     put(row, grant)
     row.save()
+    uses.note(row, Use.Action.CONNECTED, Use.Actor.PERSON)
     return row
 
 
@@ -94,7 +96,34 @@ def owned(agent: Agent) -> QuerySet[Connection]:
 
 def held_by(claim: Claim) -> QuerySet[Connection]:
     """What this person has connected, for every agent, revoked ones left out."""
-    rows = Connection.objects.filter(iss=claim.iss, sub=claim.sub).exclude(status=Status.REVOKED)
+    return ever_held_by(claim).exclude(status=Status.REVOKED)
+
+
+def ended(claim: Claim) -> QuerySet[Connection]:
+    """What this person had connected, the last that ended first."""
+    return ever_held_by(claim).filter(status=Status.REVOKED).order_by("-revoked_at")
+
+
+def ended_before(moment: datetime) -> QuerySet[Connection]:
+    """Those that ended before ``moment``, whosever they were, and whose provider need not be told any more."""
+    return Connection.objects.filter(status=Status.REVOKED, revoked_at__lt=moment).exclude(
+        upstream=Connection.Upstream.PENDING
+    )
+
+
+def forget(claim: Claim, until: datetime, ended_before: datetime) -> bool:
+    """Delete what this person had connected by ``until`` and lost before ``ended_before``, once its provider has been
+    told; whether any of it is left.
+    """
+    rows = ever_held_by(claim).filter(created_at__lte=until)
+    told = rows.exclude(upstream=Connection.Upstream.PENDING)
+    told.filter(status=Status.REVOKED, revoked_at__lte=ended_before).delete()
+    return rows.exists()
+
+
+def ever_held_by(claim: Claim) -> QuerySet[Connection]:
+    """What this person has connected, or had, for every agent."""
+    rows = Connection.objects.filter(iss=claim.iss, sub=claim.sub)
     return rows.select_related("provider", "agent").order_by("-created_at")
 
 
@@ -143,15 +172,21 @@ def alive(row: Connection) -> bool:
     return row.expires_at is None or row.expires_at > clock.now()
 
 
-def note_use(row: Connection) -> None:
-    """When it was last used, to the minute, and what that means for the next refresh: a write a minute, not one a
-    fetch. A refresh that was claimed meanwhile has its own word on when it is due.
+def note_use(row: Connection, action: Use.Action) -> None:
+    """When its agent last used it, to the minute, and what that means for the next refresh: a write a minute, not one a
+    fetch, whoever fetches. A refresh that was claimed meanwhile has its own word on when it is due.
     """
     now, last = clock.now(), row.last_used_at
-    if last is None or now - last > USE_RESOLUTION or last < row.issued_at:
-        row.last_used_at = now
-        rows = Connection.objects.filter(pk=row.pk, refresh_fence=row.refresh_fence, generation=row.generation)
-        rows.update(last_used_at=now, refresh_due_at=next_refresh(row))
+    in_a_new_minute = last is None or now - last > USE_RESOLUTION
+    if last is not None and last >= row.issued_at and not in_a_new_minute:
+        return
+    row.last_used_at = now
+    unchanged = Connection.objects.filter(
+        pk=row.pk, refresh_fence=row.refresh_fence, generation=row.generation, last_used_at=last
+    )
+    with transaction.atomic():
+        if unchanged.update(last_used_at=now, refresh_due_at=next_refresh(row)) and in_a_new_minute:
+            uses.note(row, action, Use.Actor.AGENT)
 
 
 def _same_account(agent: Agent, claim: Claim, provider: Provider, grant: Grant) -> Connection | None:

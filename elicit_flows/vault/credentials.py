@@ -7,9 +7,9 @@ from collections.abc import Mapping
 
 from elicit_flows.errors import Conflict
 from elicit_flows.lib import clock
-from elicit_flows.models import Agent, Connection, Provider
+from elicit_flows.models import Agent, Connection, Provider, Use
 from elicit_flows.values import Claim, Json, Secret
-from elicit_flows.vault import connections
+from elicit_flows.vault import connections, uses
 from elicit_flows.vault.seal import reveal, seal
 
 
@@ -29,6 +29,7 @@ def keep_credentials(
     row.issued_at = clock.now()
     row.generation += 1
     row.save()
+    uses.note(row, Use.Action.CONNECTED, Use.Actor.PERSON)
     return row
 
 
@@ -55,5 +56,5 @@ def open_credentials(agent: Agent, connection_id: str) -> Json:
     sealed = reveal(row.secrets, connections.where(row, "secrets"))
     if sealed is None:
         raise Conflict("This connection is of an OAuth provider: ask for its token.")
-    connections.note_use(row)
+    connections.note_use(row, Use.Action.OPENED)
     return {"fields": json.loads(sealed.reveal())}

@@ -15,9 +15,9 @@ from elicit_flows.errors import Unavailable
 from elicit_flows.kinds.oauth import refresh as ask_provider
 from elicit_flows.lib import clock
 from elicit_flows.lib.oauth import InvalidGrant, OAuthError, ProviderError
-from elicit_flows.models import Connection
+from elicit_flows.models import Connection, Use
 from elicit_flows.values import Grant, Secret
-from elicit_flows.vault import configs, connections, revocation
+from elicit_flows.vault import configs, connections, revocation, uses
 from elicit_flows.vault.schedule import LEASE, next_refresh
 
 COOLDOWN = timedelta(seconds=2)  # after a provider did not answer, nobody asks it again for this long
@@ -81,6 +81,7 @@ def end(row: Connection, why: str) -> Connection:
         )
         if mine:
             row = read(row)
+            uses.note(row, Use.Action.LAPSED, Use.Actor.PROVIDER)
             queue.publish(row.agent, "connection.reauthorization_required", row.summary())
     return row if mine else read(row)
 
@@ -97,6 +98,7 @@ def _record(row: Connection, grant: Grant) -> Connection:
             pk=row.pk, generation=generation, refresh_fence=fence, status=Status.ACTIVE
         ).update(**{field: getattr(row, field) for field in connections.OF_A_GRANT})
         if won:
+            uses.note(row, Use.Action.REFRESHED, Use.Actor.SERVICE)
             queue.publish(row.agent, "connection.refreshed", row.summary())
     if won:
         return row

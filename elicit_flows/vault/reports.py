@@ -6,8 +6,8 @@ from datetime import timedelta
 
 from elicit_flows.errors import NotFound
 from elicit_flows.lib import clock
-from elicit_flows.models import Agent, Connection
-from elicit_flows.vault import refreshing
+from elicit_flows.models import Agent, Connection, Use
+from elicit_flows.vault import refreshing, uses
 
 # An agent in a loop does not make us hammer the provider; and what is that young was refused for the token before it.
 AT_MOST_EVERY = timedelta(seconds=30)
@@ -23,6 +23,7 @@ def report(agent: Agent, connection_id: str) -> Connection:
         raise NotFound("There is no connection with this id.")
     if row.status != Connection.Status.ACTIVE or _just_tried(row):
         return row
+    uses.note(row, Use.Action.REPORTED, Use.Actor.AGENT)
     if not row.refresh_token:
         return refreshing.end(row, "refused")
     return refreshing.settle(row, refreshing.ask(row)) if refreshing.claim(row) else refreshing.read(row)

@@ -13,10 +13,10 @@ from elicit_flows.errors import Unavailable
 from elicit_flows.kinds.oauth import revoke as tell_provider
 from elicit_flows.lib import clock
 from elicit_flows.lib.oauth import OAuthError
-from elicit_flows.models import Connection, Provider
+from elicit_flows.models import Connection, Provider, Use
 from elicit_flows.queue import bell
 from elicit_flows.values import Grant
-from elicit_flows.vault import configs, connections
+from elicit_flows.vault import configs, connections, uses
 
 log = logging.getLogger(__name__)
 LEASE = timedelta(seconds=60)
@@ -24,7 +24,7 @@ MAX_TRIES = 30  # with the delays below about three days
 Status, Upstream = Connection.Status, Connection.Upstream
 
 
-def revoke(row: Connection) -> None:
+def revoke(row: Connection, by: Use.Actor = Use.Actor.SERVICE) -> None:
     """Nobody gets a token from it any more; the provider is told by the worker. Harmless when repeated."""
     tell = not row.typed
     with transaction.atomic():
@@ -43,6 +43,7 @@ def revoke(row: Connection) -> None:
         )
         if mine:
             row.refresh_from_db()
+            uses.note(row, Use.Action.REVOKED, by)
             queue.publish(row.agent, "connection.revoked", row.summary())
             transaction.on_commit(partial(bell.ring_workers, bell.Work.SWEEP))
 

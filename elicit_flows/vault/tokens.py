@@ -7,7 +7,7 @@ from datetime import timedelta
 
 from elicit_flows.errors import Conflict, ProviderUnavailable, ReauthorizationRequired, Unavailable
 from elicit_flows.lib import clock
-from elicit_flows.models import Agent, Connection
+from elicit_flows.models import Agent, Connection, Use
 from elicit_flows.values import Json
 from elicit_flows.vault import connections, refreshing
 
@@ -26,7 +26,7 @@ def token(agent: Agent, connection_id: str, min_ttl: int | None = None) -> Json:
         raise Conflict(connections.TYPED)
     if stale(row, min_ttl):
         row = _refreshed(row, min_ttl)
-    connections.note_use(row)
+    connections.note_use(row, Use.Action.FETCHED)
     secret = connections.access_token(row)
     if secret is None:
         raise ReauthorizationRequired("There is no access token any more. Create a new elicitation.")

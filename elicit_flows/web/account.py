@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+from itertools import groupby
+from operator import attrgetter
+
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
-from django.views.decorators.http import require_POST, require_safe
+from django.views.decorators.http import require_safe
 
 from elicit_flows import flow, vault
 from elicit_flows.errors import NotFound
 from elicit_flows.ledger import reading
 from elicit_flows.lib import clock
-from elicit_flows.models import Elicitation, IdentityProvider, Payment
+from elicit_flows.models import Agent, Elicitation, Payment
 from elicit_flows.models.elicitation import UNFINISHED
 from elicit_flows.states import Status
 from elicit_flows.values import Claim, Json
-from elicit_flows.web import pages, session
+from elicit_flows.web import connections, pages, session
 
 ASKED = (Status.PENDING, Status.STARTED)  # settling waits for others
 MAX_WAITING = 50
 MAX_PAYMENTS = 100
+MAX_ENDED = 50
 
 
 @require_safe
@@ -31,30 +35,19 @@ def home(request: HttpRequest) -> HttpResponse:
 def account(request: HttpRequest) -> HttpResponse:
     me = session.person(request)
     if me is None:
-        return pages.signin(request, "/account", choices=_choices())
-    connections = [_shown(row) for row in vault.held_by(me.claim)]
+        return pages.signin(request, "/account", choices=pages.choices())
+    held = vault.held_by(me.claim).order_by("agent__name", "agent_id", "provider__name", "-created_at")
     payments = [_paid(row) for row in reading.made_by(me.claim)[:MAX_PAYMENTS]]
     context = {
         "me": me,
         "waiting": _waiting(me.claim),
-        "connections": connections,
+        "agents": [_used_by(agent, list(rows)) for agent, rows in groupby(held, key=attrgetter("agent"))],
+        "ended": [connections.shown(row) for row in vault.ended(me.claim)[:MAX_ENDED]],
         "payments": payments,
+        "erasing": flow.erasing(me.claim),
         "status": "signed-in",
     }
     return render(request, "account.html", context)
-
-
-@require_POST
-@pages.says_why
-def revoke(request: HttpRequest, connection_id: str) -> HttpResponse:
-    me = session.person(request)
-    if me is None:
-        return pages.signin(request, "/account", status=403, choices=_choices())
-    row = vault.held_by(me.claim).filter(pk=connection_id).first()
-    if row is None:
-        raise NotFound("You have no such connection.")
-    vault.revoke(row)
-    return pages.SeeOther("/account")
 
 
 @require_safe
@@ -63,17 +56,12 @@ def receipt(request: HttpRequest, payment_id: str) -> HttpResponse:
     """The signed receipt as a file to keep, for whoever paid."""
     me = session.person(request)
     if me is None:
-        return pages.signin(request, "/account", status=403, choices=_choices())
+        return pages.signin(request, "/account", status=403, choices=pages.choices())
     row = reading.made_by(me.claim).filter(pk=payment_id).first()
     if row is None:
         raise NotFound("You have no such payment.")
     named = {"Content-Disposition": f'attachment; filename="receipt-{row.pk}.jwt"'}
     return HttpResponse(flow.receipt(row), content_type="application/jwt", headers=named)
-
-
-def _choices() -> list[Json]:
-    rows = IdentityProvider.objects.filter(enabled=True).order_by("slug")
-    return [{"slug": row.slug, "label": row.slug} for row in rows]
 
 
 def _waiting(claim: Claim) -> list[Json]:
@@ -86,17 +74,8 @@ def _waiting(claim: Claim) -> list[Json]:
     ]
 
 
-def _shown(row: vault.Connection) -> Json:
-    return {
-        "id": row.pk,
-        "provider_name": row.provider.name if row.provider else row.account_label,
-        "account_label": row.account_label if row.provider else "",
-        "agent_name": row.agent.name,
-        "scopes": row.scopes,
-        "status": row.status,
-        "created_at": row.created_at,
-        "last_used_at": row.last_used_at,
-    }
+def _used_by(agent: Agent, rows: list[vault.Connection]) -> Json:
+    return {"name": agent.name, "slug": agent.slug, "connections": [connections.shown(row) for row in rows]}
 
 
 def _paid(row: Payment) -> Json:

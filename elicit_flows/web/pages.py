@@ -13,7 +13,7 @@ from django.shortcuts import render
 from elicit_flows import flow
 from elicit_flows.errors import FlowError, NotFound, Over, TooMany, WrongUser
 from elicit_flows.lib.limits import hit
-from elicit_flows.models import Elicitation
+from elicit_flows.models import Elicitation, IdentityProvider
 from elicit_flows.states import TERMINAL, Status
 from elicit_flows.values import Json
 from elicit_flows.web import session
@@ -40,6 +40,21 @@ def says_why(view: View[P]) -> View[P]:
             return _explain(request, error)
 
     return cast(View[P], wrapper)
+
+
+def for_person(view: Callable[Concatenate[HttpRequest, session.Person, P], HttpResponse]) -> View[P]:
+    """A page of ``/account`` for who is signed in; others are asked to, and told nothing of what is behind it."""
+
+    @wraps(view)
+    def wrapper(request: HttpRequest, *args: P.args, **kwargs: P.kwargs) -> HttpResponse:
+        me = session.person(request)
+        if me is None:
+            reads = request.method in {"GET", "HEAD"}
+            following, status = (request.path, 200) if reads else ("/account", 403)
+            return signin(request, following, status=status, choices=choices())
+        return view(request, me, *args, **kwargs)
+
+    return says_why(cast(View[P], wrapper))
 
 
 def _explain(request: HttpRequest, error: FlowError) -> HttpResponse:
@@ -71,6 +86,12 @@ def refused(request: HttpRequest, status: int, title: str, detail: str, back_url
 def signin(request: HttpRequest, following: str, status: int = 200, choices: list[Json] | None = None) -> HttpResponse:
     context = {"login_url": "/login", "next": following, "choices": choices}
     return render(request, "connect/signin.html", context, status=status)
+
+
+def choices() -> list[Json]:
+    """The ways to sign in that a page without an elicitation offers."""
+    rows = IdentityProvider.objects.filter(enabled=True).order_by("slug")
+    return [{"slug": row.slug, "label": row.slug} for row in rows]
 
 
 def mismatch(request: HttpRequest, following: str) -> HttpResponse:

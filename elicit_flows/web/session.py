@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import timedelta
 
+from django.conf import settings
 from django.http import HttpRequest
 
+from elicit_flows import flow
 from elicit_flows.identity import SignedIn
 from elicit_flows.lib import clock, ids
 from elicit_flows.models import IdentityProvider
@@ -42,11 +45,15 @@ def returning(request: HttpRequest) -> Person | None:
     kept = request.session.get(_KEY)
     if kept is None or not IdentityProvider.objects.filter(issuer=kept["iss"], enabled=True).exists():
         return None
-    return Person(Claim(kept["iss"], kept["sub"]), kept["label"], kept["auth_time"], kept["browser"])
+    claim = Claim(kept["iss"], kept["sub"])
+    if kept.get("epoch", "") != flow.epoch(claim):  # they signed out everywhere after this session began
+        request.session.flush()
+        return None
+    return Person(claim, kept["label"], kept["auth_time"], kept["browser"])
 
 
 def sign_in(request: HttpRequest, signed_in: SignedIn) -> None:
-    """A new session key; nothing of another person's session stays."""
+    """A new session key; nothing of another person's session stays. It ends at a fixed time, used or not."""
     kept = request.session.get(_KEY)
     if kept is not None and Claim(kept["iss"], kept["sub"]) == signed_in.claim:
         browser = kept["browser"]
@@ -63,8 +70,16 @@ def sign_in(request: HttpRequest, signed_in: SignedIn) -> None:
         "label": signed_in.label,
         "auth_time": signed_in.auth_time or int(clock.now().timestamp()),
         "browser": browser,
+        "epoch": flow.epoch(signed_in.claim),
     }
+    request.session.set_expiry(clock.now() + timedelta(seconds=settings.SESSION_COOKIE_AGE))
 
 
 def sign_out(request: HttpRequest) -> None:
     request.session.flush()
+
+
+def sign_out_everywhere(request: HttpRequest, me: Person) -> None:
+    """This session, and at their next request all others of the same person."""
+    flow.end_sessions(me.claim)
+    sign_out(request)

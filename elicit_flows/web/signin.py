@@ -37,6 +37,14 @@ def end(request: HttpRequest) -> HttpResponse:
     return pages.SeeOther("/")
 
 
+@require_POST
+def end_everywhere(request: HttpRequest) -> HttpResponse:
+    me = session.returning(request)
+    if me:
+        session.sign_out_everywhere(request, me)
+    return pages.SeeOther("/")
+
+
 @require_GET
 @pages.says_why
 def callback(request: HttpRequest, slug: str) -> HttpResponse:

@@ -128,6 +128,12 @@ def test_pages_of_a_person_are_accessible(
     _sign_in(stage, alice, reader, "alice")
     with _paid(stage):
         reader.check(f"{stage.box.url}/account", "account")
+        reader.check(f"{stage.box.url}/account/delete", "delete")
+    reader.check(f"{stage.box.url}/account/deleted", "deleted")
+    for row in stage.connections():
+        stage.agent.post(f"/v1/connections/{row['id']}/token")
+        stage.agent.delete(f"/v1/connections/{row['id']}")
+        reader.check(f"{stage.box.url}/account/connections/{row['id']}", "connection")
     _sign_in(stage, bob, reader, "bob")
     reader.check(stage.ask(reuse="never")["url"], "mismatch")
 

@@ -85,6 +85,8 @@ def test_t51_t56_t58_every_page_that_links_lead_to_is_kept_out_of_frames_caches_
     answers = _crawl(http_user, [stage.box.url + path for path in starts])
     paths = {urlsplit(str(answer.request.url)).path for answer in answers}
     assert {"/", "/account", "/v1/docs", "/v1/openapi.json", "/static/elicit/style.css"} <= paths
+    assert {"/account/export", "/account/delete"} <= paths
+    assert any(path.startswith("/account/connections/") for path in paths)
     assert sink.url("/done") in answers[starts.index(f"/c/{over['id']}")].text
     for answer in answers:
         _check(answer)

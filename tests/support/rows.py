@@ -28,6 +28,7 @@ from elicit_flows.models import (
     Elicitation,
     Entitlement,
     EntitlementUse,
+    Erasure,
     Event,
     Feed,
     IdentityProvider,
@@ -36,7 +37,9 @@ from elicit_flows.models import (
     PaymentAccount,
     ReceiptKey,
     Refund,
+    SignOut,
     SpendLimit,
+    Use,
     VaultKey,
     Vouch,
 )
@@ -52,9 +55,10 @@ ALICE_CLAIM = Claim(ISSUER, "alice")
 
 # Children before parents, as the foreign keys want it.
 OURS = (
-    Delivery, Event, Feed, Attempt, Connection, EntitlementUse, Entitlement, Refund, Inbound, Checkout, Payment,
+    Delivery, Event, Feed, Attempt, Use, Connection, EntitlementUse, Entitlement, Refund, Inbound, Checkout, Payment,
     Draft, Elicitation, Agent.identity_providers.through, Agent.providers.through, Agent.payment_accounts.through,
     SpendLimit, Agent, Customer, ReceiptKey, PaymentAccount, ProviderRow, Vouch, IdentityProvider, VaultKey, Session,
+    SignOut, Erasure,
 )  # fmt: skip
 
 

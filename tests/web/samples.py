@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from copy import deepcopy
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -204,29 +204,78 @@ def payment_outcome_page(status: str = "completed", mode: str = "pay") -> Contex
     return {**outcome_page(status), "asked": asked, "receipt_url": receipt, "outcome_templates": templates}
 
 
-def account_page() -> Context:
-    connection = {
+def a_connection(**more: Any) -> Context:
+    return {
         "id": "cn_1",
         "provider_name": "Acme Drive",
         "account_label": "alice@acme.example",
         "agent_name": "Drive Bot",
         "scopes": ["files.read"],
+        "typed": False,
         "status": "active",
+        "health": more.get("status", "ok"),
+        "upstream": "none",
         "created_at": clock.now() - timedelta(days=3),
         "last_used_at": clock.now() - timedelta(hours=2),
-        "uses": 7,
+        "revoked_at": None,
+        **more,
     }
+
+
+def account_page() -> Context:
+    connection = a_connection()
     request = {
         "message": "Connect Acme Drive.",
         "agent_name": "Drive Bot",
         "url": "/c/el_1",
         "expires_at": clock.now() + timedelta(minutes=15),
     }
-    stale = {**connection, "id": "cn_2", "status": "reauthorization_required", "last_used_at": None, "uses": 0}
-    ended = {**connection, "id": "cn_3", "status": "revoked"}
-    connections = [connection, stale, ended]
-    mine = {"waiting": [request], "connections": connections, "payments": payments()}
+    stale = a_connection(id="cn_2", status="reauthorization_required", last_used_at=None)
+    typed = a_connection(id="cn_4", provider_name="Acme's keys", account_label="", typed=True, scopes=[])
+    agents = [
+        {"name": "Drive Bot", "slug": "drive-bot", "connections": [connection, stale]},
+        {"name": "Key Bot", "slug": "key-bot", "connections": [typed | {"agent_name": "Key Bot"}]},
+    ]
+    ended = [a_connection(id="cn_3", status="revoked", upstream="pending", revoked_at=clock.now())]
+    mine = {"waiting": [request], "agents": agents, "ended": ended, "payments": payments(), "erasing": None}
     return {**everywhere(), "me": {"label": "alice"}, **mine}
+
+
+USES = [
+    ("connected", "person"), ("fetched", "agent"), ("opened", "agent"), ("refreshed", "service"),
+    ("reported", "agent"), ("lapsed", "provider"), ("revoked", "person"), ("revoked", "agent"),
+    ("revoked", "operator"), ("revoked", "service"),
+]  # fmt: skip
+
+
+def uses(*done: tuple[str, str]) -> Context:
+    """A day of it: each once, and once for eleven minutes."""
+    now = datetime(2026, 11, 20, 10, 30, tzinfo=UTC)
+    rows = [
+        {"action": action, "actor": actor, "count": count, "first_at": now - timedelta(minutes=11 * count - 11),
+         "last_at": now}
+        for action, actor in done
+        for count in (1, 2)
+    ]  # fmt: skip
+    return {"day": now.date(), "uses": rows}
+
+
+def connection_page(**more: Any) -> Context:
+    return {**everywhere(), "status": "active", "connection": a_connection(**more), "days": [uses(USES[1])]}
+
+
+def ended_page(upstream: str = "pending") -> Context:
+    ended = connection_page(status="revoked", upstream=upstream, revoked_at=clock.now())
+    return {**ended, "status": "revoked", "days": []}
+
+
+def delete_page(**more: Any) -> Context:
+    counts = {"connections": 1, "elicitations": 2, "payments": 3}
+    running = [
+        {"description": "The paper", "status": status, "agent": {"name": "Shop Bot"}}
+        for status in ("active", "processing")
+    ]
+    return {**everywhere(), "me": {"label": "alice"}, "counts": counts, "running": running, **more}
 
 
 def payments() -> list[Context]:
@@ -326,8 +375,20 @@ PAGES: dict[str, tuple[str, str, Callable[[], Context]]] = {
     "account, empty": (
         "account.html",
         "account",
-        lambda: account_page() | {"waiting": [], "connections": [], "payments": []},
+        lambda: account_page() | {"waiting": [], "agents": [], "ended": [], "payments": []},
     ),
+    "connection": ("account/connection.html", "connection", connection_page),
+    "connection, ended": ("account/connection.html", "connection", ended_page),
+    "account, being deleted": (
+        "account.html",
+        "account",
+        lambda: (
+            account_page()
+            | {"waiting": [], "agents": [], "ended": [], "payments": [], "erasing": {"asked_at": clock.now()}}
+        ),
+    ),
+    "delete": ("account/delete.html", "delete", delete_page),
+    "deleted": ("account/deleted.html", "deleted", everywhere),
     "docs": ("api/docs.html", "docs", docs_page),
 }
 

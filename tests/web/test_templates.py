@@ -12,13 +12,17 @@ from elicit_flows.states import OPEN, Status
 from tests.web.samples import (
     PAGES,
     ROOT,
+    USES,
     Context,
     Page,
     account_page,
+    connection_page,
+    ended_page,
     payment_outcome_page,
     render,
     request_page,
     shown,
+    uses,
 )
 
 STATIC = ROOT / "elicit_flows" / "static" / "elicit"
@@ -59,7 +63,18 @@ def test_a_page_has_a_title_of_its_own_and_a_way_past_the_header(name: str):
 @every_page
 def test_t50_every_form_posts_with_a_token_and_says_what_it_does(name: str):
     page = shown(name)
-    actions = {"signin", "continue", "submit", "decline", "switch", "revoke", "signout"}
+    actions = {
+        "signin",
+        "continue",
+        "submit",
+        "decline",
+        "switch",
+        "revoke",
+        "revoke-all",
+        "erase",
+        "signout",
+        "signout-everywhere",
+    }
     forms = page.source.split("<form ")[1:]
     assert len(forms) == len(page.all("form"))
     tokens = {"name": "csrfmiddlewaretoken", "value": "t" * 64}
@@ -258,7 +273,7 @@ def test_a_live_connection_ends_with_two_presses_and_no_script():
     revokes = [
         (a["action"], parents) for tag, a, parents in page.tags if tag == "form" and a["data-action"] == "revoke"
     ]
-    assert [action for action, _ in revokes] == [f"/account/connections/cn_{n}/revoke" for n in (1, 2)]
+    assert [action for action, _ in revokes] == [f"/account/connections/cn_{n}/revoke" for n in (1, 2, 4)]
     assert all("details" in parents for _, parents in revokes)
     assert not page.all("script")
 
@@ -269,14 +284,73 @@ def test_the_account_page_shows_what_waits_and_who_may_use_what():
         "Signed in as alice",
         "Connect Acme Drive.",
         "alice@acme.example",
+        "What Drive Bot may use",
         "files.read",
-        "7 times",
+        "Must be connected again: Acme Drive ended the access",
+        "Last used 2 hours ago",
         "never",
-        "Ended",
+        "What Key Bot may use Acme's keys State Works Access what you typed",
+        "What has ended Acme Drive for Drive Bot , until",
     ):
         assert said in page.text(), said
     assert "/c/el_1" in [link["href"] for link in page.all("a")]
-    assert "Nothing yet" in shown("account, empty").text()
+    assert "Nothing now" in shown("account, empty").text()
+
+
+def test_all_that_one_agent_may_use_ends_at_once_where_that_is_more_than_one():
+    forms = [form["action"] for form in shown("account").all("form") if form["data-action"] == "revoke-all"]
+    assert forms == ["/account/agents/drive-bot/revoke"]
+
+
+def test_the_page_of_a_connection_says_in_words_who_did_what():
+    text = shown("connection", days=[uses(*USES)]).text()
+    for said in (
+        "Your account alice@acme.example , for the agent Drive Bot .",
+        "Nov. 20, 2026 10:30 You connected it",
+        "10:30 Drive Bot fetched an access token 10:19 –10:30 Drive Bot fetched an access token in 2 different minutes",
+        "Drive Bot read what you typed",
+        "The access was renewed at Acme Drive , 2 times",
+        "Drive Bot said that Acme Drive refused the access",
+        "You disconnected it",
+        "Drive Bot gave it back",
+        "Whoever runs this service disconnected it",
+        "It was ended",
+        "knows and this service does not see",
+    ):
+        assert said in text, said
+    assert "Nothing is recorded" in shown("connection, ended").text()
+
+
+@pytest.mark.parametrize(
+    ("health", "said"), [("failing", "Acme Drive does not answer, and is asked again"), ("expired", "Has run out")]
+)
+def test_the_page_of_a_connection_says_when_it_does_not_work(health: str, said: str):
+    assert said in render("account/connection.html", connection_page(health=health)).text()
+
+
+@pytest.mark.parametrize(
+    ("upstream", "said"),
+    [
+        ("none", "Ended on"),
+        ("pending", "Acme Drive will be told as soon as it can be reached"),
+        ("done", "Acme Drive was told"),
+        ("failed", "Acme Drive could not be told: end it there, too"),
+    ],
+)
+def test_of_a_connection_that_ended_the_page_says_whether_the_provider_knows(upstream: str, said: str):
+    page = render("account/connection.html", ended_page(upstream))
+    assert said in page.text()
+    assert not page.all("form")
+
+
+def test_everything_is_deleted_with_a_second_press_on_a_page_that_says_what_stays():
+    page = shown("delete")
+    assert [form["action"] for form in page.all("form")] == ["/account/delete"]
+    assert page.text().count("Delete everything about me") == 3, "title, heading and button"
+    for said in ("1 connection.", "2 requests", "(3 payments)", "The paper ( Shop Bot ): a subscription"):
+        assert said in page.text(), said
+    assert "These go on" not in shown("delete", running=[]).text()
+    assert "is being deleted" in shown("account, being deleted").text()
 
 
 def test_the_account_page_shows_payments_as_their_reader_writes_money():

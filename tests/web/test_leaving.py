@@ -1,0 +1,227 @@
+"""Taking everything along, and having everything deleted."""
+
+from __future__ import annotations
+
+import json
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.db import connection as database
+from django.test import Client
+
+from elicit_flows import flow, vault, worker
+from elicit_flows.models import Connection, Elicitation, Erasure, Event, Payment, PaymentAccount
+from elicit_flows.models import Provider as ProviderRow
+from elicit_flows.queue import feed
+from elicit_flows.values import Answer, Claim, Question
+from tests.support import money, rows
+from tests.support.moving import MovingClock
+from tests.support.rows import ISSUER, Known
+from tests.web.samples import Page
+from tests.web.test_room import browser, page
+
+ALICE = Claim(ISSUER, "alice-of-the-canaries")
+PRIVATE = ("alice-of-the-canaries", "my-private-words", "typed-s3cret", "the-private-question", "half-written")
+SCHEMA = {"properties": {"word": {"type": "string"}}, "required": ["word"]}
+
+
+@pytest.fixture
+def drive(request: pytest.FixtureRequest) -> ProviderRow:
+    """On SQLite, where a test does not name another database."""
+    request.getfixturevalue(getattr(request, "param", "committed"))
+    return rows.provider()
+
+
+@pytest.fixture
+def bot(drive: ProviderRow) -> Known:
+    return rows.agent("drive-bot")
+
+
+@pytest.fixture
+def account(drive: ProviderRow) -> PaymentAccount:
+    return money.account()
+
+
+def ask(bot: Known, kind: str, params: dict[str, Any], claim: Claim = ALICE) -> Elicitation:
+    return flow.create(bot.row, Question(kind, claim, "the-private-question", params, metadata={"call": "my-note"}))[0]
+
+
+def answer(row: Elicitation, **controls: str) -> None:
+    flow.submit(row.pk, row.claim, typed(row, **controls))
+
+
+def typed(row: Elicitation, **controls: str) -> Answer:
+    """What the page sends."""
+    shown = flow.shared(row)
+    sent = controls | ({"asked": shown.asked, "seen": str(shown.seq)} if shown else {})
+    return Answer({name: [value] for name, value in sent.items()})
+
+
+@pytest.fixture
+def life(bot: Known, drive: ProviderRow, account: PaymentAccount) -> dict[str, Any]:
+    """What there may be of a person: answered and open questions, a draft, tokens, a key, money."""
+    answered = ask(bot, "form", {"schema": SCHEMA})
+    answer(answered, q0="my-private-words")
+    keys = ask(bot, "credentials", {"fields": [{"name": "key", "label": "Key", "secret": True}]})
+    answer(keys, key="typed-s3cret")
+    half = ask(bot, "form", {"schema": SCHEMA})
+    flow.save(half.pk, ALICE, "q0", typed(half, q0="half-written"))
+    held = rows.connection(bot, drive, rows.grant(account="alice-of-the-canaries", expires_in=10**6), ALICE)
+    vault.token(bot.row, held.pk)
+    paid = money.payment(bot, account, ALICE)
+    return {"answered": answered, "keys": keys, "half": half, "held": held, "paid": paid}
+
+
+def stored() -> str:
+    """Every row of every table of ours."""
+    found = []
+    with database.cursor() as cursor:
+        for table in database.introspection.table_names(cursor):
+            if table.startswith("elicit_flows_"):
+                cursor.execute(f'SELECT * FROM "{table}"')
+                found += [f"{table} {row}" for row in cursor.fetchall()]
+    return "\n".join(found)
+
+
+def types(bot: Known) -> list[str]:
+    return [event.type for event in feed.after(bot.row.pk, 0, 100)]
+
+
+def test_what_is_exported_is_all_there_is_and_no_secret(life: dict[str, Any], bot: Known) -> None:
+    told = browser(ALICE.sub).get("/account/export")
+    assert "attachment" in told.headers["content-disposition"]
+    said = json.loads(told.text)
+    assert said["subject"] == {"iss": ISSUER, "sub": ALICE.sub}
+    assert {one["id"] for one in said["elicitations"]} == {life[name].pk for name in ("answered", "keys", "half")}
+    by_id = {one["id"]: one for kind in ("elicitations", "connections", "payments") for one in said[kind]}
+    assert by_id[life["answered"].pk]["result"] == {"content": {"word": "my-private-words"}}
+    assert "half-written" in json.dumps(by_id[life["half"].pk]["drafts"])
+    assert [one["action"] for one in by_id[life["held"].pk]["uses"]] == ["connected", "fetched"]
+    assert by_id[life["paid"].pk]["signed_receipt"] == f"/account/payments/{life['paid'].pk}/receipt"
+    assert by_id[life["held"].pk]["agent"] == {"slug": "drive-bot", "name": bot.row.name}
+    token = vault.token(bot.row, life["held"].pk)["access_token"]
+    for secret in (token, "typed-s3cret", "my-note", "v1.k1."):
+        assert secret not in told.text
+
+
+def test_nothing_of_another_person_is_exported(life: dict[str, Any]) -> None:
+    said = json.loads(browser("bob").get("/account/export").text)
+    assert [name for name, value in said.items() if isinstance(value, list) and value] == []
+    assert Page(Client().get("/account/export").text).all("body")[0]["data-page"] == "signin"
+
+
+def test_who_deletes_everything_is_told_first_what_goes_and_what_stays(life: dict[str, Any], bot: Known) -> None:
+    money.payment(bot, life["paid"].account, ALICE, status="active", description="The paper")
+    alice = browser(ALICE.sub)
+    text = page(alice, "/account/delete").text()
+    for said in ("2 connections", "3 requests", "(2 payments)", "The paper", "a subscription; have it ended first"):
+        assert said in text, said
+    assert Connection.objects.filter(status="revoked").count() == 0, "looking changes nothing"
+    assert page(alice).all("body")[0]["data-page"] == "account"
+
+
+@pytest.mark.parametrize("drive", ["committed", "on_postgres"], indirect=True)
+def test_t119_everything_about_a_person_goes_when_they_say_so(
+    life: dict[str, Any], bot: Known, moving_clock: MovingClock
+) -> None:
+    here, there = browser(ALICE.sub), browser(ALICE.sub)
+    assert here.post("/account/delete").headers["location"] == "/account/deleted"
+    assert "Everything is being deleted" in page(here, "/account/deleted").text()
+    for client in (here, there):
+        assert page(client).all("body")[0]["data-page"] == "signin"
+    assert Connection.objects.exclude(status="revoked").count() == 0, "at once"
+    flow.sweep_erasures()
+    assert flow.find(life["half"].pk).status == "cancelled"
+    assert types(bot)[-3:].count("connection.revoked") == 2
+    assert "elicitation.cancelled" in types(bot)
+    assert Elicitation.objects.count() == 3, "an agent that polls may still read how it ended"
+    Connection.objects.filter(upstream="pending").update(upstream="done", access_token="", refresh_token="")
+    moving_clock.forward(minutes=61)
+    flow.sweep_erasures()
+    left = stored()
+    for said in PRIVATE:
+        assert said not in left.replace(sign_out(left), ""), said
+    assert not Connection.objects.exists()
+    assert Erasure.objects.get().done_at is not None
+    kept = Payment.objects.get()
+    assert (kept.iss, kept.sub, kept.amount) == ("", Erasure.objects.get().pk, life["paid"].amount)
+    assert len(types(bot)) == Event.objects.count() > 0, "what happened is kept, without what was said"
+
+
+def sign_out(left: str) -> str:
+    """The row that keeps old sessions out goes by itself after a day."""
+    return next(line for line in left.splitlines() if line.startswith("elicit_flows_signout"))
+
+
+def test_t119_what_others_have_stays_and_who_comes_back_begins_anew(
+    life: dict[str, Any], bot: Known, drive: ProviderRow, moving_clock: MovingClock
+) -> None:
+    bobs = rows.connection(bot, drive, claim=Claim(ISSUER, "bob"))
+    browser(ALICE.sub).post("/account/delete")
+    flow.sweep_erasures()
+    moving_clock.forward(seconds=1)
+    new = rows.connection(bot, drive, rows.grant(expires_in=10**6), ALICE)
+    asked = ask(bot, "form", {"schema": SCHEMA})
+    flow.cancel(asked)
+    Connection.objects.filter(upstream="pending").update(upstream="done")
+    moving_clock.forward(minutes=61)
+    worker.tick()
+    assert set(Connection.objects.all()) == {bobs, new}
+    assert [row.pk for row in Elicitation.objects.all()] == [asked.pk]
+    assert Event.objects.filter(type="elicitation.cancelled").latest("position").data["message"] != ""
+    assert Erasure.objects.get().done_at is not None
+
+
+def test_an_erasure_waits_for_a_provider_that_has_yet_to_be_told(
+    life: dict[str, Any], moving_clock: MovingClock
+) -> None:
+    browser(ALICE.sub).post("/account/delete")
+    flow.sweep_erasures()
+    moving_clock.forward(hours=2)
+    flow.sweep_erasures()
+    assert Connection.objects.get().upstream == "pending", "its token is needed to tell"
+    assert Erasure.objects.get().done_at is None
+    assert "is being deleted" in page(browser_again(ALICE)).text()
+    Connection.objects.update(upstream="done")
+    moving_clock.forward(minutes=11)
+    flow.sweep_erasures()
+    assert not Connection.objects.exists()
+    assert Erasure.objects.get().done_at is not None
+
+
+def browser_again(claim: Claim) -> Client:
+    """Signed in after everything was signed out."""
+    client = browser(claim.sub)
+    session = client.session
+    session["person"] |= {"epoch": flow.epoch(claim)}
+    session.save()
+    return client
+
+
+def test_an_erasure_that_was_cut_off_is_gone_on_with(
+    life: dict[str, Any], bot: Known, moving_clock: MovingClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A process that dies right after the press has written down that everything is to go."""
+    with monkeypatch.context() as dying:
+        dying.setattr(vault, "revoke", _die)
+        with pytest.raises(SystemExit):
+            browser(ALICE.sub).post("/account/delete")
+    assert Connection.objects.filter(status="revoked").count() == 0
+    for _ in range(2):
+        worker.tick()
+        Connection.objects.filter(upstream="pending").update(upstream="done")
+        moving_clock.forward(minutes=61)
+    assert not Connection.objects.exists()
+    assert types(bot).count("connection.revoked") == 2, "each is told once"
+
+
+def _die(*args: object) -> None:
+    raise SystemExit
+
+
+def test_a_second_press_is_harmless(life: dict[str, Any]) -> None:
+    browser(ALICE.sub).post("/account/delete")
+    browser_again(ALICE).post("/account/delete")
+    assert Erasure.objects.count() == 1
+    assert timedelta() < Erasure.objects.get().asked_at - life["held"].created_at

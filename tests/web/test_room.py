@@ -1,0 +1,110 @@
+"""A person's room: what their connections are, what was done with them, and ending all of it."""
+
+from __future__ import annotations
+
+import pytest
+from django.test import Client
+
+from elicit_flows import flow, vault
+from elicit_flows.models import Connection, Event, Use
+from elicit_flows.models import Provider as ProviderRow
+from elicit_flows.values import Claim, Question
+from tests.support import rows
+from tests.support.rows import ALICE_CLAIM, ISSUER, Known
+from tests.web.samples import Page
+
+BOB = Claim(ISSUER, "bob")
+
+
+@pytest.fixture
+def drive(committed: None) -> ProviderRow:
+    return rows.provider()
+
+
+@pytest.fixture
+def bot(drive: ProviderRow) -> Known:
+    return rows.agent("drive-bot")
+
+
+@pytest.fixture
+def held(bot: Known, drive: ProviderRow) -> Connection:
+    return rows.connection(bot, drive)
+
+
+def browser(sub: str = "alice") -> Client:
+    """One in which that person is signed in."""
+    client = Client()
+    session = client.session
+    session["person"] = {"iss": ISSUER, "sub": sub, "label": sub.title(), "auth_time": 0, "browser": "b"}
+    session.save()
+    return client
+
+
+def page(client: Client, path: str = "/account", status: int = 200) -> Page:
+    answer = client.get(path)
+    assert answer.status_code == status, answer.text
+    return Page(answer.text)
+
+
+def test_a_person_reads_what_an_agent_did_and_when(bot: Known, held: Connection) -> None:
+    vault.token(bot.row, held.pk)
+    alice = browser()
+    [link] = [one["href"] for one in page(alice).all("a") if "connections" in str(one["href"])]
+    text = page(alice, str(link)).text()
+    assert "Drive Bot fetched an access token" in text.replace(bot.row.name, "Drive Bot")
+    assert "You connected it" in text
+
+
+def test_t64_what_another_person_connected_is_not_there(held: Connection) -> None:
+    bob = browser("bob")
+    assert page(bob, f"/account/connections/{held.pk}", 404).source.count(held.pk) == 0
+    assert bob.post(f"/account/connections/{held.pk}/revoke").status_code == 404
+    assert bob.post(f"/account/agents/{held.agent.slug}/revoke").status_code == 404
+    held.refresh_from_db()
+    assert held.status == "active"
+
+
+def test_who_is_not_signed_in_is_asked_to_and_told_nothing(held: Connection) -> None:
+    anybody = Client()
+    asked = page(anybody, f"/account/connections/{held.pk}")
+    assert asked.all("body")[0]["data-page"] == "signin"
+    assert "Drive" not in asked.text()
+    assert {"type": "hidden", "name": "next", "value": f"/account/connections/{held.pk}"} in asked.all("input")
+    assert anybody.post(f"/account/agents/{held.agent.slug}/revoke").status_code == 403
+
+
+def test_all_that_an_agent_has_ends_at_once_and_what_others_have_stays(
+    bot: Known, held: Connection, drive: ProviderRow
+) -> None:
+    mail = rows.provider(slug="mail")
+    rows.connection(bot, mail)
+    kept = [rows.connection(rows.agent("other-bot"), drive), rows.connection(bot, drive, claim=BOB)]
+    alice = browser()
+    answer = alice.post(f"/account/agents/{bot.row.slug}/revoke")
+    assert (answer.status_code, answer.headers["location"]) == (303, "/account")
+    assert set(vault.held_by(ALICE_CLAIM)) | set(vault.held_by(BOB)) == set(kept)
+    assert Event.objects.filter(type="connection.revoked").count() == 2
+    assert Use.objects.filter(action="revoked", actor="person").count() == 2
+    assert "What has ended" in page(alice).text()
+    assert alice.post(f"/account/agents/{bot.row.slug}/revoke").status_code == 404
+
+
+def test_t61_signing_out_everywhere_ends_every_session_of_that_person_and_no_other(held: Connection) -> None:
+    here, there, bob = browser(), browser(), browser("bob")
+    assert here.post("/logout/everywhere").status_code == 303
+    for client in (here, there):
+        assert page(client).all("body")[0]["data-page"] == "signin"
+        assert client.post(f"/account/connections/{held.pk}/revoke").status_code == 403
+        assert client.session.is_empty()
+    assert page(bob).all("body")[0]["data-page"] == "account"
+    held.refresh_from_db()
+    assert held.status == "active", "the connections stay"
+
+
+def test_t61_a_pending_button_does_nothing_after_signing_out_everywhere(bot: Known, drive: ProviderRow) -> None:
+    asked = flow.create(bot.row, Question("confirm", ALICE_CLAIM, "May I?", {}))[0]
+    here, there = browser(), browser()
+    here.post("/logout/everywhere")
+    assert there.post(f"/c/{asked.pk}/decline").status_code == 403
+    asked.refresh_from_db()
+    assert asked.status == "pending"
