@@ -10,7 +10,7 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 django.setup()
 
 # ruff: noqa: E402  Django must be set up before its models are imported
-from bench.inside import delivering, history, seeding, stirring
+from bench.inside import delivering, history, resealing, seeding, stirring
 from bench.talk import serve
 
 serve(
@@ -27,6 +27,7 @@ serve(
     undelivered=delivering.undelivered,
     post=delivering.post,
     calm=delivering.calm,
+    reseal=resealing.reseal,
     past=history.past,
     creates=history.creates,
     claims=history.claims,

@@ -29,6 +29,7 @@ from elicit_flows.vault.connections import (
     result,
 )
 from elicit_flows.vault.credentials import keep_credentials, open_credentials
+from elicit_flows.vault.keyring import KeyUse, check_keys, key_uses, retire, verify_keys
 from elicit_flows.vault.notes import Note, open_note, seal_note
 from elicit_flows.vault.receipts import new_key as new_receipt_key
 from elicit_flows.vault.receipts import public_keys
@@ -36,12 +37,13 @@ from elicit_flows.vault.receipts import sign as sign_receipt
 from elicit_flows.vault.reports import report
 from elicit_flows.vault.reusing import already
 from elicit_flows.vault.revocation import drop, revoke, tell_due_providers
-from elicit_flows.vault.rotation import check_keys, rotate, verify_keys
+from elicit_flows.vault.rotation import left_to_rotate, rotate
 from elicit_flows.vault.seal import open_stash, ring, seal_stash
 from elicit_flows.vault.tokens import token
 
 __all__ = [
     "Connection",
+    "KeyUse",
     "Note",
     "Use",
     "account",
@@ -57,6 +59,8 @@ __all__ = [
     "held_by",
     "keep",
     "keep_credentials",
+    "key_uses",
+    "left_to_rotate",
     "new_receipt_key",
     "oauth",
     "of_person",
@@ -70,6 +74,7 @@ __all__ = [
     "refresh_due",
     "report",
     "result",
+    "retire",
     "revoke",
     "ring",
     "rotate",

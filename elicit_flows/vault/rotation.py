@@ -1,14 +1,19 @@
-"""Changing keys while the service runs: everything sealed is sealed anew under the newest key, row by row."""
+"""Changing keys while the service runs: everything sealed is sealed anew under the newest key, row by row.
+
+Each row is written by itself, over the text that was read: nobody waits for a rotation, a refresh in between wins.
+The texts name their keys: a rotation that was stopped or killed goes on where it was.
+"""
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from typing import Any
 
-from django.core.exceptions import ImproperlyConfigured
-from django.db import models, transaction
+from django.db import models
 
-from elicit_flows.lib.crypto import SealBroken, UnknownKey
+from elicit_flows.lib.crypto import SealBroken
 from elicit_flows.models import (
     Agent,
     Attempt,
@@ -19,7 +24,6 @@ from elicit_flows.models import (
     PaymentAccount,
     Provider,
     ReceiptKey,
-    VaultKey,
 )
 from elicit_flows.vault import accounts, configs, connections, notes, receipts
 from elicit_flows.vault.seal import place, ring
@@ -40,63 +44,67 @@ SEALED: list[tuple[type[models.Model], str, Callable[[Any], str]]] = [
     (Elicitation, "note", notes.note_place),
     (Attempt, "stash", lambda row: place("stash", row.state_hash)),
 ]
-_KNOWN = b"elicit-flows"
+BATCH = 100
+log = logging.getLogger(__name__)
 
 
-def rotate() -> Iterator[tuple[str, int]]:
-    """Seal everything under the newest key; yields (table.field, rows changed). Safe to stop and run again."""
-    for model, field, where in SEALED:
-        old = model._default_manager.exclude(**{field: ""}).exclude(**{f"{field}__startswith": _mark(ring().newest)})
-        yield f"{model._meta.model_name}.{field}", sum(_reseal(row, field, where(row)) for row in old.iterator())
-    with transaction.atomic():
-        VaultKey.objects.exclude(key_id__in=in_use()).delete()
-        _remember(ring().newest)
+@dataclass(slots=True)
+class Batch:
+    """What was sealed anew of ``column``, and the rows whose text does not open and was left as it is."""
+
+    column: str
+    sealed: int = 0
+    broken: list[str] = field(default_factory=list)
 
 
-def _reseal(row: models.Model, field: str, where: str) -> int:
-    """Compare-and-set on the old text, so that a refresh in between wins."""
-    old = getattr(row, field)
-    new = ring().seal(ring().open(old, where), where)
-    return type(row)._default_manager.filter(pk=row.pk, **{field: old}).update(**{field: new})
+def rotate() -> Iterator[Batch]:
+    """Seal everything under the newest key, a hundred rows at a time. Safe to stop, to kill and to run again."""
+    for model, column, where in SEALED:
+        for rows in _batches(_old(model, column)):
+            yield _reseal_all(rows, column, where)
 
 
-def in_use() -> set[str]:
-    """The ids of the keys under which something is sealed."""
-    known = set(VaultKey.objects.values_list("key_id", flat=True)) | set(ring().keys)
-    return {key for key in known if any(_uses(model, field, key) for model, field, _ in SEALED)}
+def left_to_rotate() -> int:
+    """How many texts are not under the newest key."""
+    return sum(_old(model, column).count() for model, column, _ in SEALED)
 
 
-def _uses(model: type[models.Model], field: str, key: str) -> bool:
-    return model._default_manager.filter(**{f"{field}__startswith": _mark(key)}).exists()
+def under(model: type[models.Model], column: str, key: str) -> models.QuerySet[Any]:
+    """The rows whose text is sealed under ``key``."""
+    return model._default_manager.filter(**{f"{column}__startswith": f"v1.{key}."})
 
 
-def verify_keys() -> None:
-    """As ``check_keys``; notes a key that is new. Run at the start."""
-    check_keys()
-    for key in ring().keys:
-        _remember(key)
+def name_of(model: type[models.Model], column: str) -> str:
+    """Such as ``connection.access_token``."""
+    return f"{model._meta.model_name}.{column}"
 
 
-def check_keys() -> None:
-    """Raise ImproperlyConfigured when the ring cannot open what is stored. Writes nothing."""
-    for row in VaultKey.objects.all():
+def _old(model: type[models.Model], column: str) -> models.QuerySet[Any]:
+    sealed = model._default_manager.exclude(**{column: ""})
+    return sealed.exclude(**{f"{column}__startswith": f"v1.{ring().newest}."})
+
+
+def _batches(rows: models.QuerySet[Any]) -> Iterator[list[Any]]:
+    """By primary key, so that one pass reads the table once and a row that cannot be changed is met once."""
+    some = list(rows.order_by("pk")[:BATCH])
+    while some:
+        yield some
+        some = list(rows.filter(pk__gt=some[-1].pk).order_by("pk")[:BATCH])
+
+
+def _reseal_all(rows: list[Any], column: str, where: Callable[[Any], str]) -> Batch:
+    batch = Batch(name_of(type(rows[0]), column))
+    for row in rows:
         try:
-            ring().open(row.sealed, place("vault_key", row.key_id))
-        except UnknownKey as error:
-            if row.key_id in in_use():
-                raise ImproperlyConfigured(
-                    f"ELICIT_VAULT_KEYS: key {row.key_id!r} is missing, but stored secrets need it. "
-                    "Put it back, run `manage.py rotate`, then take it out."
-                ) from error
+            batch.sealed += _reseal(row, column, where(row))
         except SealBroken as error:
-            raise ImproperlyConfigured(f"ELICIT_VAULT_KEYS: key {row.key_id!r} is not the one used before.") from error
+            log.critical("vault: %s of %s does not open: %s", batch.column, row.pk, error)
+            batch.broken.append(str(row.pk))
+    return batch
 
 
-def _remember(key: str) -> None:
-    if not VaultKey.objects.filter(pk=key).exists():
-        sealed = ring().keys_only(key).seal(_KNOWN, place("vault_key", key))
-        VaultKey.objects.bulk_create([VaultKey(key_id=key, sealed=sealed)], ignore_conflicts=True)
-
-
-def _mark(key: str) -> str:
-    return f"v1.{key}."
+def _reseal(row: models.Model, column: str, where: str) -> int:
+    """Compare-and-set on the old text, so that a refresh in between wins."""
+    old = getattr(row, column)
+    new = ring().seal(ring().open(old, where), where)
+    return type(row)._default_manager.filter(pk=row.pk, **{column: old}).update(**{column: new})

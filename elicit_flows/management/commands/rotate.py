@@ -5,13 +5,19 @@ from __future__ import annotations
 from argparse import ArgumentParser
 from typing import Any
 
-from django.core.management.base import BaseCommand
+from django.core.management.base import BaseCommand, CommandError
 
 from elicit_flows import vault
+from elicit_flows.management.progress import Progress
+
+AGAIN = "manage.py rotate"
 
 
 class Command(BaseCommand):
-    help = "Seal every stored secret anew under the newest key of ELICIT_VAULT_KEYS. Safe while the service runs."
+    help = (
+        "Seal every stored secret anew under the newest key of ELICIT_VAULT_KEYS, while the service runs. "
+        "It may be stopped: run it again, and it goes on with the rest. `manage.py keys` shows what each key seals."
+    )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--receipts", action="store_true", help="Sign receipts with a new key from now on.")
@@ -20,5 +26,14 @@ class Command(BaseCommand):
         if receipts:
             self.stdout.write(f"receipts: signed with key {vault.new_receipt_key()} from now on")
             return
-        for column, rows in vault.rotate():
+        broken: list[str] = []
+        with Progress(self.stderr, AGAIN, total=vault.left_to_rotate()) as progress:
+            for batch in vault.rotate():
+                broken += [f"{batch.column} of {row}" for row in batch.broken]
+                progress.done(batch.column, batch.sealed)
+        for column, rows in progress.counts.items():
             self.stdout.write(f"{column}: {rows} sealed anew")
+        if not progress.counts:
+            self.stdout.write("Everything is under the newest key.")
+        if broken:
+            raise CommandError(f"{len(broken)} do not open and were left as they are: {', '.join(broken[:20])}.")

@@ -1,0 +1,95 @@
+"""Which keys there are, what each still seals, and that the ring opens what is stored."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from django.core.exceptions import ImproperlyConfigured
+
+from elicit_flows.errors import Conflict, NotFound
+from elicit_flows.lib.crypto import SealBroken, UnknownKey
+from elicit_flows.models import VaultKey
+from elicit_flows.vault.rotation import SEALED, name_of, under
+from elicit_flows.vault.seal import place, ring
+
+_KNOWN = b"elicit-flows"
+
+
+@dataclass(frozen=True, slots=True)
+class KeyUse:
+    """A key of the ring, or one that stored texts name. ``texts`` counts them by table and field."""
+
+    key: str
+    in_ring: bool
+    newest: bool
+    texts: dict[str, int]
+
+    @property
+    def total(self) -> int:
+        return sum(self.texts.values())
+
+    @property
+    def spare(self) -> bool:
+        """Whether it may be taken out of ELICIT_VAULT_KEYS."""
+        return not self.newest and not self.total
+
+
+def key_uses() -> list[KeyUse]:
+    """Newest first, then what is known from before. Counts every text: on large tables it takes its time."""
+    return [_use(key) for key in dict.fromkeys([*ring().keys, *_known()])]
+
+
+def retire(key: str) -> None:
+    """Forget a key, so that a start without it is no error. Raises NotFound, and Conflict while it is in use."""
+    if key not in {*ring().keys, *_known()}:
+        raise NotFound(f"There is no key {key!r}.")
+    use = _use(key)
+    if use.newest:
+        raise Conflict(f"Key {key!r} is the newest: whatever is written now is sealed with it. Put a new key first.")
+    if use.total:
+        raise Conflict(f"Key {key!r} still seals {use.total:,} texts: run `manage.py rotate` first.")
+    VaultKey.objects.filter(pk=key).delete()
+
+
+def verify_keys() -> None:
+    """As ``check_keys``; notes a key that is new, forgets one that was taken out. Run at the start."""
+    check_keys()
+    for key in ring().keys:
+        remember(key)
+    VaultKey.objects.exclude(key_id__in=ring().keys).delete()
+
+
+def check_keys() -> None:
+    """Raise ImproperlyConfigured when the ring cannot open what is stored. Writes nothing."""
+    for row in VaultKey.objects.all():
+        try:
+            ring().open(row.sealed, place("vault_key", row.key_id))
+        except UnknownKey as error:
+            if in_use(row.key_id):
+                raise ImproperlyConfigured(
+                    f"ELICIT_VAULT_KEYS: key {row.key_id!r} is missing, but stored secrets need it. "
+                    "Put it back, run `manage.py rotate`, then take it out."
+                ) from error
+        except SealBroken as error:
+            raise ImproperlyConfigured(f"ELICIT_VAULT_KEYS: key {row.key_id!r} is not the one used before.") from error
+
+
+def in_use(key: str) -> bool:
+    """Whether anything is sealed under it."""
+    return any(under(model, field, key).exists() for model, field, _ in SEALED)
+
+
+def remember(key: str) -> None:
+    if not VaultKey.objects.filter(pk=key).exists():
+        sealed = ring().keys_only(key).seal(_KNOWN, place("vault_key", key))
+        VaultKey.objects.bulk_create([VaultKey(key_id=key, sealed=sealed)], ignore_conflicts=True)
+
+
+def _known() -> list[str]:
+    return list(VaultKey.objects.order_by("pk").values_list("pk", flat=True))
+
+
+def _use(key: str) -> KeyUse:
+    counted = {name_of(model, field): under(model, field, key).count() for model, field, _ in SEALED}
+    texts = {name: count for name, count in counted.items() if count}
+    return KeyUse(key, in_ring=key in ring().keys, newest=key == ring().newest, texts=texts)
