@@ -22,6 +22,7 @@ from elicit_flows.errors import BadRequest, TooLarge, TooSlow
 from elicit_flows.lib import garbage
 from elicit_flows.lib.pooled import BodyTooLarge, BodyTooSlow, Pooled, Receive, Scope, Send, respond
 from elicit_flows.queue import bell
+from elicit_flows.tallies import Keeper
 from elicit_flows.worker import Embedded
 
 MAX_BODY = 1_000_000
@@ -40,6 +41,7 @@ class Service:
         self._away = Pooled(wsgi, threads=AWAY_THREADS, max_body=MAX_BODY, scheme=scheme, name="away")
         self._waiting = Waiting()
         self._ears = Ears()
+        self._keeper: Keeper | None = Keeper()
         self._worker = None if settings.CELERY_BROKER_URL else Embedded()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -81,6 +83,8 @@ class Service:
         self._ears.start(hub)
         if self._worker:
             self._worker.start()
+        if self._keeper:
+            self._keeper.start()
         garbage.set_aside()
         self._collecting = asyncio.ensure_future(garbage.collect_now_and_then())
 
@@ -89,6 +93,8 @@ class Service:
         self._ears.stop()
         if self._worker:
             self._worker.stop()
+        if self._keeper:
+            self._keeper.stop()
         if self._waiting.hub:
             await self._waiting.hub.close()
 

@@ -21,8 +21,8 @@ def text(name: str, default: str | None = None) -> str | None:
     return os.environ.get(name) or default
 
 
-def flag(name: str) -> bool:
-    value = (text(name) or "off").lower()
+def flag(name: str, *, default: bool = False) -> bool:
+    value = (text(name) or ("on" if default else "off")).lower()
     if value in {"1", "on", "true", "yes"}:
         return True
     if value in {"0", "off", "false", "no"}:

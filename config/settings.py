@@ -35,6 +35,8 @@ ELICIT_KEEP_INBOUND = env.number("ELICIT_KEEP_INBOUND", 30, low=4, high=36500)  
 ELICIT_KEEP_ELICITATIONS = env.number("ELICIT_KEEP_ELICITATIONS", 90, low=1, high=36500)
 ELICIT_KEEP_USES = env.number("ELICIT_KEEP_USES", 365, low=1, high=36500)
 ELICIT_KEEP_CONNECTIONS = env.number("ELICIT_KEEP_CONNECTIONS", 365, low=1, high=36500)  # that ended
+# Operators show a second factor, but where everything is on one machine for development.
+ELICIT_ADMIN_SECOND_FACTOR = env.flag("ELICIT_ADMIN_SECOND_FACTOR", default=not (DEBUG or ELICIT_ALLOW_LOOPBACK))
 SERVICE_NAME = "Elicit Flows"
 
 SECRET_KEY = env.kept("SECRET_KEY", VAR_DIR / "secret.key", env.new_secret())
@@ -94,7 +96,16 @@ MIDDLEWARE = [
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django_otp.middleware.OTPMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
+]
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": f"django.contrib.auth.password_validation.{name}", "OPTIONS": options}
+    for name, options in (
+        ("MinimumLengthValidator", {"min_length": 12}),
+        ("CommonPasswordValidator", {}),
+        ("UserAttributeSimilarityValidator", {}),
+    )
 ]
 ROOT_URLCONF = "config.urls"
 TEMPLATES = [

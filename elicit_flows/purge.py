@@ -13,10 +13,12 @@ from django.db.models import QuerySet
 
 from elicit_flows import vault
 from elicit_flows.lib import clock
-from elicit_flows.models import Attempt, Delivery, Elicitation, Event, Inbound, SignOut, Use, Vouch
+from elicit_flows.models import Attempt, Delivery, Elicitation, Event, Inbound, SignOut, Tally, Use, Vouch
+from elicit_flows.models.tally import EVER
 
 BATCH = 500
 KEEP_ATTEMPTS = timedelta(days=1)
+KEEP_TALLIES = timedelta(days=90)
 KEEP_VOUCHES = timedelta(hours=1)
 KEEP_NOTES = timedelta(days=1)  # as the API promises
 KEEP_SIGN_OUTS = timedelta(seconds=2 * settings.SESSION_COOKIE_AGE)  # every session of before is over by then
@@ -50,6 +52,7 @@ def due() -> dict[str, QuerySet[Any]]:
         "uses": Use.objects.filter(last_at__lt=_before("USES")),
         "connections": vault.ended_before(_before("CONNECTIONS")),
         "sessions": Session.objects.filter(expire_date__lt=clock.now()),
+        "tallies": Tally.objects.filter(hour__gt=EVER, hour__lt=clock.now() - KEEP_TALLIES),
         "sign-outs": SignOut.objects.filter(at__lt=clock.now() - KEEP_SIGN_OUTS),
     }
 

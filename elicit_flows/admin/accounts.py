@@ -10,14 +10,15 @@ from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 
 from elicit_flows.admin.account_form import PaymentAccountForm
-from elicit_flows.admin.base import Guarded
+from elicit_flows.admin.switching import Switched
 from elicit_flows.models import PaymentAccount
 
 
-class PaymentAccountAdmin(Guarded):
+class PaymentAccountAdmin(Switched):
     """The slug stands in the webhook's address and in the seals of the secrets, so it stays as it was made."""
 
     form = PaymentAccountForm
+    when_off = _("No agent can ask for money through it. Pages that are open at the provider may still be paid.")
     list_display = ("slug", "provider", "livemode", "has_webhook_secret", "enabled")
     list_filter = ("provider", "livemode", "enabled")
     search_fields = ("slug",)

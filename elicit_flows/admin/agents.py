@@ -14,17 +14,21 @@ from django.urls import URLPattern, path
 from django.utils.translation import gettext_lazy as _
 
 from elicit_flows.admin.agent_form import AgentForm
-from elicit_flows.admin.base import Guarded
 from elicit_flows.admin.limits import Limits
+from elicit_flows.admin.switching import Switched
 from elicit_flows.configure import keys
 from elicit_flows.models import Agent
 from elicit_flows.values import Secret
 
 
-class AgentAdmin(Guarded):
+class AgentAdmin(Switched):
     """The slug stands in the seal of the webhook secret, so it stays as it was made."""
 
     form = AgentForm
+    when_off = _(
+        "Its API key is refused, nobody can answer what it asked, and its webhooks wait. What people connected for it "
+        "stays theirs, and unused."
+    )
     list_display = ("slug", "name", "key_hint", "enabled", "webhook_url", "webhook_disabled_at")
     list_filter = ("enabled",)
     search_fields = ("slug", "name")

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from django.contrib.admin.apps import AdminConfig
+from django.db.models.signals import post_migrate
 
 
 class OperatorsConfig(AdminConfig):
@@ -10,4 +11,6 @@ class OperatorsConfig(AdminConfig):
 
     def ready(self) -> None:
         super().ready()
-        from elicit_flows.admin import registry  # noqa: F401, PLC0415  the models have to be loaded
+        from elicit_flows.admin import registry, roles  # noqa: F401, PLC0415  the models have to be loaded
+
+        post_migrate.connect(roles.make, sender=self)

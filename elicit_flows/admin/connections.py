@@ -15,6 +15,7 @@ from elicit_flows.admin.base import ReadOnly
 
 
 class ConnectionAdmin(ReadOnly):
+    personal = frozenset({"iss", "sub", "account_id", "account_label"})
     list_display = ("id", "agent", "provider", "sub", "account_label", "status", "health", "upstream", "created_at")
     list_filter = ("status", "upstream", "provider", "agent", "created_at")
     search_fields = ("=id", "=sub", "=account_id")

@@ -7,13 +7,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from django.contrib import admin
-from django.contrib.admin.models import CHANGE, LogEntry
-from django.contrib.contenttypes.models import ContentType
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext_lazy as _
 
 from elicit_flows.admin.base import ReadOnly
+from elicit_flows.admin.noting import note_on
+from elicit_flows.admin.roles import EXPORT, may
 from elicit_flows.lib.clock import rfc3339
 
 MAX_ROWS = 50_000
@@ -36,19 +36,16 @@ class Exported(ReadOnly):
         """The cells of one row by column, times as they are."""
         raise NotImplementedError
 
-    @admin.action(description=_("Export as CSV"), permissions=["view"])
+    def has_export_permission(self, request: HttpRequest) -> bool:
+        return may(request, EXPORT)
+
+    @admin.action(description=_("Export as CSV"), permissions=["export"])
     def export_csv(self, request: HttpRequest, rows: QuerySet[Any]) -> HttpResponse:
         found = [self.row(row) for row in rows[:MAX_ROWS]]
         response = HttpResponse(content_type="text/csv; charset=utf-8")
         response["Content-Disposition"] = f'attachment; filename="{self.opts.verbose_name_plural}.csv"'
         _write(response, found)
-        LogEntry.objects.create(
-            user_id=int(request.user.pk or 0),
-            content_type=ContentType.objects.get_for_model(self.model),
-            object_repr=f"{len(found)} rows",
-            action_flag=CHANGE,
-            change_message=f"Exported {len(found)} rows as CSV.",
-        )
+        note_on(request.user, self.model, f"Exported {len(found)} rows as CSV.", None, f"{len(found)} rows")
         return response
 
 
@@ -57,4 +54,9 @@ def _write(file: Any, rows: Iterable[Mapping[str, Any]]) -> None:
     for number, row in enumerate(rows):
         if number == 0:
             writer.writerow(row)
-        writer.writerow([inert(rfc3339(value) if hasattr(value, "astimezone") else value) for value in row.values()])
+        writer.writerow(cells(row.values()))
+
+
+def cells(values: Iterable[Any]) -> list[str]:
+    """As text: moments by RFC 3339, nothing that a spreadsheet would run."""
+    return [inert(rfc3339(value) if hasattr(value, "astimezone") else value) for value in values]

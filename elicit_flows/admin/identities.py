@@ -43,6 +43,7 @@ class IdentityProviderForm(ClientForm):
 
 class IdentityProviderAdmin(ClientAdmin):
     form = IdentityProviderForm
+    when_off = _("Nobody signs in through it, and its people can open nothing, also who is signed in now.")
     list_display = ("slug", "sort", "issuer", "client_id", "enabled")
     redirect_path = "/login/{}/callback"
     fieldsets = (

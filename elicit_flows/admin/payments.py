@@ -8,7 +8,6 @@ from django.contrib import admin, messages
 from django.db import transaction
 from django.db.models import QuerySet
 from django.http import HttpRequest
-from django.urls import reverse
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.utils.translation import get_language
@@ -16,6 +15,7 @@ from django.utils.translation import gettext_lazy as _
 
 from elicit_flows.admin.base import Inside
 from elicit_flows.admin.export import Exported
+from elicit_flows.admin.links import page_of
 from elicit_flows.errors import Conflict
 from elicit_flows.ledger import refunds
 from elicit_flows.lib import money
@@ -47,6 +47,7 @@ class Checkouts(Inside):
 
 
 class Refunds(Inside):
+    personal = frozenset({"reason", "ref"})
     model = Refund
     fields = ("id", "amount", "status", "by", "reason", "ref", "problem", "created_at", "done_at")
     ordering = ("created_at",)
@@ -54,6 +55,7 @@ class Refunds(Inside):
 
 
 class PaymentAdmin(Exported):
+    personal = frozenset({"iss", "sub", "description", "payment_ref", "receipt_url"})
     list_display = ("id", "agent", "account", "shown_amount", "status", "given_back", "disputed", "sub", "created_at")
     list_filter = ("status", "disputed", "mode", "account", "agent", "created_at")
     list_select_related = ("agent", "account")
@@ -91,7 +93,7 @@ class PaymentAdmin(Exported):
         if row.elicitation_id is None:  # purged; those events that are kept name it no more
             return "-"
         found = Event.objects.filter(elicitation=row.elicitation_id).defer("data").order_by("position")[:MAX_EVENTS]
-        lines = [(reverse("admin:elicit_flows_event_change", args=[one.pk]), one.type, one.created_at) for one in found]
+        lines = [(page_of(one), one.type, one.created_at) for one in found]
         return format_html("<ul>{}</ul>", format_html_join("", '<li><a href="{}">{}</a> {}</li>', lines))
 
     def has_refund_permission(self, request: HttpRequest) -> bool:

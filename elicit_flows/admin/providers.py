@@ -11,8 +11,8 @@ from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 
 from elicit_flows import vault
-from elicit_flows.admin.base import Guarded
 from elicit_flows.admin.fields import Lines, NewSecret, address, rule
+from elicit_flows.admin.switching import Switched
 from elicit_flows.configure import credentials
 from elicit_flows.configure import values as rules
 from elicit_flows.configure.crossing import provider_faults
@@ -91,7 +91,7 @@ class ProviderForm(ClientForm):
         return values
 
 
-class ClientAdmin(Guarded):
+class ClientAdmin(Switched):
     """The slug stands in the redirect URI and in the seal of the secret, so it stays as it was made."""
 
     readonly_fields: ClassVar[tuple[str, ...]] = ("redirect_uri", "has_client_secret")
@@ -117,6 +117,10 @@ class ProviderAdmin(ClientAdmin):
     """A preset's provider is shown as it is today; what an operator changes is theirs from then on."""
 
     form = ProviderForm
+    when_off = _(
+        "No agent can ask for it, nobody is sent there, and none of its tokens is given out. The connections stay, "
+        "and work again when it is on."
+    )
     list_display = ("slug", "name", "sort", "client_id", "pkce", "enabled")
     readonly_fields = (*ClientAdmin.readonly_fields, "preset", "variables", "overridden")
     redirect_path = "/callback/{}"

@@ -12,6 +12,7 @@ from elicit_flows.values import Json
 
 
 class RefundAdmin(Exported):
+    personal = frozenset({"payment_ref", "reason", "ref"})
     list_display = ("id", "payment", "shown_amount", "status", "by", "tries", "created_at", "done_at")
     list_filter = ("status", "by", "created_at")
     list_select_related = ("payment",)

@@ -10,9 +10,9 @@ from django.db import IntegrityError, transaction
 from elicit_flows import kinds, vault
 from elicit_flows.errors import AlreadyOver, Conflict, Invalid, Over, StartAgain
 from elicit_flows.flow import drafting, paying
-from elicit_flows.flow.moving import STEPS, current, mine, move, provider_of
+from elicit_flows.flow.moving import STEPS, context_of, current, mine, move, provider_of
 from elicit_flows.ledger import checkouts
-from elicit_flows.lib import clock
+from elicit_flows.lib import clock, tally
 from elicit_flows.models import Elicitation, Provider
 from elicit_flows.models.elicitation import UNFINISHED
 from elicit_flows.states import TERMINAL, Status
@@ -29,6 +29,8 @@ def finish(row: Elicitation, outcome: Finish | Again) -> None:
     """
     if isinstance(outcome, Again):
         _reopen(row)
+        if outcome.code == "provider_unavailable":
+            tally.count("provider_errors", context_of(row), "return")
         if outcome.field:
             raise Invalid.at(outcome.field, outcome.reason)
         raise StartAgain(outcome.reason, elicitation=row.pk)

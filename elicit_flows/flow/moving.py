@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from functools import partial
 from typing import Any
 
 from django.conf import settings
@@ -10,11 +11,11 @@ from django.db import transaction
 from django.db.models import F
 
 from elicit_flows import kinds, queue, vault
-from elicit_flows.errors import NotFound, Over, StartAgain, WrongUser
+from elicit_flows.errors import Forbidden, NotFound, Over, StartAgain, WrongUser
 from elicit_flows.kinds.credentials.config import CredentialsProvider
 from elicit_flows.kinds.oauth.config import OAuthProvider
 from elicit_flows.kinds.payment.values import Account
-from elicit_flows.lib import clock
+from elicit_flows.lib import clock, tally
 from elicit_flows.models import Elicitation, Event, PaymentAccount, Provider
 from elicit_flows.states import OPEN, TERMINAL, Status, sources
 from elicit_flows.values import Claim, Json, Visit
@@ -36,7 +37,16 @@ def move(row: Elicitation, to: Status, only: list[Status] | None = None, **field
         _follow(row)
     elif changed:
         queue.publish(row.agent, f"elicitation.{to}", row.snapshot(), row)
+        _count(row)
     return changed == 1
+
+
+def _count(row: Elicitation) -> None:
+    """How it ended, and in what time; its steps are not counted beside it."""
+    if row.finished_at:
+        took = (row.finished_at - row.created_at).total_seconds()
+        labels = (row.kind, str(row.status), (row.error or {}).get("code", ""), tally.bucket(took))
+        transaction.on_commit(partial(tally.count, "elicitations", *labels, seconds=took))
 
 
 def current(row: Elicitation) -> Elicitation:
@@ -88,6 +98,7 @@ def mine(elicitation_id: str, claim: Claim) -> Elicitation:
     if row.claim != claim:
         refuse(row, "button")
         raise WrongUser(elicitation=row.pk)
+    check_agent(row)
     if row.kind == STEPS:
         raise StartAgain("Each step has its own page.", elicitation=row.pk)
     if row.over or row.overdue or row.head.over:
@@ -95,6 +106,12 @@ def mine(elicitation_id: str, claim: Claim) -> Elicitation:
     if row.parent and current(row.parent).pk != row.pk:
         raise StartAgain("Another step comes first.", elicitation=row.parent_id)
     return row
+
+
+def check_agent(row: Elicitation) -> None:
+    """Nobody grants anything to an agent that was switched off meanwhile."""
+    if not row.agent.enabled:
+        raise Forbidden("The agent that asks was switched off by those who run this service.", elicitation=row.pk)
 
 
 def refuse(row: Elicitation, where: str) -> None:

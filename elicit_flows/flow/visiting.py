@@ -9,11 +9,11 @@ from datetime import timedelta
 from django.db import IntegrityError, transaction
 
 from elicit_flows import kinds, vault
-from elicit_flows.errors import BadCallback, BadRequest, Over, StartAgain, TooMany, WrongUser
+from elicit_flows.errors import BadCallback, BadRequest, Over, ProviderUnavailable, StartAgain, TooMany, WrongUser
 from elicit_flows.flow import paying, windows
 from elicit_flows.flow.ending import finish
-from elicit_flows.flow.moving import config_of, context_of, current, find, mine, move, refuse, visit_of
-from elicit_flows.lib import clock, ids
+from elicit_flows.flow.moving import check_agent, config_of, context_of, current, find, mine, move, refuse, visit_of
+from elicit_flows.lib import clock, ids, tally
 from elicit_flows.lib.limits import hit
 from elicit_flows.models import Attempt, Elicitation
 from elicit_flows.states import OPEN, Status
@@ -82,9 +82,17 @@ def begin(elicitation_id: str, claim: Claim, browser: str, press: str | None) ->
     row = mine(elicitation_id, claim)
     if row.status == Status.SETTLING:
         return None
-    kind = kinds.get(row.kind)
-    if not kind.leaves:
+    if not kinds.get(row.kind).leaves:
         raise BadRequest("This is answered on its own page.", elicitation=row.pk)
+    try:
+        return _leave(row, browser, press)
+    except ProviderUnavailable:
+        tally.count("provider_errors", context_of(row), "begin")
+        raise
+
+
+def _leave(row: Elicitation, browser: str, press: str | None) -> str | None:
+    kind = kinds.get(row.kind)
     if kind.takes_money:
         return paying.leave(row)
     pressed = _pressed(row, browser, press)
@@ -173,6 +181,7 @@ def resume(context: str, answer: Answer, claim: Claim | None, browser: str | Non
         raise StartAgain("This way back was used already. Start again from the link.", elicitation=row.pk)
     if attempt.expires_at <= clock.now():
         raise BadCallback("This took longer than ten minutes. Start again from the link.", elicitation=row.pk)
+    check_agent(row)
     visit = visit_of(row, stash=vault.open_stash(attempt.stash, attempt.state_hash)["kind"])
     kind = kinds.get(row.kind)
     kind.check_answer(visit, answer)

@@ -11,6 +11,7 @@ from elicit_flows.models.entitlement import Entitlement, EntitlementUse
 from elicit_flows.models.erasure import Erasure
 from elicit_flows.models.event import Event, Feed
 from elicit_flows.models.inbound import Inbound
+from elicit_flows.models.operator import Operator
 from elicit_flows.models.payment import Checkout, Payment
 from elicit_flows.models.payment_account import PaymentAccount
 from elicit_flows.models.provider import IdentityProvider, Provider
@@ -18,6 +19,7 @@ from elicit_flows.models.receipt_key import ReceiptKey
 from elicit_flows.models.refund import Refund
 from elicit_flows.models.sign_out import SignOut
 from elicit_flows.models.spend_limit import SpendLimit
+from elicit_flows.models.tally import Tally
 from elicit_flows.models.use import Use
 from elicit_flows.models.vault_key import VaultKey
 from elicit_flows.models.vouch import Vouch
@@ -38,6 +40,7 @@ __all__ = [
     "Feed",
     "IdentityProvider",
     "Inbound",
+    "Operator",
     "Payment",
     "PaymentAccount",
     "Provider",
@@ -45,6 +48,7 @@ __all__ = [
     "Refund",
     "SignOut",
     "SpendLimit",
+    "Tally",
     "Use",
     "VaultKey",
     "Vouch",

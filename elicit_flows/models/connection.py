@@ -72,6 +72,9 @@ class Connection(models.Model):
         ]
         indexes = [
             models.Index(fields=["iss", "sub"], name="connection_owner"),
+            # an operator who looks for one person, and the grants of a month
+            models.Index(fields=["sub"], name="connection_person"),
+            models.Index(fields=["created_at"], name="connection_month"),
             models.Index(
                 fields=["upstream_next_at"], name="connection_upstream", condition=models.Q(upstream="pending")
             ),

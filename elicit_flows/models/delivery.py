@@ -31,6 +31,7 @@ class Delivery(models.Model):
     lease_until = models.DateTimeField(null=True)
     fence = models.PositiveIntegerField(default=0)
     delivered_at = models.DateTimeField(null=True)
+    trace = models.CharField(max_length=55, blank=True, default="", db_default="", editable=False)  # W3C traceparent
 
     class Meta:
         verbose_name_plural = "deliveries"

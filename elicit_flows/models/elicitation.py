@@ -48,8 +48,13 @@ class Elicitation(models.Model):
     consumed_at = models.DateTimeField(null=True)
     consumed_by = models.CharField(max_length=255, null=True)
     note = models.TextField(default="", db_default="")  # the agent's own, sealed
+    trace = models.CharField(max_length=55, blank=True, default="", db_default="", editable=False)  # W3C traceparent
 
     class Meta:
+        permissions = [
+            ("see_people", "Can see who the people are and what they were told"),
+            ("export_rows", "Can take rows away as a file"),
+        ]
         constraints = [
             models.UniqueConstraint(fields=["agent", "idempotency_key"], name="one_elicitation_per_idempotency_key"),
         ]
@@ -63,6 +68,8 @@ class Elicitation(models.Model):
             models.Index(
                 fields=["parent", "place"], name="elicitation_steps", condition=models.Q(parent__isnull=False)
             ),
+            # an operator who looks for one person, over or not
+            models.Index(fields=["sub", "-created_at"], name="elicitation_person"),
             # the purge: what is over, oldest first
             models.Index(fields=["finished_at"], name="elicitation_purge"),
         ]

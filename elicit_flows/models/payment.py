@@ -58,6 +58,11 @@ class Payment(models.Model):
         indexes = [
             models.Index(fields=["iss", "sub", "agent"], name="payment_owner"),
             models.Index(fields=["account", "payment_ref"], name="payment_ref"),
+            # an operator who looks for one person
+            models.Index(fields=["sub"], name="payment_person"),
+            # what an operator should look at
+            models.Index(fields=["status", "created_at"], name="payment_status"),
+            models.Index(fields=["disputed"], name="payment_disputed"),
         ]
 
     def __str__(self) -> str:

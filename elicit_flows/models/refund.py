@@ -50,7 +50,10 @@ class Refund(models.Model):
             models.UniqueConstraint(fields=["payment", "ref"], name="one_refund_per_ref"),
             models.UniqueConstraint(fields=["payment", "idempotency_key"], name="one_refund_per_idempotency_key"),
         ]
-        indexes = [models.Index(fields=["try_at"], name="refund_due", condition=models.Q(try_at__isnull=False))]
+        indexes = [
+            models.Index(fields=["try_at"], name="refund_due", condition=models.Q(try_at__isnull=False)),
+            models.Index(fields=["status"], name="refund_status"),
+        ]
 
     def __str__(self) -> str:
         return self.id

@@ -19,7 +19,7 @@ from django.db.models import F, Q, QuerySet
 from standardwebhooks import Webhook
 
 from elicit_flows.errors import Unavailable
-from elicit_flows.lib import clock, http
+from elicit_flows.lib import clock, http, tally
 from elicit_flows.models import Agent, Delivery
 from elicit_flows.queue import bell
 from elicit_flows.queue.publish import publish
@@ -158,6 +158,7 @@ def record_all(sent: Sequence[tuple[Delivery, Outcome]]) -> None:
         for pk, _, _ in rows:
             if pk not in ours:
                 _conflict(pk)
+        tally.count("deliveries", "delivered", by=len(ours))
     for delivery, outcome in sent:
         if not outcome.ok or delivery.agent.webhook_failures:
             record(delivery, outcome)
@@ -202,7 +203,9 @@ def record(delivery: Delivery, outcome: Outcome) -> bool:
         mine = Delivery.objects.filter(pk=delivery.pk, fence=delivery.fence, status="pending").update(**change)
         if mine:
             _note_endpoint(delivery.agent, outcome)
-    if not mine:
+    if mine:
+        tally.count("deliveries", str(change.get("status", "tried")))
+    else:
         _conflict(delivery.pk)
     return mine == 1
 

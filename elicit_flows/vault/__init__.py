@@ -5,6 +5,7 @@
 """
 
 from elicit_flows.models import Connection, Use
+from elicit_flows.vault import operators
 from elicit_flows.vault.accounts import account, open_url, seal_account, seal_url
 from elicit_flows.vault.background import refresh_due
 from elicit_flows.vault.configs import (
@@ -69,6 +70,7 @@ __all__ = [
     "open_stash",
     "open_url",
     "openid",
+    "operators",
     "owned",
     "public_keys",
     "refresh_due",

@@ -8,7 +8,14 @@ from datetime import datetime, timedelta
 from django.db import connection, transaction
 from django.db.models import QuerySet
 
-from elicit_flows.errors import Conflict, ConnectionRevoked, InvalidScope, NotFound, ReauthorizationRequired
+from elicit_flows.errors import (
+    Conflict,
+    ConnectionRevoked,
+    InvalidScope,
+    NotFound,
+    ProviderUnavailable,
+    ReauthorizationRequired,
+)
 from elicit_flows.lib import clock
 from elicit_flows.models import Agent, Connection, Provider, Use
 from elicit_flows.values import Claim, Grant, Json, Secret
@@ -128,11 +135,17 @@ def ever_held_by(claim: Claim) -> QuerySet[Connection]:
 
 
 def usable(agent: Agent, connection_id: str) -> Connection:
-    """The agent's connection, fit to give out tokens. Raises NotFound, ConnectionRevoked, ReauthorizationRequired."""
+    """The agent's connection, fit to give out tokens.
+
+    Raises NotFound, ConnectionRevoked, ReauthorizationRequired, ProviderUnavailable.
+    """
     try:
-        return checked(Connection.objects.get(agent=agent, pk=connection_id))
+        row = checked(Connection.objects.select_related("provider").get(agent=agent, pk=connection_id))
     except Connection.DoesNotExist:
         raise NotFound("There is no connection with this id.") from None
+    if row.provider and not row.provider.enabled:
+        raise ProviderUnavailable("This provider is switched off by those who run this service.")
+    return row
 
 
 def of_person(

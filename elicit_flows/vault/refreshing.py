@@ -7,13 +7,14 @@ process left: the provider may have taken the old refresh token back, or still h
 from __future__ import annotations
 
 from datetime import timedelta
+from functools import partial
 
 from django.db import transaction
 
 from elicit_flows import queue
 from elicit_flows.errors import Unavailable
 from elicit_flows.kinds.oauth import refresh as ask_provider
-from elicit_flows.lib import clock
+from elicit_flows.lib import clock, tally
 from elicit_flows.lib.oauth import InvalidGrant, OAuthError, ProviderError
 from elicit_flows.models import Connection, Use
 from elicit_flows.values import Grant, Secret
@@ -83,6 +84,7 @@ def end(row: Connection, why: str) -> Connection:
             row = read(row)
             uses.note(row, Use.Action.LAPSED, Use.Actor.PROVIDER)
             queue.publish(row.agent, "connection.reauthorization_required", row.summary())
+            transaction.on_commit(partial(_count, row, "dead"))
     return row if mine else read(row)
 
 
@@ -101,6 +103,7 @@ def _record(row: Connection, grant: Grant) -> Connection:
             uses.note(row, Use.Action.REFRESHED, Use.Actor.SERVICE)
             queue.publish(row.agent, "connection.refreshed", row.summary())
     if won:
+        _count(row, "refreshed")
         return row
     revocation.drop_late_tokens(row)
     return read(row)
@@ -108,6 +111,8 @@ def _record(row: Connection, grant: Grant) -> Connection:
 
 def _cool_down(row: Connection, error: OAuthError | Unavailable) -> Connection:
     """The provider did not answer: that says nothing about the grant."""
+    _count(row, "refused" if isinstance(error, ProviderError) else "unavailable")
+    tally.count("provider_errors", connections.provider_of(row).slug, "refresh")
     row.refresh_failures += 1
     row.refresh_started_at = clock.now()
     Connection.objects.filter(pk=row.pk, refresh_fence=row.refresh_fence, status=Status.ACTIVE).update(
@@ -118,6 +123,10 @@ def _cool_down(row: Connection, error: OAuthError | Unavailable) -> Connection:
         last_refresh_error=_code(error),
     )
     return read(row)
+
+
+def _count(row: Connection, outcome: str) -> None:
+    tally.count("refreshes", connections.provider_of(row).slug, outcome)
 
 
 def _code(error: OAuthError | Unavailable) -> str:

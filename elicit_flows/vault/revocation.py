@@ -11,7 +11,7 @@ from django.db import transaction
 from elicit_flows import queue
 from elicit_flows.errors import Unavailable
 from elicit_flows.kinds.oauth import revoke as tell_provider
-from elicit_flows.lib import clock
+from elicit_flows.lib import clock, tally
 from elicit_flows.lib.oauth import OAuthError
 from elicit_flows.models import Connection, Provider, Use
 from elicit_flows.queue import bell
@@ -96,6 +96,7 @@ def _tell(row: Connection) -> bool:
 
 def _later(row: Connection, error: Exception) -> bool:
     tries = row.upstream_tries + 1
+    tally.count("provider_errors", connections.provider_of(row).slug, "revoke")
     log.warning("provider %s was not told of a revocation (try %d): %s", row.provider, tries, error)
     delay = min(timedelta(seconds=2**tries), timedelta(hours=3))
     change = (

@@ -21,11 +21,12 @@ from elicit_flows.models import (
     Connection,
     Elicitation,
     IdentityProvider,
+    Operator,
     PaymentAccount,
     Provider,
     ReceiptKey,
 )
-from elicit_flows.vault import accounts, configs, connections, notes, receipts
+from elicit_flows.vault import accounts, configs, connections, notes, operators, receipts
 from elicit_flows.vault.seal import place, ring
 
 # Every sealed column, and where its text is bound to.
@@ -42,6 +43,7 @@ SEALED: list[tuple[type[models.Model], str, Callable[[Any], str]]] = [
     (Checkout, "url", accounts.url_place),
     (ReceiptKey, "private", receipts.key_place),
     (Elicitation, "note", notes.note_place),
+    (Operator, "secret", operators.secret_place),
     (Attempt, "stash", lambda row: place("stash", row.state_hash)),
 ]
 BATCH = 100

@@ -8,7 +8,7 @@ from django.views.decorators.http import require_GET, require_POST
 
 from elicit_flows import flow, identity, vault
 from elicit_flows.errors import NotFound, ProviderUnavailable
-from elicit_flows.lib import ids
+from elicit_flows.lib import ids, tally
 from elicit_flows.models import IdentityProvider
 from elicit_flows.values import Answer
 from elicit_flows.web import pages, session, under_way
@@ -64,6 +64,7 @@ def callback(request: HttpRequest, slug: str) -> HttpResponse:
     except identity.SignInRefused as error:
         return pages.refused(request, 403, "You are not signed in", str(error), back_url=kept["next"])
     except ProviderUnavailable as error:
+        tally.count("provider_errors", slug, "sign_in")
         return pages.refused(request, error.status, error.title, error.detail, back_url=kept["next"])
     session.sign_in(request, signed_in)
     return pages.SeeOther(kept["next"])
@@ -87,6 +88,7 @@ def _leave(request: HttpRequest, prompt: str | None) -> HttpResponse:
                 prompt=prompt,
             )
         except ProviderUnavailable as error:
+            tally.count("provider_errors", row.slug, "sign_in")
             return pages.refused(request, error.status, error.title, error.detail, back_url=following)
     under_way.keep(request, row.slug, ids.digest(state), following, {"nonce": nonce, "verifier": verifier})
     return pages.SeeOther(url)

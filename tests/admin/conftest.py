@@ -16,6 +16,12 @@ def quick_passwords(settings: Settings) -> None:
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 
 
+@pytest.fixture(autouse=True)
+def without_second_factor(settings: Settings) -> None:
+    """As on a developer's machine; test_gate.py is about the others."""
+    settings.ELICIT_ADMIN_SECOND_FACTOR = False
+
+
 @pytest.fixture
 def rows(db: None) -> Rows:
     return make()

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 
 import pytest
 from django.contrib.admin.models import LogEntry
+from django.contrib.admin.utils import quote
 from django.contrib.auth.models import Permission, User
 from django.test import Client
 
@@ -48,7 +49,7 @@ def test_t113_revoking_is_done_and_noted_with_who_when_and_what(admin: Client, o
     [entry] = LogEntry.objects.all()
     assert (entry.user, entry.object_id, entry.get_change_message()) == (olga, rows.connection.pk, "Revoked.")
     assert before <= entry.action_time <= clock.now()
-    assert "Revoked." in admin.get(f"/admin/elicit_flows/connection/{rows.connection.pk}/history/").text
+    assert "Revoked." in admin.get(f"/admin/elicit_flows/connection/{quote(rows.connection.pk)}/history/").text
 
 
 def test_t113_revoking_again_changes_and_notes_nothing(admin: Client, olga: User, rows: Rows) -> None:
@@ -167,7 +168,7 @@ def test_the_page_of_an_elicitation_says_when_its_agent_acted_on_it(admin: Clien
     row = elicitation(rows.agent)
     row.finished_at = row.consumed_at = datetime(2026, 3, 4, 5, 6, tzinfo=UTC)
     row.save()
-    page = admin.get(f"/admin/elicit_flows/elicitation/{row.pk}/change/").text
+    page = admin.get(f"/admin/elicit_flows/elicitation/{quote(row.pk)}/change/").text
     assert "Consumed at:" in page
     assert page.count("March 4, 2026, 5:06 a.m.") == 2
 
@@ -175,17 +176,17 @@ def test_the_page_of_an_elicitation_says_when_its_agent_acted_on_it(admin: Clien
 @pytest.mark.parametrize("page", ["connection", "elicitation", "delivery", "event", "payment", "refund"])
 def test_what_happened_cannot_be_written_by_hand(admin: Client, rows: Rows, page: str) -> None:
     row = getattr(rows, page)
-    for address in (f"/admin/elicit_flows/{page}/add/", f"/admin/elicit_flows/{page}/{row.pk}/delete/"):
+    for address in (f"/admin/elicit_flows/{page}/add/", f"/admin/elicit_flows/{page}/{quote(row.pk)}/delete/"):
         assert admin.get(address).status_code == 403
         assert admin.post(address, {"post": "yes"}).status_code == 403
-    assert admin.post(f"/admin/elicit_flows/{page}/{row.pk}/change/", {"status": "completed"}).status_code == 403
+    assert admin.post(f"/admin/elicit_flows/{page}/{quote(row.pk)}/change/", {"status": "completed"}).status_code == 403
     row.refresh_from_db()
 
 
 @pytest.mark.parametrize("page", ["agent", "provider", "identityprovider", "paymentaccount"])
 def test_what_was_configured_is_switched_off_and_not_deleted(admin: Client, rows: Rows, page: str) -> None:
     row = getattr(rows, {"identityprovider": "openid", "paymentaccount": "account"}.get(page, page))
-    assert admin.post(f"/admin/elicit_flows/{page}/{row.pk}/delete/", {"post": "yes"}).status_code == 403
+    assert admin.post(f"/admin/elicit_flows/{page}/{quote(row.pk)}/delete/", {"post": "yes"}).status_code == 403
     row.refresh_from_db()
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from django.contrib.admin.models import LogEntry
 from django.contrib.auth.models import User
 from django.http import HttpResponse
 from django.test import Client
@@ -68,3 +69,11 @@ def test_t50_a_login_without_the_forms_own_token_is_refused(olga: User) -> None:
     strict = Client(enforce_csrf_checks=True)
     assert enter(strict, OLGA.username, OLGA.password).status_code == 403
     assert strict.get("/admin/").status_code == 302
+
+
+def test_t113_sign_ins_are_noted_and_so_are_those_that_fail(anybody: Client, olga: User) -> None:
+    enter(anybody, OLGA.username, "wrong", "192.0.2.7")
+    enter(anybody, "a-password-typed-as-name", "wrong", "192.0.2.7")
+    enter(anybody, OLGA.username, OLGA.password, "192.0.2.8")
+    said = [(one.user, one.get_change_message()) for one in LogEntry.objects.order_by("pk")]
+    assert said == [(olga, "A sign-in failed, from 192.0.2.7."), (olga, "Signed in from 192.0.2.8.")]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from django.contrib.admin.models import LogEntry
+from django.contrib.admin.utils import quote
 from django.contrib.auth.models import User
 from django.db import transaction
 from django.test import Client
@@ -156,8 +157,8 @@ def test_a_payments_page_shows_its_checkouts_refunds_and_events(admin: Client, r
     with transaction.atomic():
         queue.publish(rows.agent, "payment.refunded", {"payment": rows.payment.summary()}, rows.payment.elicitation)
     event = Event.objects.get(type="payment.refunded")
-    page = admin.get(f"/admin/elicit_flows/payment/{rows.payment.pk}/change/").text
-    for text in ("€12.50", rows.checkout.pk, "cs_1", rows.refund.pk, "payment.refunded", event.pk):
+    page = admin.get(f"/admin/elicit_flows/payment/{quote(rows.payment.pk)}/change/").text
+    for text in ("€12.50", rows.checkout.pk, "cs_1", rows.refund.pk, "payment.refunded", quote(event.pk)):
         assert text in page
     assert rows.event.pk not in page, "the event of another elicitation"
 

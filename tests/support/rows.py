@@ -11,6 +11,8 @@ from typing import Any
 
 import httpx2
 import pytest
+from django.contrib.admin.models import LogEntry
+from django.contrib.auth.models import User
 from django.contrib.sessions.models import Session
 from django.db import transaction
 from pytest_django import DjangoDbBlocker
@@ -33,12 +35,14 @@ from elicit_flows.models import (
     Feed,
     IdentityProvider,
     Inbound,
+    Operator,
     Payment,
     PaymentAccount,
     ReceiptKey,
     Refund,
     SignOut,
     SpendLimit,
+    Tally,
     Use,
     VaultKey,
     Vouch,
@@ -58,7 +62,7 @@ OURS = (
     Delivery, Event, Feed, Attempt, Use, Connection, EntitlementUse, Entitlement, Refund, Inbound, Checkout, Payment,
     Draft, Elicitation, Agent.identity_providers.through, Agent.providers.through, Agent.payment_accounts.through,
     SpendLimit, Agent, Customer, ReceiptKey, PaymentAccount, ProviderRow, Vouch, IdentityProvider, VaultKey, Session,
-    SignOut, Erasure,
+    SignOut, Erasure, Operator, LogEntry, User.groups.through, User, Tally,
 )  # fmt: skip
 
 

@@ -34,6 +34,7 @@ class Served:
         self._listeners = bell.feed_listeners[:], bell.work_listeners[:]
         self._ears: list[threading.Thread] = []
         self.service = Service()
+        self.service._keeper = None  # between tests nobody may write what was counted either
         if not worker:
             self.service._worker = None
         self._socket = socket.create_server(("127.0.0.1", 0), backlog=512)

@@ -11,6 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from django.conf import LazySettings
+from django.contrib.auth.models import User
 from django.core.exceptions import ImproperlyConfigured
 from django.db import connections, transaction
 from django.db.models import TextField
@@ -24,6 +25,7 @@ from elicit_flows.models import (
     Connection,
     Elicitation,
     IdentityProvider,
+    Operator,
     Payment,
     PaymentAccount,
     ReceiptKey,
@@ -31,7 +33,7 @@ from elicit_flows.models import (
 )
 from elicit_flows.models import Provider as ProviderRow
 from elicit_flows.values import Secret
-from elicit_flows.vault import rotation
+from elicit_flows.vault import operators, rotation
 from tests.cast import ALICE
 from tests.doubles.provider import Provider
 from tests.support import dump, rows
@@ -69,6 +71,7 @@ def everything(old: LazySettings, known: Known, drive_row: ProviderRow) -> list[
         elicitation=asked, state_hash="state-hash", browser_hash="x", stash=stash, created_at=row.created_at,
         expires_at=row.created_at,
     )  # fmt: skip
+    operators.key_uri(operators.operator(User.objects.get_or_create(username="olga")[0]), "us")
     checkout = a_checkout(known, asked)
     checkout.url = vault.seal_url(checkout, "https://pay.example/checkout")
     checkout.save()
@@ -121,7 +124,7 @@ def sealed_under(name: str) -> int:
 
 def test_every_sealed_column_there_is_takes_part_in_a_rotation() -> None:
     """A column that is sealed and left out would be lost with the old key."""
-    models = (Agent, Attempt, Connection, IdentityProvider, PaymentAccount, ProviderRow)
+    models = (Agent, Attempt, Connection, IdentityProvider, Operator, PaymentAccount, ProviderRow)
     texts = {
         (model, field.name) for model in models for field in model._meta.get_fields()
         if isinstance(field, TextField)

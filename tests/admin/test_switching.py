@@ -1,0 +1,70 @@
+"""Switching an agent or a provider off, at once, and on again."""
+
+from __future__ import annotations
+
+import pytest
+from django.contrib.admin.models import LogEntry
+from django.test import Client
+
+from elicit_flows import flow, vault
+from elicit_flows.api import auth
+from elicit_flows.api.auth import authenticate
+from elicit_flows.errors import Forbidden, Invalid, ProviderUnavailable, Unauthenticated
+from elicit_flows.flow import permits
+from elicit_flows.values import Answer, Question
+from tests.admin.rows import ACCESS, ALICE, API_KEY, Rows
+from tests.admin.test_secrets import FIELDS
+
+PAGES = ("agent", "provider", "identityprovider", "paymentaccount")
+
+
+def switch(admin: Client, page: str, pk: int, to: str) -> None:
+    assert admin.post(f"/admin/elicit_flows/{page}/{pk}/switch/", {"to": to}).status_code == 302
+
+
+def a_second_later() -> None:
+    auth._remembered.clear()
+    permits.forget()
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_t113_each_is_switched_after_a_question_and_noted_once(admin: Client, rows: Rows, page: str) -> None:
+    row = getattr(rows, FIELDS.get(page, page))
+    address = f"/admin/elicit_flows/{page}/{row.pk}/switch/"
+    assert address in admin.get(f"/admin/elicit_flows/{page}/{row.pk}/change/").text
+    assert "Switch it off" in admin.get(address).text
+    row.refresh_from_db()
+    assert row.enabled, "asking does nothing"
+    for to in ("off", "off", "on"):
+        switch(admin, page, row.pk, to)
+        row.refresh_from_db()
+        assert row.enabled == (to == "on")
+    assert [one.get_change_message() for one in LogEntry.objects.order_by("pk")] == ["Switched off.", "Switched on."]
+
+
+def test_an_agent_that_is_off_is_refused_and_nobody_grants_it_anything(admin: Client, rows: Rows) -> None:
+    switch(admin, "agent", rows.agent.pk, "off")
+    with pytest.raises(Forbidden, match="switched off"):
+        flow.begin(rows.elicitation.pk, ALICE, "browser", None)
+    with pytest.raises(Forbidden, match="switched off"):
+        flow.resume("", Answer({"state": ["canary-state"], "code": ["x"]}), ALICE, "browser")
+    a_second_later()
+    with pytest.raises(Unauthenticated):
+        authenticate(f"Bearer {API_KEY}", "192.0.2.1")
+    switch(admin, "agent", rows.agent.pk, "on")
+    assert authenticate(f"Bearer {API_KEY}", "192.0.2.1") == rows.agent
+
+
+def test_a_provider_that_is_off_gives_out_no_token_and_nobody_is_asked_for_it(admin: Client, rows: Rows) -> None:
+    assert vault.token(rows.agent, rows.connection.pk)["access_token"] == ACCESS
+    switch(admin, "provider", rows.provider.pk, "off")
+    with pytest.raises(ProviderUnavailable, match="switched off"):
+        vault.token(rows.agent, rows.connection.pk)
+    with pytest.raises(ProviderUnavailable, match="switched off"):
+        flow.begin(rows.elicitation.pk, ALICE, "browser", None)
+    a_second_later()
+    question = Question("oauth", ALICE, "x", {"provider": "drive"})
+    with pytest.raises(Invalid, match=r"provider|drive"):
+        flow.create(rows.agent, question)
+    switch(admin, "provider", rows.provider.pk, "on")
+    assert vault.token(rows.agent, rows.connection.pk)["access_token"] == ACCESS
