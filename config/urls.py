@@ -8,7 +8,7 @@ from django.urls import path
 from elicit_flows.api import docs, health
 from elicit_flows.api.routes import api
 from elicit_flows.inbound import views as inbound
-from elicit_flows.web import account, connect, connections, drafts, leaving, paying, signin, vouching
+from elicit_flows.web import account, choosing, connect, connections, drafts, leaving, paying, signin, vouching
 
 handler400 = "elicit_flows.web.problems.bad_request"
 handler403 = "elicit_flows.web.problems.forbidden"
@@ -36,6 +36,7 @@ urlpatterns = [
     path("c/<str:elicitation_id>/continue", connect.proceed),
     path("c/<str:elicitation_id>/submit", connect.submit),
     path("c/<str:elicitation_id>/decline", connect.decline),
+    path("c/<str:elicitation_id>/account", choosing.choose),
     path("c/<str:elicitation_id>/draft", drafts.draft),
     path("c/<str:elicitation_id>/done", connect.done),
     path("callback/<slug:context>", connect.callback),

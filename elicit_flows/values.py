@@ -67,7 +67,8 @@ class Visit:
 
     ``config`` is the operator's plug-in configuration (for kind oauth: kinds.oauth.config.OAuthProvider), secrets
     wrapped. ``state`` and ``redirect_uri`` are made by the line: a kind uses them as they are. ``stash`` is what the
-    kind put aside when the user left; it is empty at ``begin``.
+    kind put aside when the user left; it is empty at ``begin``. ``account`` is the provider's name for the account that
+    is to be connected again, if one is.
     """
 
     elicitation: str
@@ -77,6 +78,7 @@ class Visit:
     redirect_uri: str
     state: str = ""
     stash: Json = field(default_factory=dict)
+    account: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +107,7 @@ class Grant:
     scopes: tuple[str, ...]
     account_id: str | None = None
     account_label: str | None = None
+    dpop_key: Secret | None = None  # what the tokens are bound to (RFC 9449), a private JWK
 
 
 # The steps a kind may answer.
@@ -112,10 +115,14 @@ class Grant:
 
 @dataclass(frozen=True, slots=True)
 class Leave:
-    """Send the browser to ``url``; keep ``stash`` sealed until it comes back."""
+    """Send the browser to ``url``; keep ``stash`` sealed until it comes back.
+
+    ``hand_over``: once this is written down, the kind asks the outside where to send the browser in place of ``url``.
+    """
 
     url: str
     stash: Json
+    hand_over: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -112,6 +112,8 @@ def tick() -> None:
         pass
     while vault.tell_due_providers():
         pass
+    while vault.give_back_due():
+        pass
     while flow.sweep_payments():
         pass
     while flow.sweep_erasures():

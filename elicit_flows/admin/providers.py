@@ -17,7 +17,7 @@ from elicit_flows.configure import credentials
 from elicit_flows.configure import values as rules
 from elicit_flows.configure.crossing import provider_faults
 from elicit_flows.configure.sorts import OF_CREDENTIALS, OF_OAUTH, Sort, sort_faults
-from elicit_flows.configure.tables import PKCES, TOKEN_AUTHS
+from elicit_flows.configure.tables import DPOPS, MOST_RESOURCES, PARS, PKCES, TOKEN_AUTHS
 from elicit_flows.models import Provider
 from elicit_flows.models.provider import SETTINGS
 from elicit_flows.values import Secret
@@ -46,7 +46,7 @@ class ClientForm(forms.ModelForm):  # type: ignore[type-arg]
         return kept or self.secret() is not None
 
 
-_PRESET = {"token_auth", "pkce"}  # a menu always says something
+_PRESET = {"token_auth", "pkce", "par", "dpop"}  # a menu always says something
 
 
 class ProviderForm(ClientForm):
@@ -67,6 +67,24 @@ class ProviderForm(ClientForm):
         label="PKCE",
         choices=[(one, one) for one in PKCES],
         help_text=_("Off only for a provider that refuses it: whoever gets hold of a code can redeem it."),
+    )
+
+    par = forms.ChoiceField(
+        label=_("Pushed requests"),
+        choices=[(one, one) for one in PARS],
+        initial="auto",
+        help_text=_("Auto: where the provider offers them (RFC 9126). Off only for one that does it badly."),
+    )
+    dpop = forms.ChoiceField(
+        label="DPoP",
+        choices=[(one, one) for one in DPOPS],
+        help_text=_(
+            "Required: tokens are bound to a key that stays here, and agents ask for a proof for each request."
+        ),
+    )
+    resources = Lines(
+        validators=[rule(rules.list_of(rules.resource, most=MOST_RESOURCES))],
+        help_text=_("What tokens are to be for (RFC 8707). One URI to a line."),
     )
 
     # Django's metaclass takes the name away from the class, so that the form's own ``fields`` is as ever.
@@ -129,6 +147,7 @@ class ProviderAdmin(ClientAdmin):
         (_("For OAuth"), {"fields": (
             "redirect_uri", "issuer", "authorize_url", "token_url", "revocation_url", "userinfo_url", "client_id",
             "token_auth", "has_client_secret", "new_client_secret", "forget_client_secret", "scopes", "pkce",
+            "par", "dpop", "resources",
         )}),
         (_("For credentials"), {"fields": ("fields", "find_url", "verify")}),
     )  # fmt: skip

@@ -8,6 +8,7 @@ from ninja import Query, Router
 from elicit_flows import vault
 from elicit_flows.api import exchange_schemas, schemas, user_tokens
 from elicit_flows.api.answers import AgentRequest, answer
+from elicit_flows.api.proving import Proof, ProofRequest
 from elicit_flows.errors import NotFound, UserTokenRequired
 
 router = Router(tags=["connections"])
@@ -60,6 +61,14 @@ def report(request: AgentRequest, connection_id: str, said: schemas.Report) -> H
     ``active``, fetch the token and try again; ``reauthorization_required``, ask the user again.
     """
     return answer(vault.report(request.auth, connection_id).summary())
+
+
+@router.post("/{connection_id}/proof", response=Proof, summary="Get a DPoP proof")
+def proof(request: AgentRequest, connection_id: str, ask: ProofRequest) -> HttpResponse:
+    """For a token whose ``token_type`` is DPoP (RFC 9449): signed here, so that its key goes nowhere. Each proof is for
+    one request. 409 for a token that needs none.
+    """
+    return answer({"dpop": vault.proof(request.auth, connection_id, ask.method, ask.url, ask.nonce, ask.ath)})
 
 
 @router.delete("/{connection_id}", response={204: None}, summary="Revoke")

@@ -122,6 +122,8 @@ def provider_faults(values: Json, *, has_secret: bool) -> Iterator[tuple[str, st
         yield "client_id", "is missing here; add it"
     if not values["issuer"] and not (values["authorize_url"] and values["token_url"]):
         yield "issuer", "is missing, and so is authorize_url or token_url; give the issuer, or both addresses"
+    if values["par"] == "required" and not values["issuer"]:
+        yield "issuer", "is missing; where requests are pushed to is asked there"
     if values["token_auth"] == "none":
         return
     if not has_secret:

@@ -24,6 +24,7 @@ from elicit_flows.configure.values import (
     list_of,
     one_of,
     openid_scopes,
+    resource,
     return_url,
     scope,
     slug,
@@ -33,8 +34,11 @@ from elicit_flows.configure.values import (
     yes_or_no,
 )
 
+MOST_RESOURCES = 10
 TOKEN_AUTHS = ("client_secret_basic", "client_secret_post", "private_key_jwt", "none")
 PKCES = ("S256", "off")
+PARS = ("auto", "required", "off")
+DPOPS = ("off", "required")
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +79,9 @@ TABLES: Mapping[str, Mapping[str, Key]] = {
         "token_auth": Key(one_of(*TOKEN_AUTHS), default="client_secret_basic"),
         "scopes": Key(list_of(scope), default=[]),
         "pkce": Key(one_of(*PKCES), default="S256"),
+        "par": Key(one_of(*PARS), default="auto"),
+        "dpop": Key(one_of(*DPOPS), default="off"),
+        "resources": Key(list_of(resource, most=MOST_RESOURCES), default=[]),
         "fields": Key(credential_fields, default=[]),
         "find_url": Key(find_url, default=""),
         "verify": Key(verify),

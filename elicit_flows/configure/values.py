@@ -15,6 +15,7 @@ from elicit_flows.lib.oauth import SCOPE_TOKEN
 Reader = Callable[[Any], Any]
 
 _SLUG = re.compile(r"[A-Za-z0-9_-]{1,64}")
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*")
 _VISIBLE = re.compile(r"[!-~]+")
 
 
@@ -110,6 +111,16 @@ def issuer(value: Any) -> str:
     if "?" in address or len(address) > 500:
         raise Wrong("must be an issuer: at most 500 characters, without a query")
     return address
+
+
+def resource(value: Any) -> str:
+    """What a token is to be for: an absolute URI without fragment (RFC 8707, section 2). Nobody asks there."""
+    if not isinstance(value, str) or not 0 < len(value) <= 1000 or not _VISIBLE.fullmatch(value) or "#" in value:
+        raise Wrong("must be an absolute URI without a fragment, at most 1000 visible ASCII characters")
+    scheme, colon, rest = value.partition(":")
+    if not _SCHEME.fullmatch(scheme) or not colon or not rest:
+        raise Wrong("must be an absolute URI, such as https://mcp.example.com/")
+    return value
 
 
 def return_url(value: Any) -> str:

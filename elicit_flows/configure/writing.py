@@ -20,8 +20,8 @@ Row = TypeVar("Row", Agent, IdentityProvider, PaymentAccount, Provider)
 
 _IDENTITY = ("sort", "issuer", "client_id", "scopes", "max_age", "introspect", "sign_in_url", "jwks_url", "keys")
 _PROVIDER = (
-    "name", "preset", "variables", "given", "sort", *ADDRESSES, "client_id", "token_auth", "scopes", "pkce",
-    *OF_CREDENTIALS,
+    "name", "preset", "variables", "given", "sort", *ADDRESSES, "client_id", "token_auth", "scopes", "pkce", "par",
+    "dpop", "resources", *OF_CREDENTIALS,
 )  # fmt: skip
 _ACCOUNT = ("provider", "api_base", "livemode", "refund_mismatch", "keep_late")
 _AGENT = ("name", "require_user_token", "user_token_audiences", "return_urls", "webhook_url")

@@ -2,8 +2,9 @@
 
 asking      create          an agent asks
 visiting    look            somebody opens the link; nothing changes
-            begin           the right user presses the button and leaves for the provider
-            resume          the browser comes back
+leaving     begin           the right user presses the button and leaves for the provider
+choosing    choose          another account came back than was meant, and they say what is to be
+visiting    resume          the browser comes back
             submit          or the right user answers on our own page
 windows     shared, save    what a form's page shows of its draft, and what is written there before it is sent
 drafting    draft, put      the same for the agent's viewers
@@ -28,10 +29,12 @@ No transaction is open while the outside is asked.
 """
 
 from elicit_flows.flow.asking import create
+from elicit_flows.flow.choosing import choose
 from elicit_flows.flow.consuming import consume
 from elicit_flows.flow.drafting import ask_again, draft, put
 from elicit_flows.flow.ending import cancel, complete, decline, expire, sweep
 from elicit_flows.flow.erasing import ask_to_erase, erasing, sweep_erasures
+from elicit_flows.flow.leaving import begin
 from elicit_flows.flow.moving import find
 from elicit_flows.flow.noting import add_to_note, note
 from elicit_flows.flow.paying import returned
@@ -39,7 +42,7 @@ from elicit_flows.flow.receipts import PAID, receipt
 from elicit_flows.flow.sessions import end_sessions, epoch
 from elicit_flows.flow.sweeping import sweep_payments
 from elicit_flows.flow.telling import about
-from elicit_flows.flow.visiting import View, begin, look, resume, submit
+from elicit_flows.flow.visiting import View, look, resume, submit
 from elicit_flows.flow.vouching import keep_vouch, take_vouch
 from elicit_flows.flow.windows import filled, save, shared
 
@@ -52,6 +55,7 @@ __all__ = [
     "ask_to_erase",
     "begin",
     "cancel",
+    "choose",
     "complete",
     "consume",
     "create",

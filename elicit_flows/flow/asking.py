@@ -105,27 +105,36 @@ def _checked(agent: Agent, question: Question) -> Asked:
         raise Invalid.at("subject.iss", "This is not the issuer of an identity provider that this agent may use.")
     if question.return_url is not None and question.return_url not in agent.return_urls:
         raise Invalid.at("return_url", "This is not one of the agent's registered return URLs, letter for letter.")
-    asked = _steps(question, allowed) if question.kind == STEPS else _one(question, allowed)
+    asked = (_steps if question.kind == STEPS else _one)(agent, question, allowed)
     _check_open(agent, question.claim)
     return asked
 
 
-def _steps(question: Question, allowed: Permits) -> Asked:
+def _steps(agent: Agent, question: Question, allowed: Permits) -> Asked:
     steps = []
     for place, one in enumerate(stepping.read(question)):
         with stepping.at(place):
-            steps.append(_one(one, allowed))
+            steps.append(_one(agent, one, allowed))
     said = [{"kind": one.question.kind, "params": one.params, "message": one.question.message} for one in steps]
     return Asked(question, {"steps": said}, None, tuple(steps))
 
 
-def _one(question: Question, allowed: Permits) -> Asked:
+def _one(agent: Agent, question: Question, allowed: Permits) -> Asked:
     if question.kind not in kinds.REGISTRY:
         known = ", ".join([*kinds.REGISTRY, STEPS])
         raise Invalid.at("kind", f"There is no kind {question.kind!r} here; use one of {known}.")
     kind = kinds.get(question.kind)
     params = kind.clean(question.params)
-    return Asked(question, params, _plug_in(question.kind, kind, params, allowed))
+    plug_in = _plug_in(question.kind, kind, params, allowed)
+    if isinstance(plug_in, Provider) and params.get("connection"):
+        _check_reconnectable(agent, question.claim, plug_in, params["connection"])
+    return Asked(question, params, plug_in)
+
+
+def _check_reconnectable(agent: Agent, claim: Claim, provider: Provider, connection_id: str) -> None:
+    if vault.reconnectable(agent, claim, provider, connection_id) is None:
+        what = "This person has no such connection there for this agent, or it was revoked; leave it out for a new one."
+        raise Invalid.at("params.connection", what)
 
 
 def _plug_in(name: str, kind: Kind, params: Json, allowed: Permits) -> PlugIn:
@@ -207,6 +216,8 @@ def _row(agent: Agent, asked: Asked, parent: Elicitation | None = None, place: i
         expires_at=now + timedelta(seconds=question.expires_in),
     )
     result = None if asked.steps else _already(agent, asked)
+    if result is None and isinstance(asked.plug_in, Provider) and asked.plug_in.sort == Provider.Sort.OAUTH:
+        row.params = vault.with_held_scopes(agent, question.claim, asked.plug_in, asked.params)
     if result is not None:
         row.status, row.result, row.reused, row.finished_at = Status.COMPLETED, result, True, now
     return row

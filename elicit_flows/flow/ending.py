@@ -9,7 +9,7 @@ from django.db import IntegrityError, transaction
 
 from elicit_flows import kinds, vault
 from elicit_flows.errors import AlreadyOver, Conflict, Invalid, Over, StartAgain
-from elicit_flows.flow import drafting, paying
+from elicit_flows.flow import choosing, drafting, paying
 from elicit_flows.flow.moving import STEPS, context_of, current, mine, move, provider_of
 from elicit_flows.ledger import checkouts
 from elicit_flows.lib import clock, tally
@@ -25,7 +25,7 @@ SETTLING_LIFE = timedelta(minutes=2)  # beyond every deadline of a code exchange
 
 def finish(row: Elicitation, outcome: Finish | Again) -> None:
     """Write the outcome and what came with it, all or nothing. Raises StartAgain when nothing was concluded, or Invalid
-    where the person can put it right on our page.
+    where the person can put it right on our page. Nothing is written yet where they have to choose first.
     """
     if isinstance(outcome, Again):
         _reopen(row)
@@ -38,6 +38,8 @@ def finish(row: Elicitation, outcome: Finish | Again) -> None:
     if outcome.credentials and row.params.get("provider") and provider is None:
         _reopen(row)
         raise StartAgain("This provider has just been switched off.", elicitation=row.pk)
+    if outcome.grant and provider and choosing.hold_back(row, outcome.grant):
+        return
     try:
         kept = _record(row, outcome, provider)
     except IntegrityError:  # another elicitation has just kept the same account: now it is there to be updated

@@ -150,6 +150,11 @@ def config_of(row: Elicitation) -> OAuthProvider | CredentialsProvider | Account
     return vault.oauth(provider)
 
 
+def _account_of(row: Elicitation) -> str | None:
+    meant = vault.reconnecting(row)
+    return meant.account_id or None if meant else None
+
+
 def visit_of(row: Elicitation, state: str = "", stash: Json | None = None) -> Visit:
     return Visit(
         elicitation=row.pk,
@@ -159,4 +164,5 @@ def visit_of(row: Elicitation, state: str = "", stash: Json | None = None) -> Vi
         redirect_uri=f"{settings.ELICIT_PUBLIC_URL}/callback/{context_of(row)}",
         state=state,
         stash=stash or {},
+        account=_account_of(row),
     )

@@ -1,25 +1,23 @@
-"""look, begin, resume, submit: the person the link was made for comes, leaves and returns, or answers on our page."""
+"""look, resume, submit: the person the link was made for comes and returns, or answers on our page."""
 
 from __future__ import annotations
 
 import hmac
 from dataclasses import dataclass, field
-from datetime import timedelta
 
-from django.db import IntegrityError, transaction
+from django.db import transaction
 
 from elicit_flows import kinds, vault
-from elicit_flows.errors import BadCallback, BadRequest, Over, ProviderUnavailable, StartAgain, TooMany, WrongUser
-from elicit_flows.flow import paying, windows
+from elicit_flows.errors import BadCallback, BadRequest, Over, StartAgain, TooMany, WrongUser
+from elicit_flows.flow import windows
 from elicit_flows.flow.ending import finish
-from elicit_flows.flow.moving import check_agent, config_of, context_of, current, find, mine, move, refuse, visit_of
-from elicit_flows.lib import clock, ids, tally
+from elicit_flows.flow.moving import check_agent, config_of, current, find, mine, move, refuse, visit_of
+from elicit_flows.lib import clock, ids
 from elicit_flows.lib.limits import hit
 from elicit_flows.models import Attempt, Elicitation
 from elicit_flows.states import OPEN, Status
-from elicit_flows.values import Answer, Claim, Json, Leave
+from elicit_flows.values import Answer, Claim, Json
 
-ATTEMPT_LIFE = timedelta(minutes=10)
 TRIES = 20  # a minute to answer one page: what is typed may be tried at somebody else's server
 
 
@@ -33,8 +31,18 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
+class Change:
+    """The account that was to be connected again and the one that came, by their names; "" where there is none."""
+
+    meant: str
+    came: str
+
+
+@dataclass(frozen=True, slots=True)
 class View:
-    """What the connect page may show to the right user. ``steps``: the titles of all of them, done or not."""
+    """What the connect page may show to the right user. ``steps``: the titles of all of them, done or not. ``change``:
+    what they have to choose first.
+    """
 
     elicitation: Elicitation
     status: Status
@@ -42,6 +50,7 @@ class View:
     leaves: bool = False  # whether its button leads elsewhere, or the page itself is answered
     shared: windows.Shared | None = None
     steps: tuple[Step, ...] = ()
+    change: Change | None = None
 
 
 def look(elicitation_id: str, claim: Claim) -> View:
@@ -58,7 +67,14 @@ def look(elicitation_id: str, claim: Claim) -> View:
         return View(row, status)
     kind = kinds.get(row.kind)
     what = kind.describe(row.params, config_of(row))
-    return View(row, status, what, kind.leaves, windows.shared(row), _steps(row))
+    if meant := vault.reconnecting(row):
+        what["again"] = meant.account_label
+    return View(row, status, what, kind.leaves, windows.shared(row), _steps(row), _change(row))
+
+
+def _change(row: Elicitation) -> Change | None:
+    held = vault.held(row) if row.params.get("connection") else None
+    return Change(held.connection.account_label, held.account_label) if held else None
 
 
 def _steps(row: Elicitation) -> tuple[Step, ...]:
@@ -71,41 +87,6 @@ def _steps(row: Elicitation) -> tuple[Step, ...]:
 def _title(row: Elicitation) -> str:
     title: str = kinds.get(row.kind).describe(row.params, config_of(row))["title"]
     return title
-
-
-def begin(elicitation_id: str, claim: Claim, browser: str, press: str | None) -> str | None:
-    """Where to send the browser; None when the elicitation is on its way already and the done page tells how.
-
-    ``browser`` is the session's own secret; ``press`` names one rendered button, so that pressing it twice is one
-    attempt. Raises NotFound, WrongUser, Over, ProviderUnavailable.
-    """
-    row = mine(elicitation_id, claim)
-    if row.status == Status.SETTLING:
-        return None
-    if not kinds.get(row.kind).leaves:
-        raise BadRequest("This is answered on its own page.", elicitation=row.pk)
-    try:
-        return _leave(row, browser, press)
-    except ProviderUnavailable:
-        tally.count("provider_errors", context_of(row), "begin")
-        raise
-
-
-def _leave(row: Elicitation, browser: str, press: str | None) -> str | None:
-    kind = kinds.get(row.kind)
-    if kind.takes_money:
-        return paying.leave(row)
-    pressed = _pressed(row, browser, press)
-    if pressed:
-        return pressed
-    state = ids.token()
-    leave = kind.begin(visit_of(row, state))
-    try:
-        with transaction.atomic():
-            _open_attempt(row, browser, press, state, leave)
-    except IntegrityError:  # the other press of the same button was quicker
-        return _pressed(row, browser, press)
-    return leave.url
 
 
 def submit(elicitation_id: str, claim: Claim, answer: Answer) -> Elicitation:
@@ -132,38 +113,6 @@ def _settle(row: Elicitation, answer: Answer) -> bool:
         windows.check_unchanged(row, answer)
         move(row, Status.STARTED, only=[Status.PENDING])
         return move(row, Status.SETTLING, only=[Status.STARTED], settling_since=clock.now())
-
-
-def _pressed(row: Elicitation, browser: str, press: str | None) -> str | None:
-    """Where an earlier press of the same button leads, while it leads anywhere."""
-    if not press:
-        return None
-    attempt = row.attempts.filter(press_hash=ids.digest(press), browser_hash=ids.digest(browser)).first()
-    if attempt is None or attempt.used_at or attempt.expires_at <= clock.now():
-        return None
-    url: str = vault.open_stash(attempt.stash, attempt.state_hash)["url"]
-    return url
-
-
-def _open_attempt(row: Elicitation, browser: str, press: str | None, state: str, leave: Leave) -> None:
-    """A new way out; older ones die with it."""
-    now, state_hash = clock.now(), ids.digest(state)
-    locked = Elicitation.objects.select_for_update().get(pk=row.pk)
-    if locked.over:
-        raise Over(elicitation=row.pk)
-    row.attempts.filter(used_at=None).update(used_at=now)
-    Attempt.objects.create(
-        elicitation=row,
-        state_hash=state_hash,
-        browser_hash=ids.digest(browser),
-        press_hash=ids.digest(press) if press else None,
-        context=context_of(row),
-        stash=vault.seal_stash({"url": leave.url, "kind": leave.stash}, state_hash),
-        created_at=now,
-        expires_at=min(now + ATTEMPT_LIFE, row.expires_at),
-    )
-    if locked.status == Status.PENDING:
-        move(row, Status.STARTED)
 
 
 def resume(context: str, answer: Answer, claim: Claim | None, browser: str | None) -> Elicitation:

@@ -40,3 +40,12 @@ class Kind(Protocol):
 
     def resume(self, visit: Visit, answer: Answer) -> Finish | Again:
         """The user came back with an answer."""
+
+
+class HandsOver(Kind, Protocol):
+    """A kind some of whose steps say ``hand_over``."""
+
+    def hand_over(self, visit: Visit, url: str) -> str:
+        """Where the browser goes in place of ``url``. Asked again for the same step when nobody wrote down what was
+        answered. Raises ``ProviderUnavailable``.
+        """

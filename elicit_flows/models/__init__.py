@@ -10,6 +10,7 @@ from elicit_flows.models.elicitation import Elicitation
 from elicit_flows.models.entitlement import Entitlement, EntitlementUse
 from elicit_flows.models.erasure import Erasure
 from elicit_flows.models.event import Event, Feed
+from elicit_flows.models.held_grant import HeldGrant
 from elicit_flows.models.inbound import Inbound
 from elicit_flows.models.operator import Operator
 from elicit_flows.models.payment import Checkout, Payment
@@ -38,6 +39,7 @@ __all__ = [
     "Erasure",
     "Event",
     "Feed",
+    "HeldGrant",
     "IdentityProvider",
     "Inbound",
     "Operator",

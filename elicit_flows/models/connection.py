@@ -45,6 +45,7 @@ class Connection(models.Model):
     token_type = models.CharField(max_length=32, default="Bearer")
     access_token = models.TextField(blank=True, editable=False)
     refresh_token = models.TextField(blank=True, editable=False)
+    dpop_key = models.TextField(blank=True, editable=False, default="", db_default="")
     secrets = models.TextField(blank=True, editable=False)
     issued_at = models.DateTimeField(default=now)
     expires_at = models.DateTimeField(null=True)

@@ -40,11 +40,14 @@ class Asking(ABC):
         message: str,
         on_url: OnUrl,
         scopes: Iterable[str] = (),
+        connection: str | None = None,
         timeout: float | None = None,
         **options: Unpack[Options],
     ) -> Outcome:
-        """Ask ``user`` to connect an account at ``provider``; ``scopes`` come on top of the operator's. See ``ask``."""
-        asked = _QUESTION.oauth(provider, scopes=scopes, message=message, **options)
+        """Ask ``user`` to connect an account at ``provider``; ``scopes`` come on top of the operator's. ``connection``:
+        the id of the one that is to be connected again. See ``ask``.
+        """
+        asked = _QUESTION.oauth(provider, scopes=scopes, connection=connection, message=message, **options)
         return await self._ask(asked, user, on_url, timeout)
 
     async def payment(

@@ -170,6 +170,26 @@ class Elicit(Asking, Drafts, Notes):
         answer = await self._transport.call("POST", f"{connection_path(connection)}/report", json={"status": 401})
         return Connection.read(answer)
 
+    async def proof(
+        self,
+        connection: str | Connection | Outcome,
+        method: str,
+        url: str,
+        *,
+        token: Token | None = None,
+        nonce: str | None = None,
+    ) -> str:
+        """What goes into the header ``DPoP`` of that one request, for a token whose ``token_type`` is DPoP (RFC 9449).
+
+        ``token``: the one that you send with it; when left out, the one of now. ``nonce``: the one that the server
+        asked for.
+        """
+        ath = token.ath if token else None
+        said = {"method": method, "url": url, "nonce": nonce, "ath": ath}
+        body = {name: value for name, value in said.items() if value is not None}
+        answer = await self._transport.call("POST", f"{connection_path(connection)}/proof", json=body)
+        return str(answer["dpop"])
+
     async def secret(
         self, connection: str | Connection | Outcome, *, user_token: str | None = None
     ) -> dict[str, Secret]:

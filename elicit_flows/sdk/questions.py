@@ -68,10 +68,19 @@ class Questions(ABC, Generic[R_co]):
         """What becomes of it."""
 
     def oauth(
-        self, provider: str, *, message: str = "", scopes: Iterable[str] = (), **options: Unpack[Options]
+        self,
+        provider: str,
+        *,
+        message: str = "",
+        scopes: Iterable[str] = (),
+        connection: str | None = None,
+        **options: Unpack[Options],
     ) -> R_co:
-        """Connect an account at ``provider``; ``scopes`` come on top of the operator's."""
-        params = {"provider": provider, "scopes": list(scopes)}
+        """Connect an account at ``provider``; ``scopes`` come on top of the operator's. ``connection``: the id of the
+        one that is to be connected again.
+        """
+        again = {"connection": connection} if connection else {}
+        params = {"provider": provider, "scopes": list(scopes), **again}
         return self._asked(Question("oauth", params, message or f"Connect your account at {provider}.", options))
 
     def payment(

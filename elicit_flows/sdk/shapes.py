@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from base64 import urlsafe_b64encode
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from hashlib import sha256
 from typing import Any, Literal, Required, Self, TypedDict
 
 from elicit_flows.states import TERMINAL, Status
@@ -98,8 +100,13 @@ class Token:
 
     @property
     def authorization(self) -> str:
-        """The value of an Authorization header (RFC 6750)."""
+        """The value of an Authorization header (RFC 6750, RFC 9449)."""
         return f"{self.token_type} {self.access_token}"
+
+    @property
+    def ath(self) -> str:
+        """What names it in a DPoP proof: base64url of its SHA-256 (RFC 9449, section 4.2)."""
+        return urlsafe_b64encode(sha256(self.access_token.encode()).digest()).rstrip(b"=").decode()
 
     @classmethod
     def read(cls, body: Mapping[str, Any]) -> Self:

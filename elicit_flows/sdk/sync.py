@@ -85,6 +85,7 @@ class SyncElicit:
     connections = _blocking(Elicit.connections)
     token = _blocking(Elicit.token)
     report = _blocking(Elicit.report)
+    proof = _blocking(Elicit.proof)
     secret = _blocking(Elicit.secret)
     revoke = _blocking(Elicit.revoke)
     refund = _blocking(Elicit.refund)

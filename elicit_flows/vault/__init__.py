@@ -30,11 +30,14 @@ from elicit_flows.vault.connections import (
     result,
 )
 from elicit_flows.vault.credentials import keep_credentials, open_credentials
+from elicit_flows.vault.held_grants import give_back_due, held, hold, reject, take
 from elicit_flows.vault.keyring import KeyUse, check_keys, key_uses, retire, verify_keys
 from elicit_flows.vault.notes import Note, open_note, seal_note
+from elicit_flows.vault.proofs import proof
 from elicit_flows.vault.receipts import new_key as new_receipt_key
 from elicit_flows.vault.receipts import public_keys
 from elicit_flows.vault.receipts import sign as sign_receipt
+from elicit_flows.vault.reconnection import reconnectable, reconnecting, with_held_scopes
 from elicit_flows.vault.reports import report
 from elicit_flows.vault.reusing import already
 from elicit_flows.vault.revocation import drop, revoke, tell_due_providers
@@ -57,7 +60,10 @@ __all__ = [
     "ended_before",
     "ever_held_by",
     "forget",
+    "give_back_due",
+    "held",
     "held_by",
+    "hold",
     "keep",
     "keep_credentials",
     "key_uses",
@@ -72,8 +78,12 @@ __all__ = [
     "openid",
     "operators",
     "owned",
+    "proof",
     "public_keys",
+    "reconnectable",
+    "reconnecting",
     "refresh_due",
+    "reject",
     "report",
     "result",
     "retire",
@@ -88,8 +98,10 @@ __all__ = [
     "seal_webhook_secret",
     "sign_receipt",
     "site",
+    "take",
     "tell_due_providers",
     "token",
     "verify_keys",
     "webhook_secrets",
+    "with_held_scopes",
 ]

@@ -54,6 +54,9 @@ def oauth(row: Provider) -> OAuthProvider:
         token_auth=said["token_auth"],
         scopes=tuple(said["scopes"]),
         pkce=said["pkce"],
+        par=row.par,
+        dpop=row.dpop,
+        resources=tuple(row.resources),
         quirks=row.quirks(),
     )
 

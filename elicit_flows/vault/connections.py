@@ -47,6 +47,7 @@ def keep(agent: Agent, claim: Claim, provider: Provider, grant: Grant) -> Connec
     row.status = Status.ACTIVE
     row.account_label = grant.account_label or grant.account_id or ""
     row.refresh_token = ""  # a new grant replaces the old one whole
+    row.dpop_key = seal(grant.dpop_key, where(row, "dpop_key"))
     put(row, grant)
     row.save()
     uses.note(row, Use.Action.CONNECTED, Use.Actor.PERSON)
@@ -81,14 +82,29 @@ def refresh_token(row: Connection) -> Secret | None:
     return reveal(row.refresh_token, where(row, "refresh_token"))
 
 
-def valid(agent: Agent, claim: Claim, provider: Provider, scopes: Iterable[str]) -> Connection | None:
-    """A connection that already answers: active, of this agent, this user, this provider, with all these scopes."""
+def dpop_key(row: Connection) -> Secret | None:
+    """What its tokens are bound to (RFC 9449), if anything."""
+    return reveal(row.dpop_key, where(row, "dpop_key"))
+
+
+def any_active(agent: Agent, claim: Claim, provider: Provider) -> bool:
+    """Whether this person has connected anything there for this agent."""
     with connection.cursor() as cursor:
         cursor.execute(_ANY, [agent.pk, claim.iss, claim.sub, provider.pk])
-        if cursor.fetchone() is None:
-            return None
+        return cursor.fetchone() is not None
+
+
+def valid(
+    agent: Agent, claim: Claim, provider: Provider, scopes: Iterable[str], only: str | None = None
+) -> Connection | None:
+    """A connection that already answers: active, of this agent, this user, this provider, with all these scopes; with
+    ``only`` the one of that id alone.
+    """
+    if not any_active(agent, claim, provider):
+        return None
     wanted = set(scopes)
     rows = owned(agent).filter(iss=claim.iss, sub=claim.sub, provider=provider, status=Status.ACTIVE)
+    rows = rows.filter(pk=only) if only else rows
     for row in rows.order_by("-issued_at"):
         dead = row.expires_at is not None and row.expires_at <= clock.now() and not row.refresh_token
         if wanted <= set(row.scopes) and not dead:

@@ -51,7 +51,8 @@ def ask(row: Connection) -> Outcome:
     try:
         secret = connections.refresh_token(row)
         config = configs.oauth(connections.provider_of(row))
-        return ask_provider(config, secret or Secret(""), tuple(row.scopes), row.account_id or None)
+        account, key = row.account_id or None, connections.dpop_key(row)
+        return ask_provider(config, secret or Secret(""), tuple(row.scopes), account, key)
     except (OAuthError, Unavailable) as error:
         return error
 

@@ -14,5 +14,5 @@ def already(agent: Agent, claim: Claim, provider: Provider | None, params: Json)
     if provider.sort == Provider.Sort.CREDENTIALS:
         row = credentials.already_typed(agent, claim, provider, params)
     else:
-        row = connections.valid(agent, claim, provider, params.get("scopes") or [])
+        row = connections.valid(agent, claim, provider, params.get("scopes") or [], params.get("connection"))
     return connections.result(row) if row else None

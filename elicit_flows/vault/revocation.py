@@ -37,6 +37,7 @@ def revoke(row: Connection, by: Use.Actor = Use.Actor.SERVICE) -> None:
                 refresh_lease_until=None,
                 refresh_due_at=None,
                 secrets="",
+                dpop_key="",
                 upstream=Upstream.PENDING if tell else Upstream.NONE,
                 upstream_next_at=clock.now() if tell else None,
             )

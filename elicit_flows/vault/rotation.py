@@ -20,19 +20,21 @@ from elicit_flows.models import (
     Checkout,
     Connection,
     Elicitation,
+    HeldGrant,
     IdentityProvider,
     Operator,
     PaymentAccount,
     Provider,
     ReceiptKey,
 )
-from elicit_flows.vault import accounts, configs, connections, notes, operators, receipts
+from elicit_flows.vault import accounts, configs, connections, held_grants, notes, operators, receipts
 from elicit_flows.vault.seal import place, ring
 
 # Every sealed column, and where its text is bound to.
 SEALED: list[tuple[type[models.Model], str, Callable[[Any], str]]] = [
     (Connection, "access_token", lambda row: connections.where(row, "access_token")),
     (Connection, "refresh_token", lambda row: connections.where(row, "refresh_token")),
+    (Connection, "dpop_key", lambda row: connections.where(row, "dpop_key")),
     (Connection, "secrets", lambda row: connections.where(row, "secrets")),
     (IdentityProvider, "client_secret", configs.client_secret_place),
     (Provider, "client_secret", configs.client_secret_place),
@@ -44,6 +46,7 @@ SEALED: list[tuple[type[models.Model], str, Callable[[Any], str]]] = [
     (ReceiptKey, "private", receipts.key_place),
     (Elicitation, "note", notes.note_place),
     (Operator, "secret", operators.secret_place),
+    (HeldGrant, "grant", held_grants.held_place),
     (Attempt, "stash", lambda row: place("stash", row.state_hash)),
 ]
 BATCH = 100

@@ -56,6 +56,9 @@ def _page(request: HttpRequest, me: Person, elicitation_id: str, refused: Invali
         "next": f"/c/{row.head.pk}",
     }
     template = "connect/consent.html" if view.leaves else "connect/form.html"
+    if view.change:
+        context |= {"change": view.change, "choose_url": f"/c/{row.pk}/account"}
+        template = "connect/changed.html"
     return render(request, template, context, status=422 if refused else 200)
 
 
@@ -103,7 +106,7 @@ def callback(request: HttpRequest, context: str) -> HttpResponse:
     me = session.returning(request)
     answer = Answer(dict(request.GET.lists()))
     row = flow.resume(context, answer, me.claim if me else None, me.browser if me else None)
-    return pages.SeeOther(f"/c/{row.pk}/done")
+    return pages.SeeOther(f"/c/{row.pk}" if row.status == Status.STARTED else f"/c/{row.pk}/done")
 
 
 @require_safe

@@ -23,6 +23,8 @@ PAGES = (
 )  # fmt: skip
 FIELDS = {"identityprovider": "openid", "paymentaccount": "account"}
 
+MENUS = {"token_auth": "client_secret_basic", "pkce": "S256", "par": "auto", "dpop": "off"}
+
 
 def crawl(browser: Client, start: str = "/admin/", most: int = 400) -> dict[str, str]:
     """Every page that links lead to, by address."""
@@ -57,8 +59,8 @@ def exports(browser: Client, rows: Rows) -> str:
 def test_t112_no_page_form_history_or_export_holds_a_secret_or_its_seal(admin: Client, rows: Rows) -> None:
     changed = admin.post(
         f"/admin/elicit_flows/provider/{rows.provider.pk}/change/",
-        {"name": "D", "issuer": rows.provider.issuer, "client_id": "x", "token_auth": "client_secret_basic",
-         "pkce": "S256", "new_client_secret": "canary-typed-secret"},
+        {"name": "D", "issuer": rows.provider.issuer, "client_id": "x", **MENUS,
+         "new_client_secret": "canary-typed-secret"},
     )  # fmt: skip
     assert changed.status_code == 302
     pages = crawl(admin)
@@ -180,14 +182,14 @@ def test_a_typed_webhook_secret_is_the_secret_itself_and_reads_nothing_of_the_se
 def test_a_provider_is_held_to_the_rules_of_the_configuration_file(admin: Client, rows: Rows) -> None:
     answer = admin.post(
         "/admin/elicit_flows/provider/add/",
-        {"slug": "new", "name": "New", "client_id": "x", "token_auth": "client_secret_basic", "pkce": "S256",
+        {"slug": "new", "name": "New", "client_id": "x", **MENUS,
          "authorize_url": "https://10.0.0.1/", "scopes": "two words"},
     )  # fmt: skip
     assert "The address is not on the public internet" in answer.text
     assert "must be one scope" in answer.text
     answer = admin.post(
         "/admin/elicit_flows/provider/add/",
-        {"slug": "new", "name": "New", "client_id": "x", "token_auth": "client_secret_basic", "pkce": "S256"},
+        {"slug": "new", "name": "New", "client_id": "x", **MENUS},
     )
     assert "It is missing, and so is authorize_url or token_url" in answer.text
     assert "It is missing, and token_auth is client_secret_basic" in answer.text
@@ -198,7 +200,7 @@ def test_a_slug_stays_because_secrets_are_sealed_to_it(admin: Client, rows: Rows
     admin.post(
         f"/admin/elicit_flows/provider/{rows.provider.pk}/change/",
         {"slug": "renamed", "name": "Drive", "issuer": rows.provider.issuer, "client_id": "ours",
-         "token_auth": "client_secret_basic", "pkce": "S256"},
+         **MENUS},
     )  # fmt: skip
     rows.provider.refresh_from_db()
     assert rows.provider.slug == "drive"
@@ -208,7 +210,7 @@ def test_a_slug_stays_because_secrets_are_sealed_to_it(admin: Client, rows: Rows
 def credentials_form(**more: str) -> dict[str, str]:
     fields = json.dumps([{"name": "key", "label": "API key"}])
     usual = {"slug": "keys", "name": "Keys", "sort": "credentials", "fields": fields, "enabled": "on"}
-    return {**usual, "token_auth": "client_secret_basic", "pkce": "S256", **more}
+    return {**usual, **MENUS, **more}
 
 
 def test_a_credentials_provider_is_made_and_changed_by_the_rules_of_the_configuration_file(

@@ -35,6 +35,7 @@ CALLS = {
     "GET /v1/connections",
     "POST /v1/connections/{connection_id}/token",
     "POST /v1/connections/{connection_id}/report",
+    "POST /v1/connections/{connection_id}/proof",
     "POST /v1/connections/{connection_id}/secret",
     "DELETE /v1/connections/{connection_id}",
     "POST /v1/token",
@@ -213,8 +214,9 @@ def test_a_problem_has_the_fields_that_the_description_says(described: dict[str,
 
 def test_unknown_fields_are_described_as_refused(described: dict[str, Any]) -> None:
     bodies = [operation["requestBody"] for _, _, operation in operations(described) if "requestBody" in operation]
-    assert len(bodies) == 10
-    for name in ("CreateElicitation", "Subject", "TokenRequest", "Report", "RefundRequest", "ConsumeRequest"):
+    assert len(bodies) == 11
+    strict = ("CreateElicitation", "Subject", "TokenRequest", "ProofRequest", "Report", "RefundRequest")
+    for name in (*strict, "ConsumeRequest"):
         assert described["components"]["schemas"][name]["additionalProperties"] is False
 
 

@@ -1,8 +1,8 @@
 """A programmable OAuth 2.0 and OpenID provider for tests.
 
 It plays by the rules (exact redirect URI, single-use codes, PKCE S256, rotating refresh tokens, RFC 7009, RFC 9207)
-until a test changes an attribute or scripts a route: ``authorize token revoke userinfo jwks metadata``. Where the real
-thing can be had, the end-to-end tests use that instead.
+until a test changes an attribute or scripts a route: ``authorize par token revoke userinfo jwks metadata``. Where the
+real thing can be had, the end-to-end tests use that instead.
 """
 
 from __future__ import annotations
@@ -68,6 +68,7 @@ class Provider(Server):
         self.signing: RSAKey | ECKey | OKPKey = SIGNING
         self.codes: dict[str, Code] = {}
         self.tokens: dict[str, Issued] = {}
+        self.pushed: dict[str, dict[str, str]] = {}
         super().__init__()
         self.issuer = self.url
 
@@ -76,6 +77,7 @@ class Provider(Server):
             "/.well-known/openid-configuration": ("metadata", self._metadata),
             "/.well-known/oauth-authorization-server": ("metadata", self._metadata),
             "/authorize": ("authorize", self._authorize),
+            "/par": ("par", self._pushed),
             "/token": ("token", self._token),
             "/revoke": ("revoke", self._revoke),
             "/introspect": ("introspect", self._introspect),
@@ -140,7 +142,7 @@ class Provider(Server):
         return json_response(_without_none(usual | self.metadata))
 
     def _authorize(self, request: Request) -> Response:
-        query = request.query
+        query = self.pushed.get(request.query.get("request_uri", ""), request.query)
         if query.get("client_id") != self.client_id or not query.get("redirect_uri"):
             return Response(400, b"unknown client")
         answer = {"state": query.get("state", "")} | ({"iss": self.issuer} if self.sends_iss else {})
@@ -151,6 +153,13 @@ class Provider(Server):
         else:
             answer |= {"code": self.code(query)}
         return redirect(f"{query['redirect_uri']}?{urlencode(answer)}")
+
+    def _pushed(self, request: Request) -> Response:
+        if not self._authenticated(request):
+            return json_response({"error": "invalid_client"}, 401)
+        reference = f"urn:ietf:params:oauth:request_uri:{secrets.token_urlsafe(16)}"
+        self.pushed[reference] = request.form
+        return json_response({"request_uri": reference, "expires_in": 60}, 201)
 
     def code(self, query: dict[str, str]) -> str:
         """A fresh authorization code for ``user``, bound to the query it was asked for with."""

@@ -52,7 +52,8 @@ def visit(config: OAuthProvider, scopes: tuple[str, ...] = ("files.read",)) -> V
 def away(provider: Provider, made: Visit) -> tuple[Visit, Answer]:
     """The user allows (or what ``decision`` says): the visit when the browser is back, and what it brings."""
     leave = KIND.begin(made)
-    return KindContract.returning(made, leave), Answer(provider.visit(leave.url))
+    url = KIND.hand_over(made, leave.url) if leave.hand_over else leave.url
+    return KindContract.returning(made, leave), Answer(provider.visit(url))
 
 
 def connect(provider: Provider, config: OAuthProvider, scopes: tuple[str, ...] = ("files.read",)) -> Finish | Again:

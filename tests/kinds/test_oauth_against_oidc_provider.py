@@ -2,90 +2,15 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterator
-from typing import Any
-from urllib.parse import parse_qs, urlsplit
-
 import pytest
-from joserfc.jwk import ECKey, RSAKey
 
 from elicit_flows.kinds.oauth import refresh, revoke
-from elicit_flows.kinds.oauth.config import OAuthProvider
 from elicit_flows.lib import oauth
-from elicit_flows.values import Answer, Claim, Finish, Grant, Secret, Visit
-from tests.doubles.policy import loopback_allowed
+from elicit_flows.values import Finish
 from tests.kinds.connecting import KIND
-from tests.kinds.contract import KindContract
+from tests.kinds.real_drive import METHODS, away, config, connect
 from tests.support.http_user import HttpUser
 from tests.support.op import Op
-
-BACK = "http://127.0.0.1:9/callback/real"
-SECRET = "a-secret-of-forty-characters:+for%the-te"
-RSA = RSAKey.generate_key(2048, {"kid": "rsa", "use": "sig"})
-EC = ECKey.generate_key("P-256", {"kid": "ec", "use": "sig"})
-METHODS: dict[str, tuple[str, str | None]] = {
-    "client_secret_basic": ("client_secret_basic", SECRET),
-    "client_secret_post": ("client_secret_post", SECRET),
-    "rsa": ("private_key_jwt", RSA.as_pem(private=True).decode()),
-    "ec": ("private_key_jwt", json.dumps(EC.as_dict(private=True))),
-    "none": ("none", None),
-}
-
-
-@pytest.fixture(scope="module")
-def shared(new_op: Callable[..., Op]) -> Op:
-    op = new_op(name="real-drive", role="oauth", scopes=["files.read"])
-    for client_id, (method, secret) in METHODS.items():
-        extra: dict[str, Any] = {"token_endpoint_auth_method": method}
-        if method == "private_key_jwt":
-            key = RSA if client_id == "rsa" else EC
-            extra |= {"jwks": {"keys": [key.as_dict(private=False)]}}
-            extra |= {"token_endpoint_auth_signing_alg": "RS256" if client_id == "rsa" else "ES256"}
-        op.add_client(client_id, BACK, secret=secret if method.startswith("client_secret") else None, **extra)
-    return op
-
-
-@pytest.fixture
-def op(shared: Op) -> Iterator[Op]:
-    shared.reset()
-    oauth.forget()
-    with loopback_allowed():
-        yield shared
-
-
-def config(op: Op, client_id: str = "client_secret_basic") -> OAuthProvider:
-    method, secret = METHODS[client_id]
-    return OAuthProvider(
-        slug="real",
-        name="Real Drive",
-        client_id=client_id,
-        client_secret=Secret(secret) if secret else None,
-        issuer=op.issuer,
-        token_auth=method,
-        scopes=("openid",),
-    )
-
-
-def away(asked: OAuthProvider, person: HttpUser, *presses: str) -> tuple[Visit, Answer]:
-    claim = Claim("https://idp.example.com", "u-1")
-    visit = Visit("el_1", claim, {"provider": "real", "scopes": ["files.read"]}, asked, BACK, "st4te")
-    leave = KIND.begin(visit)
-    with person.stopping_at(BACK):
-        person.open(leave.url)
-        person.carry_on(*presses)
-        assert person.stopped, person.text
-        fields = parse_qs(urlsplit(person.location).query)
-    back = KindContract.returning(visit, leave)
-    KIND.check_answer(back, Answer(fields))
-    return back, Answer(fields)
-
-
-def connect(asked: OAuthProvider, person: HttpUser) -> Grant:
-    outcome = KIND.resume(*away(asked, person, "alice", "allow"))
-    assert isinstance(outcome, Finish)
-    assert outcome.grant, outcome.error
-    return outcome.grant
 
 
 @pytest.mark.parametrize("client_id", METHODS)

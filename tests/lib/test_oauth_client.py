@@ -128,9 +128,11 @@ def test_t35_the_assertion_is_for_the_issuer_alone(provider: Provider) -> None:
         asking = oauth.Client("elicit", written, "private_key_jwt", provider.issuer)
         oauth.redeem(f"{provider.url}/token", asking, code="c", redirect_uri=CALLBACK, verifier=None)
         oauth.revoke(f"{provider.url}/revoke", asking, token="t", hint="access_token")
-        sent = [provider.seen(name)[-1].form for name in ("token", "revoke")]
+        provider.scripted["par"] = json_response({"request_uri": "urn:x"}, 201)
+        oauth.push(f"{provider.url}/par", asking, f"{provider.url}/authorize?client_id=elicit")
+        sent = [provider.seen(name)[-1].form for name in ("token", "revoke", "par")]
         read = [jwt.decode(form["client_assertion"], key, algorithms=["RS256", "ES256"]) for form in sent]
-        assert [token.claims["aud"] for token in read] == [provider.issuer, provider.issuer]
+        assert [token.claims["aud"] for token in read] == [provider.issuer] * 3
         assert {(token.claims["iss"], token.claims["sub"]) for token in read} == {("elicit", "elicit")}
         assert read[0].claims["jti"] != read[1].claims["jti"]
         assert 0 < read[0].claims["exp"] - time.time() <= 60
@@ -196,9 +198,11 @@ def test_t86_revocation_tells_done_from_later_from_never(provider: Provider, ans
 
 def test_userinfo_is_asked_with_the_token_in_the_header(provider: Provider) -> None:
     tokens = redeem(provider)
-    assert oauth.userinfo(f"{provider.url}/userinfo", access_token=tokens.access_token)["sub"] == "alice"
+    assert (
+        oauth.userinfo(f"{provider.url}/userinfo", client(provider), access_token=tokens.access_token)["sub"] == "alice"
+    )
     with pytest.raises(oauth.ProviderError):
-        oauth.userinfo(f"{provider.url}/userinfo", access_token="other")
+        oauth.userinfo(f"{provider.url}/userinfo", client(provider), access_token="other")
     assert all(tokens.access_token not in str(request.query) for request in provider.seen("userinfo"))
 
 

@@ -8,7 +8,7 @@
 //   POST /_control/faults      {endpoint: {status?, times?, delay_ms?, drop?}}: before the library sees the call
 //   POST /_control/reset       counts and faults forgotten, settings as at the start, everybody signed out
 //   POST /_control/rotate      {keep_old?, same_kid?}: new signing keys
-//   POST /_control/settings    {access_token_ttl?, rotate_refresh_tokens?, pkce?}
+//   POST /_control/settings    {access_token_ttl?, rotate_refresh_tokens?, pkce?, dpop_nonce?}
 
 import { setTimeout as sleep } from 'node:timers/promises';
 
@@ -17,6 +17,7 @@ const endpoints = {
   '/token': 'token',
   '/me': 'userinfo',
   '/jwks': 'jwks',
+  '/request': 'par',
   '/token/revocation': 'revocation',
   '/token/introspection': 'introspection',
   '/.well-known/openid-configuration': 'discovery',
@@ -28,12 +29,12 @@ const credentials = {
   access_token: 'AccessToken',
   refresh_token: 'RefreshToken',
 };
-const changeable = ['access_token_ttl', 'rotate_refresh_tokens', 'pkce'];
+const changeable = ['access_token_ttl', 'rotate_refresh_tokens', 'pkce', 'dpop_nonce'];
 
 export class Control {
   counts = {};
   faults = {};
-  issued = new Map(); // value -> {kind, sub, scope}
+  issued = new Map(); // value -> {kind, sub, scope, aud, jkt}
 
   constructor({ config, store, keys, rebuild }) {
     Object.assign(this, { config, store, keys, rebuild });
@@ -50,7 +51,9 @@ export class Control {
     provider.on('grant.error', byGrant);
     provider.on('server_error', (_, error) => process.stderr.write(`${error.stack}\n`));
     for (const kind of Object.keys(credentials)) {
-      provider.on(`${kind}.saved`, ({ jti, accountId, scope }) => this.issued.set(jti, { kind, sub: accountId, scope }));
+      provider.on(`${kind}.saved`, ({ jti, accountId, scope, aud, jkt }) =>
+        this.issued.set(jti, { kind, sub: accountId, scope, aud, jkt }),
+      );
     }
   }
 

@@ -14,6 +14,7 @@ const fresh = () => randomBytes(8).toString('hex');
 export class SigningKeys {
   current = [make(fresh())]; // the first one signs
   cookieSecret = fresh();
+  nonceSecret = randomBytes(32);
 
   private() {
     return { keys: structuredClone(this.current) };

@@ -4,7 +4,7 @@
 // {"issuer": "..."} when ready and ends when its standard input ends, so that it never outlives who started it.
 
 import { createServer } from 'node:http';
-import { Provider, interactionPolicy } from 'oidc-provider';
+import { Provider, errors, interactionPolicy } from 'oidc-provider';
 import { Control } from './control.mjs';
 import { SigningKeys } from './keys.mjs';
 import * as pages from './pages.mjs';
@@ -26,6 +26,9 @@ const defaults = {
   revocation: true,
   introspection: true,
   access_token_ttl: 3600, // seconds
+  par: false, // pushed authorization requests are offered
+  dpop_nonce: false, // every proof needs a nonce of ours
+  resources: [], // what access tokens can be asked for
 };
 
 const config = { ...defaults, ...JSON.parse(process.env.OP_CONFIG ?? process.argv[2] ?? '{}') };
@@ -61,6 +64,11 @@ async function loadExistingGrant(ctx) {
   return grant;
 }
 
+function getResourceServerInfo(_, resource) {
+  if (!config.resources.includes(resource)) throw new errors.InvalidTarget();
+  return { scope: config.scopes.join(' '), audience: resource };
+}
+
 function setup() {
   return {
     adapter: store.adapter(),
@@ -84,6 +92,9 @@ function setup() {
       devInteractions: { enabled: false },
       introspection: { enabled: config.introspection, allowedPolicy: (_, client, token) => token.clientId === client.clientId },
       revocation: { enabled: config.revocation, allowedPolicy: (_, client, token) => token.clientId === client.clientId },
+      dPoP: { enabled: true, nonceSecret: keys.nonceSecret, requireNonce: () => config.dpop_nonce },
+      pushedAuthorizationRequests: { enabled: config.par },
+      resourceIndicators: { enabled: true, defaultResource: () => undefined, getResourceServerInfo },
       rpInitiatedLogout: { enabled: false },
     },
     interactions: { policy: policy(), url: (_, interaction) => `/interaction/${interaction.uid}` },
@@ -155,6 +166,7 @@ async function finishInteraction(request, response) {
   }
   const grant = new provider.Grant({ accountId: session.accountId, clientId: params.client_id });
   grant.addOIDCScope(params.scope ?? '');
+  for (const resource of [params.resource ?? []].flat()) grant.addResourceScope(resource, params.scope);
   return finish({ consent: { grantId: await grant.save() } });
 }
 

@@ -116,7 +116,7 @@ class Op:
         return dict(self.control("counts"))
 
     def issued(self, kind: str | None = None) -> list[dict[str, Any]]:
-        """Every authorization_code, access_token and refresh_token: {value, kind, sub, scope, active}."""
+        """Every authorization_code, access_token and refresh_token: {value, kind, sub, scope, aud, jkt, active}."""
         return [one for one in self.control("issued") if kind in {None, one["kind"]}]
 
     def fault(self, endpoint: str, **fault: Any) -> None:
@@ -130,7 +130,7 @@ class Op:
         self.control("age", seconds=seconds)
 
     def change(self, **settings: Any) -> None:
-        """access_token_ttl (seconds), rotate_refresh_tokens, pkce; lasts until the next reset."""
+        """access_token_ttl (seconds), rotate_refresh_tokens, pkce, dpop_nonce; lasts until the next reset."""
         self.control("settings", **settings)
 
     def reset(self) -> None:

@@ -33,6 +33,7 @@ from elicit_flows.models import (
     Erasure,
     Event,
     Feed,
+    HeldGrant,
     IdentityProvider,
     Inbound,
     Operator,
@@ -59,10 +60,10 @@ ALICE_CLAIM = Claim(ISSUER, "alice")
 
 # Children before parents, as the foreign keys want it.
 OURS = (
-    Delivery, Event, Feed, Attempt, Use, Connection, EntitlementUse, Entitlement, Refund, Inbound, Checkout, Payment,
-    Draft, Elicitation, Agent.identity_providers.through, Agent.providers.through, Agent.payment_accounts.through,
-    SpendLimit, Agent, Customer, ReceiptKey, PaymentAccount, ProviderRow, Vouch, IdentityProvider, VaultKey, Session,
-    SignOut, Erasure, Operator, LogEntry, User.groups.through, User, Tally,
+    Delivery, Event, Feed, Attempt, HeldGrant, Use, Connection, EntitlementUse, Entitlement, Refund, Inbound, Checkout,
+    Payment, Draft, Elicitation, Agent.identity_providers.through, Agent.providers.through,
+    Agent.payment_accounts.through, SpendLimit, Agent, Customer, ReceiptKey, PaymentAccount, ProviderRow, Vouch,
+    IdentityProvider, VaultKey, Session, SignOut, Erasure, Operator, LogEntry, User.groups.through, User, Tally,
 )  # fmt: skip
 
 

@@ -8,6 +8,7 @@ import threading
 from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import pytest
 from django.conf import LazySettings
@@ -24,6 +25,7 @@ from elicit_flows.models import (
     Checkout,
     Connection,
     Elicitation,
+    HeldGrant,
     IdentityProvider,
     Operator,
     Payment,
@@ -63,7 +65,7 @@ def everything(old: LazySettings, known: Known, drive_row: ProviderRow) -> list[
     identity.save()
     vault.seal_webhook_secret(known.row, Secret("whsec_" + "B" * 43 + "="))
     known.row.save()
-    row = rows.connection(known, drive_row)
+    row = rows.connection(known, drive_row, replace(rows.grant(), dpop_key=Secret("the private key")))
     asked = Elicitation.objects.create(agent=known.row, kind="oauth", expires_at=row.created_at)
     flow.add_to_note(asked, {"result": "what the tool said"})
     stash = vault.seal_stash({"verifier": "the verifier"}, "state-hash")
@@ -76,6 +78,7 @@ def everything(old: LazySettings, known: Known, drive_row: ProviderRow) -> list[
     checkout.url = vault.seal_url(checkout, "https://pay.example/checkout")
     checkout.save()
     vault.sign_receipt({})
+    vault.hold(asked, row, rows.grant())
     with transaction.atomic():
         vault.keep_credentials(known.row, row.claim, None, "API key", {"key": Secret("the typed key")})
     vault.verify_keys()
@@ -128,9 +131,9 @@ def test_every_sealed_column_there_is_takes_part_in_a_rotation() -> None:
     texts = {
         (model, field.name) for model in models for field in model._meta.get_fields()
         if isinstance(field, TextField)
-        and field.name.endswith(("secret", "secrets", "secret_key", "_token", "stash", "secret_previous"))
+        and field.name.endswith(("secret", "secrets", "secret_key", "_token", "dpop_key", "stash", "secret_previous"))
     }  # fmt: skip
-    texts |= {(Checkout, "url"), (ReceiptKey, "private"), (Elicitation, "note")}
+    texts |= {(Checkout, "url"), (ReceiptKey, "private"), (Elicitation, "note"), (HeldGrant, "grant")}
     assert texts == {(model, field) for model, field, _ in rotation.SEALED}
 
 

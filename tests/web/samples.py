@@ -90,6 +90,11 @@ def request_page() -> Context:
     }
 
 
+def changed_page(**more: Any) -> Context:
+    change = {"meant": "alice", "came": "bob"}
+    return {**request_page(), "status": "started", "change": change, "choose_url": "/c/el_1/account", **more}
+
+
 def confirm_page(**more: Any) -> Context:
     what = {
         "title": "Delete",
@@ -359,6 +364,8 @@ PAGES: dict[str, tuple[str, str, Callable[[], Context]]] = {
     "form, own answers": ("connect/form.html", "form", lambda: form_page({"questions": OWN_ANSWERS})),
     "form, refused": ("connect/form.html", "form", wrong_form_page),
     "link": ("connect/consent.html", "consent", link_page),
+    "another account": ("connect/changed.html", "account_changed", changed_page),
+    "another account, a step": ("connect/changed.html", "account_changed", lambda: changed_page(steps=steps())),
     "mismatch": ("connect/mismatch.html", "mismatch", request_page),
     **{
         f"done, {status}": ("connect/done.html", "done", lambda s=status: outcome_page(s))

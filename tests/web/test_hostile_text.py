@@ -108,6 +108,7 @@ def test_t53_nothing_invisible_reaches_a_page(name: str):
         "continue_url",
         "submit_url",
         "decline_url",
+        "choose_url",
         "switch_url",
         "login_url",
         "draft_url",

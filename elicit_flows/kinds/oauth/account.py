@@ -9,6 +9,7 @@ from elicit_flows.kinds.oauth.config import OAuthProvider
 from elicit_flows.kinds.oauth.endpoints import Endpoints
 from elicit_flows.lib import oauth
 from elicit_flows.lib.http import strict
+from elicit_flows.values import Secret
 
 Account = tuple[str | None, str | None]
 
@@ -20,7 +21,13 @@ class AccountMismatch(Exception):
     """The provider's own statements about the account contradict each other. ``str`` is safe to show."""
 
 
-def find(config: OAuthProvider, endpoints: Endpoints, tokens: oauth.Tokens, nonce: str | None) -> Account:
+def find(
+    config: OAuthProvider,
+    endpoints: Endpoints,
+    tokens: oauth.Tokens,
+    nonce: str | None,
+    dpop_key: Secret | None = None,
+) -> Account:
     """The account's id and a label without e-mail addresses; None where the provider does not say.
 
     Raises AccountMismatch when the userinfo is about another subject than the ID token (OpenID Connect Core, 5.3.2).
@@ -28,7 +35,7 @@ def find(config: OAuthProvider, endpoints: Endpoints, tokens: oauth.Tokens, nonc
     subject = subject_of(tokens.id_token, issuer=endpoints.issuer, client_id=config.client_id, nonce=nonce)
     if subject is None and config.quirks.account_source == "token":
         return _account(tokens.said, config.quirks)
-    said = _userinfo(config, endpoints.userinfo, tokens.access_token) if endpoints.userinfo else {}
+    said = _userinfo(config, endpoints.userinfo, tokens.access_token, dpop_key) if endpoints.userinfo else {}
     if subject is None:
         return _account(said, config.quirks)
     if "sub" not in said:
@@ -69,10 +76,12 @@ def _payload(id_token: str) -> dict[str, Any] | None:
     return claims if isinstance(claims, dict) else None
 
 
-def _userinfo(config: OAuthProvider, endpoint: str, access_token: str) -> dict[str, Any]:
+def _userinfo(config: OAuthProvider, endpoint: str, access_token: str, dpop_key: Secret | None) -> dict[str, Any]:
     """A provider that does not say who it is leaves the account unnamed; the connection works all the same."""
+    key = dpop_key.reveal() if dpop_key else None
+    asking = oauth.Client(config.client_id, quirks=config.quirks, dpop_key=key)
     try:
-        return oauth.userinfo(endpoint, access_token=access_token, quirks=config.quirks, client_id=config.client_id)
+        return oauth.userinfo(endpoint, asking, access_token=access_token)
     except (oauth.Transient, oauth.ProviderError, oauth.InvalidGrant):
         return {}
 

@@ -18,10 +18,14 @@ class Endpoints:
     revocation: str | None
     userinfo: str | None
     sends_iss: bool = False
+    pushed: str | None = None
 
 
 def resolve(config: OAuthProvider) -> Endpoints:
-    """Raises DiscoveryError: metadata not to be had, PKCE with S256 not offered, or an endpoint missing or refused."""
+    """``pushed`` is None where requests are not to be pushed.
+
+    Raises DiscoveryError: metadata not to be had, what is required not offered, or an endpoint missing or refused.
+    """
     found = oauth.discover(config.issuer) if config.issuer and _incomplete(config) else None
     if found and not found.offers_s256() and config.pkce != "off":
         raise oauth.DiscoveryError("The provider does not offer PKCE with S256.")
@@ -32,6 +36,7 @@ def resolve(config: OAuthProvider) -> Endpoints:
         revocation=config.revocation_url or (found.revocation_endpoint if found else None),
         userinfo=config.userinfo_url or (found.userinfo_endpoint if found else None),
         sends_iss=found.sends_iss if found else False,
+        pushed=_pushed(config, found),
     )
 
 
@@ -42,7 +47,16 @@ def authorize_url(config: OAuthProvider) -> str | None:
 
 
 def _incomplete(config: OAuthProvider) -> bool:
-    return None in (config.authorize_url, config.token_url, config.revocation_url, config.userinfo_url)
+    said = (config.authorize_url, config.token_url, config.revocation_url, config.userinfo_url)
+    return None in said or config.par == "required"
+
+
+def _pushed(config: OAuthProvider, found: oauth.Metadata | None) -> str | None:
+    """ "off" is for a provider that offers it and does it badly; one that takes nothing else gets it all the same."""
+    offered = found.pushed_authorization_request_endpoint if found else None
+    if offered is None and (config.par == "required" or (found and found.requires_par)):
+        raise oauth.DiscoveryError("The provider does not offer pushed authorization requests.")
+    return offered if config.par != "off" or (found and found.requires_par) else None
 
 
 def _required(url: str | None) -> str:

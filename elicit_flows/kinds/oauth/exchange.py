@@ -13,16 +13,21 @@ from elicit_flows.values import Grant, Secret
 
 
 def refresh(
-    config: OAuthProvider, refresh_token: Secret, scopes: Iterable[str], account_id: str | None = None
+    config: OAuthProvider,
+    refresh_token: Secret,
+    scopes: Iterable[str],
+    account_id: str | None = None,
+    dpop_key: Secret | None = None,
 ) -> Grant:
     """A new grant for an old one; ``scopes`` are those granted so far.
 
     The refresh token is the old one where the provider sends none (RFC 6749, section 6). With ``account_id``, an ID
-    token in the answer must still be about that account (OpenID Connect Core, 12.2). At most 20 seconds. Raises
-    InvalidGrant, ProviderError, Transient.
+    token in the answer must still be about that account (OpenID Connect Core, 12.2). Tokens that were bound to
+    ``dpop_key`` stay so. At most 20 seconds. Raises InvalidGrant, ProviderError, Transient.
     """
     endpoints = _reachable(config)
-    tokens = oauth.refresh(endpoints.token, client(config), refresh_token=refresh_token.reveal())
+    who = client(config, dpop_key)
+    tokens = oauth.refresh(endpoints.token, who, refresh_token=refresh_token.reveal(), resources=config.resources)
     subject = _subject(config, endpoints, tokens)
     if account_id and subject and subject != account_id:
         raise oauth.ProviderError("identity_changed", "The provider answered for another account.")
@@ -41,9 +46,10 @@ def revoke(config: OAuthProvider, token: Secret, hint: str) -> bool:
     return oauth.revoke(endpoints.revocation, client(config), token=token.reveal(), hint=hint)
 
 
-def client(config: OAuthProvider) -> oauth.Client:
+def client(config: OAuthProvider, dpop_key: Secret | None = None) -> oauth.Client:
     secret = config.client_secret.reveal() if config.client_secret else None
-    return oauth.Client(config.client_id, secret, config.token_auth, config.issuer, quirks=config.quirks)
+    key = dpop_key.reveal() if dpop_key else None
+    return oauth.Client(config.client_id, secret, config.token_auth, config.issuer, config.quirks, key)
 
 
 def grant(tokens: oauth.Tokens, asked: tuple[str, ...], account: Account, kept: Secret | None = None) -> Grant:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from elicit_flows import errors
 from elicit_flows.kinds.oauth import account, params
 from elicit_flows.kinds.oauth.config import OAuthProvider
 from elicit_flows.kinds.oauth.endpoints import Endpoints, authorize_url, resolve
 from elicit_flows.kinds.oauth.exchange import client, grant
+from elicit_flows.kinds.oauth.pushing import hand_over
 from elicit_flows.lib import oauth, text
-from elicit_flows.values import Again, Answer, Finish, Grant, Json, Leave, Visit
+from elicit_flows.values import Again, Answer, Finish, Grant, Json, Leave, Secret, Visit
 
 MAX_CODE = 4096
 _SWITCHED_OFF = "This provider is switched off."
@@ -23,7 +26,7 @@ class OAuth:
     leaves = True
 
     def clean(self, given: Json) -> Json:
-        """``{provider, scopes?}``. Raises Invalid."""
+        """``{provider, scopes?, connection?}``. Raises Invalid."""
         return params.clean(given)
 
     def describe(self, asked: Json, config: OAuthProvider | None) -> Json:
@@ -52,6 +55,7 @@ class OAuth:
         scopes = wanted(visit.params, config)
         verifier = None if config.pkce == "off" else oauth.new_verifier()
         nonce = oauth.new_verifier() if "openid" in scopes else None
+        key = oauth.new_dpop_key() if config.dpop == "required" else None
         url = oauth.authorization_url(
             endpoints.authorize,
             client_id=config.client_id,
@@ -60,10 +64,17 @@ class OAuth:
             state=visit.state,
             verifier=verifier,
             nonce=nonce,
+            login_hint=visit.account if nonce else None,
+            resource=list(config.resources),
+            dpop_jkt=oauth.thumbprint(key) if key else None,
         )
         url = oauth.bend_url(url, config.quirks)
-        kept = {"verifier": verifier, "nonce": nonce, "sends_iss": endpoints.sends_iss}
-        return Leave(url, kept | _asked(config, endpoints))
+        kept = {"verifier": verifier, "nonce": nonce, "sends_iss": endpoints.sends_iss, "dpop_key": key}
+        return Leave(url, kept | _asked(config, endpoints), hand_over=endpoints.pushed is not None)
+
+    def hand_over(self, visit: Visit, url: str) -> str:
+        """Pushes the authorization request (RFC 9126). Raises ProviderUnavailable."""
+        return hand_over(visit.config, url)
 
     def check_answer(self, visit: Visit, answer: Answer) -> None:
         """One code or one error, from the issuer that was asked (RFC 9207). Raises BadCallback."""
@@ -120,10 +131,11 @@ def _redeem(visit: Visit, config: OAuthProvider, endpoints: Endpoints, code: str
     try:
         tokens = oauth.redeem(
             endpoints.token,
-            client(config),
+            client(config, _key(visit)),
             code=code,
             redirect_uri=visit.redirect_uri,
             verifier=visit.stash.get("verifier"),
+            resources=config.resources,
         )
     except oauth.InvalidGrant:
         return Again("invalid_grant", "The provider did not accept its own answer any more. Try again.")
@@ -136,12 +148,18 @@ def _redeem(visit: Visit, config: OAuthProvider, endpoints: Endpoints, code: str
 
 def _conclude(visit: Visit, config: OAuthProvider, endpoints: Endpoints, tokens: oauth.Tokens) -> Finish:
     try:
-        who = account.find(config, endpoints, tokens, nonce=visit.stash.get("nonce"))
+        who = account.find(config, endpoints, tokens, visit.stash.get("nonce"), _key(visit))
     except account.AccountMismatch as mismatch:
         _give_back(config, endpoints, tokens)
         return Finish.failed("provider_error", str(mismatch))
-    granted = grant(tokens, wanted(visit.params, config), who)
+    granted = replace(grant(tokens, wanted(visit.params, config), who), dpop_key=_key(visit))
     return Finish("completed", result=_result(config, granted), grant=granted)
+
+
+def _key(visit: Visit) -> Secret | None:
+    """What this attempt's tokens are bound to, if anything."""
+    key = visit.stash.get("dpop_key")
+    return Secret(key) if key else None
 
 
 def _result(config: OAuthProvider, granted: Grant) -> Json:

@@ -1,10 +1,12 @@
-"""An OAuth 2.0 client (RFC 6749 with 6750, 7009, 7523, 7636, 7662, 8414, 9207) on the guarded dialer.
+"""An OAuth 2.0 client (RFC 6749 with 6750, 7009, 7523, 7636, 7662, 8414, 8707, 9126, 9207, 9449) on the guarded dialer.
 
 Secrets are plain strings here and show in no repr.
 """
 
 from elicit_flows.lib.oauth.authorization import authorization_url, check_issuer, new_verifier
 from elicit_flows.lib.oauth.client import Client, introspect, redeem, refresh, revoke, userinfo
+from elicit_flows.lib.oauth.dpop import hash_of, is_nonce, proof, thumbprint
+from elicit_flows.lib.oauth.dpop import new_key as new_dpop_key
 from elicit_flows.lib.oauth.errors import (
     DiscoveryError,
     InvalidGrant,
@@ -14,6 +16,7 @@ from elicit_flows.lib.oauth.errors import (
     Transient,
 )
 from elicit_flows.lib.oauth.metadata import Metadata, discover, discovered, forget
+from elicit_flows.lib.oauth.pushed import push
 from elicit_flows.lib.oauth.quirks import PLAIN, Quirks, at, bend_url
 from elicit_flows.lib.oauth.replies import SCOPE_TOKEN, Tokens, clean_code
 from elicit_flows.lib.oauth.text import visible
@@ -39,11 +42,17 @@ __all__ = [
     "discover",
     "discovered",
     "forget",
+    "hash_of",
     "introspect",
+    "is_nonce",
+    "new_dpop_key",
     "new_verifier",
+    "proof",
+    "push",
     "redeem",
     "refresh",
     "revoke",
+    "thumbprint",
     "userinfo",
     "visible",
 ]

@@ -24,11 +24,11 @@ def authorization_url(
     scopes: Iterable[str],
     state: str,
     verifier: str | None,
-    **extra: str | None,
+    **extra: str | list[str] | None,
 ) -> str:
     """Where to send the browser (RFC 6749, section 4.1.1), with PKCE S256 unless ``verifier`` is None.
 
-    ``extra`` are further parameters (nonce, prompt, max_age); those that are None are left out.
+    ``extra`` are further parameters (nonce, prompt, max_age); those that are None are left out, a list is repeated.
     """
     pkce: dict[str, str] = {}
     if verifier is not None:

@@ -21,6 +21,7 @@ _ENDPOINTS = (
     "introspection_endpoint",
     "userinfo_endpoint",
     "jwks_uri",
+    "pushed_authorization_request_endpoint",
 )
 
 
@@ -35,9 +36,11 @@ class Metadata:
     introspection_endpoint: str | None
     userinfo_endpoint: str | None
     jwks_uri: str | None
+    pushed_authorization_request_endpoint: str | None
     pkce_methods: tuple[str, ...] | None
     auth_methods: tuple[str, ...] | None
     sends_iss: bool
+    requires_par: bool
 
     def offers_s256(self) -> bool:
         """False only when the document lists the PKCE methods and S256 is not among them (RFC 8414, section 2)."""
@@ -114,6 +117,7 @@ def _parse(issuer: str, document: dict[str, Any]) -> Metadata:
         pkce_methods=_strings(document, "code_challenge_methods_supported"),
         auth_methods=_strings(document, "token_endpoint_auth_methods_supported"),
         sends_iss=document.get("authorization_response_iss_parameter_supported") is True,
+        requires_par=document.get("require_pushed_authorization_requests") is True,
         **endpoints,
     )
 

@@ -34,12 +34,16 @@ class Tokens:
     said: dict[str, Any] = field(default_factory=dict, repr=False)  # all of the answer
 
 
-def read_tokens(reply: http.Reply) -> Tokens:
-    """The tokens in ``reply``. Raises InvalidGrant, ProviderError, Transient."""
+def read_tokens(reply: http.Reply, *, bound: bool = False) -> Tokens:
+    """The tokens in ``reply``, of type DPoP where they were to be ``bound`` to a key, else Bearer.
+
+    Raises InvalidGrant, ProviderError, Transient.
+    """
     body = checked(reply)
     if body is None:
         raise _unusable()
-    if str(body.get("token_type")).lower() != "bearer":
+    token_type = "DPoP" if bound else "Bearer"
+    if str(body.get("token_type")).lower() != token_type.lower():
         raise ProviderError("bad_response", "The provider issued a token of a type that cannot be used.")
     access_token = _token(body, "access_token")
     if access_token is None:
@@ -50,6 +54,7 @@ def read_tokens(reply: http.Reply) -> Tokens:
         expires_in=_lifetime(body.get("expires_in")),
         scopes=_scopes(body.get("scope")),
         id_token=_token(body, "id_token"),
+        token_type=token_type,
         said=body,
     )
 

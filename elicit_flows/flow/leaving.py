@@ -1,0 +1,115 @@
+"""begin: the right user presses the button and leaves for the provider.
+
+Where the outside has to be asked before anybody can leave, it is claim, act, record: the attempt is committed, then the
+outside asked, then written down where the browser goes. A press that was cut off in between goes on where it was.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import cast
+
+from django.db import IntegrityError, transaction
+
+from elicit_flows import kinds, vault
+from elicit_flows.errors import BadRequest, Over, ProviderUnavailable, StartAgain
+from elicit_flows.flow import paying
+from elicit_flows.flow.moving import context_of, mine, move, visit_of
+from elicit_flows.kinds.base import HandsOver
+from elicit_flows.lib import clock, ids, tally
+from elicit_flows.models import Attempt, Elicitation
+from elicit_flows.states import Status
+from elicit_flows.values import Claim, Json, Leave
+
+ATTEMPT_LIFE = timedelta(minutes=10)
+
+
+def begin(elicitation_id: str, claim: Claim, browser: str, press: str | None) -> str | None:
+    """Where to send the browser; None when the elicitation is on its way already and the done page tells how.
+
+    ``browser`` is the session's own secret; ``press`` names one rendered button, so that pressing it twice is one
+    attempt. Raises NotFound, WrongUser, Over, StartAgain, ProviderUnavailable.
+    """
+    row = mine(elicitation_id, claim)
+    if row.status == Status.SETTLING:
+        return None
+    if not kinds.get(row.kind).leaves:
+        raise BadRequest("This is answered on its own page.", elicitation=row.pk)
+    try:
+        return _leave(row, browser, press)
+    except ProviderUnavailable:
+        tally.count("provider_errors", context_of(row), "begin")
+        raise
+
+
+def _leave(row: Elicitation, browser: str, press: str | None) -> str | None:
+    if kinds.get(row.kind).takes_money:
+        return paying.leave(row)
+    attempt = _pressed(row, browser, press) or _left(row, browser, press)
+    return _way_out(row, attempt) if attempt else None
+
+
+def _pressed(row: Elicitation, browser: str, press: str | None) -> Attempt | None:
+    """An earlier press of the same button, while it leads anywhere."""
+    if not press:
+        return None
+    attempt = row.attempts.filter(press_hash=ids.digest(press), browser_hash=ids.digest(browser)).first()
+    if attempt is None or attempt.used_at or attempt.expires_at <= clock.now():
+        return None
+    return attempt
+
+
+def _left(row: Elicitation, browser: str, press: str | None) -> Attempt | None:
+    state = ids.token()
+    leave = kinds.get(row.kind).begin(visit_of(row, state))
+    try:
+        with transaction.atomic():
+            return _open_attempt(row, browser, press, state, leave)
+    except IntegrityError:  # the other press of the same button was quicker
+        return _pressed(row, browser, press)
+
+
+def _open_attempt(row: Elicitation, browser: str, press: str | None, state: str, leave: Leave) -> Attempt:
+    """A new way out; older ones die with it. Nobody has started as long as it is to be handed over."""
+    now, state_hash = clock.now(), ids.digest(state)
+    locked = Elicitation.objects.select_for_update().get(pk=row.pk)
+    if locked.over:
+        raise Over(elicitation=row.pk)
+    row.attempts.filter(used_at=None).update(used_at=now)
+    attempt = Attempt.objects.create(
+        elicitation=row,
+        state_hash=state_hash,
+        browser_hash=ids.digest(browser),
+        press_hash=ids.digest(press) if press else None,
+        context=context_of(row),
+        stash=_sealed(state_hash, leave.url, leave.stash, hand_over=leave.hand_over),
+        created_at=now,
+        expires_at=min(now + ATTEMPT_LIFE, row.expires_at),
+    )
+    if locked.status == Status.PENDING and not leave.hand_over:
+        move(row, Status.STARTED)
+    return attempt
+
+
+def _way_out(row: Elicitation, attempt: Attempt) -> str:
+    """Where the attempt leads. Two presses that hand it over at once come to two names for one request."""
+    stash = vault.open_stash(attempt.stash, attempt.state_hash)
+    url: str = stash["url"]
+    if not stash.get("hand_over"):
+        return url
+    kind = cast(HandsOver, kinds.get(row.kind))
+    url = kind.hand_over(visit_of(row, stash=stash["kind"]), url)
+    sealed = _sealed(attempt.state_hash, url, stash["kind"], hand_over=False)
+    with transaction.atomic():
+        locked = Elicitation.objects.select_for_update().get(pk=row.pk)
+        if locked.over:
+            raise Over(elicitation=row.pk)
+        if not Attempt.objects.filter(pk=attempt.pk, used_at=None).update(stash=sealed):
+            raise StartAgain("Another press of the button was quicker.", elicitation=row.pk)
+        if locked.status == Status.PENDING:
+            move(row, Status.STARTED)
+    return url
+
+
+def _sealed(state_hash: str, url: str, stash: Json, *, hand_over: bool) -> str:
+    return vault.seal_stash({"url": url, "kind": stash, "hand_over": hand_over}, state_hash)

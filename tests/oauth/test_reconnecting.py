@@ -1,0 +1,219 @@
+"""Connecting again: the same account renews its connection, another needs a yes; more scopes take nothing away."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from elicit_flows import flow, vault
+from elicit_flows.errors import BadRequest, Invalid, Over, StartAgain, WrongUser
+from elicit_flows.models import Connection, Elicitation, HeldGrant
+from elicit_flows.models import Provider as ProviderRow
+from elicit_flows.values import Claim
+from tests.doubles.provider import Provider
+from tests.doubles.server import Response
+from tests.oauth.journey import ask, come_back, connect, press, query, told
+from tests.support import dump, rows
+from tests.support.moving import MovingClock
+from tests.support.rows import ALICE_CLAIM, Known
+
+
+@pytest.fixture
+def first(known: Known, double: Provider) -> Connection:
+    """Alice's account, connected."""
+    assert connect(double, known).status == "completed"
+    double.calls.clear()
+    return Connection.objects.get()
+
+
+@pytest.fixture
+def other(known: Known, double: Provider, first: Connection) -> Elicitation:
+    """She was asked to connect it again, and chose Bob's."""
+    return connect(double, known, user="bob", connection=first.pk, reuse="never")
+
+
+def works(double: Provider, known: Known, row: Connection) -> str:
+    """Whose account the connection's token is good for."""
+    token = vault.token(known.row, row.pk)["access_token"]
+    assert double.live(token)
+    return str(double.tokens[token].user["sub"])
+
+
+def test_the_same_account_renews_its_connection(known: Known, double: Provider, first: Connection) -> None:
+    Connection.objects.filter(pk=first.pk).update(status="reauthorization_required")
+    row = connect(double, known, connection=first.pk)
+    assert row.status == "completed"
+    assert row.result["connection"] == first.pk
+    assert Connection.objects.get().status == "active"
+
+
+def test_t29_another_account_changes_nothing_before_a_yes(
+    known: Known, double: Provider, first: Connection, other: Elicitation, committed_database: str
+) -> None:
+    assert (other.status, other.result) == ("started", None)
+    assert [row.pk for row in Connection.objects.all()] == [first.pk]
+    assert works(double, known, first) == "alice"
+    change = flow.look(other.pk, ALICE_CLAIM).change
+    assert change
+    assert (change.meant, change.came) == ("Alice", "Bob")
+    held = [token for token, issued in double.tokens.items() if issued.user["sub"] == "bob"]
+    assert len(held) == 1
+    assert held[0] not in dump.database(committed_database)
+
+
+def test_t29_both(known: Known, double: Provider, first: Connection, other: Elicitation) -> None:
+    row = flow.choose(other.pk, ALICE_CLAIM, "both")
+    assert row.status == "completed"
+    assert row.result["account"] == {"id": "bob", "label": "Bob"}
+    second = Connection.objects.exclude(pk=first.pk).get()
+    assert row.result["connection"] == second.pk
+    assert (works(double, known, first), works(double, known, second)) == ("alice", "bob")
+    assert not HeldGrant.objects.exists()
+
+
+def test_t29_replace(known: Known, double: Provider, first: Connection, other: Elicitation) -> None:
+    row = flow.choose(other.pk, ALICE_CLAIM, "replace")
+    second = Connection.objects.get(status="active")
+    assert (row.status, row.result["connection"]) == ("completed", second.pk)
+    assert second.pk != first.pk
+    first.refresh_from_db()
+    assert (first.status, first.upstream) == ("revoked", "pending")
+    assert works(double, known, second) == "bob"
+    assert told(known)[-3:] == ["elicitation.settling", "connection.revoked", "elicitation.completed"]
+
+
+def test_t29_going_back_gives_the_grant_back_and_starts_again(
+    known: Known, double: Provider, first: Connection, other: Elicitation
+) -> None:
+    assert flow.choose(other.pk, ALICE_CLAIM, "back").status == "started"
+    assert flow.look(other.pk, ALICE_CLAIM).change is None
+    assert vault.give_back_due() == 1
+    assert not any(issued.live for issued in double.tokens.values() if issued.user["sub"] == "bob")
+    double.user = {"sub": "alice", "name": "Alice"}
+    assert come_back(double, other, press(other, "again")).status == "completed"
+    assert other.result["connection"] == first.pk
+
+
+@pytest.mark.parametrize("end", [flow.cancel, lambda row: flow.decline(row.pk, ALICE_CLAIM)])
+def test_t25_what_ended_meanwhile_is_chosen_no_more_and_given_back(
+    double: Provider, other: Elicitation, moving_clock: MovingClock, end: Callable[[Elicitation], object]
+) -> None:
+    end(other)
+    with pytest.raises(Over):
+        flow.choose(other.pk, ALICE_CLAIM, "both")
+    moving_clock.forward(minutes=11)
+    assert vault.give_back_due() == 1
+    assert not HeldGrant.objects.exists()
+    assert double.calls["revoke"] == 1
+
+
+def test_t29_after_ten_minutes_there_is_nothing_to_choose(other: Elicitation, moving_clock: MovingClock) -> None:
+    moving_clock.forward(minutes=10, seconds=1)
+    assert flow.look(other.pk, ALICE_CLAIM).change is None
+    with pytest.raises(StartAgain):
+        flow.choose(other.pk, ALICE_CLAIM, "both")
+
+
+def test_t29_only_the_right_person_chooses(other: Elicitation) -> None:
+    with pytest.raises(WrongUser):
+        flow.choose(other.pk, Claim(ALICE_CLAIM.iss, "bob"), "replace")
+    with pytest.raises(BadRequest):
+        flow.choose(other.pk, ALICE_CLAIM, "everything")
+    assert Connection.objects.filter(status="active").count() == 1
+
+
+def test_t86_a_provider_that_does_not_listen_is_told_again(
+    double: Provider, other: Elicitation, moving_clock: MovingClock
+) -> None:
+    flow.choose(other.pk, ALICE_CLAIM, "back")
+    double.scripted["revoke"] = Response(503)
+    assert vault.give_back_due() == 0
+    assert vault.give_back_due() == 0
+    assert double.calls["revoke"] == 1
+    del double.scripted["revoke"]
+    moving_clock.forward(minutes=2)
+    assert vault.give_back_due() == 1
+    assert not any(issued.live for issued in double.tokens.values() if issued.user["sub"] == "bob")
+
+
+def test_an_account_that_lives_elsewhere_is_not_cut_off(
+    known: Known, double: Provider, other: Elicitation, drive_row: ProviderRow
+) -> None:
+    rows.connection(rows.agent(), drive_row, rows.grant(account="bob"))
+    double.calls.clear()
+    flow.choose(other.pk, ALICE_CLAIM, "back")
+    assert vault.give_back_due() == 1
+    assert double.calls["revoke"] == 0
+
+
+def test_t29_of_two_accounts_that_came_the_later_is_the_one_to_choose(
+    double: Provider, first: Connection, other: Elicitation
+) -> None:
+    double.user = {"sub": "carol", "name": "Carol"}
+    come_back(double, other, press(other, "again"))
+    change = flow.look(other.pk, ALICE_CLAIM).change
+    assert change
+    assert change.came == "Carol"
+    assert vault.give_back_due() == 1
+    assert flow.choose(other.pk, ALICE_CLAIM, "both").result["account"]["id"] == "carol"
+
+
+def test_t62_only_ones_own_connection_is_connected_again(
+    known: Known, first: Connection, drive_row: ProviderRow
+) -> None:
+    stranger = rows.agent()
+    for owner, claim, named in (
+        (stranger, ALICE_CLAIM, first.pk),
+        (known, Claim(ALICE_CLAIM.iss, "bob"), first.pk),
+        (known, ALICE_CLAIM, "cn_nothing"),
+    ):
+        with pytest.raises(Invalid) as refused:
+            ask(owner, claim=claim, connection=named)
+        assert refused.value.errors[0]["loc"] == ["params", "connection"]
+    vault.revoke(first)
+    with pytest.raises(Invalid):
+        ask(known, connection=first.pk)
+
+
+def test_the_connection_that_is_named_answers_and_no_other(
+    known: Known, double: Provider, first: Connection, other: Elicitation
+) -> None:
+    flow.choose(other.pk, ALICE_CLAIM, "both")
+    again = ask(known, connection=first.pk)
+    assert (again.status, again.reused, again.result["connection"]) == ("completed", True, first.pk)
+    Connection.objects.filter(pk=first.pk).update(status="reauthorization_required")
+    assert ask(known, connection=first.pk).status == "pending"
+    assert ask(known).reused
+
+
+def test_asking_for_more_takes_nothing_away(known: Known, double: Provider, first: Connection) -> None:
+    more = ask(known, scopes=["files.write"])
+    assert more.params["scopes"] == ["files.read", "files.write"]
+    done = come_back(double, more, press(more))
+    assert done.result["connection"] == first.pk
+    assert done.result["scopes"] == ["files.read", "files.write"]
+
+
+def test_what_was_granted_of_more_is_told(known: Known, double: Provider, first: Connection) -> None:
+    double.reply = {"scope": "files.read"}
+    assert connect(double, known, scopes=["files.write"]).result["scopes"] == ["files.read"]
+
+
+def test_with_several_accounts_the_scopes_are_those_of_the_one_that_is_named(
+    known: Known, double: Provider, first: Connection, other: Elicitation
+) -> None:
+    flow.choose(other.pk, ALICE_CLAIM, "both")
+    Connection.objects.filter(pk=first.pk).update(scopes=["files.read", "files.delete"])
+    assert ask(known, scopes=["files.write"]).params["scopes"] == ["files.write"]
+    named = ask(known, scopes=["files.write"], connection=first.pk)
+    assert named.params["scopes"] == ["files.read", "files.delete", "files.write"]
+
+
+def test_the_provider_is_told_which_account_is_meant(
+    known: Known, double: Provider, first: Connection, drive_row: ProviderRow
+) -> None:
+    assert "login_hint" not in query(press(ask(known, connection=first.pk, reuse="never")))
+    ProviderRow.objects.filter(pk=drive_row.pk).update(scopes=["openid"])
+    assert query(press(ask(known, connection=first.pk, reuse="never")))["login_hint"] == "alice"
+    assert "login_hint" not in query(press(ask(known, reuse="never")))
