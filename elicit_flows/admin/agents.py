@@ -39,8 +39,8 @@ class AgentAdmin(Switched):
     inlines = (Limits,)
     fields = (
         "slug", "name", "enabled", "key_hint", "identity_providers", "all_providers", "providers", "payment_accounts",
-        "require_user_token", "user_token_audiences", "return_urls", "webhook_url", "has_webhook_secret",
-        "new_webhook_secret", "webhook_disabled_at", "created_at",
+        "import_connections", "require_user_token", "user_token_audiences", "return_urls", "webhook_url",
+        "has_webhook_secret", "new_webhook_secret", "webhook_disabled_at", "created_at",
     )  # fmt: skip
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:

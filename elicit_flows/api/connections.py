@@ -5,11 +5,12 @@ from __future__ import annotations
 from django.http import HttpResponse
 from ninja import Query, Router
 
-from elicit_flows import vault
+from elicit_flows import flow, vault
 from elicit_flows.api import exchange_schemas, schemas, user_tokens
 from elicit_flows.api.answers import AgentRequest, answer
+from elicit_flows.api.importing import ImportConnection
 from elicit_flows.api.proving import Proof, ProofRequest
-from elicit_flows.errors import NotFound, UserTokenRequired
+from elicit_flows.errors import Conflict, Forbidden, NotFound, UserTokenRequired
 
 router = Router(tags=["connections"])
 MAX_LIST = 1000
@@ -27,6 +28,19 @@ def list_all(request: AgentRequest, query: Query[Filter]) -> HttpResponse:
     wanted = {"iss": query.iss, "sub": query.sub, "provider__slug": query.provider}
     rows = rows.filter(**{name: value for name, value in wanted.items() if value is not None})
     return answer({"data": [row.summary() for row in rows.order_by("-created_at", "-pk")[:MAX_LIST]]})
+
+
+@router.post("", response={201: schemas.Connection}, summary="Bring tokens that were connected elsewhere")
+def bring(request: AgentRequest, said: ImportConnection) -> HttpResponse:
+    """Sealed at once. Where your operator allows it, else 403. 409 where this account is connected already: its tokens
+    may be newer, so it is left as it is.
+    """
+    if not request.auth.import_connections:
+        raise Forbidden("This agent may not import connections; its operator can allow it.")
+    row = flow.bring(request.auth, said.claim(), said.provider, said.grant())
+    if row is None:
+        raise Conflict("This account is connected already.")
+    return answer(row.summary(), status=201)
 
 
 @router.post("/{connection_id}/token", response=schemas.Token, summary="Get an access token")

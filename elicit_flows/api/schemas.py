@@ -111,7 +111,7 @@ EVENT_TYPES = (
     "elicitation.created", "elicitation.started", "elicitation.settling", "elicitation.completed",
     "elicitation.declined", "elicitation.cancelled", "elicitation.expired", "elicitation.failed", "elicitation.refused",
     "elicitation.draft",
-    "connection.refreshed", "connection.reauthorization_required", "connection.revoked",
+    "connection.imported", "connection.refreshed", "connection.reauthorization_required", "connection.revoked",
     "payment.refunded", "payment.refund_failed", "payment.disputed", "payment.ended", "payment.mismatch",
     "payment.over_limit", "webhook.disabled",
 )  # fmt: skip

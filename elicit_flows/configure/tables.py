@@ -104,6 +104,7 @@ TABLES: Mapping[str, Mapping[str, Key]] = {
         "providers": Key(list_of(slug)),
         "payment_accounts": Key(list_of(slug), default=[]),
         "spend_limits": Key(list_of(spend_limit), default=[]),
+        "import_connections": Key(yes_or_no, default=False),
         "require_user_token": Key(yes_or_no, default=False),
         "user_token_audiences": Key(list_of(text(500)), default=[]),
         "return_urls": Key(list_of(return_url), default=[]),

@@ -24,7 +24,9 @@ _PROVIDER = (
     "dpop", "resources", *OF_CREDENTIALS,
 )  # fmt: skip
 _ACCOUNT = ("provider", "api_base", "livemode", "refund_mismatch", "keep_late")
-_AGENT = ("name", "require_user_token", "user_token_audiences", "return_urls", "webhook_url")
+_AGENT = (
+    "name", "import_connections", "require_user_token", "user_token_audiences", "return_urls", "webhook_url",
+)  # fmt: skip
 
 
 def write(tables: Tables) -> list[str]:

@@ -12,6 +12,7 @@ drafting    draft, put      the same for the agent's viewers
 ending      finish          the outcome and what came with it, all or nothing
             complete        the agent says that a link was done, or sends what its viewers submitted
             decline, cancel, expire, sweep: the ways off
+importing   bring           tokens that were connected elsewhere
 consuming   consume         the agent acts on what it came to, once
 noting      note, add_to_note: what the agent needs to find again, beside its question
 paying      where money is asked for: the provider's page, and what became of it
@@ -34,6 +35,7 @@ from elicit_flows.flow.consuming import consume
 from elicit_flows.flow.drafting import ask_again, draft, put
 from elicit_flows.flow.ending import cancel, complete, decline, expire, sweep
 from elicit_flows.flow.erasing import ask_to_erase, erasing, sweep_erasures
+from elicit_flows.flow.importing import bring, check_brought
 from elicit_flows.flow.leaving import begin
 from elicit_flows.flow.moving import find
 from elicit_flows.flow.noting import add_to_note, note
@@ -54,7 +56,9 @@ __all__ = [
     "ask_again",
     "ask_to_erase",
     "begin",
+    "bring",
     "cancel",
+    "check_brought",
     "choose",
     "complete",
     "consume",

@@ -21,6 +21,9 @@ class Agent(models.Model):
     all_providers = models.BooleanField(default=True)
     providers = models.ManyToManyField(Provider, blank=True)
     payment_accounts = models.ManyToManyField(PaymentAccount, blank=True)
+    import_connections = models.BooleanField(
+        default=False, db_default=False, help_text="Whether it may bring tokens that were connected elsewhere."
+    )
     require_user_token = models.BooleanField(
         default=False, db_default=False, help_text="Gets a user's tokens only by showing that user's own."
     )

@@ -31,6 +31,7 @@ from elicit_flows.vault.connections import (
 )
 from elicit_flows.vault.credentials import keep_credentials, open_credentials
 from elicit_flows.vault.held_grants import give_back_due, held, hold, reject, take
+from elicit_flows.vault.importing import bring
 from elicit_flows.vault.keyring import KeyUse, check_keys, key_uses, retire, verify_keys
 from elicit_flows.vault.notes import Note, open_note, seal_note
 from elicit_flows.vault.proofs import proof
@@ -52,6 +53,7 @@ __all__ = [
     "Use",
     "account",
     "already",
+    "bring",
     "check_keys",
     "client_secret",
     "credentials_provider",

@@ -41,7 +41,7 @@ _ANY = """
 
 def keep(agent: Agent, claim: Claim, provider: Provider, grant: Grant) -> Connection:
     """Store what was granted, in the caller's transaction. The same account again replaces its tokens."""
-    row = _same_account(agent, claim, provider, grant) or Connection(
+    row = same_account(agent, claim, provider, grant) or Connection(
         agent=agent, provider=provider, iss=claim.iss, sub=claim.sub, account_id=grant.account_id or "", generation=0
     )
     row.status = Status.ACTIVE
@@ -218,7 +218,8 @@ def note_use(row: Connection, action: Use.Action) -> None:
             uses.note(row, action, Use.Actor.AGENT)
 
 
-def _same_account(agent: Agent, claim: Claim, provider: Provider, grant: Grant) -> Connection | None:
+def same_account(agent: Agent, claim: Claim, provider: Provider, grant: Grant) -> Connection | None:
+    """The live connection of the account that was granted, locked."""
     rows = Connection.objects.select_for_update().filter(
         agent=agent, provider=provider, iss=claim.iss, sub=claim.sub, account_id=grant.account_id or ""
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from elicit_flows.errors import Conflict
 from elicit_flows.lib import oauth
-from elicit_flows.models import Agent
+from elicit_flows.models import Agent, Use
 from elicit_flows.vault import connections
 
 UNBOUND = "The token of this connection is not bound to a key: it needs no proof."
@@ -19,5 +19,5 @@ def proof(agent: Agent, connection_id: str, method: str, url: str, nonce: str | 
     key, token = connections.dpop_key(row), connections.access_token(row)
     if key is None or token is None:
         raise Conflict(UNBOUND)
-    connections.note_use(row)
+    connections.note_use(row, Use.Action.FETCHED)
     return oauth.proof(key.reveal(), method, url, nonce=nonce, ath=ath or oauth.hash_of(token.reveal()))

@@ -33,6 +33,7 @@ CALLS = {
     "PATCH /v1/elicitations/{elicitation_id}/note",
     "GET /v1/events",
     "GET /v1/connections",
+    "POST /v1/connections",
     "POST /v1/connections/{connection_id}/token",
     "POST /v1/connections/{connection_id}/report",
     "POST /v1/connections/{connection_id}/proof",
@@ -214,9 +215,9 @@ def test_a_problem_has_the_fields_that_the_description_says(described: dict[str,
 
 def test_unknown_fields_are_described_as_refused(described: dict[str, Any]) -> None:
     bodies = [operation["requestBody"] for _, _, operation in operations(described) if "requestBody" in operation]
-    assert len(bodies) == 11
+    assert len(bodies) == 12
     strict = ("CreateElicitation", "Subject", "TokenRequest", "ProofRequest", "Report", "RefundRequest")
-    for name in (*strict, "ConsumeRequest"):
+    for name in (*strict, "ConsumeRequest", "ImportConnection"):
         assert described["components"]["schemas"][name]["additionalProperties"] is False
 
 
