@@ -43,7 +43,7 @@ def test_tokens_are_bound_from_the_first_to_the_last(op: Op, http_user: HttpUser
     newer = refresh(asked, grant.refresh_token, grant.scopes, "alice", grant.dpop_key)
     assert newer.token_type == "DPoP"
     assert newer.refresh_token
-    bound = [one["jkt"] for one in op.issued("access_token")][-2:]
+    bound = [one.get("jkt") for one in op.issued("access_token")][-2:]
     assert bound == [oauth.thumbprint(key)] * 2
     assert ask_who(op, newer, key).json()["sub"] == "alice"
     assert ask_who(op, newer, oauth.new_dpop_key()).status_code == 401
