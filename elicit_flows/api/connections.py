@@ -37,7 +37,7 @@ def bring(request: AgentRequest, said: ImportConnection) -> HttpResponse:
     """
     if not request.auth.import_connections:
         raise Forbidden("This agent may not import connections; its operator can allow it.")
-    row = flow.bring(request.auth, said.claim(), said.provider, said.grant())
+    row = flow.bring(request.auth, said.claim(), said.provider, said.grant(), vault.Use.Actor.AGENT)
     if row is None:
         raise Conflict("This account is connected already.")
     return answer(row.summary(), status=201)

@@ -58,5 +58,5 @@ def _keep(row: Elicitation, *, replace: bool) -> None:
         grant, meant = taken
         kept = vault.keep(row.agent, row.claim, provider, grant)
         if replace and kept.pk != meant.pk:
-            vault.revoke(meant)
+            vault.revoke(meant, vault.Use.Actor.PERSON)
         move(row, Status.COMPLETED, only=[Status.SETTLING], result=vault.result(kept))

@@ -13,7 +13,7 @@ from elicit_flows.values import Claim, Grant
 _BOUND = "Tokens of this provider are bound to a key that stays here, so none can be brought; ask the user."
 
 
-def bring(agent: Agent, claim: Claim, provider: str, grant: Grant) -> vault.Connection | None:
+def bring(agent: Agent, claim: Claim, provider: str, grant: Grant, by: vault.Use.Actor) -> vault.Connection | None:
     """The connection; None where this account is connected already, which is left as it is: its tokens may be newer.
 
     Raises Invalid as ``create`` does.
@@ -21,7 +21,7 @@ def bring(agent: Agent, claim: Claim, provider: str, grant: Grant) -> vault.Conn
     row = check_brought(agent, claim, provider)
     try:
         with transaction.atomic():
-            return vault.bring(agent, claim, row, grant)
+            return vault.bring(agent, claim, row, grant, by)
     except IntegrityError:  # connected just now
         return None
 

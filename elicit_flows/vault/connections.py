@@ -39,7 +39,7 @@ _ANY = """
 """
 
 
-def keep(agent: Agent, claim: Claim, provider: Provider, grant: Grant) -> Connection:
+def keep(agent: Agent, claim: Claim, provider: Provider, grant: Grant, by: Use.Actor = Use.Actor.PERSON) -> Connection:
     """Store what was granted, in the caller's transaction. The same account again replaces its tokens."""
     row = same_account(agent, claim, provider, grant) or Connection(
         agent=agent, provider=provider, iss=claim.iss, sub=claim.sub, account_id=grant.account_id or "", generation=0
@@ -50,7 +50,7 @@ def keep(agent: Agent, claim: Claim, provider: Provider, grant: Grant) -> Connec
     row.dpop_key = seal(grant.dpop_key, where(row, "dpop_key"))
     put(row, grant)
     row.save()
-    uses.note(row, Use.Action.CONNECTED, Use.Actor.PERSON)
+    uses.note(row, Use.Action.CONNECTED, by)
     return row
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from django.db import transaction
 
-from elicit_flows import flow
+from elicit_flows import flow, vault
 from elicit_flows.management.progress import Progress
 from elicit_flows.management.token_lines import Fault, Lines
 
@@ -66,5 +66,6 @@ class Command(BaseCommand):
                 if isinstance(line, Fault):
                     raise CommandError(f"The file was changed meanwhile: line {line}")
                 agent, said = line
-                kept += flow.bring(agent, said.claim(), said.provider, said.grant()) is not None
+                row = flow.bring(agent, said.claim(), said.provider, said.grant(), vault.Use.Actor.OPERATOR)
+                kept += row is not None
         return kept
