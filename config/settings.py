@@ -44,6 +44,15 @@ SECRET_KEY_FALLBACKS = [key for key in (env.text("SECRET_KEY_FALLBACKS") or "").
 ELICIT_VAULT_KEYS = env.kept(
     "ELICIT_VAULT_KEYS", VAR_DIR / "vault.keys", "k1:" + base64.b64encode(os.urandom(32)).decode()
 )
+# What the services need that can wrap its keys, see elicit_flows/lib/kms. AWS's library reads its own variables.
+ELICIT_KMS: dict[str, dict[str, str | None]] = {
+    "vault": {
+        "address": env.text("VAULT_ADDR"),
+        "token": env.text("VAULT_TOKEN"),
+        "namespace": env.text("VAULT_NAMESPACE"),
+        "ca": env.text("VAULT_CACERT"),
+    },
+}
 
 DATABASES = {"default": env.database("DATABASE_URL", "sqlite:///var/elicit.sqlite3", BASE_DIR)}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
@@ -171,6 +180,7 @@ LOGGING = {
     "root": {"handlers": ["stderr"], "level": "INFO"},
     "loggers": {
         "django": {"handlers": [], "level": "INFO", "propagate": True},
+        "botocore": {"level": "WARNING"},
         "httpx2": {"level": "WARNING"},
         "httpcore2": {"level": "WARNING"},
     },

@@ -33,7 +33,13 @@ def vault_keys_parse(**kwargs: Any) -> list[CheckMessage]:
     try:
         vault.ring()
     except ImproperlyConfigured as error:
-        return [Error(str(error), hint="Give id:base64(32 bytes), newest first, comma-separated.", id="elicit.E001")]
+        return [
+            Error(
+                str(error),
+                hint="Give id:base64(32 bytes) or id:service:wrapped, newest first, comma-separated.",
+                id="elicit.E001",
+            )
+        ]
     return []
 
 

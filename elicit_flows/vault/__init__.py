@@ -32,7 +32,7 @@ from elicit_flows.vault.connections import (
 from elicit_flows.vault.credentials import keep_credentials, open_credentials
 from elicit_flows.vault.held_grants import give_back_due, held, hold, reject, take
 from elicit_flows.vault.importing import bring
-from elicit_flows.vault.keyring import KeyUse, check_keys, key_uses, retire, verify_keys
+from elicit_flows.vault.keyring import KeyUse, check_keys, key_uses, new_entry, retire, verify_keys
 from elicit_flows.vault.notes import Note, open_note, seal_note
 from elicit_flows.vault.proofs import proof
 from elicit_flows.vault.receipts import new_key as new_receipt_key
@@ -70,6 +70,7 @@ __all__ = [
     "keep_credentials",
     "key_uses",
     "left_to_rotate",
+    "new_entry",
     "new_receipt_key",
     "oauth",
     "of_person",

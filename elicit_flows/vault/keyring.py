@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import base64
+import os
 from dataclasses import dataclass
 
+from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 
-from elicit_flows.errors import Conflict, NotFound
-from elicit_flows.lib.crypto import SealBroken, UnknownKey
+from elicit_flows.errors import Conflict, NotFound, Unavailable
+from elicit_flows.lib import kms
+from elicit_flows.lib.crypto import KEY_BYTES, KeyRing, SealBroken, UnknownKey, is_id
 from elicit_flows.models import VaultKey
 from elicit_flows.vault.rotation import SEALED, name_of, under
-from elicit_flows.vault.seal import place, ring
+from elicit_flows.vault.seal import place, ring, unwrap
 
 _KNOWN = b"elicit-flows"
 
@@ -49,6 +53,23 @@ def retire(key: str) -> None:
     if use.total:
         raise Conflict(f"Key {key!r} still seals {use.total:,} texts: run `manage.py rotate` first.")
     VaultKey.objects.filter(pk=key).delete()
+
+
+def new_entry(key: str, service: str | None = None, name: str = "") -> str:
+    """An entry for ELICIT_VAULT_KEYS: a new key in the clear, or wrapped by ``service`` under its key ``name``.
+
+    Raises Conflict, and Unavailable when the service does not wrap it or does not open it again.
+    """
+    if not is_id(key) or key in ring().keys:
+        raise Conflict(f"{key!r} is no new id: up to 32 letters, digits, - and _ that no key has.")
+    if service is None:
+        return f"{key}:{base64.b64encode(os.urandom(KEY_BYTES)).decode()}"
+    try:
+        wrapped = kms.new(service, name, settings.ELICIT_KMS.get(service, {}))
+        KeyRing.parse(f"{key}:{service}:{wrapped}", unwrap)
+    except (kms.KmsError, ValueError) as error:
+        raise Unavailable(f"{error}.") from error
+    return f"{key}:{service}:{wrapped}"
 
 
 def verify_keys() -> None:

@@ -10,6 +10,7 @@ from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 
 from elicit_flows.errors import Unavailable
+from elicit_flows.lib import kms
 from elicit_flows.lib.crypto import KeyRing, SealBroken
 from elicit_flows.values import Json, Secret
 
@@ -17,16 +18,24 @@ log = logging.getLogger(__name__)
 
 
 def ring() -> KeyRing:
-    """The keys of ``ELICIT_VAULT_KEYS``."""
+    """The keys of ``ELICIT_VAULT_KEYS``. A process asks a key management service once for each that is wrapped."""
     return _parsed(settings.ELICIT_VAULT_KEYS)
 
 
 @lru_cache(maxsize=4)
 def _parsed(keys: str) -> KeyRing:
     try:
-        return KeyRing.parse(keys)
+        return KeyRing.parse(keys, unwrap)
     except ValueError as error:
         raise ImproperlyConfigured(f"ELICIT_VAULT_KEYS: {error}.") from error
+
+
+def unwrap(key: str, service: str, wrapped: str) -> bytes:
+    """Raises ValueError, which names the key and says why."""
+    try:
+        return kms.unwrap(service, wrapped, settings.ELICIT_KMS.get(service, {}))
+    except kms.KmsError as error:
+        raise ValueError(f"key {key!r} cannot be unwrapped: {error}") from error
 
 
 def place(table: str, row: str, *owner: str) -> str:
