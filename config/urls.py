@@ -8,7 +8,18 @@ from django.urls import path
 from elicit_flows.api import docs, health
 from elicit_flows.api.routes import api
 from elicit_flows.inbound import views as inbound
-from elicit_flows.web import account, choosing, connect, connections, drafts, leaving, paying, signin, vouching
+from elicit_flows.web import (
+    account,
+    choosing,
+    connect,
+    connections,
+    drafts,
+    leaving,
+    paying,
+    providers,
+    signin,
+    vouching,
+)
 
 handler400 = "elicit_flows.web.problems.bad_request"
 handler403 = "elicit_flows.web.problems.forbidden"
@@ -17,6 +28,7 @@ handler500 = "elicit_flows.web.problems.server_error"
 
 urlpatterns = [
     path("", account.home),
+    path("catalogue", providers.page),
     path("account", account.account),
     path("account/connections/<str:connection_id>", connections.show),
     path("account/connections/<str:connection_id>/revoke", connections.revoke),

@@ -110,6 +110,14 @@ def test_a_folder_that_is_not_there_is_said(folder: Path) -> None:
     assert error.msg == f"{folder}/nowhere: is no folder"
 
 
+@pytest.mark.parametrize("name", ["state", "redirect_uri", "code_challenge", "nonce", "client_id", "request_uri"])
+def test_t14_no_entry_says_what_is_the_flows_to_say(folder: Path, name: str) -> None:
+    (folder / "house.toml").write_text(GOOD + f'\n[params]\nauthorize = {{ {name} = "x" }}\n')
+    catalogue.configure(folder)
+    with pytest.raises(BadCatalogue, match=f"params.authorize: {name} is said by the flow itself"):
+        catalogue.entries()
+
+
 @pytest.mark.parametrize("value", ["evil.com/", "a.b:8443", "a@b", "a?b", "a#b", "..", "-/..", "a\\b", ""])
 def test_t88_a_variable_cannot_lead_out_of_its_place(value: str) -> None:
     for template in ("https://{x}.example.com/a", "https://api.example.com/{x}/a"):

@@ -44,14 +44,7 @@ def peer() -> Iterator[str]:
 def test_an_account_is_connected_refreshed_and_ended(peer: str, slug: str) -> None:
     entry = catalogue.entries()[slug]
     config = here(entry, f"{peer}/{slug}")
-    visit = Visit(
-        elicitation="el_1",
-        claim=Claim("https://idp.example.com", "u-1"),
-        params={"provider": slug, "scopes": ASKED},
-        config=config,
-        redirect_uri="https://flows.example.com/callback/x",
-        state="st4te",
-    )
+    visit = asking(config)
     leave = KIND.begin(visit)
     back, answer = KindContract.returning(visit, leave), Answer(browsed(leave.url))
     KIND.check_answer(back, answer)
@@ -70,6 +63,15 @@ def test_an_account_is_connected_refreshed_and_ended(peer: str, slug: str) -> No
     assert exchange.revoke(config, grant.refresh_token, "refresh_token") is bool(entry.endpoints.revoke)
 
 
+def test_t19_every_entry_sends_pkce_but_those_that_are_known_to_break(peer: str) -> None:
+    without = set()
+    for slug in OAUTH:
+        leave = KIND.begin(asking(here(catalogue.entries()[slug], f"{peer}/{slug}")))
+        if parse_qs(urlsplit(leave.url).query).get("code_challenge_method") != ["S256"]:
+            without.add(slug)
+    assert without == {slug for slug in OAUTH if catalogue.entries()[slug].pkce == "off"} == {"linkedin"}
+
+
 @pytest.mark.parametrize("slug", KEYS)
 def test_a_key_is_told_from_one_that_is_none(peer: str, slug: str) -> None:
     entry = catalogue.entries()[slug]
@@ -78,6 +80,17 @@ def test_a_key_is_told_from_one_that_is_none(peer: str, slug: str) -> None:
     good = {field["name"]: Secret(TYPED) for field in entry.fields}
     assert ask(verify, good) == Verdict.ACCEPTED
     assert ask(verify, dict.fromkeys(good, Secret("another"))) == Verdict.REFUSED
+
+
+def asking(config: OAuthProvider) -> Visit:
+    return Visit(
+        elicitation="el_1",
+        claim=Claim("https://idp.example.com", "u-1"),
+        params={"provider": config.slug, "scopes": ASKED},
+        config=config,
+        redirect_uri="https://flows.example.com/callback/x",
+        state="st4te",
+    )
 
 
 def here(entry: Entry, base: str) -> OAuthProvider:

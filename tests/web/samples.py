@@ -348,6 +348,27 @@ def steps() -> list[Context]:
 
 
 CHOICES = [{"slug": "corp", "label": "Corp"}, {"slug": "lab", "label": "Lab"}]
+
+
+def catalogue_page() -> Context:
+    entry = {"slug": "acme", "name": "Acme Drive", "kind": "OAuth", "checked": "library", "level": "Libraries agree"}
+    more = {
+        "checked_on": None,
+        "libraries": ("grant", "arctic"),
+        "note": "A note.",
+        "source_url": "https://acme.example.com/docs",
+    }
+    asked = {"q": "a", "kind": "oauth", "checked": ""}
+    return {
+        **everywhere(),
+        "asked": asked,
+        "kinds": [("oauth", "OAuth")],
+        "levels": [("library", "Libraries agree")],
+        "total": 2,
+        "entries": [{**entry, **more}],
+    }
+
+
 PAGES: dict[str, tuple[str, str, Callable[[], Context]]] = {
     "sign-in": ("connect/signin.html", "signin", request_page),
     "sign-in with a choice": ("connect/signin.html", "signin", lambda: {**request_page(), "choices": CHOICES}),
@@ -378,6 +399,7 @@ PAGES: dict[str, tuple[str, str, Callable[[], Context]]] = {
     "refused": ("refused.html", "refused", refused_page),
     **{name: (name, "refused", dict) for name in BARE},
     "home": ("home.html", "home", everywhere),
+    "catalogue": ("catalogue.html", "catalogue", catalogue_page),
     "account": ("account.html", "account", account_page),
     "account, empty": (
         "account.html",

@@ -40,7 +40,7 @@ PAYLOADS = [
     "+ADw-script+AD4-alert(1)+ADw-/script+AD4-",
     "line\r\n<b>line",
 ]
-URL_FIELDS = {"url", "return_url", "connect_url", "back_url", "receipt_url", "find_url"}
+URL_FIELDS = {"url", "return_url", "connect_url", "back_url", "receipt_url", "find_url", "source_url"}
 OURS = {
     "csrf_token", "status", "method", "where", "type", "anchor", "tag", "press", "mode", "dispute", "currency",
     "outcome_templates", "kind_template", "control", "sort", "zone", "zones", "zone_name", "own", "own_name", "yes",
