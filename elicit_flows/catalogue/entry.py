@@ -73,7 +73,8 @@ class Odd(Part):
     answer_path: tuple[Line, ...] = ()
     token_type: Literal["bearer", "unsaid"] = "bearer"
     expires_field: Line = "expires_in"
-    expires_unit: Literal["seconds", "milliseconds", "timestamp"] = "seconds"
+    expires_unit: Literal["seconds", "milliseconds", "timestamp", "rfc3339"] = "seconds"
+    nonce: bool = True
     account_source: Literal["userinfo", "token"] = "userinfo"
     account_id: tuple[Line, ...] = ()
     account_label: tuple[Line, ...] = ()

@@ -14,8 +14,8 @@ import itertools
 import json
 import secrets
 import sys
-import time
 import tomllib
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, unquote_plus, urlencode
@@ -78,6 +78,8 @@ class Quirky(Server):
         for name in ("client_id", "scope"):
             if odd.quirk(f"{name}_param", name) != name and name in query:
                 raise Refused(f"{name} by its usual name")
+        if ("nonce" in query) != ("openid" in odd.scopes and odd.quirk("nonce", True)):
+            raise Refused("nonce")
         code = secrets.token_hex(8)
         self.asked[code] = query
         return redirect(f"{query['redirect_uri']}?{urlencode({'code': code, 'state': query['state']})}")
@@ -172,14 +174,17 @@ class Odd:
 
     def answer(self, access: str, refresh: str) -> Response:
         unit = self.quirk("expires_unit", "seconds")
-        life = {"seconds": LIFE, "milliseconds": LIFE * 1000, "timestamp": int(time.time()) + LIFE}[unit]
+        end = datetime.now(UTC) + timedelta(seconds=LIFE)
+        life = {"seconds": LIFE, "milliseconds": LIFE * 1000, "timestamp": end.timestamp(), "rfc3339": end.isoformat()}[
+            unit
+        ]
         tokens: dict[str, Any] = {"access_token": access, "refresh_token": refresh}
         tokens |= {self.quirk("expires_field", "expires_in"): life, "scope": self.separator.join(self.scopes)}
         if self.quirk("token_type", "bearer") == "bearer":
             tokens["token_type"] = "bearer"
         body = tokens
         for step in reversed(self.quirk("answer_path", [])):
-            body = {"ok": True, step: body}
+            body = [body] if step.isdigit() else {"ok": True, step: body}
         return self.written(self.account(body, "token"))
 
     def account(self, body: dict[str, Any], where: str) -> dict[str, Any]:

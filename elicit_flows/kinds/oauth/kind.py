@@ -54,7 +54,7 @@ class OAuth:
             raise errors.ProviderUnavailable(str(error)) from None
         scopes = wanted(visit.params, config)
         verifier = None if config.pkce == "off" else oauth.new_verifier()
-        nonce = oauth.new_verifier() if "openid" in scopes else None
+        nonce = oauth.new_verifier() if "openid" in scopes and config.quirks.nonce else None
         key = oauth.new_dpop_key() if config.dpop == "required" else None
         url = oauth.authorization_url(
             endpoints.authorize,

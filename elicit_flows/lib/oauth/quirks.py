@@ -10,11 +10,15 @@ import json
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from typing import Any, Literal
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 from elicit_flows.lib import http
 
+Unit = Literal[
+    "seconds", "milliseconds", "timestamp", "rfc3339"
+]  # the last two are moments: seconds since 1970, a text
 Steps = tuple[str, ...]  # the way to a value in JSON: names, and numbers in lists
 
 
@@ -36,7 +40,8 @@ class Quirks:
     answer_path: Steps = ()  # where in the answer the tokens are
     token_type: Literal["bearer", "unsaid"] = "bearer"  # unsaid: none or one of its own, and used as a bearer token
     expires_field: str = "expires_in"
-    expires_unit: Literal["seconds", "milliseconds", "timestamp"] = "seconds"  # timestamp: seconds since 1970
+    expires_unit: Unit = "seconds"
+    nonce: bool = True  # False: its ID tokens do not have the one that was sent, so none is
     account_source: Literal["userinfo", "token"] = "userinfo"  # token: the answer that has the tokens
     account_id: Steps = ()
     account_label: Steps = ()
@@ -121,12 +126,22 @@ def _body(reply: http.Reply, form: str) -> Any:
 
 def _seconds(value: Any, unit: str) -> Any:
     """Numbers only are reckoned with; what else it may be is judged where answers are read."""
+    if unit == "rfc3339":
+        return _until(value)
     number = int(value) if isinstance(value, str) and value.isdecimal() and len(value) < 20 else value
     if not isinstance(number, int | float) or isinstance(number, bool):
         return value
     if unit == "milliseconds":
         return int(number // 1000)
     return max(1, int(number - time.time())) if unit == "timestamp" else number
+
+
+def _until(moment: Any) -> int | None:
+    """None for what is no moment with its difference from UTC."""
+    try:
+        return max(1, int(datetime.fromisoformat(moment).timestamp() - time.time()))
+    except (TypeError, ValueError, OverflowError):
+        return None
 
 
 def _dumped(said: dict[str, Any]) -> bytes:

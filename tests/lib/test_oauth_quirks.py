@@ -1,0 +1,109 @@
+"""Requests bent to what a provider wants, and its answers straightened to what RFC 6749 says."""
+
+from __future__ import annotations
+
+import json
+import time
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from urllib.parse import parse_qsl, urlencode, urlsplit
+
+import pytest
+
+from elicit_flows.lib.http import Reply
+from elicit_flows.lib.oauth import PLAIN, Quirks, at, bend_url
+from elicit_flows.lib.oauth.quirks import bend_request, straighten
+from elicit_flows.lib.oauth.replies import read_tokens
+
+ASKED = "https://p.example.com/authorize?client_id=us&scope=a+b&state=s&prompt=login"
+
+
+def query(url: str) -> dict[str, str]:
+    return dict(parse_qsl(urlsplit(url).query))
+
+
+def answer(body: Any, kind: str = "application/json", status: int = 200) -> Reply:
+    raw = body if isinstance(body, bytes) else json.dumps(body).encode()
+    return Reply(status, {"content-type": kind}, raw)
+
+
+def test_a_provider_without_quirks_gets_and_gives_everything_as_it_is() -> None:
+    reply = answer({"access_token": "x"})
+    assert bend_url(ASKED, PLAIN) is ASKED
+    assert bend_request({"a": "b"}, "c=d", PLAIN) == ({"a": "b"}, b"c=d")
+    assert straighten(reply, PLAIN) is reply
+
+
+def test_scopes_are_joined_and_parameters_named_as_the_provider_has_them() -> None:
+    odd = Quirks(scope_separator=",", scope_param="user_scope", client_id_param="client_key")
+    assert query(bend_url(ASKED, odd)) == {"client_key": "us", "user_scope": "a,b", "state": "s", "prompt": "login"}
+
+
+def test_a_fixed_parameter_is_added_unless_the_operators_address_says_it() -> None:
+    odd = Quirks(authorize_params={"prompt": "consent", "access_type": "offline"})
+    assert query(bend_url(ASKED, odd)) == query(ASKED) | {"access_type": "offline"}
+
+
+def test_a_request_is_sent_as_json_under_the_providers_names() -> None:
+    odd = Quirks(request_body="json", client_secret_param="key", request_headers={"user-agent": "us"})
+    headers, body = bend_request({"accept": "a"}, urlencode({"client_secret": "s +&", "code": "c"}), odd)
+    assert headers == {"accept": "a", "user-agent": "us", "content-type": "application/json"}
+    assert json.loads(body) == {"key": "s +&", "code": "c"}
+
+
+NOW = datetime.now(UTC)
+LIVES = [
+    ("seconds", 3600, 3600),
+    ("seconds", "3600", 3600),
+    ("milliseconds", 3_600_000, 3600),
+    ("timestamp", time.time() + 3600, 3600),
+    ("timestamp", 1000, 1),  # it ran out: not a token that lives for ever
+    ("rfc3339", (NOW + timedelta(hours=1)).isoformat(), 3600),
+    ("rfc3339", (NOW + timedelta(hours=1)).strftime("%Y-%m-%dT%H:%M:%SZ"), 3600),
+    ("rfc3339", "tomorrow", None),
+    ("rfc3339", 12, None),
+    ("seconds", True, None),
+]
+
+
+@pytest.mark.parametrize(("unit", "said", "expected"), LIVES)
+def test_a_life_is_read_in_the_unit_that_the_provider_has(unit: Any, said: Any, expected: int | None) -> None:
+    odd = Quirks(expires_field="ends", expires_unit=unit)
+    tokens = read_tokens(straighten(answer({"access_token": "x", "token_type": "bearer", "ends": said}), odd))
+    assert tokens.expires_in == (pytest.approx(expected, abs=60) if expected and expected > 1 else expected)
+
+
+ANSWERS = [
+    (Quirks(answer_path=("user",)), answer({"ok": True, "token_type": "bearer", "user": {"access_token": "x"}})),
+    (Quirks(answer_path=("data", "0")), answer({"token_type": "bearer", "data": [{"access_token": "x"}]})),
+    (Quirks(answer_path=("data",)), answer({"token_type": "bearer", "access_token": "x"})),
+    (Quirks(token_type="unsaid"), answer({"access_token": "x"})),
+    (Quirks(token_type="unsaid"), answer({"access_token": "x", "token_type": "user"})),
+    (Quirks(answer_format="untyped_json"), answer({"access_token": "x", "token_type": "bearer"}, "text/plain")),
+    (Quirks(answer_format="form"), answer(b"access_token=x&token_type=bearer", "text/plain")),
+    (Quirks(answer_format="form"), answer({"access_token": "x", "token_type": "bearer"})),
+]
+
+
+@pytest.mark.parametrize(("odd", "reply"), ANSWERS)
+def test_tokens_are_found_where_and_as_the_provider_has_them(odd: Quirks, reply: Reply) -> None:
+    assert read_tokens(straighten(reply, odd)).access_token == "x"
+
+
+def test_scopes_of_an_answer_are_split_as_they_were_joined() -> None:
+    reply = answer({"access_token": "x", "token_type": "bearer", "scope": "a|b"})
+    assert read_tokens(straighten(reply, Quirks(scope_separator="|"))).scopes == ("a", "b")
+
+
+@pytest.mark.parametrize("body", [b"\xff", b"[1]", b"{", b"<html>"])
+def test_what_cannot_be_read_is_left_as_it_came(body: bytes) -> None:
+    for form in ("json", "untyped_json", "form"):
+        reply = answer(body, "text/html")
+        assert straighten(reply, Quirks(answer_format=form, token_type="unsaid")) is reply  # type: ignore[arg-type]
+
+
+def test_a_way_into_json_ends_where_there_is_none() -> None:
+    said = {"a": [{"b": 1}]}
+    assert [at(said, steps) for steps in [("a", "0", "b"), ("a", "1"), ("a", "b"), ("x", "y"), ()]] == [
+        1, None, None, None, said,
+    ]  # fmt: skip
