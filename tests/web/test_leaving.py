@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import io
 import json
 from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.core.management import CommandError, call_command
 from django.db import connection as database
 from django.test import Client
 
@@ -218,6 +220,15 @@ def test_an_erasure_that_was_cut_off_is_gone_on_with(
 
 def _die(*args: object) -> None:
     raise SystemExit
+
+
+def test_who_asks_by_letter_is_forgotten_by_hand(life: dict[str, Any]) -> None:
+    with pytest.raises(CommandError, match=r"'https://idp\.wrong' is the issuer of no identity provider here"):
+        call_command("forget", "https://idp.wrong", ALICE.sub)
+    assert not Erasure.objects.exists()
+    call_command("forget", ISSUER, ALICE.sub, stdout=io.StringIO())
+    assert Erasure.objects.get().claim == ALICE
+    assert not Connection.objects.exclude(status="revoked").exists()
 
 
 def test_a_second_press_is_harmless(life: dict[str, Any]) -> None:
