@@ -34,9 +34,14 @@ BLANK: Json = {
 
 
 def ask_to_erase(claim: Claim) -> None:
-    """Written down first; then everybody who has something of this person loses it, and every session ends."""
+    """Written down first; then everybody who has something of this person loses it, and every session ends. Asked for
+    again while it is under way, it reaches what has come since.
+    """
+    now = clock.now()
     with transaction.atomic():
-        erasure, _ = Erasure.objects.get_or_create(iss=claim.iss, sub=claim.sub, done_at=None)
+        erasure, _ = Erasure.objects.update_or_create(
+            iss=claim.iss, sub=claim.sub, done_at=None, defaults={"asked_at": now, "next_at": now}
+        )
         end_sessions(claim)
         transaction.on_commit(lambda: bell.ring_workers(bell.Work.SWEEP))
     _revoke(erasure)
