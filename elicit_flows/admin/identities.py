@@ -11,7 +11,7 @@ from django.utils.translation import gettext_lazy as _
 from elicit_flows.admin.fields import Lines, address, rule
 from elicit_flows.admin.providers import ClientAdmin, ClientForm
 from elicit_flows.configure import values as rules
-from elicit_flows.configure.identities import OF_SORTS, Sort, identity_faults, public_keys
+from elicit_flows.configure.identities import OF_SORTS, Sort, header, identity_faults, public_keys
 
 _USUAL = {"scopes": ["openid"]}  # as the form has it from the start
 
@@ -27,6 +27,11 @@ class IdentityProviderForm(ClientForm):
     )
     jwks_url = address(rules.url, "JWKS URL", help_text=_("Where its public keys are, or else the keys below."))
     keys = forms.JSONField(required=False, validators=[rule(public_keys)], help_text=_("Public keys, a list of JWKs."))
+    header = address(header, "Header", help_text=_("The request header in which the proxy says who it is."))
+    audiences = Lines(
+        validators=[rule(rules.list_of(rules.text(500)))],
+        help_text=_("The names under which the proxy knows this service. One to a line."),
+    )
 
     def clean_keys(self) -> list[Any]:
         return self.cleaned_data["keys"] or []
@@ -52,7 +57,9 @@ class IdentityProviderAdmin(ClientAdmin):
             "redirect_uri", "client_id", "has_client_secret", "new_client_secret", "forget_client_secret", "scopes",
             "introspect",
         )}),
-        (_("For a site that vouches for its users"), {"fields": ("sign_in_url", "jwks_url", "keys")}),
+        (_("For a site that vouches for its users"), {"fields": ("sign_in_url",)}),
+        (_("For a proxy that signs who it let through"), {"fields": ("header", "audiences")}),
+        (_("For a site or a proxy"), {"fields": ("jwks_url", "keys")}),
     )  # fmt: skip
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 from urllib.parse import urlsplit
@@ -17,12 +18,16 @@ Sort = IdentityProvider.Sort
 NEEDED: Mapping[str, tuple[str, ...]] = {
     Sort.OPENID: ("client_id",),
     Sort.SITE: ("sign_in_url",),
+    Sort.PROXY: ("header", "audiences"),
 }
 ALLOWED: Mapping[str, tuple[str, ...]] = {
     Sort.OPENID: ("client_id", "client_secret", "scopes", "max_age", "introspect"),
     Sort.SITE: ("sign_in_url", "jwks_url", "keys", "max_age"),
+    Sort.PROXY: ("header", "audiences", "jwks_url", "keys"),
 }
 OF_SORTS = tuple(dict.fromkeys(name for names in ALLOWED.values() for name in names))
+_HEADER = re.compile(r"[A-Za-z0-9-]{1,100}")  # what reaches a program through WSGI and ASGI alike
+_BROWSERS = {"cookie", "host", "origin", "referer", "user-agent"}
 _PRIVATE = {"d", "k", "p", "q", "dp", "dq", "qi", "oth"}
 
 
@@ -38,6 +43,13 @@ def public_keys(value: Any) -> list[Json]:
     return value
 
 
+def header(value: Any) -> str:
+    """The name of a request header that a proxy adds (RFC 9110, section 5.1)."""
+    if not isinstance(value, str) or not _HEADER.fullmatch(value) or value.lower() in _BROWSERS:
+        raise Wrong("must be the name of a header that the proxy adds, such as Cf-Access-Jwt-Assertion")
+    return value
+
+
 def identity_faults(values: Json, given: Collection[str]) -> Iterator[tuple[str, str]]:
     """(key, message); ``given``: the keys that the operator wrote down."""
     sort = values["sort"]
@@ -47,15 +59,9 @@ def identity_faults(values: Json, given: Collection[str]) -> Iterator[tuple[str,
     for key in NEEDED[sort]:
         if not values[key]:
             yield key, "is missing here; add it"
-    if sort == Sort.SITE:
-        yield from _site_faults(values)
-
-
-def _site_faults(values: Json) -> Iterator[tuple[str, str]]:
-    """It speaks for its own users, so its issuer has to be an address of its own."""
-    if bool(values["jwks_url"]) == bool(values["keys"]):
-        yield "jwks_url", "or keys is needed: where the site's public keys are, or the keys; one of the two"
-    if values["sign_in_url"] and _origin(values["sign_in_url"]) != _origin(values["issuer"]):
+    if "keys" in ALLOWED[sort] and bool(values["jwks_url"]) == bool(values["keys"]):
+        yield "jwks_url", "or keys is needed: where the public keys are, or the keys; one of the two"
+    if sort == Sort.SITE and values["sign_in_url"] and _origin(values["sign_in_url"]) != _origin(values["issuer"]):
         yield "issuer", "must be an address at the host of sign_in_url: a site speaks for its own users alone"
 
 

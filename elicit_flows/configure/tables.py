@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from elicit_flows.configure.credentials import credential_fields, find_url, verify
-from elicit_flows.configure.identities import NEEDED, public_keys
+from elicit_flows.configure.identities import NEEDED, header, public_keys
 from elicit_flows.configure.keys import api_key, secret, webhook_secret
 from elicit_flows.configure.payments import (
     MOST_WEBHOOK_SECRETS,
@@ -63,6 +63,8 @@ TABLES: Mapping[str, Mapping[str, Key]] = {
         "sign_in_url": Key(return_url, default=""),
         "jwks_url": Key(url, default=""),
         "keys": Key(public_keys, default=[]),
+        "header": Key(header, default=""),
+        "audiences": Key(list_of(text(500)), default=[]),
     },
     "provider": {
         "slug": Key(slug, required=True),

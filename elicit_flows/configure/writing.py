@@ -9,6 +9,7 @@ from django.db import models, transaction
 
 from elicit_flows import vault
 from elicit_flows.configure import keys
+from elicit_flows.configure.identities import OF_SORTS
 from elicit_flows.configure.payments import put_account_secrets
 from elicit_flows.configure.reading import Entry, Tables
 from elicit_flows.configure.sorts import ADDRESSES, OF_CREDENTIALS
@@ -18,7 +19,7 @@ from elicit_flows.values import Json, Secret
 
 Row = TypeVar("Row", Agent, IdentityProvider, PaymentAccount, Provider)
 
-_IDENTITY = ("sort", "issuer", "client_id", "scopes", "max_age", "introspect", "sign_in_url", "jwks_url", "keys")
+_IDENTITY = ("sort", "issuer", *(name for name in OF_SORTS if name != "client_secret"))
 _PROVIDER = (
     "name", "preset", "variables", "given", "sort", *ADDRESSES, "client_id", "token_auth", "scopes", "pkce", "par",
     "dpop", "resources", *OF_CREDENTIALS,

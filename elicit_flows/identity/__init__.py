@@ -2,9 +2,20 @@
 session and no database.
 """
 
-from elicit_flows.identity import site
+from elicit_flows.identity import proxy, site
 from elicit_flows.identity.errors import SignInRefused
 from elicit_flows.identity.openid import OpenIdProvider, SignedIn, begin, finish
 from elicit_flows.identity.user_token import ACCESS, Trusted, holder
 
-__all__ = ["ACCESS", "OpenIdProvider", "SignInRefused", "SignedIn", "Trusted", "begin", "finish", "holder", "site"]
+__all__ = [
+    "ACCESS",
+    "OpenIdProvider",
+    "SignInRefused",
+    "SignedIn",
+    "Trusted",
+    "begin",
+    "finish",
+    "holder",
+    "proxy",
+    "site",
+]

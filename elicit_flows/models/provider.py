@@ -20,6 +20,7 @@ class IdentityProvider(models.Model):
     class Sort(models.TextChoices):
         OPENID = "openid"
         SITE = "site"
+        PROXY = "proxy"
 
     slug = models.SlugField(max_length=64, unique=True)
     sort = models.CharField(max_length=16, default=Sort.OPENID, db_default=Sort.OPENID)
@@ -34,6 +35,8 @@ class IdentityProvider(models.Model):
     sign_in_url = models.CharField(max_length=1000, blank=True, default="", db_default="")
     jwks_url = models.CharField(max_length=1000, blank=True, default="", db_default="")
     keys = models.JSONField(default=list, db_default=[], blank=True)
+    header = models.CharField(max_length=100, blank=True, default="", db_default="")
+    audiences = models.JSONField(default=list, db_default=[], blank=True)
     enabled = models.BooleanField(default=True)
 
     def __str__(self) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from elicit_flows.identity import OpenIdProvider
+from elicit_flows.identity.proxy import Proxy
 from elicit_flows.identity.site import Site
 from elicit_flows.kinds.credentials.config import CredentialsProvider, Verify
 from elicit_flows.kinds.oauth.config import OAuthProvider
@@ -37,6 +38,11 @@ def openid(row: IdentityProvider) -> OpenIdProvider:
 def site(row: IdentityProvider) -> Site:
     """The operator keeps no secret of a site: its keys are public."""
     return Site(row.slug, row.issuer, row.sign_in_url, row.jwks_url or tuple(row.keys), row.max_age)
+
+
+def proxy(row: IdentityProvider) -> Proxy:
+    """The operator keeps no secret of a proxy: its keys are public."""
+    return Proxy(row.slug, row.issuer, row.header, tuple(row.audiences), row.jwks_url or tuple(row.keys))
 
 
 def oauth(row: Provider) -> OAuthProvider:

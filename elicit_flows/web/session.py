@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass
 from datetime import timedelta
 
 from django.conf import settings
 from django.http import HttpRequest
 
-from elicit_flows import flow
+from elicit_flows import flow, identity, vault
+from elicit_flows.errors import ProviderUnavailable
 from elicit_flows.identity import SignedIn
 from elicit_flows.lib import clock, ids
 from elicit_flows.models import IdentityProvider
 from elicit_flows.values import Claim
 
+log = logging.getLogger(__name__)
+PROXY = IdentityProvider.Sort.PROXY
 _KEY = "person"
 SIGN_INS = "signins"  # those that this session has under way
 # A sign-in counts this long, however small the max_age: seconds to read the page and press the button.
@@ -32,24 +36,44 @@ class Person:
 
 def person(request: HttpRequest) -> Person | None:
     """Who is signed in, if the sign-in is as fresh as its identity provider asks for."""
-    found = returning(request)
-    if found is None:
+    found, row = _kept(request)
+    if found is None or row is None:
         return None
-    max_age = IdentityProvider.objects.values_list("max_age", flat=True).get(issuer=found.claim.iss)
-    stale = max_age is not None and clock.now().timestamp() - found.auth_time > max(max_age, TIME_TO_ACT)
+    stale = row.max_age is not None and clock.now().timestamp() - found.auth_time > max(row.max_age, TIME_TO_ACT)
     return None if stale else found
 
 
 def returning(request: HttpRequest) -> Person | None:
     """Who is signed in, for the way back from a provider: the button has asked for freshness, the way may take long."""
+    return _kept(request)[0]
+
+
+def _kept(request: HttpRequest) -> tuple[Person, IdentityProvider] | tuple[None, None]:
     kept = request.session.get(_KEY)
-    if kept is None or not IdentityProvider.objects.filter(issuer=kept["iss"], enabled=True).exists():
-        return None
+    if kept is None:
+        return None, None
+    row = IdentityProvider.objects.filter(issuer=kept["iss"], enabled=True).first()
+    if row is None:
+        return None, None
     claim = Claim(kept["iss"], kept["sub"])
     if kept.get("epoch", "") != flow.epoch(claim):  # they signed out everywhere after this session began
         request.session.flush()
-        return None
-    return Person(claim, kept["label"], kept["auth_time"], kept["browser"])
+        return None, None
+    found = Person(claim, kept["label"], kept["auth_time"], kept["browser"])
+    return (found, row) if row.sort != PROXY or _still_there(request, row, found.claim) else (None, None)
+
+
+def _still_there(request: HttpRequest, row: IdentityProvider, claim: Claim) -> bool:
+    """Behind a proxy every request says who it is: a session does not outlive that person's."""
+    try:
+        if identity.proxy.read(vault.proxy(row), request.headers.get(row.header, "")).claim == claim:
+            return True
+    except ProviderUnavailable:
+        return False  # for now: its keys cannot be had
+    except identity.SignInRefused as refused:
+        log.info("a session behind %s ends: %s", row.slug, refused)
+    request.session.flush()
+    return False
 
 
 def sign_in(request: HttpRequest, signed_in: SignedIn) -> None:

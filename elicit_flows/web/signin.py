@@ -73,6 +73,8 @@ def callback(request: HttpRequest, slug: str) -> HttpResponse:
 def _leave(request: HttpRequest, prompt: str | None) -> HttpResponse:
     following = local(request.POST.get("next", ""))
     row = _chosen(following, request.POST.get("provider"))
+    if row.sort == Sort.PROXY:
+        return _let_in(request, row, following, switching=prompt is not None)
     state, nonce, verifier = ids.token(), ids.token(), ids.token()
     if row.sort == Sort.SITE:
         elicitation = elicitation_of(following)
@@ -92,6 +94,18 @@ def _leave(request: HttpRequest, prompt: str | None) -> HttpResponse:
             return pages.refused(request, error.status, error.title, error.detail, back_url=following)
     under_way.keep(request, row.slug, ids.digest(state), following, {"nonce": nonce, "verifier": verifier})
     return pages.SeeOther(url)
+
+
+def _let_in(request: HttpRequest, row: IdentityProvider, following: str, *, switching: bool) -> HttpResponse:
+    """The proxy has asked already who it is; another account is chosen there."""
+    if switching:
+        detail = "You are signed in where this service is let in from. Sign out there, then open your link again."
+        return pages.refused(request, 403, "Use another account there", detail, back_url=following)
+    try:
+        session.sign_in(request, identity.proxy.read(vault.proxy(row), request.headers.get(row.header, "")))
+    except identity.SignInRefused as refused:
+        return pages.refused(request, 403, "You are not signed in", str(refused), back_url=following)
+    return pages.SeeOther(following)
 
 
 def _chosen(following: str, slug: str | None) -> IdentityProvider:
