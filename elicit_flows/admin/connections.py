@@ -16,7 +16,7 @@ from elicit_flows.admin.base import ReadOnly
 
 class ConnectionAdmin(ReadOnly):
     personal = frozenset({"iss", "sub", "account_id", "account_label"})
-    list_display = ("id", "agent", "provider", "sub", "account_label", "status", "health", "upstream", "created_at")
+    list_display = ("id", "status", "health", "agent", "provider", "sub", "account_label", "upstream", "created_at")
     list_filter = ("status", "upstream", "provider", "agent", "created_at")
     search_fields = ("=id", "=sub", "=account_id")
     search_help_text = "An id, a user's sub or an account's id, whole."

@@ -43,7 +43,8 @@ def refresh_due() -> int:
 def _due() -> QuerySet[Connection]:
     now = clock.now()
     free = Q(refresh_lease_until=None) | Q(refresh_lease_until__lte=now)
-    rows = Connection.objects.filter(free, refresh_due_at__lte=now).exclude(provider_id__in=_left_alone())
+    on = Q(provider__enabled=True, agent__enabled=True)  # what is switched off is due as soon as it is on again
+    rows = Connection.objects.filter(free, on, refresh_due_at__lte=now).exclude(provider_id__in=_left_alone())
     return rows.select_related("provider", "agent").order_by("refresh_due_at")
 
 

@@ -127,7 +127,8 @@ def _cool_down(row: Connection, error: OAuthError | Unavailable) -> Connection:
 
 
 def _count(row: Connection, outcome: str) -> None:
-    tally.count("refreshes", connections.provider_of(row).slug, outcome)
+    if not row.typed:
+        tally.count("refreshes", connections.provider_of(row).slug, outcome)
 
 
 def _code(error: OAuthError | Unavailable) -> str:

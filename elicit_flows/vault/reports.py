@@ -16,17 +16,22 @@ AT_MOST_EVERY = timedelta(seconds=30)
 def report(agent: Agent, connection_id: str) -> Connection:
     """Refresh at once what the provider answered 401 to, or end it where nothing can be refreshed; as it is then.
 
-    A token, or a try to refresh it, younger than 30 seconds is left as it is. Raises NotFound.
+    A token, or a try to refresh it, younger than 30 seconds is left as it is, and so is one of a provider that the
+    operator has switched off. Raises NotFound.
     """
     row = Connection.objects.select_related("provider", "agent").filter(agent=agent, pk=connection_id).first()
     if row is None:
         raise NotFound("There is no connection with this id.")
-    if row.status != Connection.Status.ACTIVE or _just_tried(row):
+    if row.status != Connection.Status.ACTIVE or _just_tried(row) or _off(row):
         return row
     uses.note(row, Use.Action.REPORTED, Use.Actor.AGENT)
     if not row.refresh_token:
         return refreshing.end(row, "refused")
     return refreshing.settle(row, refreshing.ask(row)) if refreshing.claim(row) else refreshing.read(row)
+
+
+def _off(row: Connection) -> bool:
+    return row.provider is not None and not row.provider.enabled
 
 
 def _just_tried(row: Connection) -> bool:

@@ -133,6 +133,21 @@ def test_nobody_is_asked_for_tokens_without_an_end_or_for_revoked_ones(
     assert {now(row).refresh_due_at for row in (revoked, endless)} == {None}
 
 
+def test_what_is_switched_off_is_not_refreshed_until_it_is_on_again(
+    known: Known, held: Connection, drive_row: ProviderRow, double: Provider
+) -> None:
+    Connection.objects.filter(pk=held.pk).update(refresh_due_at=clock.now())
+    for row in (drive_row, known.row):
+        row.enabled = False
+        row.save()
+        sweep()
+        assert double.calls["token"] == 0
+        row.enabled = True
+        row.save()
+    sweep()
+    assert double.calls["token"] == 1
+
+
 def test_t84_a_provider_that_is_down_is_asked_less_and_less_and_the_grant_lives(
     known: Known, held: Connection, double: Provider, moving_clock: MovingClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from django.db import transaction
 
 from elicit_flows import vault
 from elicit_flows.errors import NotFound, ReauthorizationRequired
@@ -115,6 +116,23 @@ def test_typed_credentials_that_were_refused_are_typed_anew(known: Known, moving
         vault.open_credentials(known.row, row.pk)
     vault.keep_credentials(known.row, rows.ALICE_CLAIM, at, "", {"key": Secret("two")})
     assert vault.open_credentials(known.row, row.pk) == {"fields": {"key": "two"}}
+
+
+def test_credentials_without_a_provider_too(known: Known, moving_clock: MovingClock) -> None:
+    with transaction.atomic():
+        row = vault.keep_credentials(known.row, rows.ALICE_CLAIM, None, "API key", {"key": Secret("one")})
+    moving_clock.forward(seconds=31)
+    assert vault.report(known.row, row.pk).status == "reauthorization_required"
+    assert told(row) == ["connection.reauthorization_required"]
+
+
+def test_a_provider_that_is_switched_off_is_not_asked(
+    known: Known, refused: Connection, drive_row: ProviderRow, double: Provider
+) -> None:
+    drive_row.enabled = False
+    drive_row.save()
+    assert vault.report(known.row, refused.pk).status == "active"
+    assert double.calls["token"] == 0
 
 
 def test_a_report_during_a_refresh_waits_for_nobody_and_asks_nobody(
