@@ -22,12 +22,14 @@ class Stopped(CommandError):
 class Progress:
     """``with Progress(self.stderr, "manage.py purge", total=None) as progress:`` and ``progress.done("events", 500)``
     after each batch, with no transaction open: it shows the counts where stderr is a terminal, and raises Stopped when
-    the command was told to end. Told twice, it ends at once. ``again`` is the command that goes on with the rest.
+    the command was told to end. Told twice, it ends at once. ``again`` is the command that goes on with the rest; it
+    may change as the command goes.
     """
 
     def __init__(self, stderr: OutputWrapper, again: str, total: int | None = None) -> None:
         self.counts: Counter[str] = Counter()
-        self._stderr, self._again, self._total = stderr, again, total
+        self.again = again
+        self._stderr, self._total = stderr, total
         self._stopping = False
         self._shown_at = 0.0
         self._before: dict[int, Any] = {}
@@ -49,7 +51,7 @@ class Progress:
             self._shown_at = time.monotonic()
             self._show()
         if self._stopping:
-            raise Stopped(f"Stopped; done so far: {self}. `{self._again}` goes on with the rest.", returncode=130)
+            raise Stopped(f"Stopped; done so far: {self}. `{self.again}` goes on with the rest.", returncode=130)
 
     def __str__(self) -> str:
         """``1,500 events, 3 sessions``."""

@@ -66,7 +66,7 @@ LIVES = [
 ]
 
 
-@pytest.mark.parametrize(("unit", "said", "expected"), LIVES)
+@pytest.mark.parametrize(("unit", "said", "expected"), LIVES, ids=map(str, range(len(LIVES))))
 def test_a_life_is_read_in_the_unit_that_the_provider_has(unit: Any, said: Any, expected: int | None) -> None:
     odd = Quirks(expires_field="ends", expires_unit=unit)
     tokens = read_tokens(straighten(answer({"access_token": "x", "token_type": "bearer", "ends": said}), odd))

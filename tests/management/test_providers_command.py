@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import tomllib
 from collections.abc import Iterator
 from dataclasses import replace
@@ -16,10 +18,11 @@ from elicit_flows.catalogue.entry import Endpoints, Entry
 from elicit_flows.lib import oauth
 from elicit_flows.management.catalogue import writing
 from elicit_flows.management.catalogue.probing import probe
+from elicit_flows.management.progress import Stopped
 from tests.doubles.key_provider import KeyProvider
 from tests.doubles.policy import loopback_allowed
 from tests.doubles.provider import Provider
-from tests.doubles.server import Response, json_response
+from tests.doubles.server import Request, Response, json_response
 
 
 def said(*words: str) -> str:
@@ -87,6 +90,30 @@ def test_one_that_gives_tokens_to_anybody_is_not(provider: Provider) -> None:
     provider.scripted["token"] = json_response({"access_token": "x", "token_type": "bearer"})
     found = {one.what: one for one in probe(at(provider), {})}
     assert (found["token"].fine, found["token"].said) == (False, f"{provider.url}/token: gives tokens to anybody")
+
+
+def test_all_are_asked_one_after_the_other_and_the_rest_when_it_was_stopped(
+    provider: Provider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fine, moved = at(provider), at(provider).model_copy(update={"token_auth": "none"})
+    named = {"a": fine, "b": moved, "c": fine, "shop": catalogue.entries()["shopify"]}
+    entries = {slug: entry.model_copy(update={"slug": slug}) for slug, entry in named.items()}
+    monkeypatch.setattr(catalogue, "entries", lambda: entries)
+    assert said("test") == "fine     a\nfine     b\nfine     c\n"
+    assert said("test", "--after", "a") == "fine     b\nfine     c\n"
+    provider.scripted["token"] = stopping
+    with pytest.raises(Stopped, match=r"done so far: 1 entries. `manage.py providers test --after a` goes on"):
+        said("test")
+    del provider.scripted["token"]
+    provider.scripted["revoke"] = Response(404)
+    with pytest.raises(CommandError, match="2 are not as their entry says"):
+        said("test", "--after", "a")
+
+
+def stopping(request: Request) -> Response:
+    """Somebody presses Ctrl-C while the provider is asked."""
+    os.kill(os.getpid(), signal.SIGINT)
+    return json_response({"error": "invalid_client"}, 401)
 
 
 def test_a_check_of_keys_has_to_refuse_one_that_is_none() -> None:

@@ -14,6 +14,7 @@ from elicit_flows.catalogue import Entry
 from elicit_flows.lib import clock, oauth
 from elicit_flows.management.catalogue import writing
 from elicit_flows.management.catalogue.probing import probe
+from elicit_flows.management.progress import Progress
 
 KINDS = ("oauth", "api_key", "basic")
 CHECKED = ("document", "library", "unverified")
@@ -29,7 +30,8 @@ class Command(BaseCommand):
         show = words.add_parser("show", help="what an entry says")
         show.add_argument("slug")
         test = words.add_parser("test", help="ask the provider, without a client and without a secret")
-        test.add_argument("slug")
+        test.add_argument("slug", nargs="?", help="left out: every entry that needs no variable, one after the other")
+        test.add_argument("--after", metavar="SLUG", help="of every entry: those that come after this one")
         test.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="a variable of the entry")
         made = words.add_parser("from-discovery", help="print an entry from what a server publishes about itself")
         made.add_argument("issuer")
@@ -66,6 +68,9 @@ class Command(BaseCommand):
         self.stdout.write(f"\n{writing.table(entry)}")
 
     def _test(self, options: Mapping[str, Any]) -> None:
+        if options["slug"] is None:
+            self._test_all(options["after"] or "")
+            return
         entry = _entry(options["slug"])
         variables = dict(one.partition("=")[::2] for one in options["set"])
         try:
@@ -76,6 +81,19 @@ class Command(BaseCommand):
             self.stdout.write(f"{'fine' if fine else 'NOT SO':8} {what:10} {said}")
         if not all(one.fine for one in found):
             raise CommandError(f"{entry.name} is not as its entry says, or cannot be reached from here.")
+
+    def _test_all(self, after: str) -> None:
+        entries = [entry for slug, entry in catalogue.entries().items() if slug > after and not entry.variables]
+        wrong = 0
+        with Progress(self.stderr, "manage.py providers test", total=len(entries)) as progress:
+            for entry in entries:
+                faults = [f"{what} {said}" for fine, what, said in probe(entry, {}) if not fine]
+                self.stdout.write(f"{'NOT SO' if faults else 'fine':8} {entry.slug:24} {'; '.join(faults)}".rstrip())
+                wrong += bool(faults)
+                progress.again = f"manage.py providers test --after {entry.slug}"
+                progress.done("entries")
+        if wrong:
+            raise CommandError(f"{wrong} are not as their entry says, or cannot be reached from here.")
 
     def _made(self, options: Mapping[str, Any]) -> None:
         try:
