@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from collections.abc import Iterator
 from datetime import datetime, timedelta
@@ -30,6 +31,12 @@ def purge() -> dict[str, int]:
     for name, count in batches():
         gone[name] += count
     return dict(gone)
+
+
+def purge_for(seconds: float) -> bool:
+    """Delete what is past its time for about so long; whether that was all."""
+    end = time.monotonic() + seconds
+    return all(time.monotonic() < end for _ in batches())
 
 
 def batches() -> Iterator[tuple[str, int]]:

@@ -187,3 +187,23 @@ def test_t119_both_workers_purge(known: Known, moving_clock: MovingClock, reques
         run()
         assert not Elicitation.objects.exists()
         assert not Event.objects.exists()
+
+
+def test_a_long_purge_lets_the_sweeps_through(
+    known: Known, moving_clock: MovingClock, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> None:
+    embedded = worker.Embedded()
+    request.addfinalizer(embedded._rounds.close)
+    over(known, 3, moving_clock)
+    monkeypatch.setattr(purging, "BATCH", 2)
+    monkeypatch.setattr(worker, "TICK", 0.0)
+    overdue = ask(known)
+    moving_clock.forward(days=2)
+    assert embedded._tick() is True, "there is more, and what was due is done"
+    overdue.refresh_from_db()
+    assert overdue.status == "expired"
+    assert Delivery.objects.exclude(status="pending").count() == 4
+    while embedded._tick():
+        pass
+    assert [row.pk for row in Elicitation.objects.all()] == [overdue.pk]
+    assert embedded._next_purge > 0

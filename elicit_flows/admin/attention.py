@@ -15,10 +15,11 @@ from django.utils.translation import ngettext
 from elicit_flows import tallies, vault
 from elicit_flows.admin.links import list_of, page_of
 from elicit_flows.lib import clock
-from elicit_flows.models import Agent, Delivery, Payment, PaymentAccount, Provider, Refund, VaultKey
+from elicit_flows.models import Agent, Delivery, Erasure, Payment, PaymentAccount, Provider, Refund, VaultKey
 
 MOST = 1000  # what is counted further is said as "over 1000"
 MANY = 5  # failures of a provider in an hour or two: fewer happen
+ERASED_BY = timedelta(days=4)
 OVERDUE = timedelta(minutes=3)  # more than three ticks, leases and all
 
 
@@ -41,6 +42,7 @@ def notices() -> list[Notice]:
         *_deliveries(),
         *_money(),
         *_grants(),
+        *_erasures(),
         *_keys(),
         *_development(),
     ]
@@ -181,6 +183,18 @@ def _grants() -> Iterator[Notice]:
             _("Their agents were told to ask again. Many at once: look whether the client or its secret was changed."),
             ((_("These connections"),
               list_of(vault.Connection, status__exact="reauthorization_required", provider__id__exact=row.pk)),),
+            grave=False,
+        )  # fmt: skip
+
+
+def _erasures() -> Iterator[Notice]:
+    """Longer than a provider is told of a revocation, and a delivery tried: something else keeps them."""
+    count = Erasure.objects.filter(done_at=None, asked_at__lt=clock.now() - ERASED_BY)[:MOST].count()
+    if count:
+        yield Notice(
+            _("People wait to be deleted: %(count)d") % {"count": count},
+            _("They asked days ago, and something of theirs is still here: most likely a payment page that its "
+              "provider does not close. Their agents have lost everything long since."),
             grave=False,
         )  # fmt: skip
 

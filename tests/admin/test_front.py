@@ -19,7 +19,7 @@ from elicit_flows import tallies, vault
 from elicit_flows.admin import attention, figures
 from elicit_flows.admin.charts import Bars, quantile
 from elicit_flows.lib import clock, tally
-from elicit_flows.models import Agent, Delivery, Payment, PaymentAccount, Provider, Refund, Tally, VaultKey
+from elicit_flows.models import Agent, Delivery, Erasure, Payment, PaymentAccount, Provider, Refund, Tally, VaultKey
 from elicit_flows.models.tally import EVER
 from tests.admin.rows import Rows, elicitation, payment
 
@@ -56,11 +56,14 @@ def trouble(rows: Rows) -> dict[str, Callable[[], Any]]:
         "Drive ended grants: 2 in a day": lambda: counted(
             "refreshes", "drive", "dead", count=2, ago=timedelta(hours=20)
         ),
+        "People wait to be deleted: 1": lambda: Erasure.objects.create(
+            iss="i", sub="s", asked_at=clock.now() - timedelta(days=5)
+        ),
         "A vault key can be retired: k0": lambda: VaultKey.objects.create(key_id="k0", sealed="x"),
     }
 
 
-@pytest.mark.parametrize("number", range(13))
+@pytest.mark.parametrize("number", range(14))
 def test_what_goes_wrong_is_said_and_what_is_well_is_not(admin: Client, rows: Rows, number: int) -> None:
     before = titles()
     said, happens = list(trouble(rows).items())[number]
