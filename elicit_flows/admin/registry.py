@@ -13,6 +13,7 @@ from elicit_flows.admin.connections import ConnectionAdmin
 from elicit_flows.admin.deliveries import DeliveryAdmin
 from elicit_flows.admin.elicitations import ElicitationAdmin
 from elicit_flows.admin.identities import IdentityProviderAdmin
+from elicit_flows.admin.members import MemberAdmin
 from elicit_flows.admin.payments import PaymentAdmin
 from elicit_flows.admin.providers import ProviderAdmin
 from elicit_flows.admin.refunds import RefundAdmin
@@ -22,6 +23,7 @@ from elicit_flows.models import (
     Elicitation,
     Event,
     IdentityProvider,
+    Member,
     Payment,
     PaymentAccount,
     Provider,
@@ -30,6 +32,7 @@ from elicit_flows.models import (
 
 admin.site.register(Agent, AgentAdmin)
 admin.site.register(IdentityProvider, IdentityProviderAdmin)
+admin.site.register(Member, MemberAdmin)
 admin.site.register(Provider, ProviderAdmin)
 admin.site.register(PaymentAccount, PaymentAccountAdmin)
 admin.site.register(vault.Connection, ConnectionAdmin)

@@ -23,9 +23,10 @@ CONFIGURED = ("agent", "identityprovider", "paymentaccount", "provider", "spendl
 ACTED_ON = ("connection", "delivery", "payment")
 
 _LOOK = {f"view_{name}" for name in SEEN}
-_KNOW = _LOOK | {"see_people", "export_rows", "view_logentry"}
+_KNOW = _LOOK | {"see_people", "export_rows", "view_logentry", "view_member"}
 _ACT = {f"{verb}_{name}" for verb in ("add", "change") for name in CONFIGURED}
 _ACT |= {f"change_{name}" for name in ACTED_ON} | {"delete_spendlimit"}
+_ACT |= {"add_member", "change_member"}
 ROLES = {"viewer": _LOOK, "operator": _KNOW | _ACT, "auditor": _KNOW}
 
 

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping
+from ipaddress import ip_address
 from typing import Any
 from urllib.parse import urlsplit
+
+from django.conf import settings
 
 from elicit_flows.configure.faults import Wrong
 from elicit_flows.identity.keys import readable
@@ -19,11 +22,13 @@ NEEDED: Mapping[str, tuple[str, ...]] = {
     Sort.OPENID: ("client_id",),
     Sort.SITE: ("sign_in_url",),
     Sort.PROXY: ("header", "audiences"),
+    Sort.ACCOUNTS: (),
 }
 ALLOWED: Mapping[str, tuple[str, ...]] = {
     Sort.OPENID: ("client_id", "client_secret", "scopes", "max_age", "introspect"),
     Sort.SITE: ("sign_in_url", "jwks_url", "keys", "max_age"),
     Sort.PROXY: ("header", "audiences", "jwks_url", "keys"),
+    Sort.ACCOUNTS: ("max_age",),
 }
 OF_SORTS = tuple(dict.fromkeys(name for names in ALLOWED.values() for name in names))
 _HEADER = re.compile(r"[A-Za-z0-9-]{1,100}")  # what reaches a program through WSGI and ASGI alike
@@ -61,8 +66,26 @@ def identity_faults(values: Json, given: Collection[str]) -> Iterator[tuple[str,
             yield key, "is missing here; add it"
     if "keys" in ALLOWED[sort] and bool(values["jwks_url"]) == bool(values["keys"]):
         yield "jwks_url", "or keys is needed: where the public keys are, or the keys; one of the two"
+    if sort == Sort.ACCOUNTS:
+        yield from _own_faults(values)
     if sort == Sort.SITE and values["sign_in_url"] and _origin(values["sign_in_url"]) != _origin(values["issuer"]):
         yield "issuer", "must be an address at the host of sign_in_url: a site speaks for its own users alone"
+
+
+def _own_faults(values: Json) -> Iterator[tuple[str, str]]:
+    """Accounts of our own are named after this service, and so are their passkeys (WebAuthn, 5.1.2: no IP address)."""
+    if values["issuer"] != settings.ELICIT_PUBLIC_URL:
+        yield "issuer", f"must be ELICIT_PUBLIC_URL, {settings.ELICIT_PUBLIC_URL}: this service is the issuer"
+    elif _is_address(urlsplit(settings.ELICIT_PUBLIC_URL).hostname or ""):
+        yield "issuer", "has an IP address for a host; passkeys need a name, on this machine http://localhost:8000"
+
+
+def _is_address(host: str) -> bool:
+    try:
+        ip_address(host)
+    except ValueError:
+        return False
+    return True
 
 
 def _origin(address: str) -> tuple[str, str]:

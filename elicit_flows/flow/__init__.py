@@ -41,7 +41,7 @@ from elicit_flows.flow.moving import find
 from elicit_flows.flow.noting import add_to_note, note
 from elicit_flows.flow.paying import returned
 from elicit_flows.flow.receipts import PAID, receipt
-from elicit_flows.flow.sessions import end_sessions, epoch
+from elicit_flows.flow.sessions import end_sessions, epoch, forget_passkeys
 from elicit_flows.flow.sweeping import sweep_payments
 from elicit_flows.flow.telling import about
 from elicit_flows.flow.visiting import View, look, resume, submit
@@ -71,6 +71,7 @@ __all__ = [
     "expire",
     "filled",
     "find",
+    "forget_passkeys",
     "keep_vouch",
     "look",
     "note",

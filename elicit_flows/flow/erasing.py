@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from django.db import transaction
 from django.db.models import Q, QuerySet
 
-from elicit_flows import vault
+from elicit_flows import members, vault
 from elicit_flows.errors import AlreadyOver
 from elicit_flows.flow.ending import cancel
 from elicit_flows.flow.sessions import end_sessions
@@ -69,6 +69,9 @@ def _go_on(erasure: Erasure) -> bool:
     _blank_events(erasure, before)
     _delete_elicitations(erasure, before)
     forgetting.rename(erasure.claim, erasure.pk)
+    account = members.of(erasure.claim)
+    if account and account.created_at <= erasure.asked_at:
+        account.delete()
     left = vault.forget(erasure.claim, until=erasure.asked_at, ended_before=before)
     if not (left or _of(erasure).exists() or _events(erasure).exists()):
         log.info("erasure %s is done", erasure.pk)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from django.conf import settings
+
 from elicit_flows.lib import clock, ids
-from elicit_flows.models import SignOut
+from elicit_flows.models import Member, SignOut
 from elicit_flows.values import Claim
 
 
@@ -15,3 +17,9 @@ def epoch(claim: Claim) -> str:
 def end_sessions(claim: Claim) -> None:
     """A new epoch: no session that began before counts any more."""
     SignOut.objects.update_or_create(iss=claim.iss, sub=claim.sub, defaults={"epoch": ids.token(), "at": clock.now()})
+
+
+def forget_passkeys(member: Member) -> None:
+    """After a loss or a theft: none of them signs anybody in any more, and whoever is signed in is out."""
+    member.passkeys.all().delete()
+    end_sessions(Claim(settings.ELICIT_PUBLIC_URL, member.sub))

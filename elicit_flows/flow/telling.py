@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from elicit_flows import vault
+from elicit_flows import members, vault
 from elicit_flows.flow.receipts import PAID
 from elicit_flows.lib import clock
 from elicit_flows.models import Agent, Connection, Customer, Elicitation, Entitlement, Payment
@@ -20,6 +20,7 @@ def about(claim: Claim) -> Json:
         "object": "export",
         "created_at": clock.rfc3339(clock.now()),
         "subject": mine,
+        "account": members.about(claim),
         "elicitations": [_elicitation(row) for row in _in_order(elicitations)],
         "connections": [_connection(row) for row in _in_order(vault.ever_held_by(claim).prefetch_related("uses"))],
         "payments": [_payment(row) for row in _in_order(payments)],

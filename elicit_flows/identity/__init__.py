@@ -2,7 +2,7 @@
 session and no database.
 """
 
-from elicit_flows.identity import proxy, site
+from elicit_flows.identity import passkeys, proxy, site
 from elicit_flows.identity.errors import SignInRefused
 from elicit_flows.identity.openid import OpenIdProvider, SignedIn, begin, finish
 from elicit_flows.identity.user_token import ACCESS, Trusted, holder
@@ -16,6 +16,7 @@ __all__ = [
     "begin",
     "finish",
     "holder",
+    "passkeys",
     "proxy",
     "site",
 ]

@@ -12,6 +12,7 @@ from elicit_flows.models.erasure import Erasure
 from elicit_flows.models.event import Event, Feed
 from elicit_flows.models.held_grant import HeldGrant
 from elicit_flows.models.inbound import Inbound
+from elicit_flows.models.member import Invitation, Member, Passkey
 from elicit_flows.models.operator import Operator
 from elicit_flows.models.payment import Checkout, Payment
 from elicit_flows.models.payment_account import PaymentAccount
@@ -42,7 +43,10 @@ __all__ = [
     "HeldGrant",
     "IdentityProvider",
     "Inbound",
+    "Invitation",
+    "Member",
     "Operator",
+    "Passkey",
     "Payment",
     "PaymentAccount",
     "Provider",

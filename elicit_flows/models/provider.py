@@ -21,6 +21,7 @@ class IdentityProvider(models.Model):
         OPENID = "openid"
         SITE = "site"
         PROXY = "proxy"
+        ACCOUNTS = "accounts"
 
     slug = models.SlugField(max_length=64, unique=True)
     sort = models.CharField(max_length=16, default=Sort.OPENID, db_default=Sort.OPENID)

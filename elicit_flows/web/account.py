@@ -9,7 +9,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
-from elicit_flows import flow, vault
+from elicit_flows import flow, members, vault
 from elicit_flows.errors import NotFound
 from elicit_flows.ledger import reading
 from elicit_flows.lib import clock
@@ -45,6 +45,7 @@ def account(request: HttpRequest) -> HttpResponse:
         "ended": [connections.shown(row) for row in vault.ended(me.claim)[:MAX_ENDED]],
         "payments": payments,
         "erasing": flow.erasing(me.claim),
+        "passkeys_url": "/account/passkeys" if members.of(me.claim) else "",
         "status": "signed-in",
     }
     return render(request, "account.html", context)

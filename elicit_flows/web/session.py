@@ -9,7 +9,7 @@ from datetime import timedelta
 from django.conf import settings
 from django.http import HttpRequest
 
-from elicit_flows import flow, identity, vault
+from elicit_flows import flow, identity, members, vault
 from elicit_flows.errors import ProviderUnavailable
 from elicit_flows.identity import SignedIn
 from elicit_flows.lib import clock, ids
@@ -17,7 +17,7 @@ from elicit_flows.models import IdentityProvider
 from elicit_flows.values import Claim
 
 log = logging.getLogger(__name__)
-PROXY = IdentityProvider.Sort.PROXY
+Sort = IdentityProvider.Sort
 _KEY = "person"
 SIGN_INS = "signins"  # those that this session has under way
 # A sign-in counts this long, however small the max_age: seconds to read the page and press the button.
@@ -55,12 +55,13 @@ def _kept(request: HttpRequest) -> tuple[Person, IdentityProvider] | tuple[None,
     row = IdentityProvider.objects.filter(issuer=kept["iss"], enabled=True).first()
     if row is None:
         return None, None
-    claim = Claim(kept["iss"], kept["sub"])
-    if kept.get("epoch", "") != flow.epoch(claim):  # they signed out everywhere after this session began
+    found = Person(Claim(kept["iss"], kept["sub"]), kept["label"], kept["auth_time"], kept["browser"])
+    if kept.get("epoch", "") != flow.epoch(found.claim):  # they signed out everywhere after this session began
         request.session.flush()
         return None, None
-    found = Person(claim, kept["label"], kept["auth_time"], kept["browser"])
-    return (found, row) if row.sort != PROXY or _still_there(request, row, found.claim) else (None, None)
+    if row.sort == Sort.ACCOUNTS and members.find(found.claim.sub) is None:
+        return None, None
+    return (found, row) if row.sort != Sort.PROXY or _still_there(request, row, found.claim) else (None, None)
 
 
 def _still_there(request: HttpRequest, row: IdentityProvider, claim: Claim) -> bool:

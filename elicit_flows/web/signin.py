@@ -76,6 +76,9 @@ def _leave(request: HttpRequest, prompt: str | None) -> HttpResponse:
     if row.sort == Sort.PROXY:
         return _let_in(request, row, following, switching=prompt is not None)
     state, nonce, verifier = ids.token(), ids.token(), ids.token()
+    if row.sort == Sort.ACCOUNTS:
+        under_way.keep(request, row.slug, ids.digest(state), following, {"challenge": state})
+        return pages.SeeOther(f"/login/{row.slug}/passkey")
     if row.sort == Sort.SITE:
         elicitation = elicitation_of(following)
         url = identity.site.begin(vault.site(row), state=state, elicitation=elicitation, prompt=prompt)

@@ -41,3 +41,12 @@ def take(request: HttpRequest, slug: str, state_hash: str) -> Json:
 def hashes(request: HttpRequest, slug: str) -> list[str]:
     """The hashed states of all that this session has under way at one identity provider."""
     return [item["state_hash"] for item in request.session.get(session.SIGN_INS, []) if item["slug"] == slug]
+
+
+def newest(request: HttpRequest, slug: str) -> Json:
+    """What was kept of the latest one, to be shown once more. Raises BadCallback."""
+    begun = [item for item in request.session.get(session.SIGN_INS, []) if item["slug"] == slug]
+    if not begun or clock.now().timestamp() - begun[-1]["at"] > STATE_SECONDS:
+        raise BadCallback("This sign-in was not begun by this browser, or too long ago. Open your link again.")
+    kept: Json = vault.open_stash(begun[-1]["stash"], begun[-1]["state_hash"])
+    return kept

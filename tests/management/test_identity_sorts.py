@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable
 
 import pytest
-from django.test import Client
+from django.test import Client, override_settings
 from joserfc.jwk import OKPKey
 
 from elicit_flows.models import IdentityProvider
@@ -55,6 +55,27 @@ def test_what_does_not_fit_together_is_said(operator: Operator, change: Callable
     assert not IdentityProvider.objects.exists()
 
 
+def test_accounts_of_our_own_are_named_after_this_service(operator: Operator) -> None:
+    text = '[[identity_provider]]\nslug = "team"\nsort = "accounts"\nissuer = "{}"\n'
+    with override_settings(ELICIT_PUBLIC_URL="https://flows.example.com"):
+        assert "issuer: must be ELICIT_PUBLIC_URL" in operator.apply(text.format("https://idp.example.com")).said[0]
+        assert operator.apply(text.format("https://flows.example.com")).lines == ["identity provider team: made"]
+    with override_settings(ELICIT_PUBLIC_URL="https://8.8.4.4"):
+        assert "issuer: has an IP address" in operator.apply(text.format("https://8.8.4.4")).said[0]
+
+
+def test_a_proxy_is_made(operator: Operator) -> None:
+    text = SITE.replace('"site"', '"proxy"').replace(
+        'sign_in_url = "https://shop.example.com/vouch"', 'header = "Cf-Access-Jwt-Assertion"\naudiences = ["a"]'
+    )
+    assert operator.apply(text).lines == ["identity provider shop: made"]
+    row = IdentityProvider.objects.get()
+    assert (row.sort, row.header, row.audiences) == ("proxy", "Cf-Access-Jwt-Assertion", ["a"])
+    for change in ((', "a"', ""), ('"Cf-Access-Jwt-Assertion"', '"Cookie"'), ('["a"]', "[]")):
+        bad = text.replace("[[identity_provider]]\n", "[[identity_provider]]\nmax_age = 5\n").replace(*change)
+        assert operator.apply(bad).failed
+
+
 def test_t112_a_private_key_is_refused_and_not_repeated(operator: Operator) -> None:
     private = OKPKey.generate_key("Ed25519").as_dict(private=True)
     ran = operator.apply(SITE.replace('kty = "OKP"', f'kty = "OKP", d = "{private["d"]}"'))
@@ -62,6 +83,7 @@ def test_t112_a_private_key_is_refused_and_not_repeated(operator: Operator) -> N
     assert str(private["d"]) not in "".join(ran.said)
 
 
+@override_settings(ELICIT_ADMIN_SECOND_FACTOR=False)
 def test_the_admin_holds_to_the_same_rules(admin_client: Client) -> None:
     add, host = "/admin/elicit_flows/identityprovider/add/", {"host": "127.0.0.1"}
     form = {

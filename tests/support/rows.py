@@ -36,7 +36,10 @@ from elicit_flows.models import (
     HeldGrant,
     IdentityProvider,
     Inbound,
+    Invitation,
+    Member,
     Operator,
+    Passkey,
     Payment,
     PaymentAccount,
     ReceiptKey,
@@ -64,6 +67,7 @@ OURS = (
     Payment, Draft, Elicitation, Agent.identity_providers.through, Agent.providers.through,
     Agent.payment_accounts.through, SpendLimit, Agent, Customer, ReceiptKey, PaymentAccount, ProviderRow, Vouch,
     IdentityProvider, VaultKey, Session, SignOut, Erasure, Operator, LogEntry, User.groups.through, User, Tally,
+    Passkey, Invitation, Member,
 )  # fmt: skip
 
 
