@@ -19,7 +19,7 @@ from elicit_flows.api.waiting.app import Waiting
 from elicit_flows.api.waiting.ears import Ears
 from elicit_flows.api.waiting.hub import Hub
 from elicit_flows.errors import BadRequest, TooLarge, TooSlow
-from elicit_flows.lib import garbage
+from elicit_flows.lib import garbage, tally
 from elicit_flows.lib.pooled import BodyTooLarge, BodyTooSlow, Pooled, Receive, Scope, Send, respond
 from elicit_flows.queue import bell
 from elicit_flows.tallies import Keeper
@@ -81,6 +81,7 @@ class Service:
         hub = self._waiting.hub = Hub()
         bell.feed_listeners.append(hub.ring)
         self._ears.start(hub)
+        tally.gauges["waiters"] = lambda: self._waiting.admission.waiting
         if self._worker:
             self._worker.start()
         if self._keeper:

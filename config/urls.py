@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.contrib import admin
 from django.urls import path
 
-from elicit_flows.api import docs, health
+from elicit_flows.api import docs, health, metrics
 from elicit_flows.api.routes import api
 from elicit_flows.inbound import views as inbound
 from elicit_flows.web import (
@@ -66,6 +66,6 @@ urlpatterns = [
     path(".well-known/jwks.json", health.jwks),
     path("healthz", health.healthz),
     path("readyz", health.readyz),
-    path("metrics", health.metrics),
+    path("metrics", metrics.show),
     path("admin/", admin.site.urls),
 ]

@@ -1,15 +1,12 @@
-"""For anybody: alive, ready, a few numbers, and the keys of our receipts. No auth, no ids, no secrets."""
+"""For anybody: alive, ready, and the keys of our receipts. No auth, no ids, no secrets."""
 
 from __future__ import annotations
 
 from django.conf import settings
 from django.db import DatabaseError, connection
-from django.db.models import Sum
-from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.http import HttpRequest, JsonResponse
 
 from elicit_flows import vault
-from elicit_flows.models import Delivery, Elicitation, PaymentAccount
-from elicit_flows.models.elicitation import UNFINISHED
 
 
 def healthz(request: HttpRequest) -> JsonResponse:
@@ -30,24 +27,3 @@ def readyz(request: HttpRequest) -> JsonResponse:
 def jwks(request: HttpRequest) -> JsonResponse:
     """The keys of our receipts (RFC 7517): whoever has a receipt can check it."""
     return JsonResponse(vault.public_keys())
-
-
-def metrics(request: HttpRequest) -> HttpResponse:
-    """Prometheus text format."""
-    lines = [
-        "# HELP elicit_open_elicitations Elicitations that are not over.",
-        "# TYPE elicit_open_elicitations gauge",
-        f"elicit_open_elicitations {Elicitation.objects.filter(UNFINISHED, parent=None).count()}",
-        "# HELP elicit_deliveries Webhook deliveries that are not done, by status.",
-        "# TYPE elicit_deliveries gauge",
-    ]
-    for status in ("pending", "failed"):
-        count = Delivery.objects.filter(status=status).count()
-        lines.append(f'elicit_deliveries{{status="{status}"}} {count}')
-    ignored = PaymentAccount.objects.aggregate(sum=Sum("ignored"))["sum"] or 0
-    lines += [
-        "# HELP elicit_webhooks_ignored_total Payment providers' webhooks of the other mode (livemode).",
-        "# TYPE elicit_webhooks_ignored_total counter",
-        f"elicit_webhooks_ignored_total {ignored}",
-    ]
-    return HttpResponse("\n".join(lines) + "\n", content_type="text/plain; version=0.0.4; charset=utf-8")

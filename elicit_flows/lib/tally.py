@@ -7,6 +7,7 @@ Labels are words that the operator or this code chose (a kind, a status, a provi
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass
 
 Key = tuple[str, tuple[str, ...]]
@@ -22,6 +23,9 @@ class Counted:
     count: int = 0
     sum: float = 0.0
 
+
+# What a process can say of itself at any moment, by name.
+gauges: dict[str, Callable[[], int]] = {}
 
 _lock = threading.Lock()
 _counted: dict[Key, Counted] = {}

@@ -18,7 +18,7 @@ from tests.support import rows
 from tests.support.rows import Known, question
 from tests.support.serving import Served
 
-SAMPLE = re.compile(r'(?P<name>[a-z_]+)(?:\{status="(?:pending|failed)"\})? \d+')
+SAMPLE = re.compile(r'(?P<name>[a-z_]+)(?:\{status="(?:pending|failed)"\})? \d+\.0')
 
 
 @pytest.fixture
@@ -60,7 +60,8 @@ def test_metrics_are_numbers_in_prometheus_text_and_true(
     samples = [line for line in answer.text.splitlines() if not line.startswith("#")]
     assert all(SAMPLE.fullmatch(line) for line in samples), samples
     assert set(samples) >= {
-        "elicit_open_elicitations 2", 'elicit_deliveries{status="pending"} 3', 'elicit_deliveries{status="failed"} 1',
+        "elicit_open_elicitations 2.0", 'elicit_deliveries{status="pending"} 3.0',
+        'elicit_deliveries{status="failed"} 1.0',
     }  # fmt: skip
 
 

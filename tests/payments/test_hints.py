@@ -148,7 +148,7 @@ def test_t99_t100_a_webhook_that_is_not_the_providers_or_not_of_now_is_refused(
 
 def ignored(till: Till) -> int:
     said = httpx2.get(f"{till.box.url}/metrics", trust_env=False).text
-    return int(said.partition("\nelicit_webhooks_ignored_total ")[2].split()[0])
+    return int(float(said.partition("\nelicit_webhooks_ignored_total ")[2].split()[0]))
 
 
 def test_case_15_a_webhook_of_the_other_mode_is_taken_and_ignored(till: Till, http_user: HttpUser) -> None:
