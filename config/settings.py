@@ -37,6 +37,7 @@ ELICIT_KEEP_USES = env.number("ELICIT_KEEP_USES", 365, low=1, high=36500)
 ELICIT_KEEP_CONNECTIONS = env.number("ELICIT_KEEP_CONNECTIONS", 365, low=1, high=36500)  # that ended
 # Operators show a second factor, but where everything is on one machine for development.
 ELICIT_ADMIN_SECOND_FACTOR = env.flag("ELICIT_ADMIN_SECOND_FACTOR", default=not (DEBUG or ELICIT_ALLOW_LOOPBACK))
+ELICIT_LOG_REQUESTS = env.flag("ELICIT_LOG_REQUESTS")
 SERVICE_NAME = "Elicit Flows"
 
 SECRET_KEY = env.kept("SECRET_KEY", VAR_DIR / "secret.key", env.new_secret())
@@ -96,6 +97,7 @@ INSTALLED_APPS = [
     "django.contrib.staticfiles",
 ]
 MIDDLEWARE = [
+    "elicit_flows.web.logged.Logged",
     "elicit_flows.web.middleware.Headers",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",

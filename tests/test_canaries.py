@@ -225,6 +225,25 @@ class Story:
                 seen.add(address)
                 queue += LINK.findall(olga.open(self.box.url + address).text)
         assert len(seen) > 30, seen
+        assert {"/admin/grants/", "/admin/elicit_flows/provider/1/switch/"} <= seen
+        self.take_away(olga, token=olga.http.cookies["csrftoken"])
+
+    def take_away(self, olga: HttpUser, token: str) -> None:
+        """Every list as a file, the grants of this month, what a search finds, the numbers of a month."""
+        form = {"csrfmiddlewaretoken": token}
+        for page in ("elicitation", "delivery"):
+            address = f"{self.box.url}/admin/elicit_flows/{page}/"
+            rows = re.findall(r'name="_selected_action" value="([^"]+)"', olga.open(address).text)
+            action = {**form, "action": "export_csv", "_selected_action": rows}
+            assert olga.http.post(address, data=action).headers["content-type"].startswith("text/csv")
+        grants = olga.open(f"{self.box.url}/admin/grants/").text
+        month = re.findall(r"<option>([\d-]+)</option>", grants)[0]
+        taken = olga.http.post(f"{self.box.url}/admin/grants/", data={**form, "month": month})
+        assert taken.headers["content-type"].startswith("text/csv")
+        assert ALICE.sub in taken.text
+        for wanted in (ALICE.sub, self.agent.slug, "drive"):
+            assert wanted in olga.http.post(f"{self.box.url}/admin/search/", data={**form, "q": wanted}).text
+        olga.open(f"{self.box.url}/admin/?span=30d")
 
     def gather(self, traffic: list[str]) -> None:
         """What is left in the stores."""

@@ -8,11 +8,17 @@ import sys
 
 import httpx2
 import pytest
+from django.conf import LazySettings
+from django.http import HttpResponse
+from django.test import Client, RequestFactory
 from hypothesis import given
 from hypothesis import strategies as st
 
 from config.logs import JsonFormatter, redact
+from elicit_flows.lib import logfields
+from elicit_flows.web.logged import Logged
 from tests.cast import ALICE
+from tests.support import rows
 from tests.support.box import Box
 from tests.support.http_user import HttpUser
 from tests.support.op import Op
@@ -107,3 +113,57 @@ def test_t116_no_field_that_others_fill_makes_a_line_of_its_own(box: Box, corp: 
             assert line.isprintable(), line
             assert json.loads(line).keys() >= FIELDS, line
             assert json.loads(line)["message"] != "forged"
+
+
+@pytest.mark.parametrize(
+    "secret",
+    [
+        "ek_0123456789abcdefghij", "whsec_QUJDREVGR0hJSktMTU5PUA==", "sk_live_0123456789", "rk_test_0123456789",
+        "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJhIn0.c2lnbmF0dXJl", "v1.k1.AAAAAAAAAAAAAAAAAAAAAAAA",
+    ],
+)  # fmt: skip
+def test_t87_what_looks_like_a_secret_is_cut_wherever_it_comes_from(secret: str) -> None:
+    line = record("it said %s, and went on", secret, error=ValueError(secret))
+    assert secret not in line
+    assert "it said ***, and went on" in line
+
+
+def test_a_line_of_a_request_says_which_it_was_and_whose(
+    caplog: pytest.LogCaptureFixture, db: None, settings: LazySettings
+) -> None:
+    settings.ELICIT_LOG_REQUESTS = True
+    agent = rows.agent()
+    lines: list[dict[str, object]] = []
+
+    class Kept(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            lines.append(json.loads(JsonFormatter().format(record)))
+
+    handler = Kept()
+    logging.getLogger("elicit_flows").addHandler(handler)
+    try:
+        answer = Client().get(
+            "/v1/elicitations/el_nothing?code=SECRET", headers={"authorization": f"Bearer {agent.who.api_key}"}
+        )
+        Client().get("/healthz")
+    finally:
+        logging.getLogger("elicit_flows").removeHandler(handler)
+    line, other = (one for one in lines if one["message"] == "answered")
+    assert line["request"] == answer["X-Request-Id"] != other["request"]
+    assert (line["agent"], line["elicitation"]) == (agent.who.slug, "el_nothing")
+    assert (line["method"], line["path"], line["status"]) == ("GET", "/v1/elicitations/el_nothing", 404)
+    assert isinstance(line["milliseconds"], int)
+    assert {"agent", "elicitation"}.isdisjoint(other), "nothing is left of the request before"
+    assert logfields.current() == {}
+
+
+def test_quiet_requests_are_not_told_and_those_that_break_are(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(request: object) -> HttpResponse:
+        return HttpResponse(status=503)
+
+    request = RequestFactory().get("/c/el_1/continue?x=SECRET")
+    for view in (broken, lambda _: HttpResponse()):
+        Logged(view)(request)
+    assert [one.getMessage() for one in caplog.records] == ["answered"]

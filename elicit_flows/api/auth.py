@@ -7,7 +7,7 @@ import time
 from django.http import HttpRequest
 
 from elicit_flows.errors import TooMany, Unauthenticated
-from elicit_flows.lib import ids
+from elicit_flows.lib import ids, logfields
 from elicit_flows.lib.limits import hit
 from elicit_flows.models import Agent
 
@@ -56,4 +56,6 @@ def _look_up(wanted: str) -> Agent | None:
 
 def by_request(request: HttpRequest) -> Agent:
     """For the Django plane."""
-    return authenticate(request.headers.get("Authorization", ""), request.META.get("REMOTE_ADDR", ""))
+    agent = authenticate(request.headers.get("Authorization", ""), request.META.get("REMOTE_ADDR", ""))
+    logfields.add(agent=agent.slug)
+    return agent

@@ -12,6 +12,7 @@ from django.test import Client
 from django.urls import URLPattern, URLResolver
 
 from elicit_flows import vault
+from elicit_flows.lib import clock
 from elicit_flows.models import Agent, IdentityProvider, Provider
 from elicit_flows.values import Secret
 from tests.admin.rows import CANARIES, HOOK, OAUTH_SECRET, Rows
@@ -53,6 +54,12 @@ def exports(browser: Client, rows: Rows) -> str:
         answer = browser.post(f"/admin/elicit_flows/{name}/", {"action": "export_csv", "_selected_action": pk})
         assert answer["Content-Type"].startswith("text/csv")
         found += answer.text
+    month = f"{clock.now():%Y-%m}"
+    grants = b"".join(browser.post("/admin/grants/", {"month": month})).decode()
+    assert rows.connection.pk in grants
+    found += grants
+    for wanted in ("alice", "drive", "drive-bot"):
+        found += browser.post("/admin/search/", {"q": wanted}).text
     return found
 
 
