@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Callable
+from contextlib import aclosing
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from elicit_flows.sdk.client import Elicit
@@ -11,9 +14,11 @@ from elicit_flows.sdk.errors import ElicitError, StillWaiting
 from elicit_flows.sdk.outcomes import Cancelled, Declined, Outcome, outcome_of
 from elicit_flows.sdk.shapes import Elicitation
 from elicit_flows.states import Status
+from elicit_flows.values import Claim
 from elicit_flows.wires.reply import DECLINE
 
 CONFLICT = 409
+LONGEST = timedelta(days=30)  # no link lives longer
 SETTLING_SECONDS = 10.0  # what can be taken back no more is over, or about to be
 
 
@@ -31,6 +36,18 @@ async def acted_on(elicit: Elicit, elicitation: Elicitation) -> bool:
             raise
         return False
     return True
+
+
+async def unfinished(elicit: Elicit, user: Claim, mine: Callable[[Elicitation], bool]) -> list[Elicitation]:
+    """What this user was asked and nobody has acted on yet, open or over, where it is ``mine``; the oldest first."""
+    found: list[Elicitation] = []
+    async with aclosing(elicit.elicitations(user)) as newest_first:
+        async for one in newest_first:
+            if one.created_at is not None and datetime.now(UTC) - one.created_at > LONGEST:
+                break
+            if one.consumed_at is None and mine(one):
+                found.append(one)
+    return found[::-1]
 
 
 async def taken_back(elicit: Elicit, elicitation: Elicitation, action: str) -> Outcome:

@@ -68,7 +68,7 @@ class Chat:
 
     async def resume(self) -> None:
         """Go on with what a process before this one asked: all that a turn needs is in the elicitation's metadata."""
-        for asked in (await self._bridge.still_open())[-1:]:  # a chat has one turn at a time
+        for asked in (await self._bridge.unfinished())[-1:]:  # a chat has one turn at a time
             turn, text = asked.metadata["turn"], asked.metadata["text"]
             message = {"text": text, "origin": {"kind": "user"}}
             self._publish({"type": "chat/turnStarted", "turnId": turn, "startedAt": now(), "message": message})

@@ -2,27 +2,17 @@
 
 from __future__ import annotations
 
-from contextlib import aclosing
-from datetime import UTC, datetime, timedelta
-
+from elicit_flows.sdk import once
 from elicit_flows.sdk.client import Elicit
 from elicit_flows.sdk.shapes import Elicitation
 from elicit_flows.values import Claim
 
-LONGEST = timedelta(days=30)  # no link lives longer
 SCOPE = "acp"  # the member of the metadata that holds the scope
 
 
 async def unfinished(elicit: Elicit, user: Claim, session_id: str) -> list[Elicitation]:
     """Of this user and no other, oldest first: a session's id alone proves nothing."""
-    found: list[Elicitation] = []
-    async with aclosing(elicit.elicitations(user)) as newest_first:
-        async for one in newest_first:
-            if one.created_at is not None and datetime.now(UTC) - one.created_at > LONGEST:
-                break
-            if one.consumed_at is None and _session(one) == session_id:
-                found.append(one)
-    return found[::-1]
+    return await once.unfinished(elicit, user, lambda one: _session(one) == session_id)
 
 
 def _session(elicitation: Elicitation) -> str | None:

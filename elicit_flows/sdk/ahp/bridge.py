@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from typing import cast
 
 from elicit_flows.errors import Invalid
-from elicit_flows.sdk.ahp import reading
 from elicit_flows.sdk.ahp.flow import Dispatch, Flow
 from elicit_flows.sdk.client import Elicit
 from elicit_flows.sdk.errors import ElicitError
-from elicit_flows.sdk.outcomes import Completed, Outcome, outcome_of
+from elicit_flows.sdk.once import unfinished
+from elicit_flows.sdk.outcomes import Completed, Outcome
 from elicit_flows.sdk.questions import Options, Question, Questions
 from elicit_flows.sdk.shapes import Elicitation, User, claim
 from elicit_flows.values import Json
@@ -67,24 +67,32 @@ class AhpInputBridge(Questions[Awaitable[Outcome]]):
         asked = await self._elicit.create(
             question.kind, self._user, question.params, message=question.message, **options
         )
-        return outcome_of(asked) if asked.over else await self.follow(asked, call)
+        return await self.follow(asked, call)
 
     async def follow(self, asked: Elicitation, call: ToolCall | None = None) -> Outcome:
-        """Request what was asked before, and see it through: for one of ``still_open``, when the host starts again."""
+        """See through what was asked before, requesting it while it is open: one of ``unfinished``, when the host starts
+        again.
+
+        The outcome is handed out once: whoever comes second gets ElicitError 409 ``already_consumed``.
+        """
         flow = Flow(self._elicit, asked, self._chat, self._dispatch)
         self._flows[asked.id] = flow
+        call = None if asked.over else call
         if call:
             wanted = {"scopes": asked.params.get("scopes", ()), "message": asked.message}
             self._dispatch(ahp_tool_calls.auth_required(call.turn, call.id, call.resource, **wanted))
         outcome = await flow.follow()
+        if not flow.abandoned:
+            await self._elicit.consume(flow.asked)
         if call and isinstance(outcome, Completed):
             self._dispatch(ahp_tool_calls.auth_resolved(call.turn, call.id))
         return outcome
 
-    async def still_open(self) -> list[Elicitation]:
-        """What was asked in this chat, by this process or one before it, and is not over; the oldest first."""
-        found = [one async for one in reading.open_ones(self._elicit, self._user)]
-        return sorted((one for one in found if one.metadata.get(CHAT) == self._chat), key=_age)
+    async def unfinished(self) -> list[Elicitation]:
+        """What was asked in this chat, by this process or one before it, and nobody has acted on, be it open or over by
+        now; the oldest first.
+        """
+        return await unfinished(self._elicit, self._user, lambda one: one.metadata.get(CHAT) == self._chat)
 
     async def apply(self, action: Json, client_id: str) -> str | None:
         """What a client dispatched to the chat: None when it holds, else the ``rejectionReason``.
@@ -148,7 +156,3 @@ def _can_be_sent(action: Json) -> bool:
     except ValueError:
         return False
     return True
-
-
-def _age(one: Elicitation) -> str:
-    return one.created_at.isoformat() if one.created_at else ""

@@ -43,7 +43,7 @@ class Flow:
         self._answered: set[str] = set()  # questions to which the clients have an answer
         self._first = ""  # who in the chat ended it, and how, for those who come later
         self._response: str | None = None  # by which a client completed it
-        self._abandoned = False
+        self.abandoned = False
 
     @property
     def _body(self) -> Json:
@@ -64,7 +64,7 @@ class Flow:
                 self.asked, seq = found, found.seq
                 if not (found.over or self._first):
                     self._tell(answers)
-        if self._words and not self._abandoned:
+        if self._words and not self.abandoned:
             self._end()
         return Declined(self.asked) if self._response == DECLINE else outcome_of(self.asked)
 
@@ -174,11 +174,12 @@ class Flow:
         async with self._lock:
             if self.asked.over or self._response:
                 return
-            if not self._abandoned:
-                self._abandoned, self._first = True, "It is over: the turn that asked has ended."
+            if not self.abandoned:
+                self.abandoned, self._first = True, "It is over: the turn that asked has ended."
                 self._dispatch(ahp.input_needed_removed(self._body))
-            try:
-                await self._elicit.cancel(self.asked)
-            except ElicitError as error:
-                if error.status != httpx2.codes.CONFLICT:  # it has just ended otherwise, which is about to be read
-                    raise
+            for step in (self._elicit.cancel, self._elicit.consume):  # no process after this one takes it up again
+                try:
+                    await step(self.asked)
+                except ElicitError as error:
+                    if error.status != httpx2.codes.CONFLICT:  # it has ended otherwise, or is about to
+                        raise

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
 from dataclasses import asdict
 
 from elicit_flows.sdk.client import POLL_SECONDS, Elicit
 from elicit_flows.sdk.paths import elicitation_path
-from elicit_flows.sdk.shapes import Elicitation, User
-from elicit_flows.states import OPEN
+from elicit_flows.sdk.shapes import Elicitation
 from elicit_flows.values import Json
 from elicit_flows.wires.ahp_questions import questions_of
 
@@ -25,10 +23,3 @@ async def change(elicit: Elicit, asked: Elicitation, after_seq: int) -> tuple[El
         if draft["seq"] == found.seq:
             return found, draft["answers"]
         after_seq = found.seq
-
-
-async def open_ones(elicit: Elicit, user: User) -> AsyncGenerator[Elicitation, None]:
-    """Every question to ``user`` that is open, newest first within each status."""
-    for status in sorted(OPEN):
-        async for one in elicit.elicitations(user, status=status):
-            yield one

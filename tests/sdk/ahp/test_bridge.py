@@ -88,7 +88,7 @@ async def test_ahp_2_request_and_questions_keep_their_ids_in_the_next_process(
     await chat.say(changed(request, "name", text("Atlas", "draft")))
     task.cancel()
     async with BareChat(chat.elicit, chat.user, chat.uri) as again:
-        [asked] = await again.bridge.still_open()
+        [asked] = await again.bridge.unfinished()
         assert asked.id == request
         second, task = await again.ask(lambda asks: asks.follow(asked))
         first = chat.told[0]["request"]
@@ -97,14 +97,14 @@ async def test_ahp_2_request_and_questions_keep_their_ids_in_the_next_process(
         outcome = await ended(task)
         assert isinstance(outcome, Completed)
         assert outcome.result["content"] == {"name": "Atlas"}
-        assert await again.bridge.still_open() == []
+        assert await again.bridge.unfinished() == []
 
 
 async def test_only_what_was_asked_in_this_chat_is_found_again(chat: BareChat) -> None:
     await chat.elicit.create("confirm", chat.user, {}, message="Elsewhere?", metadata={"ahp_chat": "ahp-chat:/other"})
     await chat.elicit.create("confirm", chat.user, {}, message="Nowhere?")
     request, _ = await chat.ask(lambda asks: asks.confirm("Here?", metadata={"call": 7}))
-    [found] = await chat.bridge.still_open()
+    [found] = await chat.bridge.unfinished()
     assert (found.id, found.metadata) == (request["id"], {"call": 7, "ahp_chat": chat.uri})
 
 

@@ -167,6 +167,29 @@ def test_ahp_10_who_was_away_gets_what_was_missed_or_all_as_it_stands(new_host: 
     assert phone.dispatch(ONE, completed(request, "accept")) is not None
 
 
+def test_what_was_answered_while_the_host_was_down_is_taken_up_once(
+    new_host: Callable[..., Host], alice: ScriptedUser
+) -> None:
+    host = new_host()
+    request = host.client("laptop", ONE).ask(ONE, "choose_plan")
+
+    def stop() -> None:
+        host.hang_up()
+        host.process.kill9()
+
+    def said_when_started_again() -> list[str]:
+        client = host.start().client("laptop", ONE)
+        view = client.views[ONE]
+        client.until(lambda: view.active is None, "no turn is under way")
+        stop()
+        return view.texts
+
+    stop()
+    alice.submit(request["url"], plan="pro")
+    assert said_when_started_again() == ["done: The plan is pro."]
+    assert said_when_started_again() == [], "it was acted on"
+
+
 def test_ahp_11_one_list_says_what_needs_a_person_in_every_chat(host: Host) -> None:
     asking = [host.client(f"of {chat}", chat) for chat in CHATS]
     watch = host.client("watch", SESSION)

@@ -19,6 +19,7 @@ pytestmark = pytest.mark.anyio
 CREATE = ("POST", "/v1/elicitations")
 ONE = ("GET", "/v1/elicitations/el_1")
 CANCEL = ("POST", "/v1/elicitations/el_1/cancel")
+CONSUME = ("POST", "/v1/elicitations/el_1/consume")
 CANCELLED = COMPLETED | {"status": "cancelled", "action": "cancel", "result": None}
 
 
@@ -28,6 +29,7 @@ async def distant(service: FakeService, anyio_backend: str) -> AsyncIterator[Bar
         Elicit(service.url, "key-of-the-tests", patience=0.2) as elicit,
         BareChat(elicit, Claim("https://idp.example", "alice")) as chat,
     ):
+        service.on(*CONSUME, Reply(COMPLETED), Reply(COMPLETED))
         yield chat
 
 
