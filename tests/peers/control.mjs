@@ -8,7 +8,7 @@
 //   POST /_control/faults      {endpoint: {status?, times?, delay_ms?, drop?}}: before the library sees the call
 //   POST /_control/reset       counts and faults forgotten, settings as at the start, everybody signed out
 //   POST /_control/rotate      {keep_old?, same_kid?}: new signing keys
-//   POST /_control/settings    {access_token_ttl?, rotate_refresh_tokens?, pkce?, dpop_nonce?}
+//   POST /_control/settings    any of those that are changeable, below
 
 import { setTimeout as sleep } from 'node:timers/promises';
 
@@ -29,7 +29,7 @@ const credentials = {
   access_token: 'AccessToken',
   refresh_token: 'RefreshToken',
 };
-const changeable = ['access_token_ttl', 'rotate_refresh_tokens', 'pkce', 'dpop_nonce'];
+const changeable = ['access_token_ttl', 'rotate_refresh_tokens', 'pkce', 'dpop_nonce', 'resources', 'jwt_access_tokens'];
 
 export class Control {
   counts = {};

@@ -29,6 +29,7 @@ const defaults = {
   par: false, // pushed authorization requests are offered
   dpop_nonce: false, // every proof needs a nonce of ours
   resources: [], // what access tokens can be asked for
+  jwt_access_tokens: false, // such tokens, as JWTs (RFC 9068)
 };
 
 const config = { ...defaults, ...JSON.parse(process.env.OP_CONFIG ?? process.argv[2] ?? '{}') };
@@ -66,7 +67,8 @@ async function loadExistingGrant(ctx) {
 
 function getResourceServerInfo(_, resource) {
   if (!config.resources.includes(resource)) throw new errors.InvalidTarget();
-  return { scope: config.scopes.join(' '), audience: resource };
+  const accessTokenFormat = config.jwt_access_tokens ? 'jwt' : 'opaque';
+  return { scope: config.scopes.join(' '), audience: resource, accessTokenFormat };
 }
 
 function setup() {

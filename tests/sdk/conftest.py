@@ -1,14 +1,29 @@
-from collections.abc import AsyncIterator, Iterator
+"""One service in a box for all that drives it, with its users; and one that follows a script."""
+
+from collections.abc import AsyncIterator, Callable, Iterator
 
 import pytest
 
 from elicit_flows.sdk import Elicit
+from elicit_flows.sdk.testing import ScriptedUser, elicit_box, elicit_service, elicit_user
 from tests.sdk.fake import FakeService
+
+__all__ = ["elicit_box", "elicit_service", "elicit_user"]
 
 
 @pytest.fixture
 def anyio_backend() -> str:
     return "asyncio"
+
+
+@pytest.fixture
+def alice(elicit_user: Callable[[str], ScriptedUser]) -> ScriptedUser:
+    return elicit_user("alice")
+
+
+@pytest.fixture
+def bob(elicit_user: Callable[[str], ScriptedUser]) -> ScriptedUser:
+    return elicit_user("bob")
 
 
 @pytest.fixture

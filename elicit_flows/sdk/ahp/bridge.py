@@ -70,8 +70,8 @@ class AhpInputBridge(Questions[Awaitable[Outcome]]):
         return await self.follow(asked, call)
 
     async def follow(self, asked: Elicitation, call: ToolCall | None = None) -> Outcome:
-        """See through what was asked before, requesting it while it is open: one of ``unfinished``, when the host starts
-        again.
+        """See through what was asked before, one of ``unfinished``: for a host that starts again. It is requested while
+        it is open.
 
         The outcome is handed out once: whoever comes second gets ElicitError 409 ``already_consumed``.
         """

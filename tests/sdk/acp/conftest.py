@@ -9,7 +9,7 @@ from contextlib import ExitStack
 import pytest
 
 from elicit_flows.sdk import Elicit, SyncElicit
-from elicit_flows.sdk.testing import ScriptedUser, Service
+from elicit_flows.sdk.testing import Service
 from tests.sdk.acp.client import LINK, AcpClient
 from tests.support.ports import free_port, is_free
 from tests.support.process import PROJECT, Process
@@ -18,53 +18,33 @@ Connect = Callable[..., AcpClient]
 
 
 @pytest.fixture(scope="package")
-def box(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    with Service(tmp_path_factory.mktemp("acp")) as service:
-        yield service
-
-
-@pytest.fixture
-def alice(box: Service) -> Iterator[ScriptedUser]:
-    user = box.user("alice")
-    yield user
-    user.close()
-
-
-@pytest.fixture
-def bob(box: Service) -> Iterator[ScriptedUser]:
-    user = box.user("bob")
-    yield user
-    user.close()
-
-
-@pytest.fixture(scope="package")
-def service(box: Service) -> Iterator[SyncElicit]:
+def service(elicit_box: Service) -> Iterator[SyncElicit]:
     """The agent's own view of the service."""
-    with box.sync_elicit() as elicit:
+    with elicit_box.sync_elicit() as elicit:
         yield elicit
 
 
 @pytest.fixture
-async def elicit(box: Service, anyio_backend: str) -> AsyncIterator[Elicit]:
-    async with box.elicit() as client:
+async def elicit(elicit_box: Service, anyio_backend: str) -> AsyncIterator[Elicit]:
+    async with elicit_box.elicit() as client:
         yield client
 
 
-def environment(box: Service) -> dict[str, str]:
-    ours = {"ELICIT_URL": box.url, "ELICIT_API_KEY": box.api_key, "SANDBOX_URL": box.sandbox_url}
+def environment(elicit_box: Service) -> dict[str, str]:
+    ours = {"ELICIT_URL": elicit_box.url, "ELICIT_API_KEY": elicit_box.api_key, "SANDBOX_URL": elicit_box.sandbox_url}
     return {**ours, "PYTHONPATH": str(PROJECT)}
 
 
-def example(box: Service, *more: str) -> list[str]:
-    return [sys.executable, str(PROJECT / "examples/acp_agent.py"), "--user", box.sandbox_url, "alice", *more]
+def example(elicit_box: Service, *more: str) -> list[str]:
+    return [sys.executable, str(PROJECT / "examples/acp_agent.py"), "--user", elicit_box.sandbox_url, "alice", *more]
 
 
 @pytest.fixture(scope="package")
-def address(box: Service, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def address(elicit_box: Service, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The example's, where it serves WebSocket."""
     port = free_port()
-    command = example(box, "--port", str(port))
-    process = Process(command, tmp_path_factory.mktemp("acp-agent") / "log", env=environment(box))
+    command = example(elicit_box, "--port", str(port))
+    process = Process(command, tmp_path_factory.mktemp("acp-agent") / "log", env=environment(elicit_box))
     process.start()
     process.wait_until(lambda: not is_free(port), "the agent listens")
     yield f"ws://127.0.0.1:{port}/acp"
@@ -72,14 +52,14 @@ def address(box: Service, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
 
 
 @pytest.fixture(scope="package")
-def connect(box: Service, address: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Connect]:
+def connect(elicit_box: Service, address: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Connect]:
     """``connect("stdio")`` or ``connect("websocket")``: a client of the example, or on stdio of ``agent``."""
     with ExitStack() as stack:
         home = tmp_path_factory.mktemp("acp-client")
 
         def make(transport: str, agent: list[str] | None = None) -> AcpClient:
-            command = [address] if transport == "websocket" else agent or example(box)
-            client = AcpClient(home / "log", *command, env=environment(box))
+            command = [address] if transport == "websocket" else agent or example(elicit_box)
+            client = AcpClient(home / "log", *command, env=environment(elicit_box))
             stack.callback(client.close)
             return client
 

@@ -1,4 +1,7 @@
-"""An agent that asks while it authenticates its user: before there is a session. On stdio, for ISS SUB."""
+"""An agent that asks while it authenticates its user: before there is a session.
+
+On stdio, for ISS SUB; its question is open for SECONDS.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +34,8 @@ class EarlyAgent(acp.Agent):
         return acp.InitializeResponse(protocol_version=acp.PROTOCOL_VERSION)
 
     async def authenticate(self, method_id: str, **_: Any) -> acp.AuthenticateResponse:
-        outcome = await self.flows.in_request(self.request).confirm("Is it you?")
+        asks = self.flows.in_request(self.request)
+        outcome = await asks.confirm("Is it you?", expires_in=int(sys.argv[3]))
         if not isinstance(outcome, Completed):
             raise acp.RequestError.auth_required({"outcome": outcome.elicitation.status})
         return acp.AuthenticateResponse()

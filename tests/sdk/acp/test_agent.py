@@ -88,11 +88,11 @@ def test_every_tool_does_its_work(client: AcpClient, session: str, alice: Script
     assert client.completions(asked) == 1
 
 
-def test_acp_3_the_link_is_our_page_and_tells_nothing(client: AcpClient, session: str, box: Service):
+def test_acp_3_the_link_is_our_page_and_tells_nothing(client: AcpClient, session: str, elicit_box: Service):
     turn = client.prompt(session, "wipe_files")
     asked = client.asked(session)
     params = asked["params"]
-    assert params["url"] == f"{box.url}/c/{params['elicitationId']}"
+    assert params["url"] == f"{elicit_box.url}/c/{params['elicitationId']}"
     assert set(params) == {"sessionId", "toolCallId", "mode", "message", "url", "elicitationId"}
     assert "alice" not in repr(params)
     client.answer(asked, "cancel")
@@ -287,11 +287,11 @@ def test_a_client_that_goes_away_loses_no_question(
 
 
 def test_acp_9_another_user_cannot_take_up_a_session_by_its_id(
-    box: Service, connect: Connect, service: SyncElicit, client: AcpClient, session: str
+    elicit_box: Service, connect: Connect, service: SyncElicit, client: AcpClient, session: str
 ):
     turn = client.prompt(session, "wipe_files")
     asked = client.asked(session)
-    theirs = connect("stdio", agent=example(box, "--user", box.sandbox_url, "bob"))
+    theirs = connect("stdio", agent=example(elicit_box, "--user", elicit_box.sandbox_url, "bob"))
     theirs.initialize(LINK)
     theirs.call("session/load", sessionId=session, cwd="/", mcpServers=[])
     assert theirs.turn(session, theirs.prompt(session, "nothing"))[1].startswith("Name a tool")
@@ -300,24 +300,42 @@ def test_acp_9_another_user_cannot_take_up_a_session_by_its_id(
     client.end(turn)
 
 
+def early(connect: Connect, elicit_box: Service, seconds: int) -> AcpClient:
+    """A client of the agent that asks while it authenticates, a question that is open for so long."""
+    program = str(PROJECT / "tests/sdk/acp/early_agent.py")
+    client = connect("stdio", agent=[sys.executable, program, elicit_box.sandbox_url, "alice", str(seconds)])
+    client.initialize(LINK)
+    return client
+
+
 @pytest.mark.parametrize(("act", "ended"), [("submit", {"result": {}}), ("decline", {"error": -32000})])
 def test_acp_14_a_user_is_asked_before_there_is_a_session(
-    connect: Connect, box: Service, alice: ScriptedUser, act: str, ended: dict[str, Any]
+    connect: Connect, elicit_box: Service, alice: ScriptedUser, act: str, ended: dict[str, Any]
 ):
-    program = str(PROJECT / "tests/sdk/acp/early_agent.py")
-    early = connect("stdio", agent=[sys.executable, program, box.sandbox_url, "alice"])
-    early.initialize(LINK)
-    name = early.begin("authenticate", methodId="confirm")
-    asked = early.asked(None)
-    sent = next(line["sent"] for line in early.lines if line.get("sent", {}).get("method") == "authenticate")
+    client = early(connect, elicit_box, 900)
+    name = client.begin("authenticate", methodId="confirm")
+    asked = client.asked(None)
+    sent = next(line["sent"] for line in client.lines if line.get("sent", {}).get("method") == "authenticate")
     assert asked["params"]["requestId"] == sent["id"]
     assert "sessionId" not in asked["params"]
-    early.answer(asked, "accept")
+    client.answer(asked, "accept")
     getattr(alice, act)(link(asked))
-    found = early.end(name)
+    found = client.end(name)
     assert found.get("result") == ended.get("result")
     assert found.get("error", {}).get("code") == ended.get("error")
-    assert early.completions(asked) == 1
+    assert client.completions(asked) == 1
+
+
+def test_acp_8_a_question_that_nobody_answers_in_time_is_over_in_the_client(
+    connect: Connect, elicit_box: Service, service: SyncElicit
+):
+    client = early(connect, elicit_box, 1)
+    name = client.begin("authenticate", methodId="confirm")
+    asked = client.asked(None)
+    client.answer(asked, "accept")
+    assert client.end(name)["error"]["code"] == -32000
+    assert client.completions(asked) == 1
+    assert status(service, asked) == "expired"
 
 
 @pytest.mark.parametrize("done", [True, False], ids=["answered meanwhile", "still open"])

@@ -18,10 +18,10 @@ PAGE = (PROJECT / "docs/acp.md").read_text(encoding="utf-8")
 
 @pytest.mark.anyio
 async def test_the_tool_of_the_page_asks(
-    box: Service, alice: ScriptedUser, anyio_backend: str, monkeypatch: pytest.MonkeyPatch
+    elicit_box: Service, alice: ScriptedUser, anyio_backend: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("ELICIT_URL", box.url)
-    monkeypatch.setenv("ELICIT_API_KEY", box.api_key)
+    monkeypatch.setenv("ELICIT_URL", elicit_box.url)
+    monkeypatch.setenv("ELICIT_API_KEY", elicit_box.api_key)
     [block] = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
     names: dict[str, Any] = {"user": alice.claim}
     exec(compile(block, "docs/acp.md", "exec"), names)

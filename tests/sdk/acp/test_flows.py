@@ -196,8 +196,8 @@ class Unaware(Elicit):
 
 
 @pytest.fixture
-async def unaware(box: Service, anyio_backend: str) -> AsyncIterator[Elicit]:
-    async with Unaware(box.url, box.api_key) as client:
+async def unaware(elicit_box: Service, anyio_backend: str) -> AsyncIterator[Elicit]:
+    async with Unaware(elicit_box.url, elicit_box.api_key) as client:
         yield client
 
 
@@ -326,11 +326,11 @@ async def test_a_client_of_the_service_that_was_given_stays_open(pair: Pair, eli
 
 
 async def test_it_finds_the_service_in_the_environment(
-    pair: Pair, box: Service, alice: ScriptedUser, monkeypatch: pytest.MonkeyPatch
+    pair: Pair, elicit_box: Service, alice: ScriptedUser, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setenv("ELICIT_URL", box.url)
-    monkeypatch.setenv("ELICIT_API_KEY", box.api_key)
-    async with AcpFlows(pair.conn, capabilities(LINK), (box.sandbox_url, "alice")) as flows:
+    monkeypatch.setenv("ELICIT_URL", elicit_box.url)
+    monkeypatch.setenv("ELICIT_API_KEY", elicit_box.api_key)
+    async with AcpFlows(pair.conn, capabilities(LINK), (elicit_box.sandbox_url, "alice")) as flows:
         asking = ask(flows)
         await submit(alice, await pair.person.link())
         assert isinstance(await asking, Completed)

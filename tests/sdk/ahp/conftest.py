@@ -18,22 +18,9 @@ from tests.support.ports import free_port
 from tests.support.process import PROJECT, Process
 
 
-@pytest.fixture(scope="session")
-def ahp_service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    with Service(tmp_path_factory.mktemp("ahp")) as started:
-        yield started
-
-
 @pytest.fixture
-def alice(ahp_service: Service) -> Iterator[ScriptedUser]:
-    user = ahp_service.user("alice")
-    yield user
-    user.close()
-
-
-@pytest.fixture
-async def live(ahp_service: Service, anyio_backend: str) -> AsyncIterator[Elicit]:
-    async with ahp_service.elicit() as elicit:
+async def live(elicit_box: Service, anyio_backend: str) -> AsyncIterator[Elicit]:
+    async with elicit_box.elicit() as elicit:
         yield elicit
 
 
@@ -79,8 +66,8 @@ class Host:
 
 
 @pytest.fixture(scope="session")
-def shared_host(ahp_service: Service, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Host]:
-    started = Host(ahp_service, tmp_path_factory.mktemp("host") / "log", 1000).start()
+def shared_host(elicit_box: Service, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Host]:
+    started = Host(elicit_box, tmp_path_factory.mktemp("host") / "log", 1000).start()
     yield started
     started.remove()
 
@@ -99,11 +86,11 @@ CHATS = ("ahp-chat:/one", "ahp-chat:/two")
 
 
 @pytest.fixture
-def new_host(ahp_service: Service, tmp_path: Path) -> Iterator[Callable[..., Host]]:
+def new_host(elicit_box: Service, tmp_path: Path) -> Iterator[Callable[..., Host]]:
     with ExitStack() as stack:
 
         def make(keep: int = 1000) -> Host:
-            made = Host(ahp_service, tmp_path / "log", keep)
+            made = Host(elicit_box, tmp_path / "log", keep)
             stack.callback(made.remove)
             return made.start()
 
@@ -111,9 +98,9 @@ def new_host(ahp_service: Service, tmp_path: Path) -> Iterator[Callable[..., Hos
 
 
 @pytest.fixture
-def unconnected(ahp_service: Service, alice: ScriptedUser) -> SyncElicit:
+def unconnected(elicit_box: Service, alice: ScriptedUser) -> SyncElicit:
     """Alice has no account connected at Acme."""
-    with ahp_service.sync_elicit() as elicit:
+    with elicit_box.sync_elicit() as elicit:
         for one in elicit.connections(alice.claim):
             elicit.revoke(one)
         yield elicit

@@ -350,11 +350,11 @@ async def test_a_question_that_nobody_answers_is_completed_as_cancelled(chat: Ba
 
 
 async def test_it_is_followed_through_a_crash_of_the_service(
-    ahp_service: Service, live: Elicit, chat: BareChat, alice: ScriptedUser
+    elicit_box: Service, live: Elicit, chat: BareChat, alice: ScriptedUser
 ) -> None:
     request, task = await chat.ask_form()
     url = chat.told[0]["request"]["url"]
-    await do(ahp_service.crash)
+    await do(elicit_box.crash)
     await do(type_on_the_page, alice, url, "name", "Atlas")
     await chat.until("chat/inputAnswerChanged", questionId="name")
     assert await chat.say(changed(request, "name", text("Atlas"))) is None

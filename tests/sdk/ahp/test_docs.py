@@ -18,10 +18,10 @@ PAGE = (PROJECT / "docs/ahp.md").read_text(encoding="utf-8")
 
 
 def test_the_lines_of_the_page(
-    ahp_service: Service, alice: ScriptedUser, unconnected: None, monkeypatch: pytest.MonkeyPatch
+    elicit_box: Service, alice: ScriptedUser, unconnected: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("ELICIT_URL", ahp_service.url)
-    monkeypatch.setenv("ELICIT_API_KEY", ahp_service.api_key)
+    monkeypatch.setenv("ELICIT_URL", elicit_box.url)
+    monkeypatch.setenv("ELICIT_API_KEY", elicit_box.api_key)
     told: list[str] = []
     [block] = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
 

@@ -205,7 +205,7 @@ def test_ahp_11_one_list_says_what_needs_a_person_in_every_chat(host: Host) -> N
 
 
 def test_ahp_12_an_abandoned_turn_leaves_its_request_without_a_response(
-    host: Host, alice: ScriptedUser, ahp_service: Service
+    host: Host, alice: ScriptedUser, elicit_box: Service
 ) -> None:
     client = host.client("laptop", ONE, SESSION)
     request = client.ask(ONE, "choose_plan")["id"]
@@ -217,7 +217,7 @@ def test_ahp_12_an_abandoned_turn_leaves_its_request_without_a_response(
     assert "response" not in part
     reason = client.dispatch(ONE, completed(request, "accept", plan=plan("pro")))
     assert reason == "It is over: the turn that asked has ended."
-    with ahp_service.sync_elicit() as elicit:
+    with elicit_box.sync_elicit() as elicit:
         kept = elicit.get(request)
     assert (kept.status, kept.metadata["text"]) == (Status.CANCELLED, "choose_plan")
 
@@ -257,10 +257,10 @@ def test_a_host_that_was_killed_goes_on_with_the_same_request(
     assert client.answer(ONE) == "done: The plan is pro."
 
 
-def test_a_turn_waits_through_a_crash_of_the_service(host: Host, alice: ScriptedUser, ahp_service: Service) -> None:
+def test_a_turn_waits_through_a_crash_of_the_service(host: Host, alice: ScriptedUser, elicit_box: Service) -> None:
     client = host.client("laptop", ONE)
     request = client.ask(ONE, "wipe_files")
-    ahp_service.crash()
+    elicit_box.crash()
     alice.submit(request["url"])
     assert client.answer(ONE) == "done: All files are wiped."
 

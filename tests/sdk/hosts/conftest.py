@@ -7,12 +7,10 @@ from collections.abc import AsyncIterator, Callable, Iterator
 import httpx2
 import pytest
 
-from elicit_flows.sdk.testing import Service, elicit_box, elicit_user
+from elicit_flows.sdk.testing import Service
 from tests.sdk.hosts.wire import Http
 from tests.support.ports import free_port
 from tests.support.process import PROJECT, Process
-
-__all__ = ["elicit_box", "elicit_user"]
 
 
 @pytest.fixture(scope="session")

@@ -9,12 +9,10 @@ from typing import Any, Self
 import httpx2
 import pytest
 
-from elicit_flows.sdk.testing import ScriptedUser, Service, elicit_box, elicit_service, elicit_user
+from elicit_flows.sdk.testing import Service
 from tests.sdk.mcp import raw
 from tests.support.ports import free_port
 from tests.support.process import PROJECT, Process, until
-
-__all__ = ["elicit_box", "elicit_service", "elicit_user"]
 
 
 class Server:
@@ -96,11 +94,6 @@ def new_tools(
         return tools.start()
 
     return make
-
-
-@pytest.fixture
-def alice(elicit_user: Callable[[str], ScriptedUser]) -> ScriptedUser:
-    return elicit_user("alice")
 
 
 @pytest.fixture(autouse=True)

@@ -24,11 +24,6 @@ def tools(new_tools: Callable[..., Tools], elicit_box: Service) -> Tools:
     return new_tools(user=None, people=PEOPLE, issuer=elicit_box.sandbox_url, settings=settings)
 
 
-@pytest.fixture
-def bob(elicit_user: Callable[[str], ScriptedUser]) -> ScriptedUser:
-    return elicit_user("bob")
-
-
 def test_each_caller_is_asked_for_themselves(tools: Tools, alice: ScriptedUser, bob: ScriptedUser) -> None:
     asked = {name: Modern(tools.url, name).call("wipe") for name in ("alice", "bob")}
     bob.open(link(asked["alice"]))

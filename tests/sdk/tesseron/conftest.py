@@ -10,12 +10,11 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from elicit_flows.sdk.testing import ScriptedUser, Service, elicit_box
+from elicit_flows.sdk.testing import ScriptedUser, Service
 from elicit_flows.values import Json
 from tests.sdk.tesseron.gateway import Gateway, dial
 from tests.support.process import PROJECT, Process
 
-__all__ = ["elicit_box"]
 Dial = Callable[..., AbstractAsyncContextManager[Gateway]]
 
 

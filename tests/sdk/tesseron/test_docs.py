@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from elicit_flows.sdk.testing import ScriptedUser, Service
-from tests.sdk.tesseron.conftest import App, Dial, does
+from tests.sdk.tesseron.conftest import Api, App, Dial, does
 from tests.support.process import PROJECT
 
 pytestmark = pytest.mark.anyio
@@ -29,8 +29,9 @@ asyncio.run(main())
 
 
 async def test_the_lines_of_the_page_make_an_app(
-    elicit_box: Service, new_app: Callable[..., App], dialled: Dial, alice: ScriptedUser
+    elicit_box: Service, new_app: Callable[..., App], dialled: Dial, alice: ScriptedUser, api: Api
 ) -> None:
+    api.disconnect()
     [block] = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
     app = new_app("-c", BEFORE + block + AFTER, elicit_box.sandbox_url, "alice")
     async with dialled(app) as gateway:
