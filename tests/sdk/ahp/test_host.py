@@ -315,8 +315,8 @@ def test_an_action_for_a_channel_that_there_is_not_is_ignored(host: Host) -> Non
 def test_who_does_not_subscribe_any_more_hears_of_their_own_actions_alone(host: Host) -> None:
     client, other = host.client("laptop", ONE), host.client("phone", ONE)
     client.request("unsubscribe", channel=ONE)
-    client.say(ONE, "Hello")
-    other.answer(ONE)
+    turn = client.say(ONE, "Hello")
+    other.until(lambda: turn in other.views[ONE].ended, "the turn has ended")
     client.request("unsubscribe", channel=TWO)  # whatever was sent before has arrived by now
     assert [one["action"]["type"] for one in client.heard] == ["chat/turnStarted"]
     assert client.snapshot(ONE)["turns"][-1]["state"] == "complete"
