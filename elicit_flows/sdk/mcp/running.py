@@ -31,14 +31,19 @@ class Runs:
         self._elicit = elicit
         self._known: dict[str, asyncio.Task[None]] = {}
 
-    async def moment(self, task: Task, tool: Tool) -> None:
-        """Call the tool where that is due and not under way, and wait a moment for it."""
+    async def moment(self, task: Task, tool: Tool) -> bool:
+        """Call the tool where that is due and not under way, and wait a moment for it.
+
+        Whether the task may have changed by that.
+        """
         name = task.first.id
         if task.due and name not in self._known:
             self._known[name] = asyncio.ensure_future(self._run(task, tool))
             self._known[name].add_done_callback(lambda _: self._known.pop(name, None))
-        if name in self._known:
-            await asyncio.wait({self._known[name]}, timeout=MOMENT_SECONDS)
+        if name not in self._known:
+            return False
+        await asyncio.wait({self._known[name]}, timeout=MOMENT_SECONDS)
+        return True
 
     async def _run(self, task: Task, tool: Tool) -> None:
         attempt = task.attempt(self._elicit())

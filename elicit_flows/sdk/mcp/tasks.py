@@ -63,8 +63,9 @@ class Tasks:
         return Task(self._id(context, attempt.asked.id), attempt.asked, attempt.asked, note).created()
 
     async def _get(self, context: Any, task: Task, call_next: Next) -> Json:
-        await self._runs.moment(task, _tool(context, call_next))
-        return (await self._named(context)).told()
+        if await self._runs.moment(task, _tool(context, call_next)):
+            task = await self._named(context)
+        return task.told()
 
     async def _update(self, context: Any, task: Task, call_next: Next) -> Json:
         try:

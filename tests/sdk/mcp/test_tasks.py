@@ -233,7 +233,7 @@ def test_it_survives_a_restart_of_the_server(tools: Tools, client: Client, alice
     assert tools.ran == ["wiped t9"]
 
 
-def test_two_servers_by_turns_run_it_once(
+def test_t67_two_servers_by_turns_run_it_once(
     tools: Tools, new_tools: Callable[..., Tools], elicit_box: Service, alice: ScriptedUser
 ) -> None:
     with elicit_box.sync_elicit() as elicit:
