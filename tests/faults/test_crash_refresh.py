@@ -65,7 +65,7 @@ def at(crashing: Crashing, quiet_agent: AgentClient, inside: None) -> Iterator[C
         double.close()
 
 
-@pytest.mark.limit(120)
+@pytest.mark.limit(1200 if POINTS > 10 else 120)
 @pytest.mark.parametrize("crashing_box", ["postgresql"], indirect=True)
 def test_f7_t82_wherever_a_refresh_is_killed_it_heals_or_its_agent_is_told(
     crashing: Crashing, at: Callable[[str], Refreshing]
