@@ -86,6 +86,20 @@ async def test_cancel_connections_and_revoke(service: FakeService, elicit: Elici
     assert service.asked[1].query == {"iss": "https://idp.example", "sub": "alice", "provider": "acme"}
 
 
+async def test_a_refused_token_is_reported_and_the_connection_says_how_it_stands(
+    service: FakeService, elicit: Elicit
+) -> None:
+    stands = {"status": "active", "health": "failing", "last_refresh_error": "provider_unavailable"}
+    one = {"id": "cn_1", "provider": "acme", "subject": ELICITATION["subject"], "scopes": ["files.read"], **stands}
+    service.on("POST", "/v1/connections/cn_1/report", Reply(one | {"next_refresh_at": "2026-11-21T11:00:00Z"}))
+
+    connection = await elicit.report("cn_1")
+
+    assert service.asked[0].body == {"status": 401}
+    assert (connection.status, connection.health, connection.last_refresh_error) == tuple(stands.values())
+    assert connection.next_refresh_at == datetime(2026, 11, 21, 11, tzinfo=UTC)
+
+
 async def test_a_refund_names_the_payment_of_an_outcome_and_is_asked_once(service: FakeService, elicit: Elicit) -> None:
     refund = {"id": "re_1", "payment": "pa_1", "amount": 200, "status": "pending"}
     service.on("POST", "/v1/payments/pa_1/refunds", Reply(refund, 201), Reply(refund, 201))
