@@ -116,7 +116,9 @@ def _cool_down(row: Connection, error: OAuthError | Unavailable) -> Connection:
     tally.count("provider_errors", connections.provider_of(row).slug, "refresh")
     row.refresh_failures += 1
     row.refresh_started_at = clock.now()
-    Connection.objects.filter(pk=row.pk, refresh_fence=row.refresh_fence, status=Status.ACTIVE).update(
+    Connection.objects.filter(
+        pk=row.pk, generation=row.generation, refresh_fence=row.refresh_fence, status=Status.ACTIVE
+    ).update(
         refresh_lease_until=clock.now() + COOLDOWN,
         refresh_started_at=row.refresh_started_at,
         refresh_due_at=next_refresh(row),

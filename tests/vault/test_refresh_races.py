@@ -216,6 +216,21 @@ def test_t85_connected_again_while_refreshing_keeps_the_new_grant(
     assert refreshed == again.refresh_token
 
 
+def test_t85_a_failure_to_refresh_the_old_grant_is_none_of_the_new_one(
+    known: Known, drive_row: ProviderRow, held: Connection, double: Provider
+) -> None:
+    again = rows.grant(double)
+
+    def fail(request: Request) -> Response:
+        rows.connection(known, drive_row, again)
+        connections.close_all()
+        return Response(503)
+
+    double.scripted["token"] = fail
+    assert vault.token(known.row, held.pk)["access_token"] == again.access_token.reveal()
+    assert (now(held).health, now(held).last_refresh_error, now(held).refresh_started_at) == ("ok", "", None)
+
+
 def test_a_random_mix_of_everything_leaves_one_truth(known: Known, drive_row: ProviderRow, double: Provider) -> None:
     """I6 and T85 by chance: fetch, expire, revoke and connect again, from eight threads."""
     row = rows.connection(known, drive_row, rows.grant(double))
