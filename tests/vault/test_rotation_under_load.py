@@ -80,7 +80,7 @@ class Load:
         self.dead += answer.status_code == 200 and not self.double.live(answer.json()["access_token"])
 
 
-@pytest.mark.limit(900 if ROWS > 1000 else 60)
+@pytest.mark.limit(900 if ROWS > 1000 else 120)
 def test_t78_no_error_and_no_lost_token_while_everything_is_sealed_anew_and_the_command_dies(
     box: Box, double: Provider, settings: LazySettings
 ) -> None:
