@@ -14,7 +14,8 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from elicit_flows import catalogue
-from elicit_flows.catalogue.entry import Endpoints, Entry
+from elicit_flows.catalogue import Entry
+from elicit_flows.catalogue.oauth import Endpoints
 from elicit_flows.lib import oauth
 from elicit_flows.management.catalogue import writing
 from elicit_flows.management.catalogue.probing import probe

@@ -62,9 +62,9 @@ class Command(BaseCommand):
         self.stdout.write(writing.facts(entry))
         if entry.note:
             self.stdout.write(f"note: {entry.note}")
-        versions = catalogue.libraries()
-        for name in entry.libraries:
-            self.stdout.write(f"agrees with: {name} {versions[name]['version']}")
+        for name in entry.libraries:  # an operator's own entry may name others than we compare with
+            version = catalogue.libraries().get(name, {}).get("version", "")
+            self.stdout.write(f"agrees with: {name} {version}".rstrip())
         self.stdout.write(f"\n{writing.table(entry)}")
 
     def _test(self, options: Mapping[str, Any]) -> None:
