@@ -21,7 +21,7 @@ from elicit_flows.values import Answer, Claim, Question
 from tests.support import money, rows
 from tests.support.moving import MovingClock
 from tests.support.rows import ISSUER, Known
-from tests.web.samples import Page
+from tests.web.samples import ROOT, Page
 from tests.web.test_room import browser, page
 
 ALICE = Claim(ISSUER, "alice-of-the-canaries")
@@ -106,6 +106,19 @@ def test_what_is_exported_is_all_there_is_and_no_secret(life: dict[str, Any], bo
     token = vault.token(bot.row, life["held"].pk)["access_token"]
     for secret in (token, "typed-s3cret", "my-note", "v1.k1."):
         assert secret not in told.text
+
+
+def test_the_page_describes_every_member_of_the_export(life: dict[str, Any]) -> None:
+    page = (ROOT / "docs" / "account.md").read_text()
+    described = page.partition("## Taking everything along")[2].partition("\n## ")[0]
+    said = flow.about(ALICE)
+    ours = {name for kind in ("connections", "payments") for one in said[kind] for name in one} - set(_of_the_api())
+    for name in (*said, *ours, *said["connections"][0]["uses"][0], "steps", "drafts", "events"):
+        assert f"`{name}`" in described or f"{name}," in described or f", {name}" in described, name
+
+
+def _of_the_api() -> dict[str, Any]:
+    return {**Connection(provider=None).summary(), **Payment().summary()}
 
 
 def test_nothing_of_another_person_is_exported(life: dict[str, Any]) -> None:
