@@ -98,10 +98,14 @@ def _cancel(erasure: Erasure) -> None:
 
 
 def _delete_elicitations(erasure: Erasure, before: datetime) -> None:
-    """With answers, drafts and steps. Not while a provider's page can still be paid, or an agent has yet to be told."""
+    """With answers, drafts and steps. Not while a provider's page can still be paid or a grant has yet to be given
+    back, or an agent has yet to be told.
+    """
     rows = _of(erasure).filter(finished_at__lte=before).exclude(event__delivery__status="pending")
-    payable = Q(payment__checkouts__status__in=checkouts.PAYABLE)
-    rows.exclude(payable | Q(steps__payment__checkouts__status__in=checkouts.PAYABLE)).delete()
+    for whose in ("", "steps__"):
+        rows = rows.exclude(**{f"{whose}payment__checkouts__status__in": checkouts.PAYABLE})
+        rows = rows.exclude(**{f"{whose}heldgrant__isnull": False})
+    rows.delete()
 
 
 def _blank_events(erasure: Erasure, before: datetime) -> None:

@@ -139,7 +139,7 @@ def forget(claim: Claim, until: datetime, ended_before: datetime) -> bool:
     told; whether any of it is left.
     """
     rows = ever_held_by(claim).filter(created_at__lte=until)
-    told = rows.exclude(upstream=Connection.Upstream.PENDING)
+    told = rows.exclude(upstream=Connection.Upstream.PENDING).filter(heldgrant=None)
     told.filter(status=Status.REVOKED, revoked_at__lte=ended_before).delete()
     return rows.exists()
 

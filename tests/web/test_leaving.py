@@ -11,10 +11,11 @@ import pytest
 from django.apps import apps
 from django.core.management import CommandError, call_command
 from django.db import connection as database
+from django.db import transaction
 from django.test import Client
 
 from elicit_flows import flow, vault, worker
-from elicit_flows.models import Connection, Elicitation, Erasure, Event, Payment, PaymentAccount
+from elicit_flows.models import Connection, Elicitation, Erasure, Event, HeldGrant, Payment, PaymentAccount
 from elicit_flows.models import Provider as ProviderRow
 from elicit_flows.queue import feed
 from elicit_flows.values import Answer, Claim, Question
@@ -173,7 +174,7 @@ def sign_out(left: str) -> str:
 def test_t119_the_deletion_and_the_export_know_every_table_that_names_a_person() -> None:
     """Who adds one decides here what becomes of it."""
     named = {model.__name__ for model in apps.get_models() if any(field.name == "sub" for field in model._meta.fields)}
-    deleted, renamed = {"Connection", "Elicitation", "Customer"}, {"Payment", "Entitlement"}
+    deleted, renamed = {"Connection", "Elicitation", "Customer", "Member"}, {"Payment", "Entitlement"}
     gone_by_themselves = {"SignOut", "Vouch"}  # within hours
     assert named == deleted | renamed | gone_by_themselves | {"Erasure"}
 
@@ -211,6 +212,25 @@ def test_an_erasure_waits_for_a_provider_that_has_yet_to_be_told(
     moving_clock.forward(minutes=11)
     flow.sweep_erasures()
     assert not Connection.objects.exists()
+    assert Erasure.objects.get().done_at is not None
+
+
+def test_an_erasure_waits_for_a_grant_that_has_yet_to_be_given_back(
+    life: dict[str, Any], moving_clock: MovingClock
+) -> None:
+    with transaction.atomic():
+        vault.hold(life["answered"], life["held"], rows.grant(account="another"))
+    browser(ALICE.sub).post("/account/delete")
+    flow.sweep_erasures()
+    Connection.objects.filter(upstream="pending").update(upstream="done")
+    moving_clock.forward(minutes=61)
+    flow.sweep_erasures()
+    assert HeldGrant.objects.get().elicitation == Elicitation.objects.get() == life["answered"]
+    assert Connection.objects.get() == life["held"]
+    HeldGrant.objects.all().delete()
+    moving_clock.forward(minutes=11)
+    flow.sweep_erasures()
+    assert not Elicitation.objects.exists()
     assert Erasure.objects.get().done_at is not None
 
 
