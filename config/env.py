@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import secrets
 from pathlib import Path
@@ -28,6 +29,17 @@ def flag(name: str, *, default: bool = False) -> bool:
     if value in {"0", "off", "false", "no"}:
         return False
     raise ImproperlyConfigured(f"{name} is {value!r}: say on or off.")
+
+
+def installed(name: str, module: str, extra: str) -> None:
+    """What the variable asks for is there, where it is set."""
+    if os.environ.get(name):
+        try:
+            importlib.import_module(module)
+        except ImportError as error:
+            raise ImproperlyConfigured(
+                f"{name} is set, but {module} is not installed: pip install '{extra}', or leave the variable out."
+            ) from error
 
 
 def number(name: str, default: int, *, low: int, high: int) -> int:

@@ -38,6 +38,7 @@ ELICIT_KEEP_CONNECTIONS = env.number("ELICIT_KEEP_CONNECTIONS", 365, low=1, high
 # Operators show a second factor, but where everything is on one machine for development.
 ELICIT_ADMIN_SECOND_FACTOR = env.flag("ELICIT_ADMIN_SECOND_FACTOR", default=not (DEBUG or ELICIT_ALLOW_LOOPBACK))
 ELICIT_LOG_REQUESTS = env.flag("ELICIT_LOG_REQUESTS")
+env.installed("OTEL_EXPORTER_OTLP_ENDPOINT", "opentelemetry.sdk", "elicit-flows[otel]")
 SERVICE_NAME = "Elicit Flows"
 
 SECRET_KEY = env.kept("SECRET_KEY", VAR_DIR / "secret.key", env.new_secret())

@@ -15,7 +15,7 @@ from elicit_flows.flow.permits import Permits
 from elicit_flows.kinds.base import Kind
 from elicit_flows.kinds.payment import providers
 from elicit_flows.ledger import checkouts, limits
-from elicit_flows.lib import clock
+from elicit_flows.lib import clock, tracing
 from elicit_flows.models import Agent, Elicitation, PaymentAccount, Provider
 from elicit_flows.states import Status
 from elicit_flows.values import Claim, Json, Question
@@ -213,6 +213,7 @@ def _row(agent: Agent, asked: Asked, parent: Elicitation | None = None, place: i
         idempotency_key=question.idempotency_key,
         fingerprint=question.fingerprint,
         created_at=now,
+        trace=tracing.current(),
         expires_at=now + timedelta(seconds=question.expires_in),
     )
     result = None if asked.steps else _already(agent, asked)

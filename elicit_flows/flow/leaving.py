@@ -14,7 +14,7 @@ from django.db import IntegrityError, transaction
 from elicit_flows import kinds, vault
 from elicit_flows.errors import BadRequest, Over, ProviderUnavailable, StartAgain
 from elicit_flows.flow import paying
-from elicit_flows.flow.moving import context_of, mine, move, visit_of
+from elicit_flows.flow.moving import context_of, mine, move, traced, visit_of
 from elicit_flows.kinds.base import HandsOver
 from elicit_flows.lib import clock, ids, tally
 from elicit_flows.models import Attempt, Elicitation
@@ -36,7 +36,8 @@ def begin(elicitation_id: str, claim: Claim, browser: str, press: str | None) ->
     if not kinds.get(row.kind).leaves:
         raise BadRequest("This is answered on its own page.", elicitation=row.pk)
     try:
-        return _leave(row, browser, press)
+        with traced("begin", row):
+            return _leave(row, browser, press)
     except ProviderUnavailable:
         tally.count("provider_errors", context_of(row), "begin")
         raise

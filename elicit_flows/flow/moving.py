@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from contextlib import AbstractContextManager
 from functools import partial
 from typing import Any
 
@@ -15,7 +16,7 @@ from elicit_flows.errors import Forbidden, NotFound, Over, StartAgain, WrongUser
 from elicit_flows.kinds.credentials.config import CredentialsProvider
 from elicit_flows.kinds.oauth.config import OAuthProvider
 from elicit_flows.kinds.payment.values import Account
-from elicit_flows.lib import clock, tally
+from elicit_flows.lib import clock, tally, tracing
 from elicit_flows.models import Elicitation, Event, PaymentAccount, Provider
 from elicit_flows.states import OPEN, TERMINAL, Status, sources
 from elicit_flows.values import Claim, Json, Visit
@@ -106,6 +107,11 @@ def mine(elicitation_id: str, claim: Claim) -> Elicitation:
     if row.parent and current(row.parent).pk != row.pk:
         raise StartAgain("Another step comes first.", elicitation=row.parent_id)
     return row
+
+
+def traced(what: str, row: Elicitation) -> AbstractContextManager[tracing.Quiet]:
+    """What is done for it belongs to the trace in which it was asked for."""
+    return tracing.span(f"elicit.{what}", row.head.trace, elicit_elicitation=row.head.pk)
 
 
 def check_agent(row: Elicitation) -> None:

@@ -7,6 +7,7 @@ lock; nothing else says that something is paid.
 from __future__ import annotations
 
 import logging
+from contextlib import nullcontext
 from functools import partial
 
 from django.conf import settings
@@ -14,7 +15,7 @@ from django.db import IntegrityError, transaction
 
 from elicit_flows import kinds, vault
 from elicit_flows.errors import NotFound, Over, ProviderBroken, ProviderUnavailable
-from elicit_flows.flow.moving import move
+from elicit_flows.flow.moving import move, traced
 from elicit_flows.kinds.payment import providers
 from elicit_flows.kinds.payment.providers.base import Broken, Busy, PaymentError, PaymentProvider, Refused, Unclear
 from elicit_flows.kinds.payment.values import Ask, Snapshot
@@ -127,8 +128,9 @@ def returned(slug: str, checkout_id: str) -> Elicitation:
 def settle(checkout: Checkout) -> None:
     """Ask the provider how it stands and make it so here. Raises PaymentError."""
     if checkout.ref:
-        account = vault.account(checkout.account)
-        conclude(checkout, plug_in(checkout).fetch(account, checkout.ref))
+        account, row = vault.account(checkout.account), checkout.payment.elicitation
+        with traced("settle", row) if row else nullcontext():
+            conclude(checkout, plug_in(checkout).fetch(account, checkout.ref))
 
 
 def conclude(checkout: Checkout, said: Snapshot) -> None:

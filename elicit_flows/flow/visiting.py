@@ -11,7 +11,7 @@ from elicit_flows import kinds, vault
 from elicit_flows.errors import BadCallback, BadRequest, Over, StartAgain, TooMany, WrongUser
 from elicit_flows.flow import windows
 from elicit_flows.flow.ending import finish
-from elicit_flows.flow.moving import check_agent, config_of, current, find, mine, move, refuse, visit_of
+from elicit_flows.flow.moving import check_agent, config_of, current, find, mine, move, refuse, traced, visit_of
 from elicit_flows.lib import clock, ids
 from elicit_flows.lib.limits import hit
 from elicit_flows.models import Attempt, Elicitation
@@ -104,7 +104,8 @@ def submit(elicitation_id: str, claim: Claim, answer: Answer) -> Elicitation:
     visit = visit_of(row)
     kind.check_answer(visit, answer)
     if _settle(row, answer):
-        finish(row, kind.resume(visit, answer))
+        with traced("submit", row):
+            finish(row, kind.resume(visit, answer))
     return row
 
 
@@ -135,7 +136,8 @@ def resume(context: str, answer: Answer, claim: Claim | None, browser: str | Non
     kind = kinds.get(row.kind)
     kind.check_answer(visit, answer)
     if _claim_attempt(attempt, row):
-        finish(row, kind.resume(visit, answer))
+        with traced("resume", row):
+            finish(row, kind.resume(visit, answer))
     return row
 
 

@@ -19,7 +19,7 @@ from django.db.models import F, Q, QuerySet
 from standardwebhooks import Webhook
 
 from elicit_flows.errors import Unavailable
-from elicit_flows.lib import clock, http, tally
+from elicit_flows.lib import clock, http, tally, tracing
 from elicit_flows.models import Agent, Delivery
 from elicit_flows.queue import bell
 from elicit_flows.queue.publish import publish
@@ -128,11 +128,20 @@ def send(parcel: Parcel) -> Outcome:
     """One try. Redirects are failures, as Standard Webhooks wants."""
     began = time.monotonic()
     try:
-        reply = http.send("POST", parcel.url, headers=parcel.headers, body=parcel.body, deadline=DEADLINE)
+        with tracing.span(
+            "elicit.webhook", parcel.delivery.trace, kind="producer", elicit_event=parcel.delivery.event_id
+        ):
+            reply = http.send("POST", parcel.url, headers=_headers(parcel), body=parcel.body, deadline=DEADLINE)
     except (http.Refused, http.Unreachable) as error:
         return Outcome(False, None, str(error)[:200], _since(began))
     ok = 200 <= reply.status < 300
     return Outcome(ok, reply.status, "", _since(began), None if ok else _retry_after(reply))
+
+
+def _headers(parcel: Parcel) -> dict[str, str]:
+    """With what makes the agent's own work on it part of the trace (W3C Trace Context)."""
+    present = tracing.current()
+    return {**parcel.headers, tracing.HEADER: present} if present else parcel.headers
 
 
 def signed(event_id: str, body: str, secrets: list[Secret]) -> dict[str, str]:

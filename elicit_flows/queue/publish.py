@@ -8,6 +8,7 @@ from functools import partial
 from django.conf import settings
 from django.db import connection, transaction
 
+from elicit_flows.lib import tracing
 from elicit_flows.models import Agent, Delivery, Elicitation, Event
 from elicit_flows.queue import bell
 from elicit_flows.values import Json
@@ -46,7 +47,7 @@ def publish(agent: Agent, type: str, data: Json, elicitation: Elicitation | None
     event.position = _insert(event)
     delivers = agent.wants_webhooks and type not in LIVE
     if delivers:
-        Delivery.objects.create(agent=agent, event=event)
+        Delivery.objects.create(agent=agent, event=event, trace=tracing.within(head.trace if head else ""))
     transaction.on_commit(partial(bell.ring, agent.pk, delivers))
     return event
 

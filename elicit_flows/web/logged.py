@@ -11,7 +11,7 @@ from collections.abc import Callable
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 
-from elicit_flows.lib import logfields
+from elicit_flows.lib import logfields, tracing
 
 log = logging.getLogger(__name__)
 
@@ -29,11 +29,26 @@ class Logged:
     def __call__(self, request: HttpRequest) -> HttpResponse:
         number, began = secrets.token_hex(8), time.monotonic()
         named = _ELICITATION.match(request.path)
-        with logfields.request(request=number, **({"elicitation": named[1]} if named else {})):
+        # An agent's own trace goes on here; what a browser, which anybody may have, says of one is not listened to.
+        parent = request.headers.get(tracing.HEADER, "") if request.path.startswith("/v1/") else ""
+        with (
+            logfields.request(request=number, **({"elicitation": named[1]} if named else {})),
+            tracing.span(request.method or "", parent, kind="server", http_request_method=request.method or "") as span,
+        ):
+            if tracing.ON:
+                logfields.add(trace_id=tracing.current()[3:35])
             response = self._get_response(request)
+            _describe(span, request, response)
             response[HEADER] = number
             _tell(request, response, time.monotonic() - began)
         return response
+
+
+def _describe(span: tracing.Quiet, request: HttpRequest, response: HttpResponse) -> None:
+    """By the route, which has no id in it."""
+    route = f"/{request.resolver_match.route}" if request.resolver_match else ""
+    span.call(f"{request.method} {route}".strip())
+    span.note(http_route=route, http_response_status_code=response.status_code)
 
 
 def _tell(request: HttpRequest, response: HttpResponse, seconds: float) -> None:

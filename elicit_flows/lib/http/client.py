@@ -11,6 +11,7 @@ from typing import Any
 
 import httpcore2
 
+from elicit_flows.lib import tracing
 from elicit_flows.lib.http import dial, strict, urls
 from elicit_flows.lib.http.errors import Refused, Unreachable
 from elicit_flows.lib.http.policy import on_change
@@ -99,7 +100,11 @@ def _exchange(
     call: dial.Call, method: str, target: urls.Target, *, headers: list[tuple[bytes, bytes]], body: bytes, limit: int
 ) -> Reply:
     url = httpcore2.URL(scheme=target.scheme, host=target.host, port=target.port, target=target.path)
-    with pool.connections.stream(method, url, headers=headers, content=body) as response:
+    with (
+        tracing.span(method, kind="client", http_request_method=method, server_address=target.host) as span,
+        pool.connections.stream(method, url, headers=headers, content=body) as response,
+    ):
+        span.note(http_response_status_code=response.status)
         call.budget = limit * _CHUNK_OVERHEAD + HEADER_BYTES
         received = _fold(response.headers)
         return Reply(response.status, received, _read(call, response, limit))
