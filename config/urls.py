@@ -11,6 +11,7 @@ from elicit_flows.inbound import views as inbound
 from elicit_flows.web import (
     account,
     choosing,
+    client_document,
     connect,
     connections,
     drafts,
@@ -59,6 +60,7 @@ urlpatterns = [
     path("c/<str:elicitation_id>/draft", drafts.draft),
     path("c/<str:elicitation_id>/done", connect.done),
     path("callback/<slug:context>", connect.callback),
+    path("oauth/<slug:slug>/client.json", client_document.show),
     path("payments/<slug:slug>/return", paying.returned),
     path("inbound/<slug:slug>", inbound.receive),
     path("v1/docs", docs.page),

@@ -177,6 +177,12 @@ class ProviderUnavailable(FlowError):
     code, status, title = "provider_unavailable", 503, "The other side does not answer"
 
 
+class ClientUnknown(ProviderUnavailable):
+    """Where this service registered itself it does so anew for the next try."""
+
+    code, title = "client_unknown", "The provider does not know this service any more; start again"
+
+
 class ProviderBroken(FlowError):
     code, status, title = "provider_broken", 502, "The other side's answer cannot be used"
 

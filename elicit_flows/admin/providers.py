@@ -17,7 +17,8 @@ from elicit_flows.configure import credentials
 from elicit_flows.configure import values as rules
 from elicit_flows.configure.crossing import provider_faults
 from elicit_flows.configure.sorts import OF_CREDENTIALS, OF_OAUTH, Sort, sort_faults
-from elicit_flows.configure.tables import DPOPS, MOST_RESOURCES, PARS, PKCES, TOKEN_AUTHS
+from elicit_flows.configure.tables import DPOPS, MOST_RESOURCES, PARS, PKCES, REGISTRATIONS, TOKEN_AUTHS
+from elicit_flows.lib.clock import rfc3339
 from elicit_flows.models import Provider
 from elicit_flows.models.provider import SETTINGS
 from elicit_flows.values import Secret
@@ -46,7 +47,7 @@ class ClientForm(forms.ModelForm):  # type: ignore[type-arg]
         return kept or self.secret() is not None
 
 
-_PRESET = {"token_auth", "pkce", "par", "dpop"}  # a menu always says something
+_PRESET = {"token_auth", "pkce", "par", "dpop", "registration"}  # a menu always says something
 
 
 class ProviderForm(ClientForm):
@@ -69,6 +70,10 @@ class ProviderForm(ClientForm):
         help_text=_("Off only for a provider that refuses it: whoever gets hold of a code can redeem it."),
     )
 
+    registration = forms.ChoiceField(
+        choices=[(one, one) for one in REGISTRATIONS],
+        help_text=_("Dynamic: this service registers itself. Document: the provider reads who we are at our address."),
+    )
     par = forms.ChoiceField(
         label=_("Pushed requests"),
         choices=[(one, one) for one in PARS],
@@ -140,7 +145,7 @@ class ProviderAdmin(ClientAdmin):
         "and work again when it is on."
     )
     list_display = ("slug", "name", "sort", "client_id", "pkce", "enabled")
-    readonly_fields = (*ClientAdmin.readonly_fields, "preset", "variables", "overridden")
+    readonly_fields = (*ClientAdmin.readonly_fields, "preset", "variables", "overridden", "registered_as")
     redirect_path = "/callback/{}"
     fieldsets = (
         (None, {"fields": ("slug", "sort", "name", "preset", "variables", "overridden", "enabled")}),
@@ -148,9 +153,18 @@ class ProviderAdmin(ClientAdmin):
             "redirect_uri", "issuer", "authorize_url", "token_url", "revocation_url", "userinfo_url", "client_id",
             "token_auth", "has_client_secret", "new_client_secret", "forget_client_secret", "scopes", "pkce",
             "par", "dpop", "resources",
+            "registration", "registered_as",
         )}),
         (_("For credentials"), {"fields": ("fields", "find_url", "verify")}),
     )  # fmt: skip
+
+    @admin.display(description=_("Registered as"))
+    def registered_as(self, row: Provider) -> str:
+        """What the provider knows this service by, where that is not the operator's to say."""
+        if row.registration == "document":
+            return vault.oauth(row).client_id
+        known = vault.registration_of(row)
+        return f"{known.client_id} ({rfc3339(known.registered_at)})" if known else "-"
 
     @admin.display(description=_("Overrides the preset"))
     def overridden(self, row: Provider) -> str:

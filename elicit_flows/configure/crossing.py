@@ -118,13 +118,14 @@ def provider_faults(values: Json, *, has_secret: bool) -> Iterator[tuple[str, st
     if values["sort"] == Provider.Sort.CREDENTIALS:
         yield from credentials_faults(values)
         return
-    if not values["client_id"]:
+    yield from _registration_faults(values, has_secret=has_secret)
+    if not values["client_id"] and values["registration"] == "off":
         yield "client_id", "is missing here; add it"
     if not values["issuer"] and not (values["authorize_url"] and values["token_url"]):
         yield "issuer", "is missing, and so is authorize_url or token_url; give the issuer, or both addresses"
     if values["par"] == "required" and not values["issuer"]:
         yield "issuer", "is missing; where requests are pushed to is asked there"
-    if values["token_auth"] == "none":
+    if values["token_auth"] == "none" or values["registration"] == "dynamic":
         return
     if not has_secret:
         yield (
@@ -133,6 +134,22 @@ def provider_faults(values: Json, *, has_secret: bool) -> Iterator[tuple[str, st
         )
     elif values["token_auth"] == "private_key_jwt":
         yield from _private_key_faults(values)
+
+
+def _registration_faults(values: Json, *, has_secret: bool) -> Iterator[tuple[str, str]]:
+    """Where the provider comes to know us without the operator."""
+    how = values["registration"]
+    if how != "off" and values["client_id"]:
+        yield "client_id", f'is not the operator\'s to say with registration = "{how}"; leave it out'
+    if how == "dynamic":
+        if not values["issuer"]:
+            yield "issuer", "is missing; where services register is asked there"
+        if has_secret:
+            yield "client_secret", 'is what the provider gives us with registration = "dynamic"; leave it out'
+        if values["token_auth"] == "private_key_jwt":
+            yield "token_auth", 'cannot be private_key_jwt with registration = "dynamic"; use another'
+    if how == "document" and values["token_auth"].startswith("client_secret"):
+        yield "token_auth", 'must be "none" or "private_key_jwt": a document that all may read has no secret'
 
 
 def _private_key_faults(values: Json) -> Iterator[tuple[str, str]]:

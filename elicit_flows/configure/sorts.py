@@ -15,7 +15,18 @@ from elicit_flows.values import Json
 Sort = Provider.Sort
 
 ADDRESSES = ("issuer", "authorize_url", "token_url", "revocation_url", "userinfo_url")
-OF_OAUTH = (*ADDRESSES, "client_id", "client_secret", "token_auth", "scopes", "pkce", "par", "dpop", "resources")
+OF_OAUTH = (
+    *ADDRESSES,
+    "client_id",
+    "client_secret",
+    "token_auth",
+    "scopes",
+    "pkce",
+    "par",
+    "dpop",
+    "resources",
+    "registration",
+)
 OF_CREDENTIALS = ("fields", "find_url", "verify")
 
 

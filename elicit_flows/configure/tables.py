@@ -38,6 +38,7 @@ MOST_RESOURCES = 10
 TOKEN_AUTHS = ("client_secret_basic", "client_secret_post", "private_key_jwt", "none")
 PKCES = ("S256", "off")
 PARS = ("auto", "required", "off")
+REGISTRATIONS = ("off", "dynamic", "document")
 DPOPS = ("off", "required")
 
 
@@ -81,6 +82,7 @@ TABLES: Mapping[str, Mapping[str, Key]] = {
         "token_auth": Key(one_of(*TOKEN_AUTHS), default="client_secret_basic"),
         "scopes": Key(list_of(scope), default=[]),
         "pkce": Key(one_of(*PKCES), default="S256"),
+        "registration": Key(one_of(*REGISTRATIONS), default="off"),
         "par": Key(one_of(*PARS), default="auto"),
         "dpop": Key(one_of(*DPOPS), default="off"),
         "resources": Key(list_of(resource, most=MOST_RESOURCES), default=[]),

@@ -22,7 +22,7 @@ Row = TypeVar("Row", Agent, IdentityProvider, PaymentAccount, Provider)
 _IDENTITY = ("sort", "issuer", *(name for name in OF_SORTS if name != "client_secret"))
 _PROVIDER = (
     "name", "preset", "variables", "given", "sort", *ADDRESSES, "client_id", "token_auth", "scopes", "pkce", "par",
-    "dpop", "resources", *OF_CREDENTIALS,
+    "registration",    "dpop", "resources", *OF_CREDENTIALS,
 )  # fmt: skip
 _ACCOUNT = ("provider", "api_base", "livemode", "refund_mismatch", "keep_late")
 _AGENT = (

@@ -8,9 +8,9 @@ from datetime import timedelta
 from django.db import IntegrityError, transaction
 
 from elicit_flows import kinds, vault
-from elicit_flows.errors import AlreadyOver, Conflict, Invalid, Over, StartAgain
+from elicit_flows.errors import AlreadyOver, ClientUnknown, Conflict, Invalid, Over, StartAgain
 from elicit_flows.flow import choosing, drafting, paying
-from elicit_flows.flow.moving import STEPS, context_of, current, mine, move, provider_of
+from elicit_flows.flow.moving import STEPS, context_of, current, forget_client, mine, move, provider_of
 from elicit_flows.ledger import checkouts
 from elicit_flows.lib import clock, tally
 from elicit_flows.models import Elicitation, Provider
@@ -27,6 +27,8 @@ def finish(row: Elicitation, outcome: Finish | Again) -> None:
     """Write the outcome and what came with it, all or nothing. Raises StartAgain when nothing was concluded, or Invalid
     where the person can put it right on our page. Nothing is written yet where they have to choose first.
     """
+    if isinstance(outcome, Again) and outcome.code == ClientUnknown.code:
+        forget_client(row)
     if isinstance(outcome, Again):
         _reopen(row)
         if outcome.code == "provider_unavailable":

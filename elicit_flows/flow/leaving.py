@@ -12,9 +12,18 @@ from typing import cast
 from django.db import IntegrityError, transaction
 
 from elicit_flows import kinds, vault
-from elicit_flows.errors import BadRequest, Over, ProviderUnavailable, StartAgain
+from elicit_flows.errors import BadRequest, ClientUnknown, Over, ProviderUnavailable, StartAgain
 from elicit_flows.flow import paying
-from elicit_flows.flow.moving import context_of, mine, move, traced, visit_of
+from elicit_flows.flow.moving import (
+    context_of,
+    forget_client,
+    mine,
+    move,
+    provider_of,
+    redirect_uri,
+    traced,
+    visit_of,
+)
 from elicit_flows.kinds.base import HandsOver
 from elicit_flows.lib import clock, ids, tally
 from elicit_flows.models import Attempt, Elicitation
@@ -61,7 +70,9 @@ def _pressed(row: Elicitation, browser: str, press: str | None) -> Attempt | Non
 
 
 def _left(row: Elicitation, browser: str, press: str | None) -> Attempt | None:
-    state = ids.token()
+    provider, state = provider_of(row), ids.token()
+    if provider:
+        vault.make_known(provider, redirect_uri(row))
     leave = kinds.get(row.kind).begin(visit_of(row, state))
     try:
         with transaction.atomic():
@@ -99,7 +110,11 @@ def _way_out(row: Elicitation, attempt: Attempt) -> str:
     if not stash.get("hand_over"):
         return url
     kind = cast(HandsOver, kinds.get(row.kind))
-    url = kind.hand_over(visit_of(row, stash=stash["kind"]), url)
+    try:
+        url = kind.hand_over(visit_of(row, stash=stash["kind"]), url)
+    except ClientUnknown:
+        forget_client(row)
+        raise
     sealed = _sealed(attempt.state_hash, url, stash["kind"], hand_over=False)
     with transaction.atomic():
         locked = Elicitation.objects.select_for_update().get(pk=row.pk)

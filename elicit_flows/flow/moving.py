@@ -156,6 +156,17 @@ def config_of(row: Elicitation) -> OAuthProvider | CredentialsProvider | Account
     return vault.oauth(provider)
 
 
+def forget_client(row: Elicitation) -> None:
+    """The provider does not know us any more as who it registered us."""
+    provider = provider_of(row)
+    if provider:
+        vault.forget_registration(provider, vault.oauth(provider).client_id)
+
+
+def redirect_uri(row: Elicitation) -> str:
+    return f"{settings.ELICIT_PUBLIC_URL}/callback/{context_of(row)}"
+
+
 def _account_of(row: Elicitation) -> str | None:
     meant = vault.reconnecting(row)
     return meant.account_id or None if meant else None
@@ -167,7 +178,7 @@ def visit_of(row: Elicitation, state: str = "", stash: Json | None = None) -> Vi
         claim=row.claim,
         params=row.params,
         config=config_of(row),
-        redirect_uri=f"{settings.ELICIT_PUBLIC_URL}/callback/{context_of(row)}",
+        redirect_uri=redirect_uri(row),
         state=state,
         stash=stash or {},
         account=_account_of(row),

@@ -19,6 +19,7 @@ from elicit_flows.models.payment_account import PaymentAccount
 from elicit_flows.models.provider import IdentityProvider, Provider
 from elicit_flows.models.receipt_key import ReceiptKey
 from elicit_flows.models.refund import Refund
+from elicit_flows.models.registration import Registration
 from elicit_flows.models.sign_out import SignOut
 from elicit_flows.models.spend_limit import SpendLimit
 from elicit_flows.models.tally import Tally
@@ -52,6 +53,7 @@ __all__ = [
     "Provider",
     "ReceiptKey",
     "Refund",
+    "Registration",
     "SignOut",
     "SpendLimit",
     "Tally",

@@ -71,6 +71,7 @@ class Provider(models.Model):
     token_auth = models.CharField(max_length=32, default="client_secret_basic")
     scopes = models.JSONField(default=list)
     pkce = models.CharField(max_length=8, default="S256")
+    registration = models.CharField(max_length=16, default="off", db_default="off")
     par = models.CharField(max_length=8, default="auto", db_default="auto")
     dpop = models.CharField(max_length=8, default="off", db_default="off")
     resources = models.JSONField(default=list, db_default=[], blank=True)

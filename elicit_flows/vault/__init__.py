@@ -14,6 +14,7 @@ from elicit_flows.vault.configs import (
     oauth,
     openid,
     proxy,
+    registration_of,
     seal_client_secret,
     seal_webhook_secret,
     site,
@@ -40,6 +41,7 @@ from elicit_flows.vault.receipts import new_key as new_receipt_key
 from elicit_flows.vault.receipts import public_keys
 from elicit_flows.vault.receipts import sign as sign_receipt
 from elicit_flows.vault.reconnection import reconnectable, reconnecting, with_held_scopes
+from elicit_flows.vault.registration import forget_registration, make_known
 from elicit_flows.vault.reports import report
 from elicit_flows.vault.reusing import already
 from elicit_flows.vault.revocation import drop, revoke, tell_due_providers
@@ -63,6 +65,7 @@ __all__ = [
     "ended_before",
     "ever_held_by",
     "forget",
+    "forget_registration",
     "give_back_due",
     "held",
     "held_by",
@@ -71,6 +74,7 @@ __all__ = [
     "keep_credentials",
     "key_uses",
     "left_to_rotate",
+    "make_known",
     "new_entry",
     "new_receipt_key",
     "oauth",
@@ -88,6 +92,7 @@ __all__ = [
     "reconnectable",
     "reconnecting",
     "refresh_due",
+    "registration_of",
     "reject",
     "report",
     "result",

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from datetime import datetime
 
+from django.conf import settings
+
 from elicit_flows.identity import OpenIdProvider
 from elicit_flows.identity.proxy import Proxy
 from elicit_flows.identity.site import Site
 from elicit_flows.kinds.credentials.config import CredentialsProvider, Verify
 from elicit_flows.kinds.oauth.config import OAuthProvider
 from elicit_flows.lib import clock
-from elicit_flows.models import Agent, IdentityProvider, Provider
+from elicit_flows.models import Agent, IdentityProvider, Provider, Registration
 from elicit_flows.values import Secret
 from elicit_flows.vault.seal import place, reveal, seal
 
@@ -45,21 +47,44 @@ def proxy(row: IdentityProvider) -> Proxy:
     return Proxy(row.slug, row.issuer, row.header, tuple(row.audiences), row.jwks_url or tuple(row.keys))
 
 
+def registration_of(row: Provider) -> Registration | None:
+    """Who we are at a provider where this service registered itself; None before that."""
+    if row.registration != "dynamic":
+        return None
+    return Registration.objects.filter(provider=row).exclude(registered_at=None).first()
+
+
+def registration_place(provider: int, client_id: str) -> str:
+    return place("registration", str(provider), client_id, "client_secret")
+
+
+def _client(row: Provider, token_auth: str) -> tuple[str, Secret | None, str]:
+    """Our id, our secret and how we prove that it is us: as the operator has it, or as we were registered."""
+    known = registration_of(row)
+    if known:
+        secret = reveal(known.client_secret, registration_place(row.pk, known.client_id))
+        return known.client_id, secret, known.token_auth
+    own = f"{settings.ELICIT_PUBLIC_URL}/oauth/{row.slug}/client.json"
+    return own if row.registration == "document" else row.client_id, client_secret(row), token_auth
+
+
 def oauth(row: Provider) -> OAuthProvider:
     said = row.settings()
+    client_id, secret, token_auth = _client(row, said["token_auth"])
     return OAuthProvider(
         slug=row.slug,
         name=said["name"],
-        client_id=row.client_id,
-        client_secret=client_secret(row),
+        client_id=client_id,
+        client_secret=secret,
         issuer=said["issuer"] or None,
         authorize_url=said["authorize_url"] or None,
         token_url=said["token_url"] or None,
         revocation_url=said["revocation_url"] or None,
         userinfo_url=said["userinfo_url"] or None,
-        token_auth=said["token_auth"],
+        token_auth=token_auth,
         scopes=tuple(said["scopes"]),
         pkce=said["pkce"],
+        registration=row.registration,
         par=row.par,
         dpop=row.dpop,
         resources=tuple(row.resources),

@@ -26,6 +26,7 @@ from elicit_flows.models import (
     PaymentAccount,
     Provider,
     ReceiptKey,
+    Registration,
 )
 from elicit_flows.vault import accounts, configs, connections, held_grants, notes, operators, receipts
 from elicit_flows.vault.seal import place, ring
@@ -46,6 +47,7 @@ SEALED: list[tuple[type[models.Model], str, Callable[[Any], str]]] = [
     (ReceiptKey, "private", receipts.key_place),
     (Elicitation, "note", notes.note_place),
     (Operator, "secret", operators.secret_place),
+    (Registration, "client_secret", lambda row: configs.registration_place(row.provider_id, row.client_id)),
     (HeldGrant, "grant", held_grants.held_place),
     (Attempt, "stash", lambda row: place("stash", row.state_hash)),
 ]

@@ -1,8 +1,8 @@
 """A programmable OAuth 2.0 and OpenID provider for tests.
 
 It plays by the rules (exact redirect URI, single-use codes, PKCE S256, rotating refresh tokens, RFC 7009, RFC 9207)
-until a test changes an attribute or scripts a route: ``authorize par token revoke userinfo jwks metadata``. Where the
-real thing can be had, the end-to-end tests use that instead.
+until a test changes an attribute or scripts a route: ``authorize par register token revoke userinfo jwks
+metadata``. Where the real thing can be had, the end-to-end tests use that instead.
 """
 
 from __future__ import annotations
@@ -78,6 +78,7 @@ class Provider(Server):
             "/.well-known/oauth-authorization-server": ("metadata", self._metadata),
             "/authorize": ("authorize", self._authorize),
             "/par": ("par", self._pushed),
+            "/register": ("register", self._registered),
             "/token": ("token", self._token),
             "/revoke": ("revoke", self._revoke),
             "/introspect": ("introspect", self._introspect),
@@ -153,6 +154,11 @@ class Provider(Server):
         else:
             answer |= {"code": self.code(query)}
         return redirect(f"{query['redirect_uri']}?{urlencode(answer)}")
+
+    def _registered(self, request: Request) -> Response:
+        """The one client is who registered last."""
+        self.client_id, self.client_secret = f"client-{secrets.token_hex(4)}", f"secret-{secrets.token_hex(16)}"
+        return json_response({"client_id": self.client_id, "client_secret": self.client_secret}, 201)
 
     def _pushed(self, request: Request) -> Response:
         if not self._authenticated(request):

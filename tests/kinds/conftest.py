@@ -22,7 +22,9 @@ def provider() -> Iterator[Provider]:
 @pytest.fixture(scope="session")
 def real_server(new_op: Callable[..., Op]) -> Op:
     resources = [real_drive.FILES, real_drive.MAIL]
-    op = new_op(name="real-drive", role="oauth", scopes=["files.read"], par=True, resources=resources)
+    op = new_op(
+        name="real-drive", role="oauth", scopes=["files.read"], par=True, resources=resources, registration=True
+    )
     real_drive.add_clients(op)
     real_drive.add_clients(op, "-strict", require_pushed_authorization_requests=True, dpop_bound_access_tokens=True)
     return op

@@ -40,15 +40,15 @@ def add_clients(op: Op, suffix: str = "", **more: Any) -> None:
         op.add_client(client_id + suffix, BACK, secret=secret if method.startswith("client_secret") else None, **extra)
 
 
-def config(op: Op, client_id: str = "client_secret_basic", suffix: str = "", **changes: Any) -> OAuthProvider:
-    method, secret = METHODS[client_id]
+def config(op: Op, method: str = "client_secret_basic", suffix: str = "", **changes: Any) -> OAuthProvider:
+    auth, secret = METHODS[method]
     usual: dict[str, Any] = {
         "slug": "real",
         "name": "Real Drive",
-        "client_id": client_id + suffix,
+        "client_id": method + suffix,
         "client_secret": Secret(secret) if secret else None,
         "issuer": op.issuer,
-        "token_auth": method,
+        "token_auth": auth,
         "scopes": ("openid",),
     }
     return OAuthProvider(**usual | changes)

@@ -5,6 +5,7 @@
 //   POST /_control/accounts    {sub, name, email?}
 //   POST /_control/age         {seconds}: sign-ins look that much older
 //   POST /_control/clients     client metadata as in RFC 7591
+//   POST /_control/documents   {address: document}: what clients of such an address say about themselves
 //   POST /_control/faults      {endpoint: {status?, times?, delay_ms?, drop?}}: before the library sees the call
 //   POST /_control/reset       counts and faults forgotten, settings as at the start, everybody signed out
 //   POST /_control/rotate      {keep_old?, same_kid?}: new signing keys
@@ -18,6 +19,7 @@ const endpoints = {
   '/me': 'userinfo',
   '/jwks': 'jwks',
   '/request': 'par',
+  '/reg': 'registration',
   '/token/revocation': 'revocation',
   '/token/introspection': 'introspection',
   '/.well-known/openid-configuration': 'discovery',
@@ -94,6 +96,7 @@ export class Control {
     clients: (client) => {
       this.store.entries.set(`Client:${client.client_id}`, { payload: client, until: Infinity });
     },
+    documents: (documents) => Object.assign(this.config.documents, documents),
     faults: (faults) => Object.assign(this.faults, faults),
     reset: () => this.reset(),
     rotate: (how) => {

@@ -30,6 +30,8 @@ const defaults = {
   dpop_nonce: false, // every proof needs a nonce of ours
   resources: [], // what access tokens can be asked for
   jwt_access_tokens: false, // such tokens, as JWTs (RFC 9068)
+  registration: false, // clients may register themselves, or name a document that says who they are
+  documents: {}, // address -> what stands there, for such clients
 };
 
 const config = { ...defaults, ...JSON.parse(process.env.OP_CONFIG ?? process.argv[2] ?? '{}') };
@@ -97,10 +99,13 @@ function setup() {
       dPoP: { enabled: true, nonceSecret: keys.nonceSecret, requireNonce: () => config.dpop_nonce },
       pushedAuthorizationRequests: { enabled: config.par },
       resourceIndicators: { enabled: true, defaultResource: () => undefined, getResourceServerInfo },
+      registration: { enabled: config.registration },
+      clientIdMetadataDocument: { enabled: config.registration, ack: 'draft-02', allowFetch: () => true },
       rpInitiatedLogout: { enabled: false },
     },
     interactions: { policy: policy(), url: (_, interaction) => `/interaction/${interaction.uid}` },
     issueRefreshToken: (_, client) => asksConsent && client.grantTypeAllowed('refresh_token'),
+    fetch: async (url) => Response.json(config.documents[url] ?? {}, { status: config.documents[url] ? 200 : 404 }),
     expiresWithSession: () => false,
     pkce: { required: () => config.pkce },
     rotateRefreshToken: () => config.rotate_refresh_tokens,

@@ -44,6 +44,7 @@ from elicit_flows.models import (
     PaymentAccount,
     ReceiptKey,
     Refund,
+    Registration,
     SignOut,
     SpendLimit,
     Tally,
@@ -65,9 +66,9 @@ ALICE_CLAIM = Claim(ISSUER, "alice")
 OURS = (
     Delivery, Event, Feed, Attempt, HeldGrant, Use, Connection, EntitlementUse, Entitlement, Refund, Inbound, Checkout,
     Payment, Draft, Elicitation, Agent.identity_providers.through, Agent.providers.through,
-    Agent.payment_accounts.through, SpendLimit, Agent, Customer, ReceiptKey, PaymentAccount, ProviderRow, Vouch,
-    IdentityProvider, VaultKey, Session, SignOut, Erasure, Operator, LogEntry, User.groups.through, User, Tally,
-    Passkey, Invitation, Member,
+    Agent.payment_accounts.through, SpendLimit, Agent, Customer, ReceiptKey, PaymentAccount, Registration,
+    ProviderRow, Vouch, IdentityProvider, VaultKey, Session, SignOut, Erasure, Operator, LogEntry, User.groups.through,
+    User, Tally, Passkey, Invitation, Member,
 )  # fmt: skip
 
 

@@ -31,11 +31,13 @@ from elicit_flows.models import (
     Payment,
     PaymentAccount,
     ReceiptKey,
+    Registration,
     VaultKey,
 )
 from elicit_flows.models import Provider as ProviderRow
 from elicit_flows.values import Secret
-from elicit_flows.vault import operators, rotation
+from elicit_flows.vault import configs, operators, rotation
+from elicit_flows.vault.seal import seal
 from tests.cast import ALICE
 from tests.doubles.provider import Provider
 from tests.support import dump, rows
@@ -79,6 +81,10 @@ def everything(old: LazySettings, known: Known, drive_row: ProviderRow) -> list[
     checkout.save()
     vault.sign_receipt({})
     vault.hold(asked, row, rows.grant())
+    registered = Registration(provider=drive_row, client_id="c", registered_at=row.created_at)
+    place = configs.registration_place(drive_row.pk, "c")
+    registered.client_secret, registered.lease_until = seal(Secret("what the provider gave us"), place), row.created_at
+    registered.save()
     with transaction.atomic():
         vault.keep_credentials(known.row, row.claim, None, "API key", {"key": Secret("the typed key")})
     vault.verify_keys()
@@ -134,6 +140,7 @@ def test_every_sealed_column_there_is_takes_part_in_a_rotation() -> None:
         and field.name.endswith(("secret", "secrets", "secret_key", "_token", "dpop_key", "stash", "secret_previous"))
     }  # fmt: skip
     texts |= {(Checkout, "url"), (ReceiptKey, "private"), (Elicitation, "note"), (HeldGrant, "grant")}
+    texts |= {(Registration, "client_secret")}
     assert texts == {(model, field) for model, field, _ in rotation.SEALED}
 
 

@@ -27,6 +27,7 @@ class OAuthProvider:
     token_auth: str = "client_secret_basic"  # client_secret_post | private_key_jwt | none
     scopes: tuple[str, ...] = ()
     pkce: str = "S256"  # "off" only with a warning
+    registration: str = "off"  # dynamic | document: how the provider comes to know us
     par: str = "auto"  # required | off: whether the request is pushed where the provider offers that and needs it not
     dpop: str = "off"  # required
     resources: tuple[str, ...] = ()  # what tokens are to be for (RFC 8707)

@@ -142,6 +142,8 @@ def _redeem(visit: Visit, config: OAuthProvider, endpoints: Endpoints, code: str
     except oauth.Transient:
         return Again("provider_unavailable", "The provider does not answer. Try again.")
     except oauth.ProviderError as error:
+        if error.code == "invalid_client" and config.registration == "dynamic":
+            return Again(errors.ClientUnknown.code, errors.ClientUnknown.title)
         return Finish.failed("provider_error", str(error))
     return _conclude(visit, config, endpoints, tokens)
 

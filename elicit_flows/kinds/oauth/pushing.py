@@ -19,4 +19,6 @@ def hand_over(config: OAuthProvider | None, url: str) -> str:
     except oauth.Transient as trouble:
         raise errors.ProviderUnavailable(str(trouble), retry_after=2) from None
     except oauth.OAuthError as refusal:
+        if isinstance(refusal, oauth.ProviderError) and refusal.code == "invalid_client":
+            raise errors.ClientUnknown from None
         raise errors.ProviderUnavailable(f"The provider does not take the request: {refusal}") from None

@@ -1,8 +1,10 @@
-"""An OAuth 2.0 client (RFC 6749 with 6750, 7009, 7523, 7636, 7662, 8414, 8707, 9126, 9207, 9449) on the guarded dialer.
+"""An OAuth 2.0 client (RFC 6749 with 6750, 7009, 7523, 7591, 7636, 7662, 8414, 8707, 9126, 9207, 9449)
+on the guarded dialer.
 
 Secrets are plain strings here and show in no repr.
 """
 
+from elicit_flows.lib.oauth.assertion import public_key
 from elicit_flows.lib.oauth.authorization import authorization_url, check_issuer, new_verifier
 from elicit_flows.lib.oauth.client import Client, introspect, redeem, refresh, revoke, userinfo
 from elicit_flows.lib.oauth.dpop import hash_of, is_nonce, proof, thumbprint
@@ -18,6 +20,7 @@ from elicit_flows.lib.oauth.errors import (
 from elicit_flows.lib.oauth.metadata import Metadata, discover, discovered, forget
 from elicit_flows.lib.oauth.pushed import push
 from elicit_flows.lib.oauth.quirks import PLAIN, Quirks, at, bend_url
+from elicit_flows.lib.oauth.registration import Registered, register
 from elicit_flows.lib.oauth.replies import SCOPE_TOKEN, Tokens, clean_code
 from elicit_flows.lib.oauth.text import visible
 
@@ -32,6 +35,7 @@ __all__ = [
     "OAuthError",
     "ProviderError",
     "Quirks",
+    "Registered",
     "Tokens",
     "Transient",
     "at",
@@ -48,9 +52,11 @@ __all__ = [
     "new_dpop_key",
     "new_verifier",
     "proof",
+    "public_key",
     "push",
     "redeem",
     "refresh",
+    "register",
     "revoke",
     "thumbprint",
     "userinfo",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 import time
+from typing import Any
 
 from joserfc import jwt
 from joserfc.errors import JoseError
@@ -38,6 +39,12 @@ def sign(client_id: str, key: str, issuer: str | None) -> str:
         "exp": now + LIFE,
     }
     return jwt.encode(header, claims, private, algorithms=[header["alg"]])
+
+
+def public_key(key: str) -> dict[str, Any]:
+    """The public half of a private key, PEM or JWK, as a JWK. Raises ProviderError for a key that is none."""
+    private = _load(key)
+    return {**private.as_dict(private=False), "use": "sig", "alg": _algorithm(private)}
 
 
 def _load(key: str) -> RSAKey | ECKey:

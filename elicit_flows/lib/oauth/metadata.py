@@ -22,6 +22,7 @@ _ENDPOINTS = (
     "userinfo_endpoint",
     "jwks_uri",
     "pushed_authorization_request_endpoint",
+    "registration_endpoint",
 )
 
 
@@ -37,6 +38,7 @@ class Metadata:
     userinfo_endpoint: str | None
     jwks_uri: str | None
     pushed_authorization_request_endpoint: str | None
+    registration_endpoint: str | None
     pkce_methods: tuple[str, ...] | None
     auth_methods: tuple[str, ...] | None
     sends_iss: bool
