@@ -31,7 +31,7 @@ class HiddenUntil:
         self._provider, self._tools = provider, frozenset(tools)
 
     async def __call__(self, context: Any, call_next: Next) -> Any:
-        if context.method == LISTEN and context.params["notifications"].get("toolsListChanged"):
+        if context.method == LISTEN and _wants_tools(context.params):
             return await self._listen(context, call_next)
         result = await call_next(context)
         if context.method != LIST:
@@ -64,6 +64,12 @@ class HiddenUntil:
     async def _connected(self, user: Claim) -> bool:
         standing = await self._asker.elicit().connections(user, provider=self._provider)
         return any(one.status == "active" for one in standing)
+
+
+def _wants_tools(params: Any) -> bool:
+    """Of a request that nobody has checked yet."""
+    wanted = (params or {}).get("notifications")
+    return isinstance(wanted, dict) and wanted.get("toolsListChanged") is True
 
 
 def _session(context: Any) -> str:

@@ -60,6 +60,8 @@ def test_who_listens_hears_that_their_own_connection_has_ended(
     people = {name: ["desk", name] for name in ("alice", "bob")}
     tools = new_tools(user=None, people=people, issuer=elicit_box.sandbox_url)
     client = Modern(tools.url, "alice")
+    for params in ({}, {"notifications": None}, {"notifications": ["tools"]}):
+        assert client.request("subscriptions/listen", params)["error"]["code"] == -32602
     alice.allow(link(client.call("files")))
     heard: dict[str, list[str]] = {name: [] for name in people}
     ears = {name: Modern(tools.url, name) for name in people}
