@@ -27,9 +27,8 @@ def _patterns(resolver: URLResolver, before: str = "") -> Iterator[str]:
 
 
 def _pages() -> list[str]:
-    """Every address of ours that a browser's cookies open: not the agents' API nor what payment providers call."""
-    """All but those for programs, and the form that comes from an agent's own site: it looks at no cookie and sets
-    none, so there is nothing to forge (tests/journey/test_vouching.py).
+    """Every address of ours that a browser's cookies open: not the agents' API nor what payment providers call, nor the
+    form from an agent's own site, which looks at no cookie and sets none (tests/journey/test_vouching.py).
     """
     routes = _patterns(get_resolver())
     return [one for one in routes if not one.startswith(("v1/", "inbound/")) and not one.endswith("/vouch")]
