@@ -125,14 +125,21 @@ def provider_faults(values: Json, *, has_secret: bool) -> Iterator[tuple[str, st
         yield "issuer", "is missing, and so is authorize_url or token_url; give the issuer, or both addresses"
     if values["par"] == "required" and not values["issuer"]:
         yield "issuer", "is missing; where requests are pushed to is asked there"
+    yield from _secret_faults(values, has_secret=has_secret)
+
+
+def _secret_faults(values: Json, *, has_secret: bool) -> Iterator[tuple[str, str]]:
+    shared = values["token_auth"].startswith("client_secret")
     if values["token_auth"] == "none" or values["registration"] == "dynamic":
         return
+    if shared and values["registration"] == "document":
+        return  # it cannot have one
     if not has_secret:
         yield (
             "client_secret",
             f'is missing, and token_auth is {values["token_auth"]}; add it, or say token_auth = "none"',
         )
-    elif values["token_auth"] == "private_key_jwt":
+    elif not shared:
         yield from _private_key_faults(values)
 
 

@@ -106,7 +106,7 @@ def callback(request: HttpRequest, context: str) -> HttpResponse:
     me = session.returning(request)
     answer = Answer(dict(request.GET.lists()))
     row = flow.resume(context, answer, me.claim if me else None, me.browser if me else None)
-    return pages.SeeOther(f"/c/{row.pk}" if row.status == Status.STARTED else f"/c/{row.pk}/done")
+    return pages.SeeOther(f"/c/{row.pk}/done")
 
 
 @require_safe
@@ -119,6 +119,6 @@ def done(request: HttpRequest, elicitation_id: str) -> HttpResponse:
     if me is None:
         return pages.signin(request, f"/c/{elicitation_id}/done")
     view = flow.look(elicitation_id, me.claim)
-    if view.steps and view.status == Status.PENDING:
+    if view.change or (view.steps and view.status == Status.PENDING):
         return pages.SeeOther(f"/c/{elicitation_id}")
     return pages.outcome(request, view.elicitation)
