@@ -22,7 +22,8 @@ from elicit_flows.values import Claim
 from tests.cast import OLGA
 from tests.doubles.authenticator import PRESENT, Authenticator
 from tests.journey.stage import form_post, session_of
-from tests.support import rows
+from tests.journey.test_accessibility import PHONE, Reader
+from tests.support import op, rows
 from tests.support.browser import User
 from tests.support.http_user import HttpUser
 from tests.support.rows import Known
@@ -127,6 +128,24 @@ def test_a_person_is_invited_makes_a_passkey_and_signs_in_with_it(
     user.page.locator("[data-action=passkey] button").click()
     user.page.locator("#trouble").wait_for()
     assert "no passkey" in user.text, "this device has one already"
+
+
+def test_the_pages_are_accessible(home: str, alices: tuple[str, str], new_user: Callable[..., User]) -> None:
+    op.node()
+    axe = (op.PEERS / "node_modules" / "axe-core" / "axe.min.js").read_text()
+    user = new_user(viewport=PHONE, is_mobile=True, has_touch=True)
+    reader = Reader(user, axe)
+    with_a_device(user)
+    reader.check(alices[0], "invitation")
+    user.press("accept")
+    reader.look("passkey")
+    user.press("passkey")
+    user.wait_for_page("passkeys")
+    reader.look("passkeys")
+    user.press("add")
+    user.page.locator("[data-action=passkey] button").click()
+    user.page.locator("#trouble").wait_for()
+    reader.look("passkey")
 
 
 def test_without_a_script_the_page_says_what_it_needs(home: str, new_user: Callable[..., User]) -> None:
