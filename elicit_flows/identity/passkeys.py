@@ -121,8 +121,7 @@ def used(
     """Whether the passkey with that key, of the person ``sub``, signed. Raises SignInRefused, also where its counter
     went back: then there is a copy of it.
     """
-    handle = credential.response.user_handle
-    if handle is not None and handle != sub.encode():
+    if credential.response.user_handle != sub.encode():  # nobody was named, so the device has to (level 3, 7.2, step 6)
         raise _refused()
     try:
         checked = webauthn.verify_authentication_response(

@@ -251,6 +251,7 @@ def test_t6_a_passkey_that_names_another_person_or_is_forged_is_refused(
     other, _ = enrolled(new_http_user(), home, "Bob")
     asked, user = link(member.sub), new_http_user()
     refused(user, asked, device, userHandle=other.sub.encode())
+    refused(user, asked, device, userHandle=b"")
     refused(user, asked, device, signature=b"x" * 70)
     stranger = Authenticator(home)
     refused(user, asked, stranger)
