@@ -10,12 +10,22 @@ from typing import Any
 
 from django.conf import settings
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
+from django.utils.translation import gettext_lazy, ngettext
 
 from elicit_flows import tallies, vault
 from elicit_flows.admin.links import list_of, page_of
 from elicit_flows.lib import clock
-from elicit_flows.models import Agent, Delivery, Erasure, Payment, PaymentAccount, Provider, Refund, VaultKey
+from elicit_flows.models import (
+    Agent,
+    Delivery,
+    Erasure,
+    IdentityProvider,
+    Payment,
+    PaymentAccount,
+    Provider,
+    Refund,
+    VaultKey,
+)
 
 MOST = 1000  # what is counted further is said as "over 1000"
 MANY = 5  # failures of a provider in an hour or two: fewer happen
@@ -68,26 +78,34 @@ def _providers() -> Iterator[Notice]:
     for by_labels in tallies.since("provider_errors", since).values():
         for (slug, _step), one in by_labels.items():
             failed[slug] += one.count
-    rows = {row.slug: row for row in Provider.objects.filter(slug__in=failed)}
-    at = f"{since:%H}:00"
+    sorts = (PaymentAccount, IdentityProvider, Provider)  # of two with one slug the last is meant most often
+    rows = {row.slug: row for sort in sorts for row in sort._default_manager.filter(slug__in=failed)}
     for slug, count in failed.most_common(20):
         row = rows.get(slug)
-        if row is None or row.enabled:
-            yield Notice(
-                _("%(name)s does not answer") % {"name": row.name if row else slug},
-                ngettext("It failed %(count)d time since %(at)s UTC.", "It failed %(count)d times since %(at)s UTC.",
-                         count) % {"count": count, "at": at} + " " + _(
-                    "Nobody's grant is lost by it: tokens that still live are given out, people are told to try again, "
-                    "and all goes on by itself when it is back. If it stays away, switch it off: agents hear at once "
-                    "that they cannot ask for it, and nobody is sent there."),
-                _provider_links(row),
-                grave=count >= MANY,
-            )  # fmt: skip
+        if row is not None and row.enabled:
+            said = ngettext("It failed %(count)d time since %(at)s UTC.", "It failed %(count)d times since %(at)s UTC.",
+                            count) % {"count": count, "at": f"{since:%H}:00"}  # fmt: skip
+            title = _("%(name)s does not answer") % {"name": getattr(row, "name", slug)}
+            yield Notice(title, f"{said} {_MEANWHILE[type(row)]}", _provider_links(row), grave=count >= MANY)
 
 
-def _provider_links(row: Provider | None) -> tuple[tuple[str, str], ...]:
-    if row is None:
-        return ()
+_MEANWHILE: dict[type[Provider | IdentityProvider | PaymentAccount], Any] = {
+    Provider: gettext_lazy(
+        "Nobody's grant is lost by it: tokens that still live are given out, people are told to try again, and all "
+        "goes on by itself when it is back. If it stays away, switch it off: agents hear at once that they cannot ask "
+        "for it, and nobody is sent there."
+    ),
+    IdentityProvider: gettext_lazy(
+        "Its people cannot sign in; whoever is signed in goes on. Links stay good until their time is up."
+    ),
+    PaymentAccount: gettext_lazy(
+        "People are told to try again. What was paid meanwhile is asked for again until the provider answers: no money "
+        "is lost, and none taken twice."
+    ),
+}
+
+
+def _provider_links(row: Provider | IdentityProvider | PaymentAccount) -> tuple[tuple[str, str], ...]:
     return (
         (_("Its settings"), page_of(row)),
         (_("Switch it off…"), page_of(row, "switch")),

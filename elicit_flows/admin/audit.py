@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.contrib import admin
+from django.contrib.admin import RelatedOnlyFieldListFilter
+from django.contrib.admin.models import LogEntry
 from django.http import HttpRequest
+from django.utils.translation import gettext_lazy as _
 
 from elicit_flows.admin.base import ReadOnly
 
@@ -26,8 +30,15 @@ class EventAdmin(ReadOnly):
 class LogEntryAdmin(ReadOnly):
     """It may not be deleted, so neither may the account of an operator who did something: that is made inactive."""
 
-    list_display = ("action_time", "user", "content_type", "object_repr", "action_flag", "change_message")
-    list_filter = ("action_time", "user", "content_type")
+    list_display = ("action_time", "user", "what", "object_repr", "content_type")
+    list_filter = (
+        "action_time", ("user", RelatedOnlyFieldListFilter), ("content_type", RelatedOnlyFieldListFilter),
+    )  # fmt: skip
     list_select_related = ("user", "content_type")
     ordering = ("-action_time",)
-    fields = ("action_time", "user", "content_type", "object_id", "object_repr", "action_flag", "change_message")
+    fields = ("action_time", "user", "what", "content_type", "object_id", "object_repr", "action_flag")
+    readonly_fields = ("what",)
+
+    @admin.display(description=_("What was done"))
+    def what(self, row: LogEntry) -> str:
+        return row.get_change_message()

@@ -45,7 +45,8 @@ class Guarded(Discreet, ModelAdmin):  # type: ignore[type-arg]
         """Only what a filter of the page asks. Django would let a URL ask about any column, so also about sealed texts
         and hashes, letter by letter.
         """
-        filters = [one for one in self.get_list_filter(request) if isinstance(one, str)]
+        given: list[Any] = list(self.get_list_filter(request))
+        filters = [one if isinstance(one, str) else one[0] for one in given]
         return lookup in {name + ending for name in filters for ending in _ENDINGS}
 
 

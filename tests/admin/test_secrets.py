@@ -7,6 +7,7 @@ import re
 
 import pytest
 from django.contrib import admin as django_admin
+from django.contrib.admin.models import LogEntry
 from django.contrib.admin.utils import quote
 from django.test import Client
 from django.urls import URLPattern, URLResolver
@@ -147,6 +148,14 @@ def test_t112_a_list_cannot_be_asked_about_columns_that_it_does_not_show(
 )  # fmt: skip
 def test_the_filters_that_a_list_offers_work(admin: Client, rows: Rows, question: str) -> None:
     assert admin.get(f"/admin/elicit_flows/{question}").status_code == 200
+
+
+def test_the_audit_log_can_be_asked_whose_and_about_what(admin: Client, rows: Rows) -> None:
+    admin.post(f"/admin/elicit_flows/agent/{rows.agent.pk}/switch/", {"to": "off"})
+    [entry] = LogEntry.objects.all()
+    for question in (f"content_type__id__exact={entry.content_type_id}", f"user__id__exact={entry.user_id}"):
+        assert "Switched off." in admin.get(f"/admin/admin/logentry/?{question}").text
+    assert admin.get("/admin/admin/logentry/?user__password__startswith=m").status_code == 400
 
 
 def test_an_empty_secret_keeps_what_there_is_and_a_typed_one_replaces_it(admin: Client, rows: Rows) -> None:
