@@ -22,7 +22,9 @@ from tests.support.op import Op
 from tests.support.process import until
 
 Json = dict[str, Any]
-WORKED_ON = {f"[elicit_flows_{name}]" for name in ("elicitation", "event", "delivery", "connection", "feed", "agent", "tally")}
+WORKED_ON = {
+    f"[elicit_flows_{name}]" for name in ("elicitation", "event", "delivery", "connection", "feed", "agent", "tally")
+}
 TERMINAL = {"completed", "declined", "cancelled", "expired", "failed"}
 
 
