@@ -35,8 +35,8 @@ def may(request: HttpRequest, permission: str) -> bool:
 
 
 def make(sender: AppConfig, **kwargs: Any) -> None:
-    """After ``migrate``: the groups with exactly these permissions."""
-    known = kwargs["apps"]
+    """After ``migrate``, and after ``flush``, which names no apps: the groups with exactly these permissions."""
+    known = kwargs.get("apps", apps)
     if not {DJANGOS, OURS, "auth"} <= {one.label for one in known.get_app_configs()}:
         return  # a migration of one app alone, before the others
     for label in (OURS, DJANGOS):  # Django makes them too, app by app, and maybe later than this

@@ -39,7 +39,7 @@ class Recorder:
 def test_every_described_call_answers_as_described(
     api: httpx2.Client, known: Known, drive_row: Provider, described: Described
 ) -> None:
-    Agent.objects.filter(pk=known.row.pk).update(webhook_url="http://127.0.0.1:9/hooks")
+    Agent.objects.filter(pk=known.row.pk).update(webhook_url="http://127.0.0.1:9/hooks", import_connections=True)
     held = rows.connection(known, drive_row)
     call = Recorder(api, described)
 
@@ -98,6 +98,12 @@ def test_every_described_call_answers_as_described(
     assert call("GET", f"{one}/draft", form).json() == shared
     assert call("PATCH", one, form, json={"message": "In other words"}).json()["seq"] == 3
     assert call("GET", f"{one}/wire/{{protocol}}", form, "ahp").json()["request"]["id"] == form
+    brought = {"subject": {"iss": rows.ISSUER, "sub": "alice"}, "provider": "drive", "access_token": "at-1"}
+    carried = call("POST", "/v1/connections", json=brought | {"account": {"id": "a-2", "label": "Alice"}})
+    assert (carried.status_code, carried.json()["account"]) == (201, {"id": "a-2", "label": "Alice"})
+    asked_for = {"method": "GET", "url": "https://api.example.com/files"}
+    unbound = call("POST", "/v1/connections/{connection_id}/proof", carried.json()["id"], json=asked_for)
+    assert (unbound.status_code, unbound.json()["code"]) == (409, "conflict")
     refused = call("POST", "/v1/token", data={"grant_type": "password"})
     assert (refused.status_code, refused.json()["error"]) == (400, "unsupported_grant_type")
     assert call.seen == set(described.calls())

@@ -22,7 +22,7 @@ from tests.support.op import Op
 from tests.support.process import until
 
 Json = dict[str, Any]
-WORKED_ON = {
+WORKED_ON = {"[sqlite_sequence]"} | {
     f"[elicit_flows_{name}]" for name in ("elicitation", "event", "delivery", "connection", "feed", "agent", "tally")
 }
 TERMINAL = {"completed", "declined", "cancelled", "expired", "failed"}

@@ -231,6 +231,7 @@ def test_credentials_are_ended_by_their_owner_and_gone(stage: Stage, http_user: 
     assert (token.status_code, token.json()["code"]) == (409, "conflict")
     http_user.open(f"{stage.box.url}/account")
     assert "API key, Team" in http_user.text
+    http_user.open(f"{stage.box.url}/account/connections/{connection}")
     http_user.press("revoke")
     gone = secret(stage, asked)
     assert (gone.status_code, gone.json()["code"]) == (410, "connection_revoked")

@@ -202,6 +202,7 @@ def test_handing_over_again_replaces_what_there_was_and_ending_it_ends_it(shop: 
     assert (token.status_code, token.json()["code"]) == (409, "conflict")
     http_user.open(f"{stage.box.url}/account")
     assert "Key House" in http_user.text
+    http_user.open(f"{stage.box.url}/account/connections/{connection}")
     http_user.press("revoke")
     assert secret(stage, connection).status_code == 410
     assert stage.sql("SELECT secrets, upstream FROM elicit_flows_connection WHERE id = %s", connection) == [

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit
@@ -51,15 +50,14 @@ def test_a_request_is_sent_as_json_under_the_providers_names() -> None:
     assert json.loads(body) == {"key": "s +&", "code": "c"}
 
 
-NOW = datetime.now(UTC)
 LIVES = [
     ("seconds", 3600, 3600),
     ("seconds", "3600", 3600),
     ("milliseconds", 3_600_000, 3600),
-    ("timestamp", time.time() + 3600, 3600),
+    ("timestamp", lambda now: (now + timedelta(hours=1)).timestamp(), 3600),
     ("timestamp", 1000, 1),  # it ran out: not a token that lives for ever
-    ("rfc3339", (NOW + timedelta(hours=1)).isoformat(), 3600),
-    ("rfc3339", (NOW + timedelta(hours=1)).strftime("%Y-%m-%dT%H:%M:%SZ"), 3600),
+    ("rfc3339", lambda now: (now + timedelta(hours=1)).isoformat(), 3600),
+    ("rfc3339", lambda now: f"{now + timedelta(hours=1):%Y-%m-%dT%H:%M:%SZ}", 3600),
     ("rfc3339", "tomorrow", None),
     ("rfc3339", 12, None),
     ("seconds", True, None),
@@ -68,6 +66,7 @@ LIVES = [
 
 @pytest.mark.parametrize(("unit", "said", "expected"), LIVES, ids=map(str, range(len(LIVES))))
 def test_a_life_is_read_in_the_unit_that_the_provider_has(unit: Any, said: Any, expected: int | None) -> None:
+    said = said(datetime.now(UTC)) if callable(said) else said
     odd = Quirks(expires_field="ends", expires_unit=unit)
     tokens = read_tokens(straighten(answer({"access_token": "x", "token_type": "bearer", "ends": said}), odd))
     assert tokens.expires_in == (pytest.approx(expected, abs=60) if expected and expected > 1 else expected)

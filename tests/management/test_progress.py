@@ -12,6 +12,7 @@ from django.core.management.base import OutputWrapper
 
 from elicit_flows.management import progress
 from elicit_flows.management.progress import Progress, Stopped
+from tests.support.process import until
 
 
 class Screen(io.StringIO):
@@ -30,8 +31,12 @@ def work(batches: int, told: Progress, at: int = 0, number: int = signal.SIGTERM
 
 
 def _twice(number: int) -> None:
+    """The second when the first was heard: two that come at once are one."""
+    told = signal.getsignal(number)
     os.kill(os.getpid(), number)
+    until(lambda: signal.getsignal(number) != told, "the first was heard")
     os.kill(os.getpid(), number)
+    until(lambda: False, "the second was heard", timeout=5)
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
