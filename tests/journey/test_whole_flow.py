@@ -36,7 +36,7 @@ def somebody(request: pytest.FixtureRequest) -> Persona:
     return _person(request)
 
 
-def _revoke_first(person: Persona) -> None:
+def _revoke(person: Persona) -> None:
     """The button stands behind a disclosure, for which a browser needs a press of its own."""
     if isinstance(person, User):
         person.page.locator("summary").first.click()
@@ -68,7 +68,8 @@ def test_an_account_is_connected_used_and_disconnected(each_stage: Stage, anybod
 
     anybody.open(f"{stage.box.url}/account")
     assert agent.slug.replace("-", " ").title() in anybody.text
-    _revoke_first(anybody)
+    anybody.open(f"{stage.box.url}/account/connections/{told['result']['connection']}")
+    _revoke(anybody)
     assert stage.token(asked).status_code == 410
     assert "connection.revoked" in stage.events()
     stage.revoked_upstream(token.json()["access_token"])

@@ -50,6 +50,15 @@ def test_told_to_stop_it_ends_after_the_batch_and_says_how_to_go_on(number: int)
     assert signal.getsignal(number) is before
 
 
+@pytest.fixture
+def _interruptible() -> Iterator[None]:
+    """Whoever starts the tests in the background of a shell starts them deaf to SIGINT."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("_interruptible")
 def test_told_twice_it_ends_at_once() -> None:
     told = Progress(OutputWrapper(io.StringIO()), "manage.py tidy")
     with pytest.raises(KeyboardInterrupt), told:
