@@ -80,3 +80,7 @@ def seconds(value: object) -> float | None:
     """A time in seconds since 1970 as a JSON number; True is not one, nor is a number beyond the calendar."""
     number = isinstance(value, (int, float)) and not isinstance(value, bool)
     return float(value) if number and abs(value) < 1e12 else None  # type: ignore[arg-type]
+
+
+# What has to hold of any word for who is in the browser, but for an ID token, whose audience has rules of its own.
+WORD: tuple[Rule, ...] = (issuer, audience, expiry, not_before, not_from_the_future, subject)
