@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import random
+import time
 from collections.abc import Callable
 
 import pytest
+from playwright.sync_api import Route
 
 from tests.journey.stage import Json, Stage, form_post
 from tests.support.browser import User
@@ -310,3 +312,22 @@ def _held(stage: Stage, asked: Json) -> list[list[str]]:
     held = [[name, value] for name, many in one.items() for value in many]
     order = [control for name in NAMES.values() for control in (name, f"{name}-own", f"{name}-why")]
     return sorted([*held, *whys], key=lambda pair: order.index(pair[0]))
+
+
+def test_the_page_is_not_led_away_from_while_its_form_is_on_the_way(
+    stage: Stage, asked: Json, new_user: Callable[..., User]
+) -> None:
+    """It asks meanwhile how the form stands, and learns that it is over before the answer to its own form is there."""
+    user = new_user()
+    user.open(asked["url"])
+    user.carry_on("signin", "alice")
+
+    def slowly(route: Route) -> None:
+        if route.request.is_navigation_request():
+            stage.agent.post(f"/v1/elicitations/{asked['id']}/cancel")
+            time.sleep(3)
+        route.continue_()
+
+    user.page.route("**", slowly)
+    user.press("submit", q0="Atlas")
+    assert (user.page_name, user.page_status) == ("done", "cancelled")

@@ -7,9 +7,12 @@ const dirty = new Map(); // by the question's name: how often it was written to 
 let seen = Number(form.elements.seen.value);
 let wait = 1000;
 let timer;
+let sent = false; // then the answer to it is the next page, and nothing else may lead away from this one
 
 // A page that was refused came by POST: its own address must not be loaded again.
-const again = () => location.replace(note.dataset.url.replace(/\/draft$/, ""));
+const again = () => {
+  if (!sent) location.replace(note.dataset.url.replace(/\/draft$/, ""));
+};
 
 const question = (name) => form.querySelector(`[data-name="${name}"]`);
 
@@ -113,6 +116,11 @@ form.addEventListener("submit", (event) => {
   if (bad) {
     event.preventDefault();
     bad.reportValidity();
-  } else timers.forEach(clearTimeout);
+  } else {
+    sent = true;
+    timers.forEach(clearTimeout);
+  }
 });
+// A page that the browser kept and shows again on the way back.
+window.addEventListener("pageshow", (event) => (sent &&= !event.persisted));
 later();
