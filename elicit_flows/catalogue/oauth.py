@@ -41,8 +41,11 @@ class Endpoints(Part):
 
 
 class Scopes(Part):
+    """``words``: what a scope lets an agent do, as one line for the person who is asked."""
+
     separator: Annotated[str, StringConstraints(min_length=1, max_length=1)] = " "
     default: tuple[Scope, ...] = ()
+    words: Annotated[dict[Scope, Line], Field(max_length=100)] = {}
 
 
 class Params(Part):

@@ -97,7 +97,7 @@ class Provider(models.Model):
         return written | {name: value for name, value in self._preset().items() if name not in self.given}
 
     def quirks(self) -> Quirks:
-        entry = catalogue.find(self.preset) if self.preset else None
+        entry = self._entry()
         if entry is None or entry.kind != "oauth":
             return PLAIN
         try:
@@ -105,8 +105,16 @@ class Provider(models.Model):
         except ValueError:
             return PLAIN
 
+    def scope_words(self) -> dict[str, str]:
+        """What its scopes let an agent do, in words, of those that its preset describes."""
+        entry = self._entry()
+        return dict(entry.scopes.words) if entry else {}
+
+    def _entry(self) -> catalogue.Entry | None:
+        return catalogue.find(self.preset) if self.preset else None
+
     def _preset(self) -> dict[str, Any]:
-        entry = catalogue.find(self.preset) if self.preset else None
+        entry = self._entry()
         if entry is None or entry.sort != self.sort:
             return {}
         try:

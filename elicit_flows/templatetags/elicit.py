@@ -6,12 +6,23 @@ import re
 from collections.abc import Mapping
 
 from django import template
-from django.utils.translation import get_language
+from django.utils.translation import get_language, gettext
+from django.utils.translation import gettext_noop as noop
 
 from elicit_flows.lib import money as amounts
 from elicit_flows.lib import text
 
 register = template.Library()
+
+# Scopes that mean the same at every provider (OpenID Connect Core, sections 5.4 and 11).
+_EVERYWHERE = {
+    "openid": noop("See which account it is"),
+    "profile": noop("See your name and what your profile says"),
+    "email": noop("See your e-mail address"),
+    "address": noop("See your postal address"),
+    "phone": noop("See your phone number"),
+    "offline_access": noop("Keep this access while you are away, until you end it"),
+}
 
 
 @register.filter
@@ -24,6 +35,15 @@ def visible(value: object) -> str:
 def get(values: Mapping[str, object], name: str) -> object:
     """What a mapping has under a name that stands in a variable; None when it has nothing there."""
     return values.get(name)
+
+
+@register.filter
+def in_words(scope: str, words: Mapping[str, str] | None) -> str:
+    """What a scope lets an agent do: as the provider's ``words`` have it, or the standard; "" where nobody says."""
+    said = (words or {}).get(scope)
+    if said or scope not in _EVERYWHERE:
+        return said or ""
+    return gettext(_EVERYWHERE[scope])
 
 
 @register.filter

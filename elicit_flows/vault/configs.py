@@ -89,6 +89,7 @@ def oauth(row: Provider) -> OAuthProvider:
         dpop=row.dpop,
         resources=tuple(row.resources),
         quirks=row.quirks(),
+        scope_words=row.scope_words(),
     )
 
 

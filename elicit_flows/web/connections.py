@@ -58,6 +58,7 @@ def shown(row: vault.Connection) -> Json:
         "account_label": row.account_label if row.provider else "",
         "agent_name": row.agent.name,
         "scopes": row.scopes,
+        "scope_words": row.provider.scope_words() if row.provider else {},
         "typed": row.typed,
         "status": row.status,
         "health": row.health,

@@ -269,13 +269,15 @@ def test_a_callback_with_both_code_and_error_is_no_answer(provider: Provider) ->
 
 
 def test_the_page_is_told_the_host_that_comes_next(provider: Provider) -> None:
-    config = by_issuer(provider, issuer="https://accounts.example.com", scopes=("read",))
+    words = {"read": "Read your files"}
+    config = by_issuer(provider, issuer="https://accounts.example.com", scopes=("read",), scope_words=words)
     said = KIND.describe({"provider": "acme", "scopes": ["write"]}, config)
     assert said == {
         "title": "Acme Drive",
         "host": "accounts.example.com",
         "host_warning": "",
         "scopes": ["read", "write"],
+        "scope_words": words,
     }
     spoofed = by_urls(provider, authorize_url="https://xn--pple-43d.com/authorize")
     assert KIND.describe({"provider": "acme", "scopes": []}, spoofed)["host_warning"]

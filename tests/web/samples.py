@@ -76,6 +76,7 @@ def request_page() -> Context:
         "what": {
             "title": "Acme Drive",
             "scopes": ["files.read", "profile"],
+            "scope_words": {"files.read": "Read your files"},
             "host": "acme.example",
             "host_warning": "",
         },
@@ -216,6 +217,7 @@ def a_connection(**more: Any) -> Context:
         "account_label": "alice@acme.example",
         "agent_name": "Drive Bot",
         "scopes": ["files.read"],
+        "scope_words": {},
         "typed": False,
         "status": "active",
         "health": more.get("status", "ok"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from django.test import Client
 
@@ -53,6 +55,16 @@ def test_a_person_reads_what_an_agent_did_and_when(bot: Known, held: Connection)
     text = page(alice, str(link)).text()
     assert "Drive Bot fetched an access token" in text.replace(bot.row.name, "Drive Bot")
     assert "You connected it" in text
+
+
+def test_what_a_connection_may_do_stands_there_in_words(bot: Known) -> None:
+    google = rows.provider(slug="google", preset="google")
+    readonly = "https://www.googleapis.com/auth/drive.readonly"
+    row = rows.connection(bot, google, replace(rows.grant(), scopes=("email", readonly, "something.new")))
+    text = page(browser(), f"/account/connections/{row.pk}").text()
+    assert "See your e-mail address email" in text
+    assert f"See and download all of your Google Drive files {readonly}" in text
+    assert "something.new" in text
 
 
 def test_t64_what_another_person_connected_is_not_there(held: Connection) -> None:

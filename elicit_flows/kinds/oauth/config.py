@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from elicit_flows.lib.oauth import PLAIN, Quirks
 from elicit_flows.values import Secret
@@ -32,3 +33,4 @@ class OAuthProvider:
     dpop: str = "off"  # required
     resources: tuple[str, ...] = ()  # what tokens are to be for (RFC 8707)
     quirks: Quirks = PLAIN
+    scope_words: Mapping[str, str] = field(default_factory=dict)  # what a scope lets an agent do, for the person

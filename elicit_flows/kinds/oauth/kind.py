@@ -30,17 +30,19 @@ class OAuth:
         return params.clean(given)
 
     def describe(self, asked: Json, config: OAuthProvider | None) -> Json:
-        """``{title, host, host_warning, scopes}``: what is connected, the ASCII host that comes next (with a sentence
-        where it may imitate another), and what is asked for. Asks nobody.
+        """``{title, host, host_warning, scopes, scope_words}``: what is connected, the ASCII host that comes next (with
+        a sentence where it may imitate another), and what is asked for, some of it in words. Asks nobody.
         """
         if config is None:
-            return {"title": asked["provider"], "host": "", "host_warning": "", "scopes": asked["scopes"]}
+            unknown = {"host": "", "host_warning": "", "scope_words": {}}
+            return {"title": asked["provider"], "scopes": asked["scopes"], **unknown}
         url = authorize_url(config) or ""
         return {
             "title": config.name,
             "host": text.ascii_host(url),
             "host_warning": text.host_warning(url),
             "scopes": list(wanted(asked, config)),
+            "scope_words": config.scope_words,
         }
 
     def begin(self, visit: Visit) -> Leave:
