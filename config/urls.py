@@ -12,6 +12,7 @@ from elicit_flows.web import (
     account,
     choosing,
     client_document,
+    codes,
     connect,
     connections,
     drafts,
@@ -32,6 +33,7 @@ handler500 = "elicit_flows.web.problems.server_error"
 urlpatterns = [
     path("", account.home),
     path("catalogue", providers.page),
+    path("device", codes.enter),
     path("account", account.account),
     path("account/connections/<str:connection_id>", connections.show),
     path("account/connections/<str:connection_id>/revoke", connections.revoke),

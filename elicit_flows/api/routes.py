@@ -7,6 +7,7 @@ from ninja.errors import HttpError, ValidationError
 
 from elicit_flows import __version__
 from elicit_flows.api import (
+    codes,
     connections,
     deliveries,
     drafts,
@@ -42,6 +43,7 @@ api = DescribedAPI(
 api.add_router("/elicitations", elicitations.router)
 api.add_router("/elicitations", drafts.router)
 api.add_router("/elicitations", notes.router)
+api.add_router("/elicitations", codes.router)
 api.add_router("/elicitations", wires.router)
 api.add_router("/events", events.router)
 api.add_router("/connections", connections.router)

@@ -80,6 +80,17 @@ class Note(Schema):
     note: dict[str, str]
 
 
+class UserCode(Schema):
+    """``verification_uri_complete`` is the link itself. Names as in RFC 8628, section 3.2."""
+
+    object: Literal["user_code"]
+    elicitation: str
+    user_code: str = Field(examples=["WDJB-MJHT"])
+    verification_uri: str
+    verification_uri_complete: str
+    expires_at: datetime
+
+
 class Elicitation(Schema):
     id: str
     object: Literal["elicitation"]

@@ -1,6 +1,7 @@
 """THE LINE: what happens to an elicitation, in the order a request meets it.
 
 asking      create          an agent asks
+codes       user_code       the link as a word to be typed, and by_code back again
 visiting    look            somebody opens the link; nothing changes
 leaving     begin           the right user presses the button and leaves for the provider
 choosing    choose          another account came back than was meant, and they say what is to be
@@ -31,6 +32,7 @@ No transaction is open while the outside is asked.
 
 from elicit_flows.flow.asking import create
 from elicit_flows.flow.choosing import choose
+from elicit_flows.flow.codes import by_code, user_code
 from elicit_flows.flow.consuming import consume
 from elicit_flows.flow.drafting import ask_again, draft, put
 from elicit_flows.flow.ending import cancel, complete, decline, expire, sweep
@@ -57,6 +59,7 @@ __all__ = [
     "ask_to_erase",
     "begin",
     "bring",
+    "by_code",
     "cancel",
     "check_brought",
     "choose",
@@ -86,4 +89,5 @@ __all__ = [
     "sweep_erasures",
     "sweep_payments",
     "take_vouch",
+    "user_code",
 ]

@@ -24,6 +24,7 @@ from elicit_flows.models.sign_out import SignOut
 from elicit_flows.models.spend_limit import SpendLimit
 from elicit_flows.models.tally import Tally
 from elicit_flows.models.use import Use
+from elicit_flows.models.user_code import UserCode
 from elicit_flows.models.vault_key import VaultKey
 from elicit_flows.models.vouch import Vouch
 
@@ -58,6 +59,7 @@ __all__ = [
     "SpendLimit",
     "Tally",
     "Use",
+    "UserCode",
     "VaultKey",
     "Vouch",
 ]

@@ -23,7 +23,7 @@ from elicit_flows.sdk.client import Elicit
 from elicit_flows.sdk.errors import ElicitError, NotCompleted, StillWaiting
 from elicit_flows.sdk.outcomes import Cancelled, Completed, Declined, Expired, Failed, Outcome, outcome_of
 from elicit_flows.sdk.questions import ConfirmWords, Options, PaymentTerms, Question, Questions
-from elicit_flows.sdk.shapes import Connection, Draft, DraftAnswer, Elicitation, Event, GivenAnswer, Token
+from elicit_flows.sdk.shapes import Connection, Draft, DraftAnswer, Elicitation, Event, GivenAnswer, Token, UserCode
 from elicit_flows.sdk.sync import SyncElicit
 from elicit_flows.sdk.webhooks import verify_webhook
 from elicit_flows.values import Claim, Secret
@@ -54,6 +54,7 @@ __all__ = [
     "StillWaiting",
     "SyncElicit",
     "Token",
+    "UserCode",
     "outcome_of",
     "verify_webhook",
 ]

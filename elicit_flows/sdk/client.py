@@ -11,28 +11,27 @@ from contextlib import suppress
 from types import TracebackType
 from typing import Any, Self, Unpack
 
-from elicit_flows.sdk import environment, exchange, feed
+from elicit_flows.sdk import environment, feed
 from elicit_flows.sdk.asking import Asking
+from elicit_flows.sdk.connections import Connections
 from elicit_flows.sdk.drafts import Drafts
 from elicit_flows.sdk.notes import Notes
 from elicit_flows.sdk.outcomes import Outcome
 from elicit_flows.sdk.paths import (
-    CONNECTIONS,
     ELICITATIONS,
-    connection_path,
     elicitation_path,
     payment_path,
 )
 from elicit_flows.sdk.questions import Options
-from elicit_flows.sdk.shapes import Connection, Elicitation, Event, Token, User, claim
+from elicit_flows.sdk.shapes import Elicitation, Event, User, UserCode, claim
 from elicit_flows.sdk.transport import Transport
-from elicit_flows.values import Json, Secret
+from elicit_flows.values import Json
 
 POLL_SECONDS = 25
 PAGE = 100
 
 
-class Elicit(Asking, Drafts, Notes):
+class Elicit(Asking, Connections, Drafts, Notes):
     """One agent at one service.
 
     ``url`` defaults to ELICIT_URL, ``api_key`` to ELICIT_API_KEY or var/demo.key. ``patience``: seconds for which
@@ -93,6 +92,13 @@ class Elicit(Asking, Drafts, Notes):
         """Take the question back. Raises ElicitError 409 when it has ended in another way."""
         return Elicitation.read(await self._transport.call("POST", f"{elicitation_path(elicitation)}/cancel"))
 
+    async def user_code(self, elicitation: str | Elicitation) -> UserCode:
+        """The link as a code, for a user who has no browser where they read it: they type it on another device.
+
+        Raises ElicitError 409 ``already_over``.
+        """
+        return UserCode.read(await self._transport.call("POST", f"{elicitation_path(elicitation)}/code"))
+
     async def elicitations(
         self, user: User | None = None, *, status: str | None = None
     ) -> AsyncGenerator[Elicitation, None]:
@@ -121,14 +127,6 @@ class Elicit(Asking, Drafts, Notes):
         """The cursor behind the newest event, for who wants to hear of those alone that are still to come."""
         return str((await self._transport.call("GET", feed.PATH, params={"after": "latest"}))["cursor"])
 
-    async def connections(self, user: User | None = None, *, provider: str | None = None) -> list[Connection]:
-        """The connections this agent may use, of one user and provider where given."""
-        who = claim(user) if user else None
-        params = {"iss": who and who.iss, "sub": who and who.sub, "provider": provider}
-        given = {name: value for name, value in params.items() if value is not None}
-        answer = await self._transport.call("GET", CONNECTIONS, params=given)
-        return [Connection.read(body) for body in answer["data"]]
-
     async def complete(self, elicitation: str | Elicitation) -> Elicitation:
         """Say that the user has done what a ``"by_agent"`` link was for, or send a form's draft as it is.
 
@@ -145,66 +143,6 @@ class Elicit(Asking, Drafts, Notes):
         headers = {"Idempotency-Key": key or uuid.uuid4().hex}
         path = f"{elicitation_path(elicitation)}/consume"
         return Elicitation.read(await self._transport.call("POST", path, headers=headers))
-
-    async def token(
-        self, connection: str | Connection | Outcome, *, min_ttl: int | None = None, user_token: str | None = None
-    ) -> Token:
-        """An access token that is good for ``min_ttl`` more seconds (left out: 60, or a tenth of its life).
-
-        ``user_token``: the user's own access token, for an agent that has to show it; ``min_ttl`` is then the default.
-        Raises NotCompleted for an outcome without a connection; ElicitError ``reauthorization_required`` (ask again),
-        ``connection_revoked``, ``user_token_required`` or ``user_token_refused``.
-        """
-        if user_token is not None:
-            form = exchange.form(connection, user_token)
-            return exchange.read(await self._transport.call("POST", exchange.PATH, data=form))
-        body = {} if min_ttl is None else {"min_ttl": min_ttl}
-        answer = await self._transport.call("POST", f"{connection_path(connection)}/token", json=body)
-        return Token.read(answer)
-
-    async def report(self, connection: str | Connection | Outcome) -> Connection:
-        """Say that the provider answered 401 to the token; it is refreshed at once, at most every 30 seconds.
-
-        The connection as it is then: ``active``, take its token and try again; else ask the user again.
-        """
-        answer = await self._transport.call("POST", f"{connection_path(connection)}/report", json={"status": 401})
-        return Connection.read(answer)
-
-    async def proof(
-        self,
-        connection: str | Connection | Outcome,
-        method: str,
-        url: str,
-        *,
-        token: Token | None = None,
-        nonce: str | None = None,
-    ) -> str:
-        """What goes into the header ``DPoP`` of that one request, for a token whose ``token_type`` is DPoP (RFC 9449).
-
-        ``token``: the one that you send with it; when left out, the one of now. ``nonce``: the one that the server
-        asked for.
-        """
-        ath = token.ath if token else None
-        said = {"method": method, "url": url, "nonce": nonce, "ath": ath}
-        body = {name: value for name, value in said.items() if value is not None}
-        answer = await self._transport.call("POST", f"{connection_path(connection)}/proof", json=body)
-        return str(answer["dpop"])
-
-    async def secret(
-        self, connection: str | Connection | Outcome, *, user_token: str | None = None
-    ) -> dict[str, Secret]:
-        """What the user typed, by the names that you gave the fields. A ``Secret`` shows itself by ``reveal`` alone.
-
-        ``user_token``: the user's own access token, for an agent that has to show it.
-        """
-        path = f"{connection_path(connection)}/secret"
-        shown = None if user_token is None else {"subject_token": user_token}
-        fields: dict[str, str] = (await self._transport.call("POST", path, json=shown))["fields"]
-        return {name: Secret(value) for name, value in fields.items()}
-
-    async def revoke(self, connection: str | Connection | Outcome) -> None:
-        """End the connection here at once; the service tells the provider."""
-        await self._transport.call("DELETE", connection_path(connection))
 
     async def refund(
         self,

@@ -145,6 +145,19 @@ class GivenAnswer(TypedDict, total=False):
 
 
 @dataclass(frozen=True, slots=True)
+class UserCode:
+    """What to type where: ``code`` at ``url``, until ``expires_at`` (RFC 8628, section 3.2)."""
+
+    code: str
+    url: str
+    expires_at: datetime
+
+    @classmethod
+    def read(cls, body: Mapping[str, Any]) -> Self:
+        return cls(body["user_code"], body["verification_uri"], datetime.fromisoformat(body["expires_at"]))
+
+
+@dataclass(frozen=True, slots=True)
 class DraftAnswer:
     """One answer of a draft. ``state`` None: it was cleared. ``seq``: of its last change; ``by``: person or agent."""
 

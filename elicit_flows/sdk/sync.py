@@ -62,6 +62,7 @@ class SyncElicit:
     get = _blocking(Elicit.get)
     wait = _blocking(Elicit.wait)
     cancel = _blocking(Elicit.cancel)
+    user_code = _blocking(Elicit.user_code)
     complete = _blocking(Elicit.complete)
     consume = _blocking(Elicit.consume)
 
@@ -88,6 +89,7 @@ class SyncElicit:
     proof = _blocking(Elicit.proof)
     secret = _blocking(Elicit.secret)
     revoke = _blocking(Elicit.revoke)
+    import_connection = _blocking(Elicit.import_connection)
     refund = _blocking(Elicit.refund)
 
     def events(self, after: str | None = None, *, stream: bool = True) -> Generator[Event, None, None]:

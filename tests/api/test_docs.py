@@ -22,6 +22,7 @@ CALLS = {
     "POST /v1/elicitations",
     "GET /v1/elicitations",
     "GET /v1/elicitations/{elicitation_id}",
+    "POST /v1/elicitations/{elicitation_id}/code",
     "POST /v1/elicitations/{elicitation_id}/cancel",
     "POST /v1/elicitations/{elicitation_id}/complete",
     "POST /v1/elicitations/{elicitation_id}/consume",

@@ -77,6 +77,7 @@ def test_pages_for_anybody_are_accessible(stage: Stage, reader: Reader):
     reader.check(f"{url}/callback/drive", "refused")
     reader.check(f"{url}/v1/docs", "docs")
     reader.check(f"{url}/catalogue?q=a", "catalogue")
+    reader.check(f"{url}/device", "code")
 
 
 def test_pages_of_a_request_are_accessible(stage: Stage, reader: Reader, http_user: HttpUser, sink: Sink):

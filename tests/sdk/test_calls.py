@@ -86,6 +86,30 @@ async def test_cancel_connections_and_revoke(service: FakeService, elicit: Elici
     assert service.asked[1].query == {"iss": "https://idp.example", "sub": "alice", "provider": "acme"}
 
 
+async def test_a_link_can_be_told_as_a_code(service: FakeService, elicit: Elicit) -> None:
+    said = {"user_code": "WDJB-MJHT", "verification_uri": "https://elicit.example/device", "new": 1}
+    service.on("POST", "/v1/elicitations/el_1/code", Reply(said | {"expires_at": "2026-11-21T11:00:00Z"}))
+    code = await elicit.user_code("el_1")
+    assert (code.code, code.url) == ("WDJB-MJHT", "https://elicit.example/device")
+    assert code.expires_at == datetime(2026, 11, 21, 11, tzinfo=UTC)
+
+
+async def test_tokens_from_elsewhere_are_brought_with_what_is_known_of_them(
+    service: FakeService, elicit: Elicit
+) -> None:
+    one = {"id": "cn_1", "provider": "acme", "subject": ELICITATION["subject"], "scopes": ["files.read"]}
+    service.on("POST", "/v1/connections", Reply(one, 201))
+    until = datetime(2026, 11, 21, 11, tzinfo=UTC)
+    brought = await elicit.import_connection(
+        ("i", "s"), "acme", refresh_token="rt", expires_at=until, scopes=["files.read"], account={"id": "a"}
+    )
+    assert brought.id == "cn_1"
+    assert service.asked[0].body == {
+        "provider": "acme", "subject": {"iss": "i", "sub": "s"}, "scopes": ["files.read"], "refresh_token": "rt",
+        "expires_at": "2026-11-21T11:00:00+00:00", "account": {"id": "a"},
+    }  # fmt: skip
+
+
 async def test_a_refused_token_is_reported_and_the_connection_says_how_it_stands(
     service: FakeService, elicit: Elicit
 ) -> None:

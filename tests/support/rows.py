@@ -49,6 +49,7 @@ from elicit_flows.models import (
     SpendLimit,
     Tally,
     Use,
+    UserCode,
     VaultKey,
     Vouch,
 )
@@ -65,7 +66,7 @@ ALICE_CLAIM = Claim(ISSUER, "alice")
 # Children before parents, as the foreign keys want it.
 OURS = (
     Delivery, Event, Feed, Attempt, HeldGrant, Use, Connection, EntitlementUse, Entitlement, Refund, Inbound, Checkout,
-    Payment, Draft, Elicitation, Agent.identity_providers.through, Agent.providers.through,
+    Payment, Draft, UserCode, Elicitation, Agent.identity_providers.through, Agent.providers.through,
     Agent.payment_accounts.through, SpendLimit, Agent, Customer, ReceiptKey, PaymentAccount, Registration,
     ProviderRow, Vouch, IdentityProvider, VaultKey, Session, SignOut, Erasure, Operator, LogEntry, User.groups.through,
     User, Tally, Passkey, Invitation, Member,

@@ -371,6 +371,10 @@ def catalogue_page() -> Context:
     }
 
 
+def code_page() -> Context:
+    return {**everywhere(), "typed": "WDJB", "unknown": True}
+
+
 PAGES: dict[str, tuple[str, str, Callable[[], Context]]] = {
     "sign-in": ("connect/signin.html", "signin", request_page),
     "sign-in with a choice": ("connect/signin.html", "signin", lambda: {**request_page(), "choices": CHOICES}),
@@ -401,6 +405,7 @@ PAGES: dict[str, tuple[str, str, Callable[[], Context]]] = {
     "refused": ("refused.html", "refused", refused_page),
     **{name: (name, "refused", dict) for name in BARE},
     "home": ("home.html", "home", everywhere),
+    "code": ("code.html", "code", code_page),
     "catalogue": ("catalogue.html", "catalogue", catalogue_page),
     "account": ("account.html", "account", account_page),
     "account, empty": (

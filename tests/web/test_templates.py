@@ -71,6 +71,7 @@ def test_t50_every_form_posts_with_a_token_and_says_what_it_does(name: str):
         "switch",
         "revoke",
         "revoke-all",
+        "code",
         "erase",
         "signout",
         "signout-everywhere",
