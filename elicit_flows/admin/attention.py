@@ -2,56 +2,41 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any
 
 from django.conf import settings
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, ngettext
 
-from elicit_flows import tallies, vault
+from elicit_flows import vault
+from elicit_flows.admin import outside
 from elicit_flows.admin.links import list_of, page_of
+from elicit_flows.admin.notice import MOST, Notice, up_to
 from elicit_flows.lib import clock
 from elicit_flows.models import (
     Agent,
     Delivery,
     Erasure,
-    IdentityProvider,
     Payment,
     PaymentAccount,
-    Provider,
     Refund,
     VaultKey,
 )
 
-MOST = 1000  # what is counted further is said as "over 1000"
-MANY = 5  # failures of a provider in an hour or two: fewer happen
 ERASED_BY = timedelta(days=4)
 OVERDUE = timedelta(minutes=3)  # more than three ticks, leases and all
-
-
-@dataclass(frozen=True, slots=True)
-class Notice:
-    """``grave``: somebody is waiting in vain. ``links``: what to press, and where it leads."""
-
-    title: str
-    detail: str
-    links: tuple[tuple[str, str], ...] = ()
-    grave: bool = True
 
 
 def notices() -> list[Notice]:
     found = [
         *_worker(),
-        *_refusals(),
-        *_providers(),
+        *outside.refusing(),
+        *outside.silent(),
+        *outside.switched_off(),
         *_endpoints(),
         *_deliveries(),
         *_money(),
-        *_grants(),
+        *outside.ended_grants(),
         *_erasures(),
         *_keys(),
         *_development(),
@@ -70,46 +55,6 @@ def _worker() -> Iterator[Notice]:
               "beat; else the web process itself. Nothing is lost; they are sent when one does."),
             ((_("What is waiting"), list_of(Delivery, status__exact="pending")),),
         )  # fmt: skip
-
-
-def _providers() -> Iterator[Notice]:
-    since = clock.now() - timedelta(hours=1)
-    failed: Counter[str] = Counter()
-    for by_labels in tallies.since("provider_errors", since).values():
-        for (slug, _step), one in by_labels.items():
-            failed[slug] += one.count
-    sorts = (PaymentAccount, IdentityProvider, Provider)  # of two with one slug the last is meant most often
-    rows = {row.slug: row for sort in sorts for row in sort._default_manager.filter(slug__in=failed)}
-    for slug, count in failed.most_common(20):
-        row = rows.get(slug)
-        if row is not None and row.enabled:
-            said = ngettext("It failed %(count)d time since %(at)s UTC.", "It failed %(count)d times since %(at)s UTC.",
-                            count) % {"count": count, "at": f"{since:%H}:00"}  # fmt: skip
-            title = _("%(name)s does not answer") % {"name": getattr(row, "name", slug)}
-            yield Notice(title, f"{said} {_MEANWHILE[type(row)]}", _provider_links(row), grave=count >= MANY)
-
-
-_MEANWHILE: dict[type[Provider | IdentityProvider | PaymentAccount], Any] = {
-    Provider: gettext_lazy(
-        "Nobody's grant is lost by it: tokens that still live are given out, people are told to try again, and all "
-        "goes on by itself when it is back. If it stays away, switch it off: agents hear at once that they cannot ask "
-        "for it, and nobody is sent there."
-    ),
-    IdentityProvider: gettext_lazy(
-        "Its people cannot sign in; whoever is signed in goes on. Links stay good until their time is up."
-    ),
-    PaymentAccount: gettext_lazy(
-        "People are told to try again. What was paid meanwhile is asked for again until the provider answers: no money "
-        "is lost, and none taken twice."
-    ),
-}
-
-
-def _provider_links(row: Provider | IdentityProvider | PaymentAccount) -> tuple[tuple[str, str], ...]:
-    return (
-        (_("Its settings"), page_of(row)),
-        (_("Switch it off…"), page_of(row, "switch")),
-    )
 
 
 def _endpoints() -> Iterator[Notice]:
@@ -132,7 +77,7 @@ def _endpoints() -> Iterator[Notice]:
 
 def _deliveries() -> Iterator[Notice]:
     agents = list(Agent.objects.values_list("pk", flat=True)[:MOST])
-    given_up = _up_to(Delivery.objects.filter(agent__in=agents, status="failed"))
+    given_up = up_to(Delivery.objects.filter(agent__in=agents, status="failed"))
     if given_up:
         yield Notice(
             _("Deliveries were given up: %(count)s") % {"count": given_up},
@@ -143,8 +88,8 @@ def _deliveries() -> Iterator[Notice]:
 
 def _money() -> Iterator[Notice]:
     open_ones = Payment.objects.filter(status=Payment.Status.MISMATCH).exclude(refunds__status=Refund.Status.DONE)
-    mismatches, failed = _up_to(open_ones), _up_to(Refund.objects.filter(status=Refund.Status.FAILED))
-    disputes, ignored = _up_to(Payment.objects.filter(disputed="open")), PaymentAccount.objects.filter(ignored__gt=0)
+    mismatches, failed = up_to(open_ones), up_to(Refund.objects.filter(status=Refund.Status.FAILED))
+    disputes, ignored = up_to(Payment.objects.filter(disputed="open")), PaymentAccount.objects.filter(ignored__gt=0)
     if mismatches:
         yield Notice(
             _("Money came otherwise than asked: %(count)s") % {"count": mismatches},
@@ -170,39 +115,6 @@ def _money() -> Iterator[Notice]:
             ((_("The account"), page_of(row)),),
             grave=False,
         )
-
-
-def _refreshes(outcome: str, within: timedelta) -> Counter[str]:
-    """How many refreshes ended so, by the provider's slug."""
-    found: Counter[str] = Counter()
-    for by_labels in tallies.since("refreshes", clock.now() - within).values():
-        for (slug, ended), one in by_labels.items():
-            found[slug] += one.count if ended == outcome else 0
-    return +found
-
-
-def _refusals() -> Iterator[Notice]:
-    refused = _refreshes("refused", timedelta(hours=1))
-    for row in Provider.objects.filter(slug__in=refused, enabled=True)[:20]:
-        yield Notice(
-            _("%(name)s refuses us") % {"name": row.name},
-            _("It answers refreshes with an error that is yours to mend, there or here, such as invalid_client: was "
-              "its client secret changed? The connections say which error under “Last refresh error”. None is lost."),
-            (*_provider_links(row),
-             (_("Its connections"), list_of(vault.Connection, provider__id__exact=row.pk))),
-        )  # fmt: skip
-
-
-def _grants() -> Iterator[Notice]:
-    dead = _refreshes("dead", timedelta(days=1))
-    for row in Provider.objects.filter(slug__in=dead)[:20]:
-        yield Notice(
-            _("%(provider)s ended grants: %(count)d in a day") % {"provider": row.name, "count": dead[row.slug]},
-            _("Their agents were told to ask again. Many at once: look whether the client or its secret was changed."),
-            ((_("These connections"),
-              list_of(vault.Connection, status__exact="reauthorization_required", provider__id__exact=row.pk)),),
-            grave=False,
-        )  # fmt: skip
 
 
 def _erasures() -> Iterator[Notice]:
@@ -247,11 +159,3 @@ def _development() -> Iterator[Notice]:
         yield Notice(
             _("Operators need no second factor"), _("ELICIT_ADMIN_SECOND_FACTOR is off."), grave=False
         )  # fmt: skip
-
-
-def _up_to(rows: Any) -> str:
-    """How many there are, without counting for ever; "" for none."""
-    count = rows.values("pk")[: MOST + 1].count()
-    if count > MOST:
-        return _("over %(most)d") % {"most": MOST}
-    return str(count) if count else ""

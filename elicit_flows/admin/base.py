@@ -43,10 +43,12 @@ class Guarded(Discreet, ModelAdmin):  # type: ignore[type-arg]
 
     def lookup_allowed(self, lookup: str, value: str, request: HttpRequest) -> bool:
         """Only what a filter of the page asks. Django would let a URL ask about any column, so also about sealed texts
-        and hashes, letter by letter.
+        and hashes, letter by letter. A filter that is a class of its own has a parameter, which is no lookup.
         """
         given: list[Any] = list(self.get_list_filter(request))
-        filters = [one if isinstance(one, str) else one[0] for one in given]
+        if lookup in {one.parameter_name for one in given if isinstance(one, type)}:
+            return True
+        filters = [one if isinstance(one, str) else one[0] for one in given if not isinstance(one, type)]
         return lookup in {name + ending for name in filters for ending in _ENDINGS}
 
 

@@ -14,10 +14,25 @@ from elicit_flows import vault
 from elicit_flows.admin.base import ReadOnly
 
 
+class Waiting(admin.SimpleListFilter):
+    """Those whose provider was last asked in vain."""
+
+    title = _("refresh")
+    parameter_name = "refresh"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, Any]]:
+        return [("waits", _("Waits for its provider"))]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[vault.Connection]) -> QuerySet[vault.Connection]:
+        if self.value() != "waits":
+            return queryset
+        return queryset.filter(refresh_failures__gt=0, status=vault.Connection.Status.ACTIVE)
+
+
 class ConnectionAdmin(ReadOnly):
     personal = frozenset({"iss", "sub", "account_id", "account_label"})
     list_display = ("id", "status", "health", "agent", "provider", "sub", "account_label", "upstream", "created_at")
-    list_filter = ("status", "upstream", "provider", "agent", "created_at")
+    list_filter = ("status", Waiting, "upstream", "provider", "agent", "created_at")
     search_fields = ("=id", "=sub", "=account_id")
     search_help_text = "An id, a user's sub or an account's id, whole."
     ordering = ("-created_at",)

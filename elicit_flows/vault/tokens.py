@@ -54,6 +54,8 @@ def _refreshed(row: Connection, min_ttl: int | None) -> Connection:
     """Refreshed by this caller or by the one who is at it. What still lives is given out when the provider is down."""
     if not row.refresh_token:
         return row if connections.alive(row) else connections.checked(refreshing.end(row, "expired"))
+    if connections.alive(row) and _resting(row):
+        return row
     give_up = time.monotonic() + PATIENCE
     while not refreshing.claim(row):
         if row.refresh_lease_until and time.monotonic() > give_up:
@@ -69,3 +71,9 @@ def _refreshed(row: Connection, min_ttl: int | None) -> Connection:
     if not connections.alive(row):
         raise ProviderUnavailable("The provider does not refresh the token now. Try again.", retry_after=2)
     return row
+
+
+def _resting(row: Connection) -> bool:
+    """Whether its provider was asked in vain just now: whoever has a token that lives need not wait for it again."""
+    due = row.refresh_due_at
+    return row.refresh_failures > 0 and due is not None and due > clock.now()

@@ -59,11 +59,12 @@ def trouble(rows: Rows) -> dict[str, Callable[[], Any]]:
         "People wait to be deleted: 1": lambda: Erasure.objects.create(
             iss="i", sub="s", asked_at=clock.now() - timedelta(days=5)
         ),
+        "Drive is switched off": lambda: Provider.objects.filter(slug="drive").update(enabled=False),
         "A vault key can be retired: k0": lambda: VaultKey.objects.create(key_id="k0", sealed="x"),
     }
 
 
-@pytest.mark.parametrize("number", range(14))
+@pytest.mark.parametrize("number", range(15))
 def test_what_goes_wrong_is_said_and_what_is_well_is_not(admin: Client, rows: Rows, number: int) -> None:
     before = titles()
     said, happens = list(trouble(rows).items())[number]
@@ -92,7 +93,7 @@ def test_what_is_over_is_not_said(rows: Rows) -> None:
     Refund.objects.create(payment=row, payment_ref="x", amount=1, by="operator", status="done")
     Provider.objects.update(enabled=False)
     counted("provider_errors", "drive", "refresh")
-    assert titles() == ["Operators need no second factor"]
+    assert titles() == ["Drive is switched off", "Operators need no second factor"]
 
 
 def test_the_page_of_a_busy_service_asks_no_more_than_that_of_a_quiet_one(admin: Client, rows: Rows) -> None:

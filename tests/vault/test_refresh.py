@@ -109,6 +109,21 @@ def test_t84_while_the_provider_is_in_trouble_a_living_token_is_given_out(
     assert vault.token(known.row, held.pk, 60)["access_token"] == before
 
 
+def test_t84_whoever_has_a_living_token_waits_for_a_provider_in_trouble_no_second_time(
+    known: Known, held: Connection, double: Provider, moving_clock: MovingClock
+) -> None:
+    Connection.objects.filter(pk=held.pk).update(expires_at=clock.now() + timedelta(seconds=50))
+    double.scripted["token"] = Response(500)
+    for _ in range(3):
+        vault.token(known.row, held.pk, 60)
+        moving_clock.forward(seconds=3)
+    assert double.calls["token"] == 1
+    moving_clock.forward(seconds=20)
+    del double.scripted["token"]
+    assert double.live(vault.token(known.row, held.pk, 60)["access_token"])
+    assert now(held).generation == 2
+
+
 def test_t84_a_provider_in_trouble_is_asked_once_in_two_seconds(
     known: Known, held: Connection, double: Provider, monkeypatch: pytest.MonkeyPatch
 ) -> None:
