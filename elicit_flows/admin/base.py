@@ -46,7 +46,7 @@ class Guarded(Discreet, ModelAdmin):  # type: ignore[type-arg]
         and hashes, letter by letter. A filter that is a class of its own has a parameter, which is no lookup.
         """
         given: list[Any] = list(self.get_list_filter(request))
-        if lookup in {one.parameter_name for one in given if isinstance(one, type)}:
+        if lookup in {getattr(one, "parameter_name", None) for one in given}:
             return True
         filters = [one if isinstance(one, str) else one[0] for one in given if not isinstance(one, type)]
         return lookup in {name + ending for name in filters for ending in _ENDINGS}
