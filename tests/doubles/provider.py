@@ -180,7 +180,16 @@ class Provider(Server):
         with self.lock:
             if request.form.get("grant_type") == "refresh_token":
                 return self._refreshed(request.form)
+            if request.form.get("grant_type") == "client_credentials":
+                return self._for_client(request.form)
             return self._redeemed(request.form)
+
+    def _for_client(self, form: dict[str, str]) -> Response:
+        """A token for the client itself, and no refresh token (RFC 6749, section 4.4.3)."""
+        access, scope = f"at-{secrets.token_urlsafe(16)}", form.get("scope", "")
+        self.tokens[access] = Issued({}, scope, "")
+        usual = {"access_token": access, "token_type": "Bearer", "expires_in": self.expires_in, "scope": scope or None}
+        return json_response(_without_none(usual | self.reply))
 
     def _redeemed(self, form: dict[str, str]) -> Response:
         code = self.codes.get(form.get("code", ""))

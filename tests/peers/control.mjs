@@ -1,7 +1,7 @@
 // What a test may ask of the provider from outside: counts, faults, new keys, new clients, a clean slate.
 //
 //   GET  /_control/counts      calls by endpoint, and by grant type as "token.<grant_type>"
-//   GET  /_control/issued      every code, access token and refresh token there ever was, and whether it still works
+//   GET  /_control/issued      every code and token there ever was, and whether it still works
 //   POST /_control/accounts    {sub, name, email?}
 //   POST /_control/age         {seconds}: sign-ins look that much older
 //   POST /_control/clients     client metadata as in RFC 7591
@@ -30,6 +30,7 @@ const credentials = {
   authorization_code: 'AuthorizationCode',
   access_token: 'AccessToken',
   refresh_token: 'RefreshToken',
+  client_credentials: 'ClientCredentials',
 };
 const changeable = ['access_token_ttl', 'rotate_refresh_tokens', 'pkce', 'dpop_nonce', 'resources', 'jwt_access_tokens'];
 

@@ -101,6 +101,7 @@ function setup() {
       resourceIndicators: { enabled: true, defaultResource: () => undefined, getResourceServerInfo },
       registration: { enabled: config.registration },
       clientIdMetadataDocument: { enabled: config.registration, ack: 'draft-02', allowFetch: () => true },
+      clientCredentials: { enabled: true }, // for clients that are registered with that grant type
       rpInitiatedLogout: { enabled: false },
     },
     interactions: { policy: policy(), url: (_, interaction) => `/interaction/${interaction.uid}` },
@@ -117,6 +118,7 @@ function setup() {
     ttl: {
       AccessToken: () => config.access_token_ttl,
       AuthorizationCode: 60,
+      ClientCredentials: () => config.access_token_ttl,
       Grant: 86400,
       IdToken: 3600,
       Interaction: 3600,

@@ -116,7 +116,7 @@ class Op:
         return dict(self.control("counts"))
 
     def issued(self, kind: str | None = None) -> list[dict[str, Any]]:
-        """Every authorization_code, access_token and refresh_token: {value, kind, sub, scope, aud, jkt, active}."""
+        """Every code and token: {value, kind, sub, scope, aud, jkt, active}, ``kind`` such as refresh_token."""
         return [one for one in self.control("issued") if kind in {None, one["kind"]}]
 
     def fault(self, endpoint: str, **fault: Any) -> None:

@@ -6,10 +6,11 @@ Secrets are plain strings here and show in no repr.
 
 from elicit_flows.lib.oauth.assertion import public_key
 from elicit_flows.lib.oauth.authorization import authorization_url, check_issuer, new_verifier
-from elicit_flows.lib.oauth.client import Client, introspect, redeem, refresh, revoke, userinfo
+from elicit_flows.lib.oauth.client import Client, client_credentials, introspect, redeem, refresh, revoke, userinfo
 from elicit_flows.lib.oauth.dpop import hash_of, is_nonce, proof, thumbprint
 from elicit_flows.lib.oauth.dpop import new_key as new_dpop_key
 from elicit_flows.lib.oauth.errors import (
+    ClientRefused,
     DiscoveryError,
     InvalidGrant,
     IssuerMismatch,
@@ -28,6 +29,7 @@ __all__ = [
     "PLAIN",
     "SCOPE_TOKEN",
     "Client",
+    "ClientRefused",
     "DiscoveryError",
     "InvalidGrant",
     "IssuerMismatch",
@@ -43,6 +45,7 @@ __all__ = [
     "bend_url",
     "check_issuer",
     "clean_code",
+    "client_credentials",
     "discover",
     "discovered",
     "forget",

@@ -12,10 +12,12 @@ from authlib.oauth2.auth import ClientAuth
 
 from elicit_flows.lib import http
 from elicit_flows.lib.oauth import assertion, dpop, replies
-from elicit_flows.lib.oauth.errors import ProviderError, Transient
+from elicit_flows.lib.oauth.errors import ClientRefused, ProviderError, Transient
 from elicit_flows.lib.oauth.quirks import PLAIN, Quirks, bend_request, straighten
 
 DEADLINE = 10.0
+
+_OF_THE_CLIENT = frozenset({"invalid_client", "unauthorized_client", "access_denied", "invalid_scope"})
 
 Form = Mapping[str, str | list[str]]  # a list: the parameter as often as it has members
 
@@ -75,6 +77,39 @@ def refresh(
         form["scope"] = wanted
     form |= {**client.quirks.refresh_params, "resource": list(resources)}
     return tokens(client.quirks.refresh_url or endpoint, client, form, deadline)
+
+
+def client_credentials(
+    endpoint: str,
+    client: Client,
+    *,
+    scopes: Iterable[str] = (),
+    resources: Iterable[str] = (),
+    deadline: float = DEADLINE,
+) -> replies.Tokens:
+    """A token for the client itself (RFC 6749, section 4.4). Raises ClientRefused, and else as ``redeem``."""
+    form: dict[str, str | list[str]] = {"grant_type": "client_credentials"}
+    if wanted := client.quirks.scope_separator.join(scopes):
+        form["scope"] = wanted
+    form |= {**client.quirks.token_params, "resource": list(resources)}
+    reply = straighten(post(endpoint, client, form, deadline), client.quirks)
+    try:
+        return replies.read_tokens(reply)
+    except ProviderError as error:
+        if code := _of_the_client(reply.status, error.code):
+            raise ClientRefused(code, f"The provider does not take this client ({code}).") from None
+        raise
+
+
+def _of_the_client(status: int, code: str) -> str:
+    """The error code where it is the client that is refused, else "". Not every provider has the words of RFC 6749,
+    section 5.2; all of them know the statuses.
+    """
+    if status == 401:
+        return "invalid_client"
+    if status in (400, 403) and code in ("bad_response", "unknown_error"):
+        return "access_denied"
+    return code if code in _OF_THE_CLIENT else ""
 
 
 def revoke(endpoint: str, client: Client, *, token: str, hint: str, deadline: float = DEADLINE) -> bool:

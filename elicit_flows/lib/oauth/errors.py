@@ -30,6 +30,13 @@ class ProviderError(OAuthError):
         self.code = code
 
 
+class ClientRefused(ProviderError):
+    """A token was asked for the client itself, and it is that client which the provider does not take: invalid_client
+    (it does not know it, or the secret is wrong), unauthorized_client (it may not ask so), invalid_scope, or
+    access_denied where the provider does not say which.
+    """
+
+
 class Transient(OAuthError):
     """No answer, or one that says "later". ``sent``: the request may have had its effect all the same."""
 
