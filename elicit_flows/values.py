@@ -128,7 +128,7 @@ class Leave:
 @dataclass(frozen=True, slots=True)
 class Finish:
     """It is over. ``status`` is completed, declined or failed. ``grant`` or ``credentials`` (by name) are kept by the
-    vault with it, and the result names their connection.
+    vault with it, and the result names their connection. Both: the credentials are what the grant was got with.
     """
 
     status: str

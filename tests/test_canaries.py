@@ -48,6 +48,10 @@ class Remembering(Provider):
         self.given.append(token)
         return token
 
+    def for_client(self, request: Request) -> Response:
+        """Whoever the client is."""
+        return self._for_client(request.form)
+
     def odd(self, request: Request) -> Response:
         """An answer of a kind that is not understood, with a token in it."""
         self.given.append(f"at-{secrets.token_urlsafe(16)}")
@@ -86,6 +90,7 @@ class Story:
     sink: Sink
     places: dict[str, bytes] = field(default_factory=dict)
     dye: str = field(default_factory=lambda: f"dye-{secrets.token_hex(12)}")
+    own_client: str = field(default_factory=lambda: f"own-{secrets.token_urlsafe(24)}")
     typed: list[str] = field(default_factory=lambda: [f"typed-{secrets.token_urlsafe(24)}" for _ in range(3)])
 
     def canaries(self) -> dict[str, bytes]:
@@ -95,6 +100,7 @@ class Story:
             "API key": self.agent.api_key, "webhook secret": self.agent.webhook_secret.removeprefix("whsec_"),
             "client secret at corp": self.corp.client_secret, "client secret at drive": self.drive.client_secret,
             "vault key": keys, "SECRET_KEY": self.box.env["SECRET_KEY"], "password": OLGA.password,
+            "secret of her own client": self.own_client,
         }  # fmt: skip
         pairs = [*self.corp.secrets(), *self.drive.secrets(), *(("typed key", one) for one in self.typed)]
         shown = {f"{name} {number}": value for number, (name, value) in enumerate(pairs)}
@@ -166,6 +172,20 @@ class Story:
             with scripted(self.drive, "userinfo", echo(status)):
                 self.user.press("submit", key=key)
             assert self.user.page_status == shown, self.user.text
+
+    def hand_over_a_client(self) -> None:
+        """A client of her own that is refused, that cannot be checked, and that is given tokens until it is refused."""
+        self.user.open(self.ask(kind="credentials", params={"provider": "own"})["url"])
+        for status, error, shown in ((401, "invalid_client", "started"), (500, "x", "started"), (0, "", "completed")):
+            with scripted(self.drive, "token", echo(status, error) if status else self.drive.for_client):
+                self.user.press("submit", client_id="her-own-client", client_secret=self.own_client)
+            assert self.user.page_status == shown, self.user.text
+        connection = self.agent.get("/v1/connections", params={"provider": "own"}).json()["data"][0]["id"]
+        self.agent.post(f"/v1/connections/{connection}/secret")
+        with scripted(self.drive, "token", echo(400, "invalid_scope")):
+            until(lambda: self.token(connection).status_code == 503, "the token has run out")
+        with scripted(self.drive, "token", echo(401, "invalid_client")):
+            until(lambda: self.token(connection).status_code == 409, "the client is refused")
 
     def fail_to_sign_in(self, stranger: HttpUser) -> None:
         """The identity provider breaks, and a callback comes that nobody asked for."""
@@ -317,6 +337,7 @@ def configured(box: Box, agent: Program, corp: Remembering, drive: Remembering, 
                 "fields": [{"name": "key", "label": "Key"}],
                 "verify": {"url": f"{drive.url}/userinfo?key={{key}}", "headers": {"x-key": "{key}"}},
             },
+            {"slug": "own", "name": "Own", "sort": "credentials", "token_url": f"{drive.url}/token"},
         ],
     }
     box.add_agents(agent, beside=tables)
@@ -346,6 +367,7 @@ def story(request: pytest.FixtureRequest, new_box: Callable[..., Box], sink: Sin
             watch(alice.http, told, "pages")
             traffic = stack.enter_context(listening(box.redis_url))
             told.hand_over()
+            told.hand_over_a_client()
             told.live_and_fail()
             told.fail_to_sign_in(stranger)
             told.look_around()
@@ -399,7 +421,9 @@ def test_the_canaries_are_those_that_really_travelled(story: Story) -> None:
     assert {"authorize", "token", "userinfo", "revoke"} <= shown
     assert any(issued.history for issued in story.drive.tokens.values())
     grants = {request.form["grant_type"] for request in story.drive.seen("token")}
-    assert grants == {"authorization_code", "refresh_token"}
+    assert grants == {"authorization_code", "refresh_token", "client_credentials"}
+    sent = {request.headers["authorization"] for request in story.drive.seen("token")}
+    assert f"Basic {base64.b64encode(f'her-own-client:{story.own_client}'.encode()).decode()}" in sent
 
 
 SECRET = b'canary+/?<&"\xc3\xa9 of twenty-three'

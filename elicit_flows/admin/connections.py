@@ -38,7 +38,8 @@ class ConnectionAdmin(ReadOnly):
     ordering = ("-created_at",)
     actions = ("revoke",)
     fields = (
-        "id", "agent", "provider", "iss", "sub", "account_id", "account_label", "scopes", "status", "token_type",
+        "id", "agent", "provider", "iss", "sub", "account_id", "account_label", "scopes", "status", "own_client",
+        "token_type",
         "generation", "created_at", "issued_at", "expires_at", "last_used_at", "revoked_at",
         "health", "last_refresh_error", "refresh_failures", "refresh_started_at", "refresh_due_at",
         "upstream", "upstream_tries", "upstream_next_at",
@@ -46,13 +47,13 @@ class ConnectionAdmin(ReadOnly):
 
     def get_queryset(self, request: HttpRequest) -> Any:
         rows = super().get_queryset(request).select_related("agent", "provider")
-        rows = rows.annotate(renewable=Case(When(refresh_token="", then=Value(False)), default=Value(True)))
+        rows = rows.annotate(refreshable=Case(When(refresh_token="", then=Value(False)), default=Value(True)))
         return rows.defer("access_token", "refresh_token", "secrets")
 
     @admin.display(description=_("Health"))
     def health(self, row: vault.Connection) -> str:
-        renewable: bool = getattr(row, "renewable")  # noqa: B009  annotated above
-        return row.health_if(renewable)
+        refreshable: bool = getattr(row, "refreshable")  # noqa: B009  annotated above
+        return row.health_if(refreshable or row.own_client)
 
     def has_revoke_permission(self, request: HttpRequest) -> bool:
         return request.user.has_perm("elicit_flows.change_connection")

@@ -16,7 +16,7 @@ from elicit_flows.admin.switching import Switched
 from elicit_flows.configure import credentials
 from elicit_flows.configure import values as rules
 from elicit_flows.configure.crossing import provider_faults
-from elicit_flows.configure.sorts import OF_CREDENTIALS, OF_OAUTH, Sort, sort_faults
+from elicit_flows.configure.sorts import OF_CREDENTIALS, OF_OAUTH, Sort, fields_of, sort_faults
 from elicit_flows.configure.tables import DPOPS, MOST_RESOURCES, PARS, PKCES, REGISTRATIONS, TOKEN_AUTHS
 from elicit_flows.lib.clock import rfc3339
 from elicit_flows.models import Provider
@@ -107,6 +107,7 @@ class ProviderForm(ClientForm):
         values = super().clean() or self.cleaned_data
         if not self.errors:
             told = {**values, "client_secret": self.secret(), "sort": values.get("sort") or self.instance.sort}
+            values["fields"] = told["fields"] = fields_of(told)
             given = [name for name in (*OF_OAUTH, *OF_CREDENTIALS) if told[name] and name not in _PRESET]
             faults = [*sort_faults(told["sort"], given), *provider_faults(told, has_secret=self.will_have_secret())]
             for name, message in faults:
@@ -150,12 +151,16 @@ class ProviderAdmin(ClientAdmin):
     fieldsets = (
         (None, {"fields": ("slug", "sort", "name", "preset", "variables", "overridden", "enabled")}),
         (_("For OAuth"), {"fields": (
-            "redirect_uri", "issuer", "authorize_url", "token_url", "revocation_url", "userinfo_url", "client_id",
-            "token_auth", "has_client_secret", "new_client_secret", "forget_client_secret", "scopes", "pkce",
-            "par", "dpop", "resources",
+            "redirect_uri", "issuer", "authorize_url", "revocation_url", "userinfo_url", "client_id",
+            "has_client_secret", "new_client_secret", "forget_client_secret", "pkce", "par", "dpop",
             "registration", "registered_as",
         )}),
         (_("For credentials"), {"fields": ("fields", "find_url", "verify")}),
+        (_("Tokens"), {
+            "fields": ("token_url", "token_auth", "scopes", "resources"),
+            "description": _("For OAuth, and for credentials that are a client of the person's own: then agents get "
+                             "its tokens alone, and the fields above can be left empty."),
+        }),
     )  # fmt: skip
 
     @admin.display(description=_("Registered as"))

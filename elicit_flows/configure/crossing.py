@@ -10,6 +10,7 @@ from elicit_flows.configure.keys import check_private_key, key_hash
 from elicit_flows.configure.payments import account_faults
 from elicit_flows.configure.reading import Entry, Tables
 from elicit_flows.configure.sorts import sort_faults
+from elicit_flows.kinds.credentials import own_client
 from elicit_flows.kinds.credentials.rules import credentials_faults
 from elicit_flows.models import Agent, IdentityProvider, PaymentAccount, Provider
 from elicit_flows.values import Json
@@ -117,6 +118,7 @@ def provider_faults(values: Json, *, has_secret: bool) -> Iterator[tuple[str, st
     """What a provider's values lack together: (key, message)."""
     if values["sort"] == Provider.Sort.CREDENTIALS:
         yield from credentials_faults(values)
+        yield from own_client.faults(values)
         return
     yield from _registration_faults(values, has_secret=has_secret)
     if not values["client_id"] and values["registration"] == "off":

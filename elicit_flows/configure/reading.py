@@ -10,7 +10,7 @@ from typing import Any
 
 from elicit_flows.configure.faults import Fault, Wrong, WrongFile
 from elicit_flows.configure.lines import Lines
-from elicit_flows.configure.sorts import filled_in, sort_of
+from elicit_flows.configure.sorts import fields_of, filled_in, sort_of
 from elicit_flows.configure.tables import TABLES, Key
 
 _PLACE = re.compile(r" \((?:at line (\d+), column \d+|at end of document)\)$")
@@ -92,11 +92,14 @@ def _entry(table: str, number: int, item: dict[str, Any], lines: Lines, faults: 
         except Wrong as error:
             wrong[name] = str(error)
     if table == "provider":
-        values |= {"sort": sort_of(values["preset"], item), "given": None}
+        if values["preset"] and "sort" in item:
+            wrong.setdefault("sort", "is for the preset to say; leave it out")
+        values |= {"sort": sort_of(values["sort"], values["preset"], item), "given": None}
         try:
             values |= filled_in(values, item)
         except Wrong as error:
             wrong.setdefault("variables", str(error))
+        values["fields"] = fields_of(values)
     faults += [Fault(lines.of(table, number, name), name, message) for name, message in wrong.items()]
     return Entry(table, number, values, frozenset(item), frozenset(wrong))
 

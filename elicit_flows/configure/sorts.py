@@ -7,6 +7,7 @@ from typing import Any
 
 from elicit_flows import catalogue
 from elicit_flows.configure.faults import Wrong
+from elicit_flows.kinds.credentials import own_client
 from elicit_flows.lib import http
 from elicit_flows.models import Provider
 from elicit_flows.models.provider import SETTINGS
@@ -28,6 +29,7 @@ OF_OAUTH = (
     "registration",
 )
 OF_CREDENTIALS = ("fields", "find_url", "verify")
+OF_TOKENS = ("token_url", "token_auth", "scopes", "resources")  # of both: where and how tokens are asked for
 
 
 def preset(value: Any) -> str:
@@ -69,18 +71,26 @@ def _check(address: str) -> None:
         raise Wrong(f"lead to {address}, which is refused: {refusal}") from None
 
 
-def sort_of(preset: str, given: Collection[str]) -> Sort:
-    """Of a table with these keys."""
+def sort_of(said: str, preset: str, given: Collection[str]) -> Sort:
+    """Of a table with these keys; ``said`` is what it says itself, or ""."""
     entry = catalogue.find(preset) if preset else None
     if entry:
         return Sort(entry.sort)
+    if said:
+        return Sort(said)
     return Sort.CREDENTIALS if set(given) & set(OF_CREDENTIALS) else Sort.OAUTH
+
+
+def fields_of(values: Json) -> list[Json]:
+    """What is asked for: a client of the person's own has the same fields everywhere, so they need not be said."""
+    made = own_client.FIELDS if values["sort"] == Sort.CREDENTIALS and values["token_url"] else []
+    return values["fields"] or made
 
 
 def sort_faults(sort: str, given: Collection[str]) -> Iterator[tuple[str, str]]:
     """The keys that are of the other sort: (key, message)."""
     if sort == Sort.CREDENTIALS:
-        for key in sorted(set(given) & set(OF_OAUTH)):
+        for key in sorted(set(given) & set(OF_OAUTH) - set(OF_TOKENS)):
             yield key, "is for OAuth providers, and this one is for credentials; leave it out"
     else:
         for key in sorted(set(given) & set(OF_CREDENTIALS)):

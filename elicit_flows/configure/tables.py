@@ -72,6 +72,7 @@ TABLES: Mapping[str, Mapping[str, Key]] = {
         "preset": Key(preset, default=""),
         "variables": Key(variables, default={}),
         "name": Key(text(200)),
+        "sort": Key(one_of("oauth", "credentials"), default=""),
         "issuer": Key(issuer, default=""),
         "authorize_url": Key(url, default=""),
         "token_url": Key(url, default=""),

@@ -152,6 +152,11 @@ def _plug_in(name: str, kind: Kind, params: Json, allowed: Permits) -> PlugIn:
         _check_mode(plug_in, params["mode"])
     elif plug_in.sort != name:
         raise Invalid.at("params.provider", f"Provider {plug_in.slug!r} is one for kind {plug_in.sort}.")
+    elif params.get("seal_to") and plug_in.settings()["token_url"]:
+        what = (
+            f"Provider {plug_in.slug!r} gives tokens for what is typed, so this service has to read it; leave it out."
+        )
+        raise Invalid.at("params.seal_to", what)
     return plug_in
 
 

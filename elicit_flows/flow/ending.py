@@ -46,7 +46,7 @@ def finish(row: Elicitation, outcome: Finish | Again) -> None:
         kept = _record(row, outcome, provider)
     except IntegrityError:  # another elicitation has just kept the same account: now it is there to be updated
         kept = _record(row, outcome, provider)
-    if outcome.grant and provider and not kept:
+    if outcome.grant and provider and not kept and not outcome.credentials:
         log.info("elicitation %s was over before the grant came: it is given back", row.pk)
         vault.drop(provider, outcome.grant)
 
@@ -54,11 +54,12 @@ def finish(row: Elicitation, outcome: Finish | Again) -> None:
 def _record(row: Elicitation, outcome: Finish, provider: Provider | None) -> bool:
     with transaction.atomic():
         result = outcome.result
-        if outcome.grant and provider:
-            result = vault.result(vault.keep(row.agent, row.claim, provider, outcome.grant))
         if outcome.credentials:
             label = kinds.get(row.kind).describe(row.params, None)["title"]
-            result = vault.result(vault.keep_credentials(row.agent, row.claim, provider, label, outcome.credentials))
+            kept = vault.keep_credentials(row.agent, row.claim, provider, label, outcome.credentials, outcome.grant)
+            result = vault.result(kept)
+        elif outcome.grant and provider:
+            result = vault.result(vault.keep(row.agent, row.claim, provider, outcome.grant))
         moved = move(row, Status(outcome.status), only=[Status.SETTLING], result=result, error=outcome.error)
         transaction.set_rollback(not moved)
     return moved

@@ -1,4 +1,4 @@
-"""A user's account at a provider, or credentials that they typed, for one agent. Written by the vault alone."""
+"""A user's account at a provider, or what they typed, for one agent. Written by the vault alone."""
 
 from __future__ import annotations
 
@@ -17,6 +17,9 @@ def new_id() -> str:
 
 class Connection(models.Model):
     """``generation`` counts token sets: whoever writes tokens must name the generation it read.
+
+    ``own_client``: what the user typed (``secrets``) is a client of their own at the provider (RFC 6749, section 4.4).
+    It is kept to ask for tokens with, and no agent ever gets it, whatever becomes of the provider's configuration.
 
     ``refresh_started_at`` is set from the claim of a refresh until one succeeds; ``refresh_due_at`` is when the worker
     looks at it next; ``last_refresh_error`` a code of ours or of OAuth's.
@@ -47,6 +50,7 @@ class Connection(models.Model):
     refresh_token = models.TextField(blank=True, editable=False)
     dpop_key = models.TextField(blank=True, editable=False, default="", db_default="")
     secrets = models.TextField(blank=True, editable=False)
+    own_client = models.BooleanField(default=False, db_default=False, editable=False)
     issued_at = models.DateTimeField(default=now)
     expires_at = models.DateTimeField(null=True)
     generation = models.PositiveIntegerField(default=1)
@@ -94,8 +98,13 @@ class Connection(models.Model):
 
     @property
     def typed(self) -> bool:
-        """Whether it holds credentials that the user typed, and no tokens."""
-        return self.provider is None or self.provider.sort == Provider.Sort.CREDENTIALS
+        """Whether it holds credentials that the user typed for the agent to read, and no tokens."""
+        return not self.own_client and (self.provider is None or self.provider.sort == Provider.Sort.CREDENTIALS)
+
+    @property
+    def renewable(self) -> bool:
+        """Whether there is something to get the next token with."""
+        return bool(self.refresh_token) or self.own_client
 
     @property
     def account(self) -> Json | None:
@@ -106,7 +115,7 @@ class Connection(models.Model):
         """``ok``, or what is wrong: ``failing`` (the provider was asked in vain; it is asked again), ``expired``
         (nothing to refresh it with), else the status that ended it.
         """
-        return self.health_if(bool(self.refresh_token))
+        return self.health_if(self.renewable)
 
     def health_if(self, renewable: bool) -> str:
         """The same for who does not read the tokens."""

@@ -48,7 +48,8 @@ class Provider(models.Model):
     """What users connect to: an OAuth provider, or one whose keys they hand over (``sort``, named as the kind is).
 
     ``client_secret`` is sealed by the vault. ``fields``, ``find_url`` and ``verify`` are for credentials, see
-    ``kinds.credentials.config``; what stands above them is for OAuth.
+    ``kinds.credentials.config``; what stands above them is for OAuth, and ``token_url``, ``token_auth``, ``scopes`` and
+    ``resources`` also for credentials that are a client of the person's own.
 
     ``given`` names what the operator said; everything else is what the preset said when the row was written, and is
     looked up again where it is used. None: the row was written before there was such a list, and says all itself.
@@ -98,7 +99,7 @@ class Provider(models.Model):
 
     def quirks(self) -> Quirks:
         entry = self._entry()
-        if entry is None or entry.kind != "oauth":
+        if entry is None:
             return PLAIN
         try:
             return entry.oddities(self.variables)

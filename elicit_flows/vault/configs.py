@@ -9,11 +9,11 @@ from django.conf import settings
 from elicit_flows.identity import OpenIdProvider
 from elicit_flows.identity.proxy import Proxy
 from elicit_flows.identity.site import Site
-from elicit_flows.kinds.credentials.config import CredentialsProvider, Verify
+from elicit_flows.kinds.credentials.config import CredentialsProvider, TokenRequest, Verify
 from elicit_flows.kinds.oauth.config import OAuthProvider
 from elicit_flows.lib import clock
 from elicit_flows.models import Agent, IdentityProvider, Provider, Registration
-from elicit_flows.values import Secret
+from elicit_flows.values import Json, Secret
 from elicit_flows.vault.seal import place, reveal, seal
 
 
@@ -102,6 +102,18 @@ def credentials_provider(row: Provider) -> CredentialsProvider:
         fields=tuple(said["fields"]),
         find_url=said["find_url"],
         verify=Verify.of(said["verify"]) if said["verify"] else None,
+        token=_token_request(row, said) if said["token_url"] else None,
+    )
+
+
+def _token_request(row: Provider, said: Json) -> TokenRequest:
+    return TokenRequest(
+        url=said["token_url"],
+        auth=said["token_auth"],
+        scopes=tuple(said["scopes"]),
+        resources=tuple(row.resources),
+        quirks=row.quirks(),
+        scope_words=row.scope_words(),
     )
 
 

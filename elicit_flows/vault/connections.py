@@ -106,7 +106,7 @@ def valid(
     rows = owned(agent).filter(iss=claim.iss, sub=claim.sub, provider=provider, status=Status.ACTIVE)
     rows = rows.filter(pk=only) if only else rows
     for row in rows.order_by("-issued_at"):
-        dead = row.expires_at is not None and row.expires_at <= clock.now() and not row.refresh_token
+        dead = row.expires_at is not None and row.expires_at <= clock.now() and not row.renewable
         if wanted <= set(row.scopes) and not dead:
             return row
     return None

@@ -1,4 +1,5 @@
-"""One refresh: claimed by lease and fence, asked with no transaction open, written over the generation it came from.
+"""One refresh, or one more token for a client of the person's own: claimed by lease and fence, asked with no
+transaction open, written over the generation it came from.
 
 The loser of any race gets what the winner wrote. A claim notes when it began, so that the worker takes up what a dead
 process left: the provider may have taken the old refresh token back, or still honour it.
@@ -13,14 +14,17 @@ from django.db import transaction
 
 from elicit_flows import queue
 from elicit_flows.errors import Unavailable
+from elicit_flows.kinds.credentials import own_client
 from elicit_flows.kinds.oauth import refresh as ask_provider
 from elicit_flows.lib import clock, tally
-from elicit_flows.lib.oauth import InvalidGrant, OAuthError, ProviderError
+from elicit_flows.lib.oauth import ClientRefused, InvalidGrant, OAuthError, ProviderError
 from elicit_flows.models import Connection, Use
 from elicit_flows.values import Grant, Secret
-from elicit_flows.vault import configs, connections, revocation, uses
+from elicit_flows.vault import configs, connections, credentials, revocation, uses
 from elicit_flows.vault.schedule import LEASE, next_refresh
 
+# What only the person can put right, with another secret or at the provider. Other refusals are the operator's to mend.
+CLIENT_OVER = frozenset({"invalid_client", "unauthorized_client"})
 COOLDOWN = timedelta(seconds=2)  # after a provider did not answer, nobody asks it again for this long
 
 Outcome = Grant | OAuthError | Unavailable
@@ -49,6 +53,8 @@ def claim(row: Connection) -> bool:
 def ask(row: Connection) -> Outcome:
     """What the provider says, or why it was not asked. Touches no database when the row has its provider with it."""
     try:
+        if row.own_client:
+            return _ask_for_own_client(row)
         secret = connections.refresh_token(row)
         config = configs.oauth(connections.provider_of(row))
         account, key = row.account_id or None, connections.dpop_key(row)
@@ -63,6 +69,8 @@ def settle(row: Connection, outcome: Outcome) -> Connection:
         return _record(row, outcome)
     if isinstance(outcome, InvalidGrant):
         return end(row, "invalid_grant")
+    if isinstance(outcome, ClientRefused) and outcome.code in CLIENT_OVER:
+        return end(row, outcome.code)
     return _cool_down(row, outcome)
 
 
@@ -91,6 +99,13 @@ def end(row: Connection, why: str) -> Connection:
 
 def read(row: Connection) -> Connection:
     return Connection.objects.select_related("provider", "agent").get(pk=row.pk)
+
+
+def _ask_for_own_client(row: Connection) -> Grant:
+    config = configs.credentials_provider(connections.provider_of(row))
+    if config.token is None:
+        raise ProviderError("not_allowed", "The operator says no more where tokens are asked for.")
+    return own_client.ask(config.token, credentials.opened(row))
 
 
 def _record(row: Connection, grant: Grant) -> Connection:

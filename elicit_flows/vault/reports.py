@@ -25,7 +25,7 @@ def report(agent: Agent, connection_id: str) -> Connection:
     if row.status != Connection.Status.ACTIVE or _just_tried(row) or _off(row):
         return row
     uses.note(row, Use.Action.REPORTED, Use.Actor.AGENT)
-    if not row.refresh_token:
+    if not row.renewable:
         return refreshing.end(row, "refused")
     return refreshing.settle(row, refreshing.ask(row)) if refreshing.claim(row) else refreshing.read(row)
 

@@ -26,7 +26,8 @@ Status, Upstream = Connection.Status, Connection.Upstream
 
 def revoke(row: Connection, by: Use.Actor = Use.Actor.SERVICE) -> None:
     """Nobody gets a token from it any more; the provider is told by the worker. Harmless when repeated."""
-    tell = not row.typed
+    tell = not row.typed and not row.own_client
+    at_once = {} if tell else {"access_token": ""}  # else once the provider was told
     with transaction.atomic():
         mine = (
             Connection.objects.filter(pk=row.pk)
@@ -38,6 +39,7 @@ def revoke(row: Connection, by: Use.Actor = Use.Actor.SERVICE) -> None:
                 refresh_due_at=None,
                 secrets="",
                 dpop_key="",
+                **at_once,
                 upstream=Upstream.PENDING if tell else Upstream.NONE,
                 upstream_next_at=clock.now() if tell else None,
             )
@@ -50,7 +52,11 @@ def revoke(row: Connection, by: Use.Actor = Use.Actor.SERVICE) -> None:
 
 
 def drop_late_tokens(row: Connection) -> None:
-    """A refresh that ended after the revocation brought new tokens: they replace the old ones on the way out."""
+    """A refresh that ended after the revocation brought new tokens: they replace the old ones on the way out. Those of
+    a person's own client are kept nowhere: there is nothing left to tell its provider with.
+    """
+    if row.own_client:
+        return
     Connection.objects.filter(pk=row.pk, status=Status.REVOKED).update(
         access_token=row.access_token,
         refresh_token=row.refresh_token,

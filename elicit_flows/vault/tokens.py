@@ -1,4 +1,4 @@
-"""Giving out access tokens: refreshed when they are about to expire, once per expiry across all processes."""
+"""Giving out access tokens: renewed when they are about to expire, once per expiry across all processes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def token(agent: Agent, connection_id: str, min_ttl: int | None = None) -> Json:
     Raises NotFound, ConnectionRevoked, ReauthorizationRequired, ProviderUnavailable, and Conflict for credentials.
     """
     row = connections.usable(agent, connection_id)
-    if row.secrets or row.provider_id is None:
+    if not row.own_client and (row.secrets or row.provider_id is None):
         raise Conflict(connections.TYPED)
     if stale(row, min_ttl):
         row = _refreshed(row, min_ttl)
@@ -52,7 +52,7 @@ def stale(row: Connection, min_ttl: int | None) -> bool:
 
 def _refreshed(row: Connection, min_ttl: int | None) -> Connection:
     """Refreshed by this caller or by the one who is at it. What still lives is given out when the provider is down."""
-    if not row.refresh_token:
+    if not row.renewable:
         return row if connections.alive(row) else connections.checked(refreshing.end(row, "expired"))
     if connections.alive(row) and _resting(row):
         return row

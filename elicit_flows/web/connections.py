@@ -60,6 +60,7 @@ def shown(row: vault.Connection) -> Json:
         "scopes": row.scopes,
         "scope_words": row.provider.scope_words() if row.provider else {},
         "typed": row.typed,
+        "own_client": row.own_client,
         "status": row.status,
         "health": row.health,
         "upstream": row.upstream,

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 from django.test import Client
 
-from elicit_flows import catalogue
+from elicit_flows import catalogue, vault
+from elicit_flows.kinds.credentials.config import TokenRequest
 from elicit_flows.models import Provider
 from tests.admin.rows import Rows
 
@@ -55,3 +56,27 @@ def test_what_an_operator_changes_is_theirs_and_the_rest_follows_the_preset(admi
     said = provider.settings()
     assert (said["token_url"], said["scopes"]) == ("https://git.example.com/token", ["repo"])
     assert (said["name"], said["authorize_url"]) == ("GitHub as of today", "https://github.com/authorize-as-of-today")
+
+
+OWN_CLIENT = {
+    "slug": "meters", "sort": "credentials", "name": "Meters", "enabled": "on", "pkce": "S256", "par": "auto",
+    "dpop": "off", "registration": "off", "token_auth": "client_secret_post", "scopes": "meters.read",
+    "token_url": "https://id.example.com/token", "fields": "[]", "verify": "null",
+}  # fmt: skip
+
+
+def test_a_client_that_people_type_is_made_without_saying_its_fields(admin: Client, rows: Rows) -> None:
+    answer = admin.post("/admin/elicit_flows/provider/add/", OWN_CLIENT)
+    assert answer.status_code == 302, answer.context["errors"]
+    made = vault.credentials_provider(Provider.objects.get(slug="meters"))
+    assert made.token == TokenRequest("https://id.example.com/token", "client_secret_post", ("meters.read",))
+    assert [field["name"] for field in made.fields] == ["client_id", "client_secret"]
+
+
+def test_what_such_a_provider_cannot_be_is_said_beside_it(admin: Client, rows: Rows) -> None:
+    check = '{"url": "https://api.example.com/", "headers": {"x": "{client_secret}"}}'
+    wrong = {"verify": check, "token_auth": "none", "fields": '[{"name": "key", "label": "Key"}]'}
+    answer = admin.post("/admin/elicit_flows/provider/add/", {**OWN_CLIENT, **wrong})
+    assert answer.status_code == 200
+    assert {"fields", "verify", "token_auth"} <= answer.context["adminform"].form.errors.keys()
+    assert not Provider.objects.filter(slug="meters").exists()

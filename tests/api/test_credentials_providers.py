@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import timedelta
 from typing import Any
 
 import httpx2
@@ -13,9 +14,11 @@ from joserfc.jwk import ECKey
 from elicit_flows import flow, vault
 from elicit_flows.errors import ProviderUnavailable
 from elicit_flows.flow import permits
-from elicit_flows.kinds.credentials import fields
+from elicit_flows.kinds.credentials import fields, own_client
+from elicit_flows.lib import clock
 from elicit_flows.models import Connection, Provider
-from elicit_flows.values import Answer, Secret
+from elicit_flows.values import Answer, Grant, Secret
+from tests.api.described import Described
 from tests.support import rows
 from tests.support.rows import ALICE_CLAIM, Known, question
 
@@ -177,3 +180,63 @@ def test_a_process_of_the_former_version_still_makes_providers(house: Provider) 
         )
     row = Provider.objects.get(slug="old")
     assert (row.sort, row.fields, row.find_url, row.verify) == ("oauth", [], "", None)
+
+
+@pytest.fixture
+def tokens(house: Provider) -> Provider:
+    """A provider whose people type a client of their own."""
+    return Provider.objects.create(
+        slug="tokens", name="Token House", sort="credentials", fields=own_client.FIELDS, scopes=["meters.read"],
+        token_url="https://id.example.com/token",
+    )  # fmt: skip
+
+
+def own(known: Known, provider: Provider) -> Connection:
+    named = {"client_id": Secret("mine"), "client_secret": Secret("own-secret")}
+    given = Grant(Secret("at-1"), None, "Bearer", clock.now() + timedelta(hours=1), ("meters.read",))
+    with transaction.atomic():
+        return vault.keep_credentials(known.row, ALICE_CLAIM, provider, "", named, given)
+
+
+def test_a_client_of_the_persons_own_answers_with_a_token_and_never_with_its_secret(
+    known: Known, api: httpx2.Client, tokens: Provider, described: Described
+) -> None:
+    assert ask(api, {"provider": "tokens"}).json()["status"] == "pending"
+    row = own(known, tokens)
+    asked = ask(api, {"provider": "tokens"}).json()
+    result = {"connection": row.pk, "provider": "tokens", "scopes": ["meters.read"], "account": None}
+    assert (asked["status"], asked["reused"], asked["result"]) == ("completed", True, result)
+    token, secret, proof = (
+        api.post(f"/v1/connections/{row.pk}/{what}", json=body)
+        for what, body in (("token", {}), ("secret", None), ("proof", {"method": "GET", "url": "https://a.example/"}))
+    )
+    for answer in (token, secret, proof):
+        described.check(answer)
+    assert (token.status_code, token.json()["access_token"], token.json()["scopes"]) == (200, "at-1", ["meters.read"])
+    assert (secret.status_code, secret.json()["code"]) == (409, "conflict")
+    assert "ask for its token" in secret.json()["detail"]
+    assert proof.status_code == 409
+    listed = api.get("/v1/connections", params={"provider": "tokens"})
+    described.check(listed)
+    assert [(one["health"], one["next_refresh_at"]) for one in listed.json()["data"]] == [("ok", None)]
+    assert not any("own-secret" in one.text for one in (token, secret, proof, listed))
+
+
+def test_what_gives_tokens_is_sealed_to_nobodys_key(api: httpx2.Client, tokens: Provider) -> None:
+    public = ECKey.generate_key("P-256", private=True).as_dict(private=False)
+    answer = ask(api, {"provider": "tokens", "seal_to": public})
+    assert refused(answer) == [["params", "seal_to"]]
+    assert "gives tokens for what is typed" in answer.json()["errors"][0]["message"]
+
+
+def test_who_typed_a_client_before_there_were_tokens_for_it_is_asked_again(
+    known: Known, api: httpx2.Client, tokens: Provider
+) -> None:
+    """And the other way round: what was typed for tokens is nobody's to read."""
+    hand_over(known, tokens, client_id="mine", client_secret="own-secret")
+    assert ask(api, {"provider": "tokens"}).json()["status"] == "pending"
+    row = own(known, tokens)
+    assert ask(api, {"provider": "tokens"}).json()["status"] == "completed"
+    Provider.objects.filter(pk=tokens.pk).update(token_url="", scopes=[])
+    assert ask(api, {"provider": "tokens"}).json()["status"] == "pending"
+    assert api.post(f"/v1/connections/{row.pk}/secret").status_code == 409

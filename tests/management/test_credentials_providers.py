@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from elicit_flows import catalogue, vault
-from elicit_flows.kinds.credentials.config import Verify
+from elicit_flows.kinds.credentials.config import TokenRequest, Verify
 from elicit_flows.kinds.credentials.verifying import PLACE
 from elicit_flows.lib.pattern import Pattern
 from elicit_flows.models import Provider
@@ -43,7 +43,7 @@ label = "Password"
 """
 
 
-ENTRIES = {name: entry for name, entry in catalogue.entries().items() if entry.kind != "oauth"}
+ENTRIES = {name: entry for name, entry in catalogue.entries().items() if entry.sort == "credentials"}
 
 
 def test_a_preset_alone_makes_a_provider(operator: Operator) -> None:
@@ -61,6 +61,9 @@ def test_a_preset_alone_makes_a_provider(operator: Operator) -> None:
 def test_a_preset_is_whole(name: str) -> None:
     said = ENTRIES[name].settings(ENTRIES[name].examples)
     names = {field["name"] for field in said["fields"]}
+    if ENTRIES[name].kind == "client_credentials":
+        assert (said["verify"], names) == (None, {"client_id", "client_secret"})
+        return
     texts = [said["verify"]["url"], *said["verify"].get("headers", {}).values()]
     used = {place for text in texts for place in PLACE.findall(text)} | set(said["verify"].get("basic", []))
     assert used == names, "every field takes part in the check"
@@ -177,3 +180,88 @@ def test_a_slug_stays_of_its_sort(operator: Operator) -> None:
     operator.apply(OWN)
     oauth = '[[provider]]\nslug = "keys"\npreset = "github"\nclient_id = "x"\nclient_secret = "y"\n'
     assert operator.faults(oauth) == ["2: slug: is that of a provider for credentials; give this one another"]
+
+
+OWN_CLIENT = """\
+[[provider]]
+slug = "meters"
+name = "Meters"
+sort = "credentials"
+token_url = "https://id.example.com/token"
+token_auth = "client_secret_post"
+scopes = ["meters.read"]
+resources = ["https://api.example.com/"]
+"""
+
+
+def test_a_client_that_people_type_has_its_fields_made_for_it(operator: Operator) -> None:
+    assert operator.apply(OWN_CLIENT).lines == ["provider meters: made"]
+    made = vault.credentials_provider(Provider.objects.get())
+    assert made.token == TokenRequest(
+        "https://id.example.com/token", "client_secret_post", ("meters.read",), ("https://api.example.com/",)
+    )
+    assert [(field["name"], field["secret"]) for field in made.fields] == [
+        ("client_id", False),
+        ("client_secret", True),
+    ]
+    assert operator.apply(OWN_CLIENT).lines == ["provider meters: as it was"]
+    own = (
+        'fields = [{ name = "client_secret", label = "Key" }, { name = "client_id", label = "Name", secret = false }]\n'
+    )
+    operator.apply(OWN_CLIENT.replace('sort = "credentials"\n', own))
+    made = vault.credentials_provider(Provider.objects.get())
+    assert made.token
+    assert [field["label"] for field in made.fields] == ["Key", "Name"]
+
+
+FIELD = '{ name = "client_id", label = "ID", secret = false }'
+OF_A_CLIENT = {
+    "another field": (f'fields = [{FIELD}, {{ name = "key", label = "Key" }}]', "9: fields: must be client_id and cl"),
+    "one field": (f"fields = [{FIELD}]", "9: fields: must be client_id and client_secret, and no others"),
+    "one more": (f'fields = [{FIELD}, {{ name = "client_secret", label = "S" }}, {{ name = "site", label = "S" }}]',
+                 "9: fields: must be client_id and client_secret, and no others"),
+    "seen": (f'fields = [{FIELD}, {{ name = "client_secret", label = "S", secret = false }}]', "9: fields: shows the"),
+    "check": ('verify = { url = "https://api.example.com/", headers = { x = "{client_secret}" } }',
+              "9: verify: cannot stand beside token_url: asking for a token is the check"),
+    "revocation": ('revocation_url = "https://id.example.com/revoke"', "9: revocation_url: is for OAuth providers"),
+    "our client": ('client_id = "ours"', "9: client_id: is for OAuth providers, and this one is for credentials"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", OF_A_CLIENT)
+def test_what_does_not_go_with_a_client_that_people_type_is_said(operator: Operator, name: str) -> None:
+    more, expected = OF_A_CLIENT[name]
+    (fault,) = operator.faults(f"{OWN_CLIENT}{more}\n")
+    assert fault.startswith(expected)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        ("client_secret_post", "private_key_jwt", "6: token_auth: must be client_secret_basic or client_secret_post"),
+        ("client_secret_post", "none", "6: token_auth: must be client_secret_basic or client_secret_post"),
+        ("https://id", "http://id", "5: token_url: is refused"),
+        ('"credentials"', '"keys"', '4: sort: must be "oauth" or "credentials"'),
+        ('sort = "credentials"', 'preset = "paypal-app"\nsort = "oauth"', "5: sort: is for the preset to say"),
+    ],
+)
+def test_a_wrong_value_of_such_a_provider_is_said(operator: Operator, old: str, new: str, expected: str) -> None:
+    faults = operator.faults(OWN_CLIENT.replace(old, new))
+    assert [fault for fault in faults if fault.startswith(expected)], faults
+
+
+def test_tokens_without_a_place_to_ask_for_them_are_refused(operator: Operator) -> None:
+    faults = operator.faults(OWN.replace('name = "Key House"', 'scopes = ["a"]\ntoken_auth = "client_secret_post"'))
+    assert [fault.partition(";")[0] for fault in faults] == [
+        "3: scopes: is for tokens", "4: token_auth: is for tokens",
+    ]  # fmt: skip
+
+
+def test_a_preset_of_such_a_provider_can_be_bent(operator: Operator) -> None:
+    table = PRESET.format("microsoft-app") + 'variables = { tenant = "ours.example" }\nscopes = ["api://x/.default"]\n'
+    assert operator.apply(table).lines == ["provider ours: made"]
+    token = vault.credentials_provider(Provider.objects.get()).token
+    assert token
+    assert (token.url, token.scopes) == (
+        "https://login.microsoftonline.com/ours.example/oauth2/v2.0/token", ("api://x/.default",),
+    )  # fmt: skip

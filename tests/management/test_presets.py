@@ -47,7 +47,10 @@ def test_every_entry_makes_a_provider_as_it_says(operator: Operator) -> None:
             assert (made.pkce, made.quirks) == (entry.pkce, entry.oddities(entry.examples))
             assert "{" not in f"{made.authorize_url}{made.token_url}{made.userinfo_url}"
         else:
-            assert vault.credentials_provider(row).fields
+            made = vault.credentials_provider(row)
+            assert made.fields
+            assert (made.token is not None) == (entry.kind == "client_credentials")
+            assert made.token is None or made.token.quirks == entry.oddities(entry.examples)
 
 
 def test_any_field_of_the_file_overrides_the_preset(operator: Operator) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import httpx2
 import pytest
@@ -18,6 +18,7 @@ from tests.support import rows
 from tests.support.box import Box
 from tests.support.in_process import default_database
 from tests.support.rows import Known
+from tests.vault.test_own_client import own_house, typed
 
 CALLERS = 50  # in each process
 
@@ -30,11 +31,21 @@ def inside(several: Box, settings: LazySettings, django_db_blocker: DjangoDbBloc
         yield
 
 
-def test_t80_four_processes_and_all_their_callers_are_one_refresh(several: Box, inside: None, double: Provider) -> None:
+def connected(known: Known, double: Provider) -> Connection:
+    return rows.connection(known, rows.provider(double, slug="t80"), rows.grant(double))
+
+
+def typed_own_client(known: Known, double: Provider) -> Connection:
+    return typed(known, own_house(double))
+
+
+@pytest.mark.parametrize("made", [connected, typed_own_client])
+def test_t80_four_processes_and_all_their_callers_are_one_refresh(
+    several: Box, inside: None, double: Provider, made: Callable[[Known, Provider], Connection]
+) -> None:
     agent = several.fresh_agent()
-    row = rows.provider(double, slug="t80")
-    known = Known(Agent.objects.get(slug=agent.slug), several.programs[agent.slug])
-    held = rows.connection(known, row, rows.grant(double))
+    held = made(Known(Agent.objects.get(slug=agent.slug), several.programs[agent.slug]), double)
+    double.calls.clear()
     rows.expire(held)
 
     async def slowly_answered() -> list[httpx2.Response]:

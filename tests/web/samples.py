@@ -133,6 +133,11 @@ def provider_page(**more: Any) -> Context:
     return {**page, "what": {"host": "", "host_warning": "", "fields": fields, **said}}
 
 
+def tokens_page() -> Context:
+    page = provider_page()
+    return {**page, "what": {**page["what"], "tokens": True, "scopes": ["meters.read"]}}
+
+
 def provider_off() -> Context:
     page = provider_page()
     return {**page, "what": {**page["what"], "fields": [], "find_url": "", "checked_at": ""}}
@@ -219,6 +224,7 @@ def a_connection(**more: Any) -> Context:
         "scopes": ["files.read"],
         "scope_words": {},
         "typed": False,
+        "own_client": False,
         "status": "active",
         "health": more.get("status", "ok"),
         "upstream": "none",
@@ -385,6 +391,7 @@ PAGES: dict[str, tuple[str, str, Callable[[], Context]]] = {
     "confirm, refused": ("connect/form.html", "form", lambda: confirm_page(faults={"typed": "Type Delete to go on."})),
     "credentials": ("connect/form.html", "form", credentials_page),
     "credentials of a provider": ("connect/form.html", "form", provider_page),
+    "a client of one's own": ("connect/form.html", "form", tokens_page),
     "credentials of a provider that is off": ("connect/form.html", "form", provider_off),
     "credentials, refused": ("connect/form.html", "form", refused_credentials),
     "form": ("connect/form.html", "form", form_page),
@@ -414,6 +421,11 @@ PAGES: dict[str, tuple[str, str, Callable[[], Context]]] = {
         lambda: account_page() | {"waiting": [], "agents": [], "ended": [], "payments": []},
     ),
     "connection": ("account/connection.html", "connection", connection_page),
+    "connection, one's own client": (
+        "account/connection.html",
+        "connection",
+        lambda: connection_page(account_label="", own_client=True),
+    ),
     "connection, ended": ("account/connection.html", "connection", ended_page),
     "account, being deleted": (
         "account.html",

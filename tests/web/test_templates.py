@@ -309,6 +309,17 @@ def test_all_that_one_agent_may_use_ends_at_once_where_that_is_more_than_one():
     assert forms == ["/account/agents/drive-bot/revoke"]
 
 
+def test_a_client_of_ones_own_is_told_apart_from_what_agents_read():
+    asked = shown("a client of one's own").text()
+    assert (
+        "First an access token is asked for with it at api.acme.example , and it is kept only if one is given." in asked
+    )
+    assert "The tokens are for: meters.read" in asked
+    text = shown("connection, one's own client").text()
+    assert "as the client that you typed, whose secret it never reads" in text
+    assert "works until it runs out, or until you end your client at Acme Drive" in text
+
+
 def test_the_page_of_a_connection_says_in_words_who_did_what():
     text = shown("connection", days=[uses(*USES)]).text()
     for said in (

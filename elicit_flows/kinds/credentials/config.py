@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from elicit_flows.lib.oauth import PLAIN, Quirks
 from elicit_flows.values import Json
 
 
@@ -36,11 +37,26 @@ class Verify:
 
 
 @dataclass(frozen=True, slots=True)
+class TokenRequest:
+    """What is typed is a client of the person's own: where and how its access tokens are asked for (RFC 6749, 4.4)."""
+
+    url: str
+    auth: str = "client_secret_basic"  # client_secret_post
+    scopes: tuple[str, ...] = ()
+    resources: tuple[str, ...] = ()  # what tokens are to be for (RFC 8707)
+    quirks: Quirks = PLAIN
+    scope_words: Mapping[str, str] = field(default_factory=dict)  # what a scope lets an agent do, for the person
+
+
+@dataclass(frozen=True, slots=True)
 class CredentialsProvider:
-    """``fields`` as ``fields.complete`` makes them; ``find_url`` is the page where people find what to type, or ""."""
+    """``fields`` as ``fields.complete`` makes them; ``find_url`` is the page where people find what to type, or "".
+    With ``token`` the fields are ``client_id`` and ``client_secret``, and there is no ``verify``.
+    """
 
     slug: str
     name: str
     fields: tuple[Json, ...]
     find_url: str = ""
     verify: Verify | None = None
+    token: TokenRequest | None = None

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from elicit_flows.errors import BadCallback, Invalid, ProviderUnavailable
-from elicit_flows.kinds.credentials import fields, params, sealing, verifying
-from elicit_flows.kinds.credentials.config import CredentialsProvider
+from elicit_flows.kinds.credentials import fields, own_client, params, sealing, verifying
+from elicit_flows.kinds.credentials.config import CredentialsProvider, TokenRequest
 from elicit_flows.kinds.credentials.verifying import Verdict
-from elicit_flows.lib import text
-from elicit_flows.values import Again, Answer, Finish, Json, Leave, Secret, Visit
+from elicit_flows.lib import oauth, text
+from elicit_flows.values import Again, Answer, Finish, Grant, Json, Leave, Secret, Visit
 
 SEALED = "sealed"  # the one field of what was handed over sealed to the agent's own key
 _SWITCHED_OFF = "This provider is switched off."
@@ -29,13 +29,15 @@ class Credentials:
         return params.clean(given)
 
     def describe(self, asked: Json, config: CredentialsProvider | None) -> Json:
-        """``{title, host, host_warning, provider, fields: [{name, label, secret, help, ...}], find_url, checked_at}``:
-        ``provider`` is the name of the operator's provider or "", ``checked_at`` the host that is asked whether they
-        are good, or "". No fields: the provider is switched off.
+        """``{title, host, host_warning, provider, fields: [{name, label, secret, help, ...}], find_url, checked_at,
+        tokens, scopes, scope_words}``: ``provider`` is the name of the operator's provider or "", ``checked_at`` the host that is
+        asked whether they are good, or "". With ``tokens`` the agent gets tokens from there, and never what was typed.
+        No fields: the provider is switched off.
         """
         shown = list(_fields(asked, config))
         name = config.name if config else asked.get("provider") or ""
-        verify = config.verify if config else None
+        token = config.token if config else None
+        asked_there = token or (config.verify if config else None)
         return {
             "title": name or ", ".join(field["label"] for field in shown),
             "host": "",
@@ -43,7 +45,10 @@ class Credentials:
             "provider": name,
             "fields": shown,
             "find_url": config.find_url if config else "",
-            "checked_at": text.ascii_host(verify.url) if verify else "",
+            "checked_at": text.ascii_host(asked_there.url) if asked_there else "",
+            "tokens": token is not None,
+            "scopes": list(token.scopes) if token else [],
+            "scope_words": token.scope_words if token else {},
         }
 
     def begin(self, visit: Visit) -> Leave:
@@ -65,6 +70,8 @@ class Credentials:
         if not asked:
             return Again("provider_unavailable", _SWITCHED_OFF)
         named = {field["name"]: Secret(_typed(field, answer)) for field in asked}
+        if config and config.token:
+            return _with_token(config, config.token, named, visit.params["seal_to"])
         if again := _verified(config, asked, named):
             return again
         key = visit.params["seal_to"]
@@ -83,9 +90,40 @@ def _typed(field: Json, answer: Answer) -> str:
 
 def _problem(field: Json, config: CredentialsProvider | None, typed: str) -> str:
     said = fields.problem(field, typed)
-    if not said and config and config.verify and verifying.unfit(config.verify, field["name"], typed):
+    if not said and config and _unfit(config, field["name"], typed):
         return f"{field['label']} has a character that does not belong there, or too many. Copy it again."
     return said
+
+
+def _unfit(config: CredentialsProvider, name: str, typed: str) -> bool:
+    if config.token:
+        return own_client.unfit(typed)
+    return config.verify is not None and verifying.unfit(config.verify, name, typed)
+
+
+def _with_token(
+    config: CredentialsProvider, request: TokenRequest, named: Mapping[str, Secret], seal_to: Json | None
+) -> Finish | Again:
+    """The client with its first token: that it is given one is the check."""
+    if seal_to:  # the operator made it so while this was open: nothing could be asked for with what is sealed away
+        return Finish.failed("provider_changed", "This provider gives tokens now. Ask again without seal_to.")
+    grant = _granted(config.name, request, named)
+    return grant if isinstance(grant, Again) else Finish("completed", credentials=named, grant=grant)
+
+
+def _granted(name: str, request: TokenRequest, named: Mapping[str, Secret]) -> Grant | Again:
+    try:
+        return own_client.ask(request, named)
+    except oauth.ClientRefused as refused:
+        said = f"{name} does not accept this. Nothing was kept. Check what you typed, and send it again."
+        if refused.code != "invalid_client":
+            said = (
+                f"{name} gives this client no token. Nothing was kept. Check what you typed, and what it may do there."
+            )
+        return Again("refused", said, field=own_client.SECRET)
+    except oauth.OAuthError:
+        said = f"{name} cannot be asked now whether this is right. Nothing was kept. Try again."
+        return Again("provider_unavailable", said, field=own_client.ID)
 
 
 def _verified(config: CredentialsProvider | None, asked: Sequence[Json], named: Mapping[str, Secret]) -> Again | None:
