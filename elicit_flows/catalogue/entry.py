@@ -11,11 +11,12 @@ from pydantic import StringConstraints, field_validator, model_validator
 from elicit_flows.catalogue.oauth import Endpoints, Line, Odd, Params, Scopes
 from elicit_flows.catalogue.parts import PLACE, Page, Part, Variable, filled
 from elicit_flows.kinds.credentials import fields as rules_of_fields
+from elicit_flows.kinds.credentials import own_client
 from elicit_flows.kinds.credentials.rules import Unfit, checked_verify, credentials_faults
 from elicit_flows.lib.oauth import Quirks
 from elicit_flows.values import Json
 
-Kind = Literal["oauth", "api_key", "basic"]
+Kind = Literal["oauth", "api_key", "basic", "client_credentials"]
 Checked = Literal["document", "library", "unverified"]
 TokenAuth = Literal["client_secret_basic", "client_secret_post", "private_key_jwt", "none"]
 
@@ -34,7 +35,7 @@ class Entry(Part):
     checked_on: date | None = None
     libraries: tuple[Line, ...] = ()
     note: Annotated[str, StringConstraints(max_length=500)] = ""
-    # of kind oauth
+    # of kind oauth; token_auth, endpoints.token, scopes, params.token and quirks also of kind client_credentials
     token_auth: TokenAuth = "client_secret_post"
     pkce: Literal["S256", "off"] = "S256"
     endpoints: Endpoints = Endpoints()
@@ -56,7 +57,8 @@ class Entry(Part):
 
     @model_validator(mode="after")
     def _whole(self) -> Self:
-        if fault := self._claim_fault() or (self._oauth_fault() if self.kind == "oauth" else self._credentials_fault()):
+        of_kind = {"oauth": self._oauth_fault, "client_credentials": self._client_fault}
+        if fault := self._claim_fault() or of_kind.get(self.kind, self._credentials_fault)():
             raise ValueError(fault)
         return self
 
@@ -77,6 +79,17 @@ class Entry(Part):
         if not ends.issuer and not (ends.authorize and ends.token):
             return "endpoints needs an issuer, or authorize and token"
         return self._variables_fault([url for url in ends.model_dump().values() if url])
+
+    def _client_fault(self) -> str:
+        """People type a client of their own, so nothing is said of authorization, refreshing or accounts."""
+        others = set(self.endpoints.model_fields_set) | set(self.params.model_fields_set)
+        if self.model_fields_set & {"pkce", "verify"} or others - {"token"} or not self.endpoints.token:
+            return "the kind client_credentials has endpoints.token and params.token, no others, no pkce and no verify"
+        for at, said in rules_of_fields.faults(self._asked, rules_of_fields.OPERATORS):
+            return f"fields {at}: {said}"
+        for key, message in own_client.faults(self.settings(self.examples) | {"resources": []}):
+            return f"{key} {message}"
+        return self._variables_fault([self.find_url or "", self.endpoints.token])
 
     def _credentials_fault(self) -> str:
         given = self.model_fields_set & {"token_auth", "pkce", "endpoints", "scopes", "params", "quirks"}
@@ -117,9 +130,7 @@ class Entry(Part):
         """
         self._check(variables or {})
         if self.kind != "oauth":
-            asked = [rules_of_fields.complete(field, rules_of_fields.OPERATORS) for field in self.fields]
-            find_url = filled(self.find_url or "", variables or {})
-            return {"name": self.name, "fields": asked, "find_url": find_url, "verify": self._verify(variables or {})}
+            return self._credentials(variables or {})
         ends = {name: filled(url or "", variables or {}) for name, url in self.endpoints.model_dump().items()}
         return {
             "name": self.name,
@@ -132,6 +143,23 @@ class Entry(Part):
             "scopes": list(self.scopes.default),
             "pkce": self.pkce,
         }
+
+    def _credentials(self, variables: Mapping[str, str]) -> dict[str, Any]:
+        said: dict[str, Any] = {
+            "name": self.name,
+            "fields": [rules_of_fields.complete(field, rules_of_fields.OPERATORS) for field in self._asked],
+            "find_url": filled(self.find_url or "", variables),
+            "verify": self._verify(variables),
+        }
+        if self.kind != "client_credentials":
+            return said
+        token_url = filled(self.endpoints.token or "", variables)
+        return said | {"token_url": token_url, "token_auth": self.token_auth, "scopes": list(self.scopes.default)}
+
+    @property
+    def _asked(self) -> list[Json]:
+        """A client's id and secret are asked for everywhere alike, so an entry may leave them out."""
+        return self.fields or (own_client.FIELDS if self.kind == "client_credentials" else [])
 
     def oddities(self, variables: Mapping[str, str] | None = None) -> Quirks:
         """Raises as ``settings``."""

@@ -11,7 +11,12 @@ from elicit_flows import catalogue
 from elicit_flows.catalogue import Entry
 from elicit_flows.values import Json
 
-KINDS = {"oauth": _("OAuth"), "api_key": _("API key"), "basic": _("User name and password")}
+KINDS = {
+    "oauth": _("OAuth"),
+    "api_key": _("API key"),
+    "basic": _("User name and password"),
+    "client_credentials": _("Client of your own"),
+}
 CHECKED = {
     "document": _("The provider’s page was read"),
     "library": _("Libraries agree"),

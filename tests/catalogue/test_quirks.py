@@ -15,17 +15,20 @@ import pytest
 
 from elicit_flows import catalogue
 from elicit_flows.catalogue import Entry
-from elicit_flows.kinds.credentials.config import Verify
+from elicit_flows.kinds.credentials import own_client
+from elicit_flows.kinds.credentials.config import TokenRequest, Verify
 from elicit_flows.kinds.credentials.verifying import Verdict, ask
 from elicit_flows.kinds.oauth import OAuth, exchange
 from elicit_flows.kinds.oauth.config import OAuthProvider
 from elicit_flows.lib import clock
+from elicit_flows.lib.oauth import ProviderError
 from elicit_flows.values import Answer, Claim, Finish, Secret, Visit
 from tests.doubles.policy import loopback_allowed
 from tests.doubles.quirky import ACCOUNT, ASKED, CLIENT, LABEL, LIFE, SECRET, TYPED
 from tests.kinds.contract import KindContract
 
 OAUTH = [slug for slug, entry in catalogue.entries().items() if entry.kind == "oauth"]
+OWN_CLIENTS = [slug for slug, entry in catalogue.entries().items() if entry.kind == "client_credentials"]
 KEYS = [slug for slug, entry in catalogue.entries().items() if entry.verify]
 KIND = OAuth()
 
@@ -80,6 +83,19 @@ def test_a_key_is_told_from_one_that_is_none(peer: str, slug: str) -> None:
     good = {field["name"]: Secret(TYPED) for field in entry.fields}
     assert ask(verify, good) == Verdict.ACCEPTED
     assert ask(verify, dict.fromkeys(good, Secret("another"))) == Verdict.REFUSED
+
+
+@pytest.mark.parametrize("slug", OWN_CLIENTS)
+def test_a_client_that_somebody_typed_is_given_tokens_and_another_is_refused(peer: str, slug: str) -> None:
+    entry = catalogue.entries()[slug]
+    said, quirks = entry.settings(entry.examples), entry.oddities(entry.examples)
+    request = TokenRequest(f"{peer}/{slug}/token", said["token_auth"], tuple(said["scopes"]), quirks=quirks)
+    good = {own_client.ID: Secret(CLIENT), own_client.SECRET: Secret(SECRET)}
+    grant = own_client.ask(request, good)
+    assert (grant.access_token.reveal(), grant.refresh_token, grant.scopes) == ("access", None, entry.scopes.default)
+    assert grant.expires_at
+    with pytest.raises(ProviderError):
+        own_client.ask(request, good | {own_client.SECRET: Secret("another")})
 
 
 def asking(config: OAuthProvider) -> Visit:

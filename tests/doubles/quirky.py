@@ -86,6 +86,8 @@ class Quirky(Server):
 
     def token(self, odd: Odd, request: Request) -> Response:
         form = odd.authenticated(request)
+        if odd.own:
+            return self.for_client(odd, form)
         if form.get("grant_type") == "refresh_token" and not odd.ends.get("refresh"):
             return self.refreshed(odd, form)
         odd.demand(form, {**odd.params("token"), "grant_type": "authorization_code"})
@@ -95,6 +97,11 @@ class Quirky(Server):
         if _s256(form.get("code_verifier", "")) != asked.get("code_challenge", _s256("")):
             raise Refused("PKCE")
         return odd.answer("access", "refresh")
+
+    def for_client(self, odd: Odd, form: dict[str, str]) -> Response:
+        scope = {"scope": odd.separator.join(odd.scopes)} if odd.scopes else {}
+        odd.demand(form, {**odd.params("token"), **scope, "grant_type": "client_credentials"})
+        return odd.answer("access", "unwanted")
 
     def refresh(self, odd: Odd, request: Request) -> Response:
         return self.refreshed(odd, odd.authenticated(request))
@@ -135,7 +142,8 @@ class Odd:
         self.said, self.slug = said, slug
         self.ends: dict[str, str] = said.get("endpoints", {})
         self.separator: str = said.get("scopes", {}).get("separator", " ")
-        self.scopes: list[str] = [*said.get("scopes", {}).get("default", []), *ASKED]
+        self.own: bool = said["kind"] == "client_credentials"  # nobody asks for scopes beside those of the entry
+        self.scopes: list[str] = [*said.get("scopes", {}).get("default", []), *([] if self.own else ASKED)]
 
     def quirk(self, name: str, usual: Any) -> Any:
         return self.said.get("quirks", {}).get(name, usual)

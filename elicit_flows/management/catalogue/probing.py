@@ -25,6 +25,11 @@ class Found(NamedTuple):
 def probe(entry: Entry, variables: Mapping[str, str]) -> Iterator[Found]:
     """One line for each thing that can be asked. Sends no secret, for it has none. Raises ValueError for variables."""
     said = entry.settings(variables)
+    if entry.kind == "client_credentials":
+        yield _own_client(
+            said["token_url"], oauth.Client(NOBODY, NOBODY, entry.token_auth, quirks=entry.oddities(variables))
+        )
+        return
     if entry.kind != "oauth":
         yield _key(Verify.of(said["verify"]), entry) if said["verify"] else Found(True, "verify", "has no check")
         return
@@ -62,6 +67,16 @@ def _token(url: str, client: oauth.Client) -> Found:
     except oauth.ProviderError as error:
         return Found(error.code not in {"bad_response", "redirect", "not_allowed"}, "token", f"{url}: {error}")
     except oauth.Transient as error:
+        return Found(False, "token", f"{url}: {error}")
+    return Found(False, "token", f"{url}: gives tokens to anybody")
+
+
+def _own_client(url: str, client: oauth.Client) -> Found:
+    try:
+        oauth.client_credentials(url, client, deadline=DEADLINE)
+    except oauth.ClientRefused as error:
+        return Found(True, "token", f"{url}: {error}")
+    except oauth.OAuthError as error:
         return Found(False, "token", f"{url}: {error}")
     return Found(False, "token", f"{url}: gives tokens to anybody")
 

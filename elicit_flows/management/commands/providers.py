@@ -16,7 +16,7 @@ from elicit_flows.management.catalogue import writing
 from elicit_flows.management.catalogue.probing import probe
 from elicit_flows.management.progress import Progress
 
-KINDS = ("oauth", "api_key", "basic")
+KINDS = ("oauth", "api_key", "basic", "client_credentials")
 CHECKED = ("document", "library", "unverified")
 
 
@@ -50,7 +50,7 @@ class Command(BaseCommand):
         for name in ("kind", "checked"):
             entries = [entry for entry in entries if options[name] in (None, getattr(entry, name))]
         for entry in entries:
-            self.stdout.write(f"{entry.slug:24} {entry.kind:8} {_checked(entry):20} {entry.name}")
+            self.stdout.write(f"{entry.slug:24} {entry.kind:18} {_checked(entry):20} {entry.name}")
         counts: Counter[tuple[str, str]] = Counter((entry.kind, entry.checked) for entry in entries)
         for kind in KINDS:
             said = ", ".join(f"{counts[kind, one]} {one}" for one in CHECKED if counts[kind, one])
