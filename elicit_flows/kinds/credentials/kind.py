@@ -30,9 +30,9 @@ class Credentials:
 
     def describe(self, asked: Json, config: CredentialsProvider | None) -> Json:
         """``{title, host, host_warning, provider, fields: [{name, label, secret, help, ...}], find_url, checked_at,
-        tokens, scopes, scope_words}``: ``provider`` is the name of the operator's provider or "", ``checked_at`` the host that is
-        asked whether they are good, or "". With ``tokens`` the agent gets tokens from there, and never what was typed.
-        No fields: the provider is switched off.
+        tokens, scopes, scope_words}``: ``provider`` is the name of the operator's provider or "", ``checked_at`` the
+        host that is asked whether they are good, or "". With ``tokens`` the agent gets tokens from there, and never
+        what was typed. No fields: the provider is switched off.
         """
         shown = list(_fields(asked, config))
         name = config.name if config else asked.get("provider") or ""
