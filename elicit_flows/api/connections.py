@@ -58,8 +58,9 @@ def token(request: AgentRequest, connection_id: str, ask: schemas.TokenRequest |
 
 @router.post("/{connection_id}/secret", response=schemas.Credentials, summary="Get what the user typed")
 def secret(request: AgentRequest, connection_id: str, ask: exchange_schemas.UserToken | None = None) -> HttpResponse:
-    """Of kind credentials: the values by the names of their fields. 409 for a connection of an OAuth provider, 410
-    ``connection_revoked``. 403 ``user_token_required``: this agent has to send the user's own token.
+    """Of kind credentials: the values by the names of their fields. 409 for a connection that gives tokens: of an
+    OAuth provider, or of a client of the user's own. 410 ``connection_revoked``. 403 ``user_token_required``: this
+    agent has to send the user's own token.
     """
     if ask:
         holder = user_tokens.holder(request.auth, ask.subject_token, ask.subject_token_type)

@@ -84,7 +84,8 @@ class Asking(ABC):
         """Ask ``user`` to hand over keys or passwords: ``fields`` of ``{name, label, secret?, help?, pattern?}``, or
         those of the operator's ``provider``, which may be asked whether they are good. See ``ask``.
 
-        The outcome names a connection; ``secret`` fetches what was typed.
+        The outcome names a connection; ``secret`` fetches what was typed. Where that is a client of the user's own,
+        at a provider that gives tokens for it, ``token`` fetches its access token and ``secret`` nothing.
         """
         asked = _QUESTION.credentials(fields, provider=provider, message=message, **options)
         return await self._ask(asked, user, on_url, timeout)

@@ -13,6 +13,7 @@ from django.db import transaction
 from elicit_flows import vault
 from elicit_flows.identity import ACCESS, keys
 from elicit_flows.identity.user_token import ID
+from elicit_flows.kinds.credentials import own_client
 from elicit_flows.lib import oauth
 from elicit_flows.models import Connection, IdentityProvider
 from elicit_flows.models import Provider as ProviderRow
@@ -104,6 +105,22 @@ def test_the_users_own_token_gets_the_providers(
         }  # fmt: skip
     as_id = asking(op.jwt("JWT", aud="elicit"), subject_token_type=ID)
     assert agent.post("/v1/token", data=as_id).status_code == 200
+
+
+def test_a_client_of_the_users_own_gives_its_token_and_the_secret_to_nobody(
+    agent: httpx2.Client, careful: Known, op: Provider, drive_row: ProviderRow
+) -> None:
+    house = ProviderRow.objects.create(
+        slug="house", sort="credentials", fields=own_client.FIELDS, token_url="https://id.example.com/token"
+    )
+    named = {"client_id": Secret("mine"), "client_secret": Secret("own-secret")}
+    given = rows.grant(account=None)
+    with transaction.atomic():
+        row = vault.keep_credentials(careful.row, Claim(op.issuer, "alice"), house, "", named, given)
+    answer = agent.post("/v1/token", data=asking(ours(op), audience="house"))
+    assert (answer.status_code, answer.json()["access_token"]) == (200, given.access_token.reveal())
+    secret = agent.post(f"/v1/connections/{row.pk}/secret", json={"subject_token": ours(op)})
+    assert (secret.status_code, secret.json()["code"]) == (409, "conflict")
 
 
 def test_t1_a_users_token_gets_nobody_elses_connection(

@@ -128,6 +128,18 @@ def test_a_check_of_keys_has_to_refuse_one_that_is_none() -> None:
         assert (found.fine, found.said) == (False, f"{provider.url}/check: takes anything for a key")
 
 
+def test_a_provider_of_clients_that_people_make_is_asked_with_one_that_nobody_has(provider: Provider) -> None:
+    usual = catalogue.entries()["spotify-app"]
+    moved = usual.model_copy(update={"endpoints": Endpoints.model_construct(token=f"{provider.url}/token")})
+    for scripted, fine in (
+        (None, True), (json_response({"access_token": "x", "token_type": "bearer"}), False), (Response(404), False),
+    ):  # fmt: skip
+        if scripted:
+            provider.scripted["token"] = scripted
+        (found,) = probe(moved, {})
+        assert (found.fine, found.what) == (fine, "token"), found.said
+
+
 def test_a_variable_that_is_missing_is_asked_for() -> None:
     with pytest.raises(CommandError, match=r"shop is needed .* --set NAME=VALUE"):
         said("test", "shopify")
