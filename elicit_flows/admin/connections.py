@@ -39,8 +39,7 @@ class ConnectionAdmin(ReadOnly):
     actions = ("revoke",)
     fields = (
         "id", "agent", "provider", "iss", "sub", "account_id", "account_label", "scopes", "status", "own_client",
-        "token_type",
-        "generation", "created_at", "issued_at", "expires_at", "last_used_at", "revoked_at",
+        "token_type", "generation", "created_at", "issued_at", "expires_at", "last_used_at", "revoked_at",
         "health", "last_refresh_error", "refresh_failures", "refresh_started_at", "refresh_due_at",
         "upstream", "upstream_tries", "upstream_next_at",
     )  # fmt: skip

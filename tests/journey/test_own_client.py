@@ -56,6 +56,7 @@ def test_t73_a_client_is_typed_corrected_used_ended_and_its_secret_is_nowhere(
     user.carry_on("signin", "alice")
     assert "127.0.0.1" in user.text
     assert "never the secret" in user.text
+    assert user.page.locator("input[name=for-tokens]").count() == 1
     user.press("submit", **mine.form(client_secret="of-another-client"))
     assert (user.page_name, user.page_status) == ("form", "started")
     assert "Own Drive does not accept this." in user.text

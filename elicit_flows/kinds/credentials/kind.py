@@ -12,7 +12,9 @@ from elicit_flows.lib import oauth, text
 from elicit_flows.values import Again, Answer, Finish, Grant, Json, Leave, Secret, Visit
 
 SEALED = "sealed"  # the one field of what was handed over sealed to the agent's own key
+FOR_TOKENS = "for-tokens"  # sent by a page that promised tokens alone; no field can be called so
 _SWITCHED_OFF = "This provider is switched off."
+_CHANGED = "What the agent gets was changed meanwhile. Nothing was kept. Open the link again and read the page."
 
 
 class Credentials:
@@ -59,6 +61,8 @@ class Credentials:
         asked, config = _fields(visit.params, visit.config), visit.config
         if not asked:
             raise ProviderUnavailable(_SWITCHED_OFF)
+        if answer.one(FOR_TOKENS) and not (config and config.token):
+            raise ProviderUnavailable(_CHANGED)
         problems = [(field["name"], _problem(field, config, _typed(field, answer))) for field in asked]
         errors: list[dict[str, object]] = [{"loc": [name], "message": problem} for name, problem in problems if problem]
         if errors:
@@ -69,6 +73,8 @@ class Credentials:
         asked, config = _fields(visit.params, visit.config), visit.config
         if not asked:
             return Again("provider_unavailable", _SWITCHED_OFF)
+        if answer.one(FOR_TOKENS) and not (config and config.token):
+            return Again("provider_unavailable", _CHANGED)
         named = {field["name"]: Secret(_typed(field, answer)) for field in asked}
         if config and config.token:
             return _with_token(config, config.token, named, visit.params["seal_to"])
@@ -114,12 +120,10 @@ def _with_token(
 def _granted(name: str, request: TokenRequest, named: Mapping[str, Secret]) -> Grant | Again:
     try:
         return own_client.ask(request, named)
-    except oauth.ClientRefused as refused:
-        said = f"{name} does not accept this. Nothing was kept. Check what you typed, and send it again."
-        if refused.code != "invalid_client":
-            said = (
-                f"{name} gives this client no token. Nothing was kept. Check what you typed, and what it may do there."
-            )
+    except (oauth.ClientRefused, oauth.InvalidGrant) as refused:
+        said = f"{name} gives this client no token. Nothing was kept. Check what you typed, and what it may do there."
+        if isinstance(refused, oauth.ClientRefused) and refused.code == "invalid_client":
+            said = f"{name} does not accept this. Nothing was kept. Check what you typed, and send it again."
         return Again("refused", said, field=own_client.SECRET)
     except oauth.OAuthError:
         said = f"{name} cannot be asked now whether this is right. Nothing was kept. Try again."

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from elicit_flows import kinds
-from elicit_flows.errors import Invalid
+from elicit_flows.errors import Invalid, ProviderUnavailable
 from elicit_flows.kinds.credentials import own_client
 from elicit_flows.kinds.credentials.config import CredentialsProvider, TokenRequest
 from elicit_flows.lib import http
@@ -148,3 +148,24 @@ def test_a_provider_that_gives_tokens_by_now_seals_nothing_to_anybody(double: Pr
     )
     assert isinstance(outcome, Finish)
     assert (outcome.status, outcome.credentials, double.requests) == ("failed", None, [])
+
+
+def test_t73_what_was_typed_for_tokens_alone_is_not_kept_for_the_agent_to_read(double: Provider) -> None:
+    """The operator took the token endpoint away while the page was open."""
+    plain = CredentialsProvider("house", "House", tuple(own_client.FIELDS))
+    answer = Answer({"client_id": ["mine"], "client_secret": [SECRET], "for-tokens": ["yes"]})
+    with pytest.raises(ProviderUnavailable, match="Open the link again"):
+        KIND.check_answer(providers.visit(plain), answer)
+    outcome = KIND.resume(providers.visit(plain), answer)
+    assert isinstance(outcome, Again)
+    KIND.check_answer(providers.visit(made(f"{double.url}/token")), answer)
+    assert isinstance(KIND.resume(providers.visit(made(f"{double.url}/token")), answer), Finish)
+
+
+@pytest.mark.parametrize("code", ["unauthorized_client", "invalid_scope", "invalid_grant"])
+def test_a_client_that_may_not_do_what_is_asked_for_is_said_so(double: Provider, code: str) -> None:
+    double.scripted["token"] = json_response({"error": code}, 400)
+    outcome = sent(made(f"{double.url}/token"), "mine", SECRET)
+    assert isinstance(outcome, Again)
+    assert (outcome.code, outcome.field) == ("refused", "client_secret")
+    assert "what it may do there" in outcome.reason
