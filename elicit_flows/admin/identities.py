@@ -9,7 +9,8 @@ from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 
 from elicit_flows.admin.fields import Lines, address, rule
-from elicit_flows.admin.providers import ClientAdmin, ClientForm
+from elicit_flows.admin.provider_form import ClientForm
+from elicit_flows.admin.providers import ClientAdmin
 from elicit_flows.configure import values as rules
 from elicit_flows.configure.identities import OF_SORTS, Sort, header, identity_faults, public_keys
 
@@ -20,7 +21,9 @@ class IdentityProviderForm(ClientForm):
     sort = forms.ChoiceField(
         choices=[(str(one), str(one)) for one in Sort], required=False, help_text=_("It stays as it is made.")
     )
-    issuer = address(rules.issuer, "Issuer", required=True)
+    issuer = address(
+        rules.issuer, "Issuer", required=True, help_text=_("For accounts of this service's own: its public address.")
+    )
     scopes = Lines(validators=[rule(rules.openid_scopes)], initial=["openid"], help_text=_("One to a line."))
     sign_in_url = address(
         rules.return_url, "Sign-in URL", help_text=_("Where the site finds out who is there, and vouches for them.")

@@ -80,3 +80,44 @@ def test_what_such_a_provider_cannot_be_is_said_beside_it(admin: Client, rows: R
     assert answer.status_code == 200
     assert {"fields", "verify", "token_auth"} <= answer.context["adminform"].form.errors.keys()
     assert not Provider.objects.filter(slug="meters").exists()
+
+
+NEW = {
+    "slug": "code", "preset": "github", "variables": "", "sort": "oauth", "name": "", "client_id": "ours",
+    "new_client_secret": "s3cret", "token_auth": "client_secret_basic", "pkce": "S256", "par": "auto", "dpop": "off",
+    "registration": "off", "fields": "", "verify": "", "scopes": "repo", "enabled": "on",
+}  # fmt: skip
+
+
+def test_a_new_provider_is_as_its_preset_says_but_for_what_the_operator_says(admin: Client, rows: Rows) -> None:
+    answer = admin.post("/admin/elicit_flows/provider/add/", NEW)
+    assert answer.status_code == 302, answer.context["errors"]
+    made = Provider.objects.get(slug="code")
+    entry = catalogue.find("github")
+    assert entry
+    assert (made.preset, made.name, made.given) == ("github", entry.name, ["scopes"])
+    said = made.settings()
+    assert (said["token_url"], said["token_auth"]) == (entry.endpoints.token, entry.token_auth)
+    assert said["scopes"] == ["repo"]
+
+
+def test_a_new_provider_has_the_sort_of_its_preset(admin: Client, rows: Rows) -> None:
+    nothing = {"client_id": "", "new_client_secret": "", "scopes": ""}
+    answer = admin.post("/admin/elicit_flows/provider/add/", NEW | nothing | {"preset": "github-token"})
+    assert answer.status_code == 302, answer.context["errors"]
+    made = Provider.objects.get(slug="code")
+    assert (made.sort, made.given) == ("credentials", [])
+    assert made.settings()["fields"]
+
+
+def test_what_a_preset_still_needs_is_said_beside_it(admin: Client, rows: Rows) -> None:
+    def faults(**said: str) -> dict[str, list[str]]:
+        answer = admin.post("/admin/elicit_flows/provider/add/", NEW | said)
+        assert answer.status_code == 200
+        return dict(answer.context["adminform"].form.errors)
+
+    assert list(faults(preset="shopify")) == ["variables"]
+    assert list(faults(variables='{"shop": "x"}')) == ["variables"]
+    assert list(faults(preset="", issuer="https://idp.example")) == ["name"]
+    assert list(faults(preset="nothing")) == ["preset"]
+    assert not Provider.objects.filter(slug="code").exists()
