@@ -43,6 +43,30 @@ label = "Key"
 url = "https://keys.example.com/me"
 headers = { x-key = "{key}" }
 """
+OWN_CLIENT = """\
+name = "Clients"
+kind = "client_credentials"
+source_url = "https://house.example.com/docs"
+checked = "unverified"
+
+[endpoints]
+token = "https://{site}.example.com/token"
+
+[[variables]]
+name = "site"
+label = "Site"
+pattern = "^[a-z]+$"
+example = "ours"
+
+[[fields]]
+name = "client_id"
+label = "Key"
+secret = false
+
+[[fields]]
+name = "client_secret"
+label = "Secret"
+"""
 
 
 @pytest.fixture
@@ -88,8 +112,23 @@ WRONG = {
     "of oauth": (GOOD, "[endpoints]", '[verify]\nurl = "x"\n\n[endpoints]', "fields, verify and find_url are for"),
     "no fields": (KEYS, '[[fields]]\nname = "key"\nlabel = "Key"\n', "", "fields []: Give a list of 1 to 20 fields"),
     "check of nothing": (KEYS, "{key}", "x", "verify says nowhere what was typed"),
+    "a client's other end": (OWN_CLIENT, "token =", 'authorize = "https://{site}.example.com/a"\ntoken =', "the kind"),
+    "a client without one": (OWN_CLIENT, 'token = "https://{site}.example.com/token"', "", "the kind client_credentia"),
+    "a client's check": (OWN_CLIENT, "[endpoints]", '[verify]\nurl = "x"\n\n[endpoints]', "the kind client_credential"),
+    "a client's fields": (OWN_CLIENT, 'name = "client_id"', 'name = "key"', "fields must be client_id and client_secr"),
+    "a client's open secret": (OWN_CLIENT, 'label = "Secret"', 'label = "S"\nsecret = false', "fields shows the clien"),
+    "a client's key": (OWN_CLIENT, '"unverified"', '"unverified"\ntoken_auth = "none"', "token_auth must be client_se"),
+    "a client's variable": (OWN_CLIENT, "{site}", "x", "the variables and the {places} in its addresses are not the"),
     "check over http": (KEYS, 'url = "https://keys.example.com/me"', 'url = "http://x.example.com/"', "verify url is "),
 }  # fmt: skip
+
+
+def test_an_entry_for_clients_that_people_make_says_where_tokens_are_asked_for(folder: Path) -> None:
+    (folder / "house.toml").write_text(OWN_CLIENT)
+    catalogue.configure(folder)
+    said = catalogue.entries()["house"].settings({"site": "mine"})
+    assert (said["token_url"], said["token_auth"]) == ("https://mine.example.com/token", "client_secret_post")
+    assert [field["label"] for field in said["fields"]] == ["Key", "Secret"]
 
 
 @pytest.mark.parametrize("name", WRONG)
