@@ -81,6 +81,7 @@ CELERY_BROKER_TRANSPORT_OPTIONS = {"socket_connect_timeout": 1, "socket_timeout"
 CELERY_BEAT_SCHEDULE = {
     "tick": {"task": "elicit_flows.tasks.tick", "schedule": 5.0, "options": {"expires": 10}},
     "refresh": {"task": "elicit_flows.tasks.refresh", "schedule": 5.0, "options": {"expires": 10}},
+    "poll": {"task": "elicit_flows.tasks.poll", "schedule": 2.0, "options": {"expires": 4}},
     "purge": {"task": "elicit_flows.tasks.purge", "schedule": 3600.0},
 }
 CELERY_BEAT_SCHEDULE_FILENAME = str(VAR_DIR / "beat-schedule")

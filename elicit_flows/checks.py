@@ -27,6 +27,7 @@ def register_all() -> None:
     register(Tags.security, deploy=True)(fit_for_production)
     register(Tags.database)(stored_keys_open)
     register(Tags.database)(pkce_is_on)
+    register(Tags.database)(codes_are_typed)
 
 
 def vault_keys_parse(**kwargs: Any) -> list[CheckMessage]:
@@ -109,17 +110,34 @@ def stored_keys_open(databases: Sequence[str] | None = None, **kwargs: Any) -> l
 
 def pkce_is_on(databases: Sequence[str] | None = None, **kwargs: Any) -> list[CheckMessage]:
     """Threat T19: without PKCE a stolen code can be redeemed. Said at every start."""
-    if not databases:
-        return []
-    try:
-        rows = list(Provider.objects.filter(sort=Provider.Sort.OAUTH, enabled=True).order_by("slug"))
-    except DatabaseError:
-        return []
     return [
         system.Warning(
             f'Provider {slug} has pkce = "off": whoever gets hold of a code can redeem it.',
             hint='Set pkce = "S256" as soon as the provider understands it.',
             id="elicit.W005",
         )
-        for slug in (row.slug for row in rows if row.settings()["pkce"] == "off")
+        for slug in (row.slug for row in _oauth(databases) if row.settings()["pkce"] == "off")
     ]
+
+
+def codes_are_typed(databases: Sequence[str] | None = None, **kwargs: Any) -> list[CheckMessage]:
+    """Threat T120: whoever has the code can type it (RFC 8628, sections 5.4 and 5.5). Said at every start."""
+    return [
+        system.Warning(
+            f'Provider {row.slug} has grant = "device_code": nobody can know who types the code at the provider.',
+            hint="Leave grant out wherever the provider can be given our callback address.",
+            id="elicit.W006",
+        )
+        for row in _oauth(databases)
+        if row.grant == "device_code"
+    ]
+
+
+def _oauth(databases: Sequence[str] | None) -> list[Provider]:
+    """Those that are on; none where the database is not to be read, or cannot be."""
+    if not databases:
+        return []
+    try:
+        return list(Provider.objects.filter(sort=Provider.Sort.OAUTH, enabled=True).order_by("slug"))
+    except DatabaseError:
+        return []

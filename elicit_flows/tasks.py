@@ -33,5 +33,11 @@ def refresh() -> None:
 
 
 @shared_task
+def poll() -> None:
+    """From beat, by itself: every few seconds, as providers say."""
+    worker.poll()
+
+
+@shared_task
 def purge() -> None:
     purge_now()

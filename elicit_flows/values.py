@@ -126,6 +126,26 @@ class Leave:
 
 
 @dataclass(frozen=True, slots=True)
+class Show:
+    """Nobody leaves: the person goes on by themselves, wherever they like, with what our page shows them. Keep
+    ``stash`` sealed and ask the kind how it stands (``poll``) in ``seconds``, for ``life`` seconds at most.
+    """
+
+    shown: Json
+    stash: Json
+    seconds: int
+    life: int
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """Nothing has happened yet: ask again in ``seconds``, with ``stash`` in place of the earlier one."""
+
+    seconds: int
+    stash: Json
+
+
+@dataclass(frozen=True, slots=True)
 class Finish:
     """It is over. ``status`` is completed, declined or failed. ``grant`` or ``credentials`` (by name) are kept by the
     vault with it, and the result names their connection. Both: the credentials are what the grant was got with.

@@ -120,6 +120,12 @@ def tick() -> None:
         pass
 
 
+def poll() -> None:
+    """Ask the providers about the codes that people are typing there."""
+    while flow.poll_due():
+        pass
+
+
 def refresh(seconds: float) -> None:
     """Refresh the connections that are due, for at most ``seconds`` and what the last providers take."""
     end = time.monotonic() + seconds
@@ -141,9 +147,9 @@ def deliver_until_idle(seconds: float) -> None:
 
 
 class Embedded:
-    """The worker inside the server process: one thread delivers, another sweeps, a third refreshes.
+    """The worker inside the server process: one thread delivers, another sweeps, a third refreshes, a fourth polls.
 
-    The latter two ask providers, which may take their time; deliveries do not wait for that, nor one for the other.
+    All but the first ask providers, which may take their time; deliveries do not wait for that, nor one for the other.
     """
 
     def __init__(self) -> None:
@@ -157,6 +163,9 @@ class Embedded:
             threading.Thread(target=self._go_on, args=(self._tick, self._sweep, TICK), name="sweeper", daemon=True),
             threading.Thread(
                 target=self._go_on, args=(self._refresh, self._ending, TICK), name="refresher", daemon=True
+            ),
+            threading.Thread(
+                target=self._go_on, args=(self._poll, threading.Event(), POLL), name="poller", daemon=True
             ),
         ]
 
@@ -198,6 +207,10 @@ class Embedded:
 
     def _refresh(self) -> bool:
         refresh(REFRESH_SECONDS)
+        return False
+
+    def _poll(self) -> bool:
+        poll()
         return False
 
     def _rung(self, work: bell.Work) -> None:

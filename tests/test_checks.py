@@ -90,6 +90,16 @@ def test_t19_a_provider_without_pkce_is_warned_of(good: Settings) -> None:
     assert found(databases=["default"]) == {}
 
 
+@pytest.mark.django_db
+def test_t120_a_provider_whose_codes_anybody_can_type_is_warned_of(good: Settings) -> None:
+    Provider.objects.create(slug="typed", client_id="ours", grant="device_code")
+    warning = found(databases=["default"])["elicit.W006"]
+    assert not warning.is_serious()
+    assert "Provider typed" in str(warning)
+    Provider.objects.filter(slug="typed").update(enabled=False)
+    assert found(databases=["default"]) == {}
+
+
 def test_a_broker_beside_sqlite_is_warned_of(good: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     good.CELERY_BROKER_URL = good.REDIS_URL = "redis://127.0.0.1:1"
     monkeypatch.setitem(good.DATABASES["default"], "ENGINE", "django.db.backends.sqlite3")

@@ -54,6 +54,13 @@ def test_what_is_due_for_a_refresh_is_not_looked_for_among_all_connections(datab
         assert any("connection_due" in line for line in _plan(sql)), (sql, _plan(sql))
 
 
+def test_codes_to_ask_about_are_not_looked_for_among_all_attempts(database: None) -> None:
+    with CaptureQueriesContext(connection) as caught:
+        flow.poll_due()
+    [asked] = caught.captured_queries
+    assert any("attempt_poll" in line for line in _plan(asked["sql"])), _plan(asked["sql"])
+
+
 def test_an_elicitation_that_is_over_has_a_time_at_which_it_was(committed: None) -> None:
     """The indexes go by that."""
     row, _ = flow.create(rows.agent().row, Question("confirm", WHOM, "May I?", {}))

@@ -14,7 +14,7 @@ from elicit_flows.configure import values as rules
 from elicit_flows.configure.crossing import provider_faults
 from elicit_flows.configure.faults import Wrong
 from elicit_flows.configure.sorts import OF_CREDENTIALS, OF_OAUTH, Sort, fields_of, sort_faults
-from elicit_flows.configure.tables import DPOPS, MOST_RESOURCES, PARS, PKCES, REGISTRATIONS, TOKEN_AUTHS
+from elicit_flows.configure.tables import DPOPS, GRANTS, MOST_RESOURCES, PARS, PKCES, REGISTRATIONS, TOKEN_AUTHS
 from elicit_flows.models.provider import SETTINGS
 from elicit_flows.values import Secret
 
@@ -42,7 +42,7 @@ class ClientForm(forms.ModelForm):  # type: ignore[type-arg]
         return kept or self.secret() is not None
 
 
-_PRESET = {"token_auth", "pkce", "par", "dpop", "registration"}  # a menu always says something
+_PRESET = {"token_auth", "grant", "pkce", "par", "dpop", "registration"}  # a menu always says something
 
 
 def _presets() -> list[tuple[str, str]]:
@@ -70,10 +70,18 @@ class ProviderForm(ClientForm):
     token_url = address(rules.url, "Token URL")
     revocation_url = address(rules.url, "Revocation URL")
     userinfo_url = address(rules.url, "Userinfo URL")
+    device_authorization_url = address(rules.url, "Device authorization URL", help_text=_("For the grant device_code."))
     token_auth = forms.ChoiceField(choices=[(one, one) for one in TOKEN_AUTHS], initial="client_secret_basic")
     scopes = Lines(
         validators=[rule(rules.list_of(rules.scope))],
         help_text=_("Always asked for, beside those that an agent asks for. One to a line."),
+    )
+    grant = forms.ChoiceField(
+        choices=[(one, one) for one in GRANTS],
+        help_text=_(
+            "Device_code: people type a code at the provider, on any device (RFC 8628). Only where nothing else works: "
+            "nobody can know who types it."
+        ),
     )
     pkce = forms.ChoiceField(
         label="PKCE",

@@ -53,9 +53,9 @@ class ProviderAdmin(ClientAdmin):
     fieldsets = (
         (None, {"fields": ("slug", "sort", "name", "preset", "variables", "overridden", "enabled")}),
         (_("For OAuth"), {"fields": (
-            "redirect_uri", "issuer", "authorize_url", "revocation_url", "userinfo_url", "client_id",
-            "has_client_secret", "new_client_secret", "forget_client_secret", "pkce", "par", "dpop",
-            "registration", "registered_as",
+            "redirect_uri", "issuer", "authorize_url", "revocation_url", "userinfo_url",
+            "device_authorization_url", "client_id", "has_client_secret", "new_client_secret", "forget_client_secret",
+            "grant", "pkce", "par", "dpop", "registration", "registered_as",
         )}),
         (_("For credentials"), {"fields": ("fields", "find_url", "verify")}),
         (_("Tokens"), {

@@ -91,7 +91,9 @@ def _try(row: Delivery, entry: dict[str, Any]) -> Moment:
 def _attempts(row: Elicitation) -> Iterator[Moment]:
     for one in Attempt.objects.filter(elicitation=row).defer("stash").order_by("created_at")[:MOST]:
         where = {"where": one.context or row.kind}
-        yield Moment(one.created_at, _("sent to %(where)s") % where, _("A way out and back, good for ten minutes."))
+        yield Moment(
+            one.created_at, _("sent to %(where)s") % where, _("A way there and back, or a code to enter there.")
+        )
         if one.used_at:
             yield Moment(one.used_at, _("back from %(where)s, or started over") % where)
         elif one.expires_at <= clock.now():

@@ -87,6 +87,7 @@ class Entry(Part):
             "token_url": ends["token"],
             "revocation_url": ends["revoke"],
             "userinfo_url": ends["userinfo"],
+            "device_authorization_url": ends["device"],
             "token_auth": self.token_auth,
             "scopes": list(self.scopes.default),
             "pkce": self.pkce,

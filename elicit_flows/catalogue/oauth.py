@@ -16,7 +16,7 @@ Line = Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=r"
 _OURS = frozenset(
     """client_id client_secret redirect_uri response_type response_mode state nonce scope code code_verifier
     code_challenge code_challenge_method grant_type refresh_token resource request request_uri client_assertion
-    client_assertion_type dpop_jkt""".split()  # noqa: SIM905
+    client_assertion_type dpop_jkt device_code""".split()  # noqa: SIM905
 )
 
 
@@ -38,6 +38,7 @@ class Endpoints(Part):
     refresh: Endpoint | None = None
     revoke: Endpoint | None = None
     userinfo: Endpoint | None = None
+    device: Endpoint | None = None
 
 
 class Scopes(Part):

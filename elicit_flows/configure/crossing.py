@@ -123,8 +123,9 @@ def provider_faults(values: Json, *, has_secret: bool) -> Iterator[tuple[str, st
     yield from _registration_faults(values, has_secret=has_secret)
     if not values["client_id"] and values["registration"] == "off":
         yield "client_id", "is missing here; add it"
-    if not values["issuer"] and not (values["authorize_url"] and values["token_url"]):
-        yield "issuer", "is missing, and so is authorize_url or token_url; give the issuer, or both addresses"
+    way_in = "device_authorization_url" if values["grant"] == "device_code" else "authorize_url"
+    if not values["issuer"] and not (values[way_in] and values["token_url"]):
+        yield "issuer", f"is missing, and so is {way_in} or token_url; give the issuer, or both addresses"
     if values["par"] == "required" and not values["issuer"]:
         yield "issuer", "is missing; where requests are pushed to is asked there"
     yield from _secret_faults(values, has_secret=has_secret)

@@ -15,13 +15,16 @@ from elicit_flows.values import Json
 
 Sort = Provider.Sort
 
-ADDRESSES = ("issuer", "authorize_url", "token_url", "revocation_url", "userinfo_url")
+ADDRESSES = (
+    "issuer", "authorize_url", "token_url", "revocation_url", "userinfo_url", "device_authorization_url",
+)  # fmt: skip
 OF_OAUTH = (
     *ADDRESSES,
     "client_id",
     "client_secret",
     "token_auth",
     "scopes",
+    "grant",
     "pkce",
     "par",
     "dpop",

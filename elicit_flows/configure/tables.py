@@ -36,6 +36,7 @@ from elicit_flows.configure.values import (
 
 MOST_RESOURCES = 10
 TOKEN_AUTHS = ("client_secret_basic", "client_secret_post", "private_key_jwt", "none")
+GRANTS = ("authorization_code", "device_code")
 PKCES = ("S256", "off")
 PARS = ("auto", "required", "off")
 REGISTRATIONS = ("off", "dynamic", "document")
@@ -78,10 +79,12 @@ TABLES: Mapping[str, Mapping[str, Key]] = {
         "token_url": Key(url, default=""),
         "revocation_url": Key(url, default=""),
         "userinfo_url": Key(url, default=""),
+        "device_authorization_url": Key(url, default=""),
         "client_id": Key(text(500), default=""),
         "client_secret": Key(secret),
         "token_auth": Key(one_of(*TOKEN_AUTHS), default="client_secret_basic"),
         "scopes": Key(list_of(scope), default=[]),
+        "grant": Key(one_of(*GRANTS), default="authorization_code"),
         "pkce": Key(one_of(*PKCES), default="S256"),
         "registration": Key(one_of(*REGISTRATIONS), default="off"),
         "par": Key(one_of(*PARS), default="auto"),

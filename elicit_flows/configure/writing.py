@@ -21,8 +21,8 @@ Row = TypeVar("Row", Agent, IdentityProvider, PaymentAccount, Provider)
 
 _IDENTITY = ("sort", "issuer", *(name for name in OF_SORTS if name != "client_secret"))
 _PROVIDER = (
-    "name", "preset", "variables", "given", "sort", *ADDRESSES, "client_id", "token_auth", "scopes", "pkce", "par",
-    "registration",    "dpop", "resources", *OF_CREDENTIALS,
+    "name", "preset", "variables", "given", "sort", *ADDRESSES, "client_id", "token_auth", "scopes", "grant", "pkce",
+    "par", "registration", "dpop", "resources", *OF_CREDENTIALS,
 )  # fmt: skip
 _ACCOUNT = ("provider", "api_base", "livemode", "refund_mismatch", "keep_late")
 _AGENT = (

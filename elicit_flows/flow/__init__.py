@@ -4,7 +4,8 @@ asking      create          an agent asks
 codes       user_code       the link as a word to be typed, and by_code back again
 visiting    look            somebody opens the link; nothing changes
 leaving     begin           the right user presses the button and leaves for the provider
-choosing    choose          another account came back than was meant, and they say what is to be
+polling     shown, poll_due nobody leaves: what our page shows instead, and asking the provider how it stands
+choosing    choose          another account came back than was meant, or who knows whose, and they say what is to be
 visiting    resume          the browser comes back
             submit          or the right user answers on our own page
 windows     shared, save    what a form's page shows of its draft, and what is written there before it is sent
@@ -42,6 +43,7 @@ from elicit_flows.flow.leaving import begin
 from elicit_flows.flow.moving import find
 from elicit_flows.flow.noting import add_to_note, note
 from elicit_flows.flow.paying import returned
+from elicit_flows.flow.polling import Shown, poll_due, shown
 from elicit_flows.flow.receipts import PAID, receipt
 from elicit_flows.flow.sessions import end_sessions, epoch, forget_passkeys
 from elicit_flows.flow.sweeping import sweep_payments
@@ -52,6 +54,7 @@ from elicit_flows.flow.windows import filled, save, shared
 
 __all__ = [
     "PAID",
+    "Shown",
     "View",
     "about",
     "add_to_note",
@@ -78,12 +81,14 @@ __all__ = [
     "keep_vouch",
     "look",
     "note",
+    "poll_due",
     "put",
     "receipt",
     "resume",
     "returned",
     "save",
     "shared",
+    "shown",
     "submit",
     "sweep",
     "sweep_erasures",

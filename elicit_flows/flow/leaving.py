@@ -1,7 +1,8 @@
 """begin: the right user presses the button and leaves for the provider.
 
 Where the outside has to be asked before anybody can leave, it is claim, act, record: the attempt is committed, then the
-outside asked, then written down where the browser goes. A press that was cut off in between goes on where it was.
+outside asked, then written down where the browser goes, or what our page shows because it goes nowhere. A press that
+was cut off in between goes on where it was.
 """
 
 from __future__ import annotations
@@ -28,13 +29,14 @@ from elicit_flows.kinds.base import HandsOver
 from elicit_flows.lib import clock, ids, tally
 from elicit_flows.models import Attempt, Elicitation
 from elicit_flows.states import Status
-from elicit_flows.values import Claim, Json, Leave
+from elicit_flows.values import Claim, Json, Leave, Show
 
 ATTEMPT_LIFE = timedelta(minutes=10)
 
 
 def begin(elicitation_id: str, claim: Claim, browser: str, press: str | None) -> str | None:
-    """Where to send the browser; None when the elicitation is on its way already and the done page tells how.
+    """Where to send the browser; None when the done page tells how to go on: the elicitation is on its way already, or
+    the person goes on wherever they like.
 
     ``browser`` is the session's own secret; ``press`` names one rendered button, so that pressing it twice is one
     attempt. Raises NotFound, WrongUser, Over, StartAgain, ProviderUnavailable.
@@ -84,6 +86,7 @@ def _left(row: Elicitation, browser: str, press: str | None) -> Attempt | None:
 def _open_attempt(row: Elicitation, browser: str, press: str | None, state: str, leave: Leave) -> Attempt:
     """A new way out; older ones die with it. Nobody has started as long as it is to be handed over."""
     now, state_hash = clock.now(), ids.digest(state)
+    stash = {"url": leave.url, "kind": leave.stash, "hand_over": leave.hand_over}
     locked = Elicitation.objects.select_for_update().get(pk=row.pk)
     if locked.over:
         raise Over(elicitation=row.pk)
@@ -94,7 +97,7 @@ def _open_attempt(row: Elicitation, browser: str, press: str | None, state: str,
         browser_hash=ids.digest(browser),
         press_hash=ids.digest(press) if press else None,
         context=context_of(row),
-        stash=_sealed(state_hash, leave.url, leave.stash, hand_over=leave.hand_over),
+        stash=vault.seal_stash(stash, state_hash),
         created_at=now,
         expires_at=min(now + ATTEMPT_LIFE, row.expires_at),
     )
@@ -103,29 +106,50 @@ def _open_attempt(row: Elicitation, browser: str, press: str | None, state: str,
     return attempt
 
 
-def _way_out(row: Elicitation, attempt: Attempt) -> str:
-    """Where the attempt leads. Two presses that hand it over at once come to two names for one request."""
+def _way_out(row: Elicitation, attempt: Attempt) -> str | None:
+    """Where the attempt leads; None where our own page shows how to go on."""
     stash = vault.open_stash(attempt.stash, attempt.state_hash)
-    url: str = stash["url"]
-    if not stash.get("hand_over"):
-        return url
+    if stash.get("hand_over"):
+        stash = _handed_over(row, attempt, stash)
+    return stash["url"] or None
+
+
+def _handed_over(row: Elicitation, attempt: Attempt, stash: Json) -> Json:
+    """Ask the outside, and write down what it said. Of two presses at once that of the quicker counts for both."""
     kind = cast(HandsOver, kinds.get(row.kind))
     try:
-        url = kind.hand_over(visit_of(row, stash=stash["kind"]), url)
+        step = kind.hand_over(visit_of(row, stash=stash["kind"]), stash["url"])
     except ClientUnknown:
         forget_client(row)
         raise
-    sealed = _sealed(attempt.state_hash, url, stash["kind"], hand_over=False)
+    made, fields = _made(step, stash, row)
+    sealed = vault.seal_stash(made, attempt.state_hash)
     with transaction.atomic():
         locked = Elicitation.objects.select_for_update().get(pk=row.pk)
         if locked.over:
             raise Over(elicitation=row.pk)
-        if not Attempt.objects.filter(pk=attempt.pk, used_at=None).update(stash=sealed):
-            raise StartAgain("Another press of the button was quicker.", elicitation=row.pk)
+        unasked = Attempt.objects.filter(pk=attempt.pk, used_at=None, stash=attempt.stash)
+        if not unasked.update(stash=sealed, **fields):
+            return _others(row, attempt)
         if locked.status == Status.PENDING:
             move(row, Status.STARTED)
-    return url
+    return made
 
 
-def _sealed(state_hash: str, url: str, stash: Json, *, hand_over: bool) -> str:
-    return vault.seal_stash({"url": url, "kind": stash, "hand_over": hand_over}, state_hash)
+def _made(step: str | Show, stash: Json, row: Elicitation) -> tuple[Json, Json]:
+    """What the attempt remembers now, and the columns that change with it."""
+    if isinstance(step, str):
+        return {"url": step, "kind": stash["kind"]}, {}
+    now = clock.now()
+    ends = min(now + timedelta(seconds=step.life), row.expires_at)
+    shown = {"url": "", "kind": step.stash, "shown": step.shown}
+    return shown, {"expires_at": ends, "poll_at": now + timedelta(seconds=step.seconds)}
+
+
+def _others(row: Elicitation, attempt: Attempt) -> Json:
+    """What the other press has written down."""
+    attempt.refresh_from_db()
+    stash = vault.open_stash(attempt.stash, attempt.state_hash)
+    if attempt.used_at or stash.get("hand_over"):
+        raise StartAgain("Another press of the button was quicker.", elicitation=row.pk)
+    return stash

@@ -32,10 +32,13 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """The account that was to be connected again and the one that came, by their names; "" where there is none."""
+    """The account that came and the one that was to be connected again, by their names; "" where there is none, and
+    ``meant`` None where no other was meant. ``held`` names what waits for the choice.
+    """
 
-    meant: str
+    held: str
     came: str
+    meant: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +76,10 @@ def look(elicitation_id: str, claim: Claim) -> View:
 
 
 def _change(row: Elicitation) -> Change | None:
-    held = vault.held(row) if row.params.get("connection") else None
-    return Change(held.connection.account_label, held.account_label) if held else None
+    held = vault.held(row) if row.status == Status.STARTED and row.kind == "oauth" else None
+    if held is None:
+        return None
+    return Change(held.pk, held.account_label, held.connection.account_label if held.connection else None)
 
 
 def _steps(row: Elicitation) -> tuple[Step, ...]:

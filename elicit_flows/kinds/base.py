@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
-from elicit_flows.values import Again, Answer, Finish, Json, Step, Visit
+from elicit_flows.values import Again, Answer, Finish, Json, Show, Step, Visit, Wait
 
 
 class Kind(Protocol):
@@ -45,7 +45,16 @@ class Kind(Protocol):
 class HandsOver(Kind, Protocol):
     """A kind some of whose steps say ``hand_over``."""
 
-    def hand_over(self, visit: Visit, url: str) -> str:
-        """Where the browser goes in place of ``url``. Asked again for the same step when nobody wrote down what was
-        answered. Raises ``ProviderUnavailable``.
+    def hand_over(self, visit: Visit, url: str) -> str | Show:
+        """Where the browser goes in place of ``url``, or what our page shows because nobody leaves. Asked again for the
+        same step when nobody wrote down what was answered. Raises ``ProviderUnavailable``.
+        """
+
+
+class Polled(HandsOver, Protocol):
+    """A kind that may answer ``hand_over`` with ``Show``."""
+
+    def poll(self, visit: Visit) -> Finish | Again | Wait:
+        """How it stands with what our page shows. Raises nothing for what an outside party sent, and reads no rows:
+        several are asked at once.
         """

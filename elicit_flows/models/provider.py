@@ -67,10 +67,12 @@ class Provider(models.Model):
     token_url = models.CharField(max_length=1000, blank=True)
     revocation_url = models.CharField(max_length=1000, blank=True)
     userinfo_url = models.CharField(max_length=1000, blank=True)
+    device_authorization_url = models.CharField(max_length=1000, blank=True, default="", db_default="")
     client_id = models.CharField(max_length=500, blank=True)
     client_secret = models.TextField(blank=True, editable=False)
     token_auth = models.CharField(max_length=32, default="client_secret_basic")
     scopes = models.JSONField(default=list)
+    grant = models.CharField(max_length=32, default="authorization_code", db_default="authorization_code")
     pkce = models.CharField(max_length=8, default="S256")
     registration = models.CharField(max_length=16, default="off", db_default="off")
     par = models.CharField(max_length=8, default="auto", db_default="auto")
@@ -125,6 +127,6 @@ class Provider(models.Model):
 
 
 SETTINGS = (
-    "name", "issuer", "authorize_url", "token_url", "revocation_url", "userinfo_url", "token_auth", "scopes", "pkce",
-    "fields", "find_url", "verify",
+    "name", "issuer", "authorize_url", "token_url", "revocation_url", "userinfo_url", "device_authorization_url",
+    "token_auth", "scopes", "pkce", "fields", "find_url", "verify",
 )  # fmt: skip

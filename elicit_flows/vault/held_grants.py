@@ -1,4 +1,6 @@
-"""Grants that wait for a person's yes: for another account than the one that was to be connected again (threat T29)."""
+"""Grants that wait for a person's yes: for another account than the one that was to be connected again (threat T29), or
+for one that nobody can know was theirs (threat T120).
+"""
 
 from __future__ import annotations
 
@@ -13,10 +15,10 @@ from elicit_flows.errors import Unavailable
 from elicit_flows.kinds.oauth import revoke as tell_provider
 from elicit_flows.lib import clock
 from elicit_flows.lib.oauth import OAuthError
-from elicit_flows.models import Connection, Elicitation, HeldGrant
+from elicit_flows.models import Connection, Elicitation, HeldGrant, Provider
 from elicit_flows.queue import bell
 from elicit_flows.values import Grant, Secret
-from elicit_flows.vault import configs, connections
+from elicit_flows.vault import configs
 from elicit_flows.vault.seal import place, reveal, seal
 
 log = logging.getLogger(__name__)
@@ -26,7 +28,7 @@ RETRY = timedelta(minutes=1)
 GIVE_UP = timedelta(days=1)  # a provider that never listens lets the tokens run out
 
 
-def hold(elicitation: Elicitation, meant: Connection, grant: Grant) -> None:
+def hold(elicitation: Elicitation, meant: Connection | None, grant: Grant) -> None:
     """In the caller's transaction. What was held for it before is given back."""
     now = clock.now()
     HeldGrant.objects.filter(elicitation=elicitation).update(expires_at=now, give_back_at=now)
@@ -43,10 +45,10 @@ def held(elicitation: Elicitation) -> HeldGrant | None:
     return rows.select_related("connection").first()
 
 
-def take(elicitation: Elicitation) -> tuple[Grant, Connection] | None:
-    """It is wanted: the grant, and the connection that was meant. In the caller's transaction."""
+def take(elicitation: Elicitation, held_id: str) -> tuple[Grant, Connection | None] | None:
+    """It is wanted: the grant of that id, and the connection that was meant, if any. In the caller's transaction."""
     rows = HeldGrant.objects.select_for_update(of=["self"]).select_related("connection")
-    row = rows.filter(elicitation=elicitation, expires_at__gt=clock.now()).first()
+    row = rows.filter(pk=held_id, elicitation=elicitation, expires_at__gt=clock.now()).first()
     if row is None:
         return None
     grant = _opened(row)
@@ -64,7 +66,7 @@ def reject(elicitation: Elicitation) -> None:
 
 def give_back_due(limit: int = 20) -> int:
     """Tell the providers of grants that nobody wants; how many were told. Called by the worker."""
-    rows = HeldGrant.objects.filter(give_back_at__lte=clock.now()).select_related("connection__provider")
+    rows = HeldGrant.objects.filter(give_back_at__lte=clock.now()).select_related("elicitation")
     return sum(_give_back(row) for row in rows.order_by("give_back_at")[:limit])
 
 
@@ -74,24 +76,34 @@ def _give_back(row: HeldGrant) -> bool:
     if not due.filter(give_back_at=row.give_back_at).update(give_back_at=now + RETRY):
         return False
     try:
-        if not _in_use(row):
-            _tell(row)
+        provider = _provider(row)
+        if provider and not _in_use(row, provider):
+            _tell(row, provider)
     except (OAuthError, Unavailable) as error:
-        log.warning("a grant that nobody wanted could not be given back to %s: %s", row.connection.provider, error)
+        log.warning("a grant that nobody wanted could not be given back to %s: %s", _slug(row), error)
         if now - row.created_at < GIVE_UP:
             return False
     due.delete()
     return True
 
 
-def _in_use(row: HeldGrant) -> bool:
+def _slug(row: HeldGrant) -> str:
+    return str(row.elicitation.params["provider"])
+
+
+def _provider(row: HeldGrant) -> Provider | None:
+    """None when the operator has deleted it: there is nobody to tell."""
+    return Provider.objects.filter(slug=_slug(row), sort=Provider.Sort.OAUTH).first()
+
+
+def _in_use(row: HeldGrant, provider: Provider) -> bool:
     """Many providers end all tokens of an account at once: those of a connection that lives are not to die."""
-    same = Connection.objects.filter(provider=row.connection.provider, account_id=row.account_id)
+    same = Connection.objects.filter(provider=provider, account_id=row.account_id)
     return same.exclude(status=Connection.Status.REVOKED).exists()
 
 
-def _tell(row: HeldGrant) -> None:
-    grant, config = _opened(row), configs.oauth(connections.provider_of(row.connection))
+def _tell(row: HeldGrant, provider: Provider) -> None:
+    grant, config = _opened(row), configs.oauth(provider)
     if grant.refresh_token:
         tell_provider(config, grant.refresh_token, "refresh_token")
     else:
@@ -99,7 +111,7 @@ def _tell(row: HeldGrant) -> None:
 
 
 def held_place(row: HeldGrant) -> str:
-    return place("heldgrant", row.id, row.elicitation_id, row.connection_id, "grant")
+    return place("heldgrant", row.id, row.elicitation_id, row.connection_id or "", "grant")
 
 
 def _written(grant: Grant) -> str:

@@ -58,7 +58,7 @@ def _page(request: HttpRequest, me: Person, elicitation_id: str, refused: Invali
     template = "connect/consent.html" if view.leaves else "connect/form.html"
     if view.change:
         context |= {"change": view.change, "choose_url": f"/c/{row.pk}/account"}
-        template = "connect/changed.html"
+        template = "connect/yours.html" if view.change.meant is None else "connect/changed.html"
     return render(request, template, context, status=422 if refused else 200)
 
 
@@ -121,4 +121,7 @@ def done(request: HttpRequest, elicitation_id: str) -> HttpResponse:
     view = flow.look(elicitation_id, me.claim)
     if view.change or (view.steps and view.status == Status.PENDING):
         return pages.SeeOther(f"/c/{elicitation_id}")
-    return pages.outcome(request, view.elicitation)
+    shown = flow.shown(view.elicitation, me.browser) if view.status == Status.STARTED else None
+    if shown and not shown.over:
+        return pages.device(request, view, shown)
+    return pages.outcome(request, view.elicitation, why=shown.over if shown else "")

@@ -12,6 +12,7 @@ from django.shortcuts import render
 
 from elicit_flows import flow
 from elicit_flows.errors import FlowError, NotFound, Over, TooMany, WrongUser
+from elicit_flows.lib import text
 from elicit_flows.lib.limits import hit
 from elicit_flows.models import Elicitation, IdentityProvider
 from elicit_flows.states import TERMINAL, Status
@@ -99,11 +100,31 @@ def mismatch(request: HttpRequest, following: str) -> HttpResponse:
     return render(request, "connect/mismatch.html", context, status=403)
 
 
-def outcome(request: HttpRequest, row: Elicitation, http_status: int = 200) -> HttpResponse:
-    """The truth as it stands. An elicitation whose time is up shows as expired before the worker has written it."""
+def device(request: HttpRequest, view: flow.View, shown: flow.Shown) -> HttpResponse:
+    """The code to type at the provider, for nobody but who pressed the button."""
+    row = view.elicitation
+    context = {
+        "status": row.status,
+        "agent_name": row.agent.name,
+        "title": view.what["title"],
+        "shown": shown.what,
+        "until": shown.until,
+        "host_warning": text.host_warning(shown.what["address"]),
+        "connect_url": f"/c/{row.head.pk}",
+        "done_url": f"/c/{row.head.pk}/done",
+    }
+    return render(request, "connect/device.html", context)
+
+
+def outcome(request: HttpRequest, row: Elicitation, http_status: int = 200, why: str = "") -> HttpResponse:
+    """The truth as it stands. An elicitation whose time is up shows as expired before the worker has written it.
+
+    ``why``: what was begun came to nothing, and they may start again.
+    """
     status = Status.EXPIRED if row.overdue else Status(row.status)
     context = {
         "status": str(status),
+        "why": why,
         "over": status in TERMINAL,
         "outcome_templates": [f"connect/kinds/{row.kind}_outcome.html", "connect/_outcome.html"],
         "asked": row.params,

@@ -25,7 +25,14 @@ PAGES = (
 )  # fmt: skip
 FIELDS = {"identityprovider": "openid", "paymentaccount": "account"}
 
-MENUS = {"token_auth": "client_secret_basic", "pkce": "S256", "par": "auto", "dpop": "off", "registration": "off"}
+MENUS = {
+    "token_auth": "client_secret_basic",
+    "grant": "authorization_code",
+    "pkce": "S256",
+    "par": "auto",
+    "dpop": "off",
+    "registration": "off",
+}
 
 
 def crawl(browser: Client, start: str = "/admin/", most: int = 400) -> dict[str, str]:

@@ -1,8 +1,8 @@
 """A programmable OAuth 2.0 and OpenID provider for tests.
 
 It plays by the rules (exact redirect URI, single-use codes, PKCE S256, rotating refresh tokens, RFC 7009, RFC 9207)
-until a test changes an attribute or scripts a route: ``authorize par register token revoke userinfo jwks
-metadata``. Where the real thing can be had, the end-to-end tests use that instead.
+until a test changes an attribute or scripts a route: ``authorize par device register token revoke userinfo
+jwks metadata``. Where the real thing can be had, the end-to-end tests use that instead.
 """
 
 from __future__ import annotations
@@ -48,10 +48,21 @@ class Issued:
     history: list[str] = field(default_factory=list)
 
 
+@dataclass
+class Device:
+    """A code for another device: what it was asked for with, and who typed it or which error there is."""
+
+    user_code: str
+    form: dict[str, str]
+    user: dict[str, Any] | None = None
+    error: str = "authorization_pending"
+
+
 class Provider(Server):
     """One client. ``user`` is who presses "allow" next; ``decision`` is None or the OAuth error to answer with.
 
-    In ``metadata``, ``claims``, ``header`` and ``reply`` a test's values replace the usual ones; None leaves one out.
+    In ``metadata``, ``claims``, ``header``, ``reply`` and ``device_reply`` a test's values replace the usual ones; None
+    leaves one out.
     """
 
     def __init__(self, client_id: str = "elicit", client_secret: str | None = "s3cret") -> None:
@@ -69,6 +80,8 @@ class Provider(Server):
         self.codes: dict[str, Code] = {}
         self.tokens: dict[str, Issued] = {}
         self.pushed: dict[str, dict[str, str]] = {}
+        self.devices: dict[str, Device] = {}
+        self.device_reply: dict[str, Any] = {}
         super().__init__()
         self.issuer = self.url
 
@@ -78,6 +91,7 @@ class Provider(Server):
             "/.well-known/oauth-authorization-server": ("metadata", self._metadata),
             "/authorize": ("authorize", self._authorize),
             "/par": ("par", self._pushed),
+            "/device": ("device", self._device),
             "/register": ("register", self._registered),
             "/token": ("token", self._token),
             "/revoke": ("revoke", self._revoke),
@@ -96,6 +110,11 @@ class Provider(Server):
         for name, value in parse_qsl(urlsplit(answer.headers["Location"]).query):
             fields.setdefault(name, []).append(value)
         return fields
+
+    def enter(self, user_code: str, user: str = "alice", *, error: str = "") -> None:
+        """Somebody types the code of another device; ``error`` is what became of it if it was no yes."""
+        found = next(one for one in self.devices.values() if one.user_code == user_code)
+        found.user, found.error = {"sub": user, "name": user.title()}, error
 
     def live(self, access_token: str) -> bool:
         issued = self.tokens.get(access_token)
@@ -182,6 +201,8 @@ class Provider(Server):
                 return self._refreshed(request.form)
             if request.form.get("grant_type") == "client_credentials":
                 return self._for_client(request.form)
+            if "device_code" in request.form:
+                return self._entered(request.form)
             return self._redeemed(request.form)
 
     def _for_client(self, form: dict[str, str]) -> Response:
@@ -200,6 +221,29 @@ class Provider(Server):
             return json_response({"error": "invalid_grant"}, 400)
         code.used = True
         return self._issue(code.user, code.query.get("scope") or self.default_scope, code.query.get("nonce"))
+
+    def _device(self, request: Request) -> Response:
+        """RFC 8628, section 3.2; ``device_reply`` changes what it says."""
+        if not self._authenticated(request):
+            return json_response({"error": "invalid_client"}, 401)
+        code, shown = secrets.token_urlsafe(16), f"{secrets.token_hex(2)}-{secrets.token_hex(2)}".upper()
+        self.devices[code] = Device(shown, request.form)
+        usual = {
+            "device_code": code,
+            "user_code": shown,
+            "verification_uri": f"{self.url}/enter",
+            "verification_uri_complete": f"{self.url}/enter?user_code={shown}",
+            "expires_in": 900,
+            "interval": 1,
+        }
+        return json_response(_without_none(usual | self.device_reply))
+
+    def _entered(self, form: dict[str, str]) -> Response:
+        device = self.devices.get(form["device_code"])
+        if device is None or device.error:
+            return json_response({"error": device.error if device else "invalid_grant"}, 400)
+        device.error = "invalid_grant"  # it is good once
+        return self._issue(device.user or {}, device.form.get("scope") or self.default_scope, None)
 
     def _refreshed(self, form: dict[str, str]) -> Response:
         presented = form.get("refresh_token", "")

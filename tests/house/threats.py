@@ -130,6 +130,7 @@ THREATS: dict[int, tuple[str, str]] = {
     117: ("Changing SECRET_KEY while people are under way", ""),
     118: ("Vulnerable dependencies", ""),
     119: ("Keeping things for ever", ""),
+    120: ("A code for another device, typed by somebody else (RFC 8628)", ""),
 }  # fmt: skip
 LATER = "comes with the operations issue"
 FAULTS: dict[int, tuple[str, str]] = {

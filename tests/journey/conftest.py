@@ -89,7 +89,7 @@ def _oauth(slug: str, double: Provider, **more: Any) -> dict[str, Any]:
     return {**_openid(slug, double), "name": slug.title(), "scopes": ["openid"], **more}
 
 
-def prepare(box: Box, doubles: Doubles, partner: Op, sink: Sink) -> Iterator[Program]:
+def prepare(box: Box, doubles: Doubles, partner: Op, drive: Op, sink: Sink) -> Iterator[Program]:
     """Adds the journeys' providers and agents to the box; gives the agents one by one."""
     standard = {"return_urls": [sink.url("/done")], "identity_providers": ["corp", "partner", "strict", "liar", "evil"]}
     agents = [program(f"journey-{number}") for number in range(1, AGENTS + 1)]
@@ -104,6 +104,7 @@ def prepare(box: Box, doubles: Doubles, partner: Op, sink: Sink) -> Iterator[Pro
             "provider": [
                 *(_oauth(slug, getattr(doubles, slug)) for slug in ("bad", "evil", "liar", "lax")),
                 LOOKALIKE,
+                box_config.device_provider(drive, box.url, slug="by-device"),
             ],
             "agent": [box_config.agent(one, sink.url(f"/{one.slug}"), **standard) for one in agents],
         }
@@ -113,13 +114,15 @@ def prepare(box: Box, doubles: Doubles, partner: Op, sink: Sink) -> Iterator[Pro
 
 
 @pytest.fixture(scope="session")
-def agents_of(doubles_servers: Doubles, partner_server: Op, sink: Sink) -> Callable[[Box], Iterator[Program]]:
+def agents_of(
+    doubles_servers: Doubles, partner_server: Op, drive_server: Op, sink: Sink
+) -> Callable[[Box], Iterator[Program]]:
     """The unused agents of a box, which is made ready for journeys on first use."""
     known: dict[str, Iterator[Program]] = {}
 
     def agents(box: Box) -> Iterator[Program]:
         if box.url not in known:
-            known[box.url] = prepare(box, doubles_servers, partner_server, sink)
+            known[box.url] = prepare(box, doubles_servers, partner_server, drive_server, sink)
         return known[box.url]
 
     return agents

@@ -85,6 +85,9 @@ def test_pages_of_a_request_are_accessible(stage: Stage, reader: Reader, http_us
     asked = stage.ask(scopes=["files.write"], message="Line one.\n\nLine two, " + "which goes on and on " * 20)
     reader.check(asked["url"], "consent")
     reader.check(stage.ask(provider="lookalike")["url"], "consent")
+    reader.check(stage.ask(provider="by-device", message="By a code.")["url"], "consent")
+    reader.user.press("continue")
+    reader.look("device")
     over = stage.ask(return_url=sink.url("/done"))
     change = "UPDATE elicit_flows_elicitation SET status = %s, error = %s WHERE id = %s"
     for status in Status:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
@@ -278,7 +279,9 @@ def test_the_page_is_told_the_host_that_comes_next(provider: Provider) -> None:
         "host_warning": "",
         "scopes": ["read", "write"],
         "scope_words": words,
+        "by_device": False,
     }
+    assert KIND.describe({"provider": "acme", "scopes": []}, replace(config, grant="device_code"))["host"] == ""
     spoofed = by_urls(provider, authorize_url="https://xn--pple-43d.com/authorize")
     assert KIND.describe({"provider": "acme", "scopes": []}, spoofed)["host_warning"]
 

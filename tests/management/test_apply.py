@@ -215,6 +215,14 @@ def test_t19_pkce_off_is_applied_with_a_warning_every_time(operator: Operator) -
     assert Provider.objects.get().pkce == "off"
 
 
+def test_t120_codes_that_anybody_can_type_are_applied_with_a_warning_every_time(operator: Operator) -> None:
+    typed = SMALL.replace('client_secret = "of', 'grant = "device_code"\nclient_secret = "of')
+    for _ in range(2):
+        said = operator.apply(typed).said
+        assert said == ["provider drive: grant is device_code, so nobody can know who types the code at the provider"]
+    assert Provider.objects.get().grant == "device_code"
+
+
 def test_an_agent_that_may_ask_nobody_is_told_of(operator: Operator) -> None:
     assert operator.apply('[[agent]]\nslug = "mute"\n').said == [
         "agent mute: may ask nobody until it has identity_providers"

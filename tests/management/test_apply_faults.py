@@ -39,6 +39,12 @@ WRONG = {
     "no openid": ('["openid", "profile"]', '["profile"]', '7: scopes: must contain "openid"'),
     "token_auth": ('"none"', '"basic"', '26: token_auth: must be "client_secret_basic" or "client_secret_post" or'),
     "pkce": ('pkce = "S256"', 'pkce = "plain"', '27: pkce: must be "S256" or "off"'),
+    "grant": ('pkce = "S256"', 'grant = "code"', '27: grant: must be "authorization_code" or "device_code"'),
+    "device": (
+        'pkce = "S256"',
+        'device_authorization_url = "ftp://x"',
+        "27: device_authorization_url: ",
+    ),
     "par": ('pkce = "S256"', 'par = "yes"', '27: par: must be "auto" or "required" or "off"'),
     "dpop": ('pkce = "S256"', 'dpop = "on"', '27: dpop: must be "off" or "required"'),
     "resource": ('pkce = "S256"', 'resources = ["files"]', "27: resources: number 1 must be an absolute URI"),

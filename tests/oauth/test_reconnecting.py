@@ -33,6 +33,12 @@ def other(known: Known, double: Provider, first: Connection) -> Elicitation:
     return connect(double, known, user="bob", connection=first.pk, reuse="never")
 
 
+def choose(row: Elicitation, choice: str, claim: Claim = ALICE_CLAIM) -> Elicitation:
+    """What they press on the page as it stands."""
+    waiting = vault.held(row)
+    return flow.choose(row.pk, claim, choice, waiting.pk if waiting else "")
+
+
 def works(double: Provider, known: Known, row: Connection) -> str:
     """Whose account the connection's token is good for."""
     token = vault.token(known.row, row.pk)["access_token"]
@@ -63,7 +69,7 @@ def test_t29_another_account_changes_nothing_before_a_yes(
 
 
 def test_t29_both(known: Known, double: Provider, first: Connection, other: Elicitation) -> None:
-    row = flow.choose(other.pk, ALICE_CLAIM, "both")
+    row = choose(other, "both")
     assert row.status == "completed"
     assert row.result["account"] == {"id": "bob", "label": "Bob"}
     second = Connection.objects.exclude(pk=first.pk).get()
@@ -73,7 +79,7 @@ def test_t29_both(known: Known, double: Provider, first: Connection, other: Elic
 
 
 def test_t29_replace(known: Known, double: Provider, first: Connection, other: Elicitation) -> None:
-    row = flow.choose(other.pk, ALICE_CLAIM, "replace")
+    row = choose(other, "replace")
     second = Connection.objects.get(status="active")
     assert (row.status, row.result["connection"]) == ("completed", second.pk)
     assert second.pk != first.pk
@@ -86,7 +92,7 @@ def test_t29_replace(known: Known, double: Provider, first: Connection, other: E
 def test_t29_going_back_gives_the_grant_back_and_starts_again(
     known: Known, double: Provider, first: Connection, other: Elicitation
 ) -> None:
-    assert flow.choose(other.pk, ALICE_CLAIM, "back").status == "started"
+    assert choose(other, "back").status == "started"
     assert flow.look(other.pk, ALICE_CLAIM).change is None
     assert vault.give_back_due() == 1
     assert not any(issued.live for issued in double.tokens.values() if issued.user["sub"] == "bob")
@@ -101,7 +107,7 @@ def test_t25_what_ended_meanwhile_is_chosen_no_more_and_given_back(
 ) -> None:
     end(other)
     with pytest.raises(Over):
-        flow.choose(other.pk, ALICE_CLAIM, "both")
+        choose(other, "both")
     moving_clock.forward(minutes=11)
     assert vault.give_back_due() == 1
     assert not HeldGrant.objects.exists()
@@ -109,24 +115,25 @@ def test_t25_what_ended_meanwhile_is_chosen_no_more_and_given_back(
 
 
 def test_t29_after_ten_minutes_there_is_nothing_to_choose(other: Elicitation, moving_clock: MovingClock) -> None:
+    waiting = HeldGrant.objects.get()
     moving_clock.forward(minutes=10, seconds=1)
     assert flow.look(other.pk, ALICE_CLAIM).change is None
     with pytest.raises(StartAgain):
-        flow.choose(other.pk, ALICE_CLAIM, "both")
+        flow.choose(other.pk, ALICE_CLAIM, "both", waiting.pk)
 
 
 def test_t29_only_the_right_person_chooses(other: Elicitation) -> None:
     with pytest.raises(WrongUser):
-        flow.choose(other.pk, Claim(ALICE_CLAIM.iss, "bob"), "replace")
+        choose(other, "replace", Claim(ALICE_CLAIM.iss, "bob"))
     with pytest.raises(BadRequest):
-        flow.choose(other.pk, ALICE_CLAIM, "everything")
+        choose(other, "everything")
     assert Connection.objects.filter(status="active").count() == 1
 
 
 def test_t86_a_provider_that_does_not_listen_is_told_again(
     double: Provider, other: Elicitation, moving_clock: MovingClock
 ) -> None:
-    flow.choose(other.pk, ALICE_CLAIM, "back")
+    choose(other, "back")
     double.scripted["revoke"] = Response(503)
     assert vault.give_back_due() == 0
     assert vault.give_back_due() == 0
@@ -142,7 +149,7 @@ def test_an_account_that_lives_elsewhere_is_not_cut_off(
 ) -> None:
     rows.connection(rows.agent(), drive_row, rows.grant(account="bob"))
     double.calls.clear()
-    flow.choose(other.pk, ALICE_CLAIM, "back")
+    choose(other, "back")
     assert vault.give_back_due() == 1
     assert double.calls["revoke"] == 0
 
@@ -150,13 +157,16 @@ def test_an_account_that_lives_elsewhere_is_not_cut_off(
 def test_t29_of_two_accounts_that_came_the_later_is_the_one_to_choose(
     double: Provider, first: Connection, other: Elicitation
 ) -> None:
+    bobs = HeldGrant.objects.get()
     double.user = {"sub": "carol", "name": "Carol"}
     come_back(double, other, press(other, "again"))
+    with pytest.raises(StartAgain):
+        flow.choose(other.pk, ALICE_CLAIM, "both", bobs.pk)
     change = flow.look(other.pk, ALICE_CLAIM).change
     assert change
     assert change.came == "Carol"
     assert vault.give_back_due() == 1
-    assert flow.choose(other.pk, ALICE_CLAIM, "both").result["account"]["id"] == "carol"
+    assert choose(other, "both").result["account"]["id"] == "carol"
 
 
 def test_t62_only_ones_own_connection_is_connected_again(
@@ -179,7 +189,7 @@ def test_t62_only_ones_own_connection_is_connected_again(
 def test_the_connection_that_is_named_answers_and_no_other(
     known: Known, double: Provider, first: Connection, other: Elicitation
 ) -> None:
-    flow.choose(other.pk, ALICE_CLAIM, "both")
+    choose(other, "both")
     again = ask(known, connection=first.pk)
     assert (again.status, again.reused, again.result["connection"]) == ("completed", True, first.pk)
     Connection.objects.filter(pk=first.pk).update(status="reauthorization_required")
@@ -203,7 +213,7 @@ def test_what_was_granted_of_more_is_told(known: Known, double: Provider, first:
 def test_with_several_accounts_the_scopes_are_those_of_the_one_that_is_named(
     known: Known, double: Provider, first: Connection, other: Elicitation
 ) -> None:
-    flow.choose(other.pk, ALICE_CLAIM, "both")
+    choose(other, "both")
     Connection.objects.filter(pk=first.pk).update(scopes=["files.read", "files.delete"])
     assert ask(known, scopes=["files.write"]).params["scopes"] == ["files.write"]
     named = ask(known, scopes=["files.write"], connection=first.pk)

@@ -19,6 +19,7 @@ const endpoints = {
   '/me': 'userinfo',
   '/jwks': 'jwks',
   '/request': 'par',
+  '/device/auth': 'device',
   '/reg': 'registration',
   '/token/revocation': 'revocation',
   '/token/introspection': 'introspection',

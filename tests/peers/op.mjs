@@ -30,6 +30,7 @@ const defaults = {
   dpop_nonce: false, // every proof needs a nonce of ours
   resources: [], // what access tokens can be asked for
   jwt_access_tokens: false, // such tokens, as JWTs (RFC 9068)
+  device_interval: 1, // seconds between two polls of one device code
   registration: false, // clients may register themselves, or name a document that says who they are
   documents: {}, // address -> what stands there, for such clients
 };
@@ -100,6 +101,13 @@ function setup() {
       pushedAuthorizationRequests: { enabled: config.par },
       resourceIndicators: { enabled: true, defaultResource: () => undefined, getResourceServerInfo },
       registration: { enabled: config.registration },
+      deviceFlow: {
+        enabled: true,
+        mask: '****-****',
+        userCodeInputSource: (ctx, form) => { ctx.body = pages.enterCode(config.name, form); },
+        userCodeConfirmSource: (ctx, form, client, _, code) => { ctx.body = pages.confirmCode(form, client.clientId, code); },
+        successSource: (ctx) => { ctx.body = pages.codeEntered(); },
+      },
       clientIdMetadataDocument: { enabled: config.registration, ack: 'draft-02', allowFetch: () => true },
       clientCredentials: { enabled: true }, // for clients that are registered with that grant type
       rpInitiatedLogout: { enabled: false },
@@ -134,6 +142,10 @@ let callback;
 function build() {
   provider = new Provider(config.issuer, setup());
   control.listen(provider);
+  provider.use(async (ctx, next) => {
+    await next();
+    if (ctx.oidc?.route === 'device_authorization' && ctx.body?.device_code) ctx.body.interval = config.device_interval;
+  });
   callback = provider.callback();
 }
 

@@ -1,4 +1,4 @@
-// The two pages a person meets here. Every form carries data-action, as the pages of the service and the sandbox do.
+// The pages a person meets here. Every form carries data-action, as the pages of the service and the sandbox do.
 
 const escape = (text) =>
   String(text).replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
@@ -31,5 +31,16 @@ export const consent = (provider, uid, { client, account, scopes }) =>
       button(uid, 'allow', { consent: 'allow' }, 'Allow') +
       button(uid, 'deny', { consent: 'deny' }, 'Deny'),
   );
+
+// The library's own forms of RFC 8628, with a button and a name.
+const named = (form, action) =>
+  form.replace('<form ', `<form data-action="${action}" `).replace('</form>', `<button type="submit">${action}</button></form>`);
+
+export const enterCode = (provider, form) => page('op-code', `Enter your code at ${provider}`, named(form, 'enter'));
+
+export const confirmCode = (form, client, code) =>
+  page('op-confirm', `Is this the code of ${client}?`, `<p>${escape(code)}</p>${named(form, 'same')}`);
+
+export const codeEntered = () => page('op-entered', 'The code was entered', '<p>Go back to your device.</p>');
 
 export const problem = (title, detail) => page('op-error', title, `<p>${escape(detail)}</p>`);

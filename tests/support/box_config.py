@@ -50,6 +50,15 @@ def oauth_provider(op: Op, public_url: str, *, slug: str = PROVIDER, **more: Any
     return {**table, "client_secret": PROVIDER_SECRET, "scopes": SCOPES, **more}
 
 
+def device_provider(op: Op, public_url: str, *, slug: str, **more: Any) -> dict[str, Any]:
+    """The same by codes that are typed at ``op`` (RFC 8628)."""
+    client_id = f"elicit-at-{public_url.rpartition(':')[2]}-{slug}"
+    grants = ["urn:ietf:params:oauth:grant-type:device_code", "refresh_token"]
+    op.add_client(client_id, secret=PROVIDER_SECRET, grant_types=grants, response_types=[])
+    table = {"slug": slug, "name": "Drive", "issuer": op.issuer, "client_id": client_id, "grant": "device_code"}
+    return {**table, "client_secret": PROVIDER_SECRET, "scopes": SCOPES, **more}
+
+
 def agent(program: Program, webhook_url: str | None = None, **more: Any) -> dict[str, Any]:
     """The table of an agent that may ask users of the standard identity provider."""
     table = {"slug": program.slug, "name": program.name, "api_key": program.api_key, "identity_providers": [IDENTITY]}

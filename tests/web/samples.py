@@ -92,8 +92,36 @@ def request_page() -> Context:
 
 
 def changed_page(**more: Any) -> Context:
-    change = {"meant": "alice", "came": "bob"}
+    change = {"held": "hg_1", "meant": "alice", "came": "bob"}
     return {**request_page(), "status": "started", "change": change, "choose_url": "/c/el_1/account", **more}
+
+
+def yours_page(**more: Any) -> Context:
+    return changed_page(change={"held": "hg_1", "meant": None, "came": "alice"}, **more)
+
+
+def unnamed_page() -> Context:
+    return {**yours_page(), "change": {"held": "hg_1", "meant": None, "came": ""}}
+
+
+def device_page() -> Context:
+    page = request_page()
+    return {**page, "what": {**page["what"], "host": "", "by_device": True}}
+
+
+def code_to_type() -> Context:
+    shown = {"code": "WDJB-MJHT", "address": "https://acme.example/device"}
+    return {
+        **everywhere(),
+        "status": "started",
+        "agent_name": "Drive Bot",
+        "title": "Acme Drive",
+        "shown": {**shown, "complete": "https://acme.example/device?user_code=WDJB-MJHT"},
+        "until": clock.now() + timedelta(minutes=15),
+        "host_warning": "",
+        "connect_url": "/c/el_1",
+        "done_url": "/c/el_1/done",
+    }
 
 
 def confirm_page(**more: Any) -> Context:
@@ -386,6 +414,8 @@ PAGES: dict[str, tuple[str, str, Callable[[], Context]]] = {
     "sign-in with a choice": ("connect/signin.html", "signin", lambda: {**request_page(), "choices": CHOICES}),
     "consent": ("connect/consent.html", "consent", request_page),
     "consent, a step": ("connect/consent.html", "consent", lambda: {**request_page(), "steps": steps()}),
+    "consent by a code": ("connect/consent.html", "consent", device_page),
+    "code to type": ("connect/device.html", "device", code_to_type),
     "confirm": ("connect/form.html", "form", confirm_page),
     "confirm, a step": ("connect/form.html", "form", lambda: confirm_page(steps=steps())),
     "confirm, refused": ("connect/form.html", "form", lambda: confirm_page(faults={"typed": "Type Delete to go on."})),
@@ -400,11 +430,14 @@ PAGES: dict[str, tuple[str, str, Callable[[], Context]]] = {
     "link": ("connect/consent.html", "consent", link_page),
     "another account": ("connect/changed.html", "account_changed", changed_page),
     "another account, a step": ("connect/changed.html", "account_changed", lambda: changed_page(steps=steps())),
+    "own account": ("connect/yours.html", "account_yours", yours_page),
+    "own account, unnamed": ("connect/yours.html", "account_yours", unnamed_page),
     "mismatch": ("connect/mismatch.html", "mismatch", request_page),
     **{
         f"done, {status}": ("connect/done.html", "done", lambda s=status: outcome_page(s))
         for status in map(str, Status)
     },
+    "done, to start again": ("connect/done.html", "done", lambda: {**outcome_page("started"), "why": "It ran out."}),
     **{
         f"payment, {status}": ("connect/done.html", "done", lambda s=status: payment_outcome_page(s))
         for status in map(str, Status)

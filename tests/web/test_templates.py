@@ -78,6 +78,8 @@ def test_t50_every_form_posts_with_a_token_and_says_what_it_does(name: str):
         "both",
         "replace",
         "back",
+        "yes",
+        "no",
     }
     forms = page.source.split("<form ")[1:]
     assert len(forms) == len(page.all("form"))

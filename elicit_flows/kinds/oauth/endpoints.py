@@ -10,7 +10,9 @@ from elicit_flows.lib import http, oauth
 
 @dataclass(frozen=True, slots=True)
 class Endpoints:
-    """``issuer`` None: the provider has none that its answers could be compared with."""
+    """``issuer`` None: the provider has none that its answers could be compared with. ``authorize`` is "" where nobody
+    is sent there.
+    """
 
     issuer: str | None
     authorize: str
@@ -19,6 +21,7 @@ class Endpoints:
     userinfo: str | None
     sends_iss: bool = False
     pushed: str | None = None
+    device: str | None = None
 
 
 def resolve(config: OAuthProvider) -> Endpoints:
@@ -27,16 +30,17 @@ def resolve(config: OAuthProvider) -> Endpoints:
     Raises DiscoveryError: metadata not to be had, what is required not offered, or an endpoint missing or refused.
     """
     found = oauth.discover(config.issuer) if config.issuer and _incomplete(config) else None
-    if found and not found.offers_s256() and config.pkce != "off":
+    if found and not found.offers_s256() and config.pkce != "off" and not config.by_device:
         raise oauth.DiscoveryError("The provider does not offer PKCE with S256.")
     return Endpoints(
         issuer=config.issuer,
-        authorize=_required(config.authorize_url or (found.authorization_endpoint if found else None)),
+        authorize="" if config.by_device else _required(_authorize(config, found)),
         token=_required(config.token_url or (found.token_endpoint if found else None)),
         revocation=config.revocation_url or (found.revocation_endpoint if found else None),
         userinfo=config.userinfo_url or (found.userinfo_endpoint if found else None),
         sends_iss=found.sends_iss if found else False,
-        pushed=_pushed(config, found),
+        pushed=None if config.by_device else _pushed(config, found),
+        device=config.device_authorization_url or (found.device_authorization_endpoint if found else None),
     )
 
 
@@ -46,9 +50,14 @@ def authorize_url(config: OAuthProvider) -> str | None:
     return config.authorize_url or (known and known.authorization_endpoint) or config.issuer
 
 
+def _authorize(config: OAuthProvider, found: oauth.Metadata | None) -> str | None:
+    return config.authorize_url or (found.authorization_endpoint if found else None)
+
+
 def _incomplete(config: OAuthProvider) -> bool:
-    said = (config.authorize_url, config.token_url, config.revocation_url, config.userinfo_url)
-    return None in said or config.par == "required"
+    way_in = config.device_authorization_url if config.by_device else config.authorize_url
+    said = (way_in, config.token_url, config.revocation_url, config.userinfo_url)
+    return None in said or (config.par == "required" and not config.by_device)
 
 
 def _pushed(config: OAuthProvider, found: oauth.Metadata | None) -> str | None:

@@ -9,10 +9,8 @@ from elicit_flows.kinds.oauth.exchange import client
 from elicit_flows.lib import oauth
 
 
-def hand_over(config: OAuthProvider | None, url: str) -> str:
+def push(config: OAuthProvider, url: str) -> str:
     """The address to leave for, in place of ``url``. At most 20 seconds. Raises ProviderUnavailable."""
-    if config is None:
-        raise errors.ProviderUnavailable("This provider is switched off.")
     try:
         endpoint = resolve(config).pushed
         return oauth.push(endpoint, client(config), url) if endpoint else url

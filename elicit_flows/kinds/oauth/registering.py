@@ -19,9 +19,9 @@ def description(config: OAuthProvider, redirect_uri: str) -> Json:
     home = urlsplit(redirect_uri)
     said: Json = {
         "client_name": NAME,
-        "redirect_uris": [redirect_uri],
-        "grant_types": ["authorization_code", "refresh_token"],
-        "response_types": ["code"],
+        "redirect_uris": [] if config.by_device else [redirect_uri],
+        "grant_types": [oauth.DEVICE_GRANT if config.by_device else "authorization_code", "refresh_token"],
+        "response_types": [] if config.by_device else ["code"],
         "token_endpoint_auth_method": config.token_auth,
     }
     if home.scheme == "https":

@@ -1,4 +1,4 @@
-"""An OAuth 2.0 client (RFC 6749 with 6750, 7009, 7523, 7591, 7636, 7662, 8414, 8707, 9126, 9207, 9449)
+"""An OAuth 2.0 client (RFC 6749 with 6750, 7009, 7523, 7591, 7636, 7662, 8414, 8628, 8707, 9126, 9207, 9449)
 on the guarded dialer.
 
 Secrets are plain strings here and show in no repr.
@@ -7,6 +7,8 @@ Secrets are plain strings here and show in no repr.
 from elicit_flows.lib.oauth.assertion import public_key
 from elicit_flows.lib.oauth.authorization import authorization_url, check_issuer, new_verifier
 from elicit_flows.lib.oauth.client import Client, client_credentials, introspect, redeem, refresh, revoke, userinfo
+from elicit_flows.lib.oauth.device import GRANT_TYPE as DEVICE_GRANT
+from elicit_flows.lib.oauth.device import MOST_INTERVAL, DeviceCode, authorize_device, redeem_device
 from elicit_flows.lib.oauth.dpop import hash_of, is_nonce, proof, thumbprint
 from elicit_flows.lib.oauth.dpop import new_key as new_dpop_key
 from elicit_flows.lib.oauth.errors import (
@@ -14,6 +16,7 @@ from elicit_flows.lib.oauth.errors import (
     DiscoveryError,
     InvalidGrant,
     IssuerMismatch,
+    NotYet,
     OAuthError,
     ProviderError,
     Transient,
@@ -26,14 +29,18 @@ from elicit_flows.lib.oauth.replies import SCOPE_TOKEN, Tokens, clean_code
 from elicit_flows.lib.oauth.text import visible
 
 __all__ = [
+    "DEVICE_GRANT",
+    "MOST_INTERVAL",
     "PLAIN",
     "SCOPE_TOKEN",
     "Client",
     "ClientRefused",
+    "DeviceCode",
     "DiscoveryError",
     "InvalidGrant",
     "IssuerMismatch",
     "Metadata",
+    "NotYet",
     "OAuthError",
     "ProviderError",
     "Quirks",
@@ -42,6 +49,7 @@ __all__ = [
     "Transient",
     "at",
     "authorization_url",
+    "authorize_device",
     "bend_url",
     "check_issuer",
     "clean_code",
@@ -58,6 +66,7 @@ __all__ = [
     "public_key",
     "push",
     "redeem",
+    "redeem_device",
     "refresh",
     "register",
     "revoke",

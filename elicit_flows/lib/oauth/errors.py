@@ -37,6 +37,14 @@ class ClientRefused(ProviderError):
     """
 
 
+class NotYet(OAuthError):
+    """The person is still at it (RFC 8628, section 3.5). ``slower``: we are to ask less often from now on."""
+
+    def __init__(self, message: str, *, slower: bool = False) -> None:
+        super().__init__(message)
+        self.slower = slower
+
+
 class Transient(OAuthError):
     """No answer, or one that says "later". ``sent``: the request may have had its effect all the same."""
 

@@ -23,6 +23,7 @@ _ENDPOINTS = (
     "jwks_uri",
     "pushed_authorization_request_endpoint",
     "registration_endpoint",
+    "device_authorization_endpoint",
 )
 
 
@@ -39,6 +40,7 @@ class Metadata:
     jwks_uri: str | None
     pushed_authorization_request_endpoint: str | None
     registration_endpoint: str | None
+    device_authorization_endpoint: str | None
     pkce_methods: tuple[str, ...] | None
     auth_methods: tuple[str, ...] | None
     sends_iss: bool

@@ -45,15 +45,15 @@ def read_tokens(reply: http.Reply, *, bound: bool = False) -> Tokens:
     token_type = "DPoP" if bound else "Bearer"
     if str(body.get("token_type")).lower() != token_type.lower():
         raise ProviderError("bad_response", "The provider issued a token of a type that cannot be used.")
-    access_token = _token(body, "access_token")
+    access_token = secret(body, "access_token")
     if access_token is None:
         raise _unusable()
     return Tokens(
         access_token=access_token,
-        refresh_token=_token(body, "refresh_token"),
-        expires_in=_lifetime(body.get("expires_in")),
+        refresh_token=secret(body, "refresh_token"),
+        expires_in=lifetime(body.get("expires_in")),
         scopes=_scopes(body.get("scope")),
-        id_token=_token(body, "id_token"),
+        id_token=secret(body, "id_token"),
         token_type=token_type,
         said=body,
     )
@@ -96,7 +96,8 @@ def clean_code(code: object) -> str:
     return code if isinstance(code, str) and _ERROR_CODE.fullmatch(code) else "unknown_error"
 
 
-def _token(body: dict[str, Any], name: str) -> str | None:
+def secret(body: dict[str, Any], name: str) -> str | None:
+    """A token or a code, None when there is none. Raises ProviderError for what cannot be one."""
     value = body.get(name)
     if value in (None, ""):
         return None
@@ -105,7 +106,8 @@ def _token(body: dict[str, Any], name: str) -> str | None:
     return value
 
 
-def _lifetime(value: object) -> int | None:
+def lifetime(value: object) -> int | None:
+    """Seconds; None when they are absent or senseless."""
     if isinstance(value, str) and re.fullmatch(r"[0-9]{1,10}", value):
         value = int(value)
     if isinstance(value, float) and value.is_integer():

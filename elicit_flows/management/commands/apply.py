@@ -66,6 +66,8 @@ def _warnings(tables: configure.Tables) -> Iterator[str]:
     for entry in tables.of("provider"):
         if entry.values["pkce"] == "off":
             yield f"provider {entry.slug}: pkce is off, so whoever gets hold of a code can redeem it"
+        if entry.values["grant"] == "device_code":
+            yield f"provider {entry.slug}: grant is device_code, so nobody can know who types the code at the provider"
     for entry in tables.of("payment_account"):
         if not entry.values["webhook_secrets"] and wants_webhook_secret(entry.values["provider"]):
             yield f"payment account {entry.slug}: has no webhook_secrets, so its provider's webhooks are refused"

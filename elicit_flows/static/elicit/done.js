@@ -18,7 +18,7 @@ async function follow() {
     const answer = await fetch(location.href, { cache: "no-store", headers: { Accept: "text/html" } });
     if (answer.status < 429) {
       const page = new DOMParser().parseFromString(await answer.text(), "text/html");
-      if (page.body.dataset.page !== "done") return location.reload();
+      if (page.body.dataset.page !== document.body.dataset.page) return location.reload();
       if (page.body.dataset.status !== document.body.dataset.status) {
         show(page);
         wait = 1000;
