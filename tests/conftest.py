@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from tests.support import environment
+from tests.support import certificates, environment
 
+certificates.read_once()
 environment.prepare()
 
 pytest_plugins = [
