@@ -78,9 +78,10 @@ CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 # Publishing is a hint, never worth waiting for: the rows are the truth and beat finds what a hint missed.
 CELERY_TASK_PUBLISH_RETRY = False
 CELERY_BROKER_TRANSPORT_OPTIONS = {"socket_connect_timeout": 1, "socket_timeout": 5}
+SWEEP_SECONDS = 5.0  # from one look at what time has made due to the next, here and in the embedded worker
 CELERY_BEAT_SCHEDULE = {
-    "tick": {"task": "elicit_flows.tasks.tick", "schedule": 5.0, "options": {"expires": 10}},
-    "refresh": {"task": "elicit_flows.tasks.refresh", "schedule": 5.0, "options": {"expires": 10}},
+    "tick": {"task": "elicit_flows.tasks.tick", "schedule": SWEEP_SECONDS, "options": {"expires": 10}},
+    "refresh": {"task": "elicit_flows.tasks.refresh", "schedule": SWEEP_SECONDS, "options": {"expires": 10}},
     "poll": {"task": "elicit_flows.tasks.poll", "schedule": 2.0, "options": {"expires": 4}},
     "purge": {"task": "elicit_flows.tasks.purge", "schedule": 3600.0},
 }

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from queue import SimpleQueue
 
+from django.conf import settings
 from django.db import DatabaseError, InterfaceError, OperationalError, close_old_connections, connections
 
 from elicit_flows import flow, vault
@@ -27,7 +28,7 @@ IN_FLIGHT = 64
 PER_ENDPOINT = 4
 GATHER = 0.005  # seconds
 POLL = 1.0  # seconds between looks when no bell rings
-TICK = 5.0  # seconds between sweeps
+TICK: float = settings.SWEEP_SECONDS
 REFRESH_SECONDS = 30.0  # for which one round goes on while more is due
 PURGE_EVERY = 3600.0
 

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from celery import Celery
 
-from config import settings
 from tests.cast import ALICE
+from tests.support import box_settings
 from tests.support.box import AgentClient, Box
 from tests.support.fixtures import new_redis
 from tests.support.op import Op
@@ -19,7 +19,7 @@ from tests.support.process import until
 from tests.support.services import Redis
 from tests.support.sink import Sink
 
-POLL = float(settings.CELERY_BEAT_SCHEDULE["tick"]["schedule"])  # type: ignore[arg-type]
+POLL = box_settings.SWEEP_SECONDS
 BUSY = 5.0  # seconds that a busy machine may take on top
 RECONNECT = 10.0  # seconds until worker and beat have found the broker again
 

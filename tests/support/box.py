@@ -78,7 +78,7 @@ class Box:
             "ELICIT_ALLOW_LOOPBACK": "1",
             "SECRET_KEY": base64.urlsafe_b64encode(os.urandom(48)).decode(),
             "ELICIT_VAULT_KEYS": "k1:" + base64.b64encode(os.urandom(32)).decode(),
-            "DJANGO_SETTINGS_MODULE": "config.settings",
+            "DJANGO_SETTINGS_MODULE": "tests.support.box_settings",
         }
         return {**env, "REDIS_URL": self.redis_url} if self.redis_url else env
 
@@ -110,7 +110,7 @@ class Box:
         return ran
 
     def migrate(self) -> None:
-        self.manage("migrate", "--noinput", "--verbosity=0")
+        self.manage("migrate", "--skip-checks", "--noinput", "--verbosity=0")
 
     def apply(self, tables: Tables) -> str:
         """Applies ``tables`` on top of what was applied before; what the command printed."""
@@ -120,7 +120,7 @@ class Box:
             self.tables[name] = [*kept, *rows]
         file = self.home / f"apply-{next(self._numbers)}.toml"
         file.write_text(to_toml(self.tables), encoding="utf-8")
-        return self.manage("apply", str(file)).stdout
+        return self.manage("apply", "--skip-checks", str(file)).stdout
 
     def add_agents(self, *programs: Program, beside: Tables | None = None) -> None:
         """Applies the tables of these agents, with ``beside`` in the same file."""

@@ -169,7 +169,7 @@ def migrate(database_url: str, **env: str) -> None:
     """Runs ``manage.py migrate`` on ``database_url`` as a process of its own."""
     keys = {"SECRET_KEY": "for migrations only", "ELICIT_VAULT_KEYS": "k1:" + "A" * 43 + "="}
     ran = subprocess.run(
-        [sys.executable, "manage.py", "migrate", "--noinput", "--verbosity=0"],
+        [sys.executable, "manage.py", "migrate", "--skip-checks", "--noinput", "--verbosity=0"],
         env=clean_env({**keys, "DATABASE_URL": database_url, **env}), cwd=PROJECT, capture_output=True, text=True,
         check=False,
     )  # fmt: skip
