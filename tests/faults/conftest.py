@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 import pytest
 
-from tests.cast import program
+from tests.cast import Program
 from tests.faults.crashing import Crashing, CrashingWorker
-from tests.payments.conftest import new_till, tills  # noqa: F401  fixtures of theirs
+from tests.payments.conftest import new_till, tills, unused  # noqa: F401  fixtures of theirs
 from tests.support import box_config, fixtures
 from tests.support.box import AgentClient, Box
 from tests.support.services import Postgres, Redis
+
+# What a sweep does is not what is cut off: it comes as seldom as in life.
+SELDOM = {"DJANGO_SETTINGS_MODULE": "config.settings"}
 
 
 @pytest.fixture(scope="session")
@@ -24,7 +28,7 @@ def new_crashing(new_box: Callable[..., Box], postgres: Postgres) -> Iterator[Ca
 
         def make(database: str) -> Crashing:
             options = {"database_url": postgres.database()} if database == "postgresql" else {}
-            crashing = Crashing(new_box("embedded", start=False, **options))
+            crashing = Crashing(new_box("embedded", start=False, settings=SELDOM, **options))
             stack.callback(crashing.box.remove)
             crashing.box.start()
             return crashing
@@ -40,7 +44,7 @@ def crashing_box(request: pytest.FixtureRequest, new_crashing: Callable[[str], C
 @pytest.fixture(scope="session")
 def crashing_worker(new_box: Callable[..., Box]) -> CrashingWorker:
     """A worker of its own, with PostgreSQL and Redis."""
-    box = new_box("full", start=False)
+    box = new_box("full", start=False, settings=SELDOM)
     crashing = CrashingWorker(box)
     box.start()
     return crashing
@@ -53,13 +57,23 @@ def crashing(crashing_box: Crashing) -> Crashing:
     return crashing_box
 
 
+@pytest.fixture(scope="session")
+def quiet_agents() -> Callable[..., AgentClient]:
+    """Agents without webhooks that nobody used before: what a process does is done for their requests."""
+    known: dict[tuple[str, str], Iterator[Program]] = {}
+
+    def agent(box: Box, name: str = "quiet", **more: Any) -> AgentClient:
+        """Those of one ``name`` have ``more`` in their tables."""
+        if (box.url, name) not in known:
+            known[box.url, name] = unused(box, partial(box_config.agent, **more), name=name)
+        return box.agent(next(known[box.url, name]).slug)
+
+    return agent
+
+
 @pytest.fixture
-def quiet_agent(crashing: Crashing) -> AgentClient:
-    """A new agent without webhooks: what the web process does is done for its requests."""
-    who = program(f"quiet-{secrets.token_hex(4)}")
-    crashing.box.apply({"agent": [box_config.agent(who)]})
-    crashing.box.programs[who.slug] = who
-    return crashing.box.agent(who.slug)
+def quiet_agent(crashing: Crashing, quiet_agents: Callable[..., AgentClient]) -> AgentClient:
+    return quiet_agents(crashing.box)
 
 
 @dataclass

@@ -8,49 +8,44 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.cast import program
 from tests.faults.crashing import Crashing, CrashingWorker, in_both
 from tests.faults.payment_ways import WAYS, GivingBack, Way
 from tests.payments.conftest import Till
 from tests.payments.history.checker import check
-from tests.support import box_config
-from tests.support.box import Box
+from tests.support.box import AgentClient, Box
 from tests.support.http_user import HttpUser
 
-POINTS = int(os.environ.get("CRASH_POINTS", "6"))  # of each system call of a part, spread evenly
+POINTS = int(os.environ.get("CRASH_POINTS", "4"))  # of each system call of a part, spread evenly
 PROVIDER = ("sendto", "recvfrom")
 
 
 @pytest.fixture
-def till(new_till: Callable[[Box], Till], crashing: Crashing) -> Till:
-    return without_webhooks(new_till(crashing.box))
+def quiet_till(new_till: Callable[[Box], Till], quiet_agents: Callable[..., AgentClient]) -> Callable[[Box], Till]:
+    """Nothing is delivered to its agent: what is killed is at work for the payment."""
 
+    def make(box: Box) -> Till:
+        till = new_till(box)
+        till.agent = quiet_agents(box, "paid", payment_accounts=["sandbox"])
+        return till
 
-def without_webhooks(till: Till) -> Till:
-    """A new agent, for whom nothing is delivered: what is killed is at work for the payment."""
-    who = program(f"quiet-{secrets.token_hex(4)}")
-    till.box.apply({"agent": [box_config.agent(who, payment_accounts=["sandbox"])]})
-    till.box.programs[who.slug] = who
-    till.agent = till.box.agent(who.slug)
-    return till
+    return make
 
 
 @pytest.mark.parametrize("part", WAYS)
 @pytest.mark.limit(180)
 def test_f4_wherever_it_is_killed_what_was_paid_is_told_and_what_was_told_is_paid(
-    crashing: Crashing, till: Till, http_user: HttpUser, part: str
+    crashing: Crashing, quiet_till: Callable[[Box], Till], http_user: HttpUser, part: str
 ) -> None:
-    check_sweep(crashing, WAYS[part](till, http_user))
+    check_sweep(crashing, WAYS[part](quiet_till(crashing.box), http_user))
 
 
 @pytest.mark.parametrize("part", ["webhook", "refund"])
 @pytest.mark.limit(180)
 def test_f4_wherever_a_worker_is_killed_what_was_paid_is_told_and_what_was_told_is_paid(
-    crashing_worker: CrashingWorker, new_till: Callable[[Box], Till], http_user: HttpUser, part: str
+    crashing_worker: CrashingWorker, quiet_till: Callable[[Box], Till], http_user: HttpUser, part: str
 ) -> None:
     crashing_worker.kills = 0
-    till = without_webhooks(new_till(crashing_worker.box))
-    check_sweep(crashing_worker, WAYS[part](till, http_user))
+    check_sweep(crashing_worker, WAYS[part](quiet_till(crashing_worker.box), http_user))
 
 
 def check_sweep(crashing: Crashing, way: Way) -> None:

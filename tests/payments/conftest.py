@@ -156,8 +156,11 @@ def tills(
                 "slug": "sandbox", "provider": provider, "secret_key": KEY, "webhook_secrets": [SECRET],
                 "api_base": stripe.url, "livemode": False,
             }  # fmt: skip
-            box.apply({"payment_account": [account]})
-            known[box.url] = stripe, unused(box, sink)
+
+            def table(one: Program) -> Json:
+                return box_config.agent(one, sink.url(f"/{one.slug}"), payment_accounts=["sandbox"])
+
+            known[box.url] = stripe, unused(box, table, beside={"payment_account": [account]})
         return known[box.url]
 
     yield prepare
@@ -165,12 +168,13 @@ def tills(
         process.stop()
 
 
-def unused(box: Box, sink: Sink) -> Iterator[Program]:
-    """Agents that nobody used before; applied by the dozen, which costs little more than applying one."""
-    more = {"identity_providers": ["corp"], "payment_accounts": ["sandbox"]}
+def unused(
+    box: Box, table: Callable[[Program], Json], *, beside: box_config.Tables | None = None, name: str = "till"
+) -> Iterator[Program]:
+    """Agents that nobody used before; applied by the dozen, with ``beside``, which costs little more than one."""
     for first in itertools.count(step=AGENTS):
-        agents = [program(f"till-{box.ports[0]}-{number}") for number in range(first, first + AGENTS)]
-        box.apply({"agent": [box_config.agent(one, sink.url(f"/{one.slug}"), **more) for one in agents]})
+        agents = [program(f"{name}-{box.ports[0]}-{number}") for number in range(first, first + AGENTS)]
+        box.apply({**(beside or {}), "agent": [table(one) for one in agents]})
         box.programs.update({one.slug: one for one in agents})
         yield from agents
 
