@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from functools import partial
 
 import pytest
 
 from tests.payments.conftest import Till
+from tests.payments.racing import at_once
 from tests.support.box import Box
 from tests.support.http_user import HttpUser
 from tests.support.process import until
@@ -57,18 +59,28 @@ def test_f17_trouble_at_the_provider_leaves_the_link_usable(
     assert len(till.paid_at_stripe(asked)) == 1
 
 
-@pytest.mark.parametrize("name", ["hang", "late_reply"])
-def test_f17_a_provider_that_hangs_keeps_nobody_waiting_for_long(till: Till, http_user: HttpUser, name: str) -> None:
-    """Case 28: within 20 seconds there is a page that says so; what was opened meanwhile is what opens next."""
-    till.stripe.order("fault", name=name, on=CREATE, times=3)
+def test_f17_a_provider_that_hangs_keeps_nobody_waiting_for_long(
+    new_till: Callable[[Box], Till], embedded_box: Box, full_box: Box, new_http_user: Callable[..., HttpUser]
+) -> None:
+    """Case 28: within 20 seconds there is a page that says so; what was opened meanwhile is what opens next.
+
+    One provider says nothing, another does what it is asked and says so too late: at the same time, at a box each.
+    """
+    tills = [new_till(embedded_box), new_till(full_box)]
+    users = [new_http_user(), new_http_user()]
+    at_once(*map(partial, [check_patience] * 2, tills, users, ["hang", "late_reply"]))
+
+
+def check_patience(till: Till, user: HttpUser, fault: str) -> None:
+    till.stripe.order("fault", name=fault, on=CREATE, times=3)
     asked = till.ask()
     began = time.monotonic()
-    http_user.connect(asked["url"], "alice")
+    user.connect(asked["url"], "alice")
     took = time.monotonic() - began
-    assert (http_user.page_name, http_user.answer.status_code, took < 20) == ("refused", 503, True)
+    assert (user.page_name, user.answer.status_code, took < 20) == ("refused", 503, True)
     assert till.stands(asked) == ("pending", "open", ["created"])
     till.stripe.order("calm")
-    till.pay(http_user, asked)
+    till.pay(user, asked)
     till.becomes(asked, "completed")
     assert till.stands(asked) == ("completed", "paid", DONE)
     assert len(till.opened_at_stripe(asked)) == 1
