@@ -7,14 +7,18 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Error, Locator
 
-from tests.journey.stage import Stage
-from tests.kinds.form.features import FEATURES, Feature, Sent, sent
+from tests.journey.stage import Json, Stage
+from tests.kinds.form.asked import of_schema
+from tests.kinds.form.features import QUESTION_FEATURES, SCHEMA_FEATURES, Feature, Sent, sent
 from tests.support.browser import User
 
+NOTHING = object()
 
-def enter(user: User, given: Sent) -> bool:
+
+def enter(user: User, place: int, given: Sent) -> bool:
     """As a person would; False where the page lets nobody enter that."""
-    if user.page.locator('[name="q0-zone"]').count() and "q0-zone" not in given:
+    zone = f"q{place}-zone"
+    if user.page.locator(f'[name="{zone}"]').count() and zone not in given:
         return False  # the page sends it always
     controls = {name: user.page.locator(f'[name="{name}"]') for name in given}
     try:
@@ -51,35 +55,64 @@ def _choose(control: Locator, values: list[str]) -> bool:
     return True
 
 
-def _faulty(stage: Stage, user: User, feature: Feature) -> str:
-    """What is wrong with the way this feature is rendered and taken; "" when nothing is."""
-    asked = stage.ask(kind="form", params=feature.params)
-    user.open(asked["url"])
-    wrong = next((given for given in map(sent, feature.refused) if given and enter(user, given)), None)
-    if wrong is not None:
-        user.press("submit")
-        beside = user.page.locator("[data-name=q0] .fault")
-        if user.page_status != "pending" or not beside.count() or stage.status(asked) != "pending":
-            return f"{wrong} was not refused beside the question"
-    given, value = next((one for one in feature.taken if enter(user, sent(one[0]))), (None, None))
-    if given is None:
-        return "nothing can be entered"
+def at(place: int, given: str | Sent) -> Sent:
+    """As it is sent where the question stands at that place of a form."""
+    return {name.replace("q0", f"q{place}"): values for name, values in sent(given).items()}
+
+
+def together(features: list[Feature]) -> Json:
+    """One form that asks all of them, under the ids x0, x1, …"""
+    alone = [one.params for one in features]
+    if "questions" in alone[0]:
+        return {"questions": [{**one["questions"][0], "id": f"x{place}"} for place, one in enumerate(alone)]}
+    schemas = {f"x{place}": one["schema"] for place, one in enumerate(alone)}
+    required = [name for name, schema in schemas.items() if schema.get("required")]
+    return of_schema({name: schema["properties"]["x"] for name, schema in schemas.items()}, *required)
+
+
+def enter_one(user: User, choices: list[Sent], place: int) -> Sent | None:
+    """The first of them that the page lets anybody enter; None where there is none."""
+    return next((given for given in choices if given and enter(user, place, given)), None)
+
+
+def check_refused(user: User, features: list[Feature]) -> None:
+    """Whatever is wrong with an answer is said beside its question."""
+    wrong = {
+        place: enter_one(user, [at(place, given) for given in feature.refused], place)
+        for place, feature in enumerate(features)
+    }
     user.press("submit")
-    content = (stage.look(asked)["result"] or {}).get("content")
-    expected = {} if value is None else {"x": value}
-    return "" if content == expected else f"{given} became {content}, not {expected}: {user.text[:200]}"
+    assert user.page_status == "pending"
+    beside = {place for place in wrong if user.page.locator(f"[data-name=q{place}] .fault").count()}
+    unseen = {features[place].name: given for place, given in wrong.items() if given and place not in beside}
+    assert unseen == {}, "none of these was refused"
 
 
-@pytest.mark.limit(180)  # a page for each of the features, and another for each that is refused
+def enter_all(user: User, features: list[Feature]) -> Json:
+    """What is to come of what was entered."""
+    expected = {}
+    for place, feature in enumerate(features):
+        taken = next((value for given, value in feature.taken if enter(user, place, at(place, given))), NOTHING)
+        assert taken is not NOTHING, f"{feature.name}: nothing can be entered"
+        expected |= {} if taken is None else {f"x{place}": taken}
+    return expected
+
+
 @pytest.mark.parametrize("scripts", [True, False], ids=["with scripts", "without scripts"])
+@pytest.mark.parametrize("features", [SCHEMA_FEATURES, QUESTION_FEATURES], ids=["schema", "questions"])
 def test_every_feature_is_rendered_refused_and_taken_in_a_browser(
-    stage: Stage, new_user: Callable[..., User], scripts: bool
+    stage: Stage, new_user: Callable[..., User], scripts: bool, features: list[Feature]
 ) -> None:
     user = new_user(scripts=scripts)
-    user.open(f"{stage.box.url}/account")
+    asked = stage.ask(kind="form", params=together(features))
+    user.open(asked["url"])
     user.carry_on("signin", "alice")
-    faults = {name: said for name, feature in FEATURES if (said := _faulty(stage, user, feature))}
-    assert faults == {}
+    check_refused(user, features)
+    assert stage.status(asked) == "pending"
+    expected = enter_all(user, features)
+    user.press("submit")
+    assert user.page_status == "completed", user.text
+    assert stage.look(asked)["result"] == {"content": expected}
     assert [one for one in user.complaints if "Failed to load resource" not in one] == []
 
 
