@@ -40,7 +40,8 @@ def main(what: str) -> int:
 
 def run(what: str) -> None:
     if what == WORKER:
-        app.worker_main(["worker", "--pool=solo", "--loglevel=INFO"])
+        # There is no other worker to be greeted, for whose answer it would wait a second at each start.
+        app.worker_main(["worker", "--pool=solo", "--loglevel=INFO", "--without-mingle", "--without-gossip"])
     else:
         call_command("serve", "--port", what)
 

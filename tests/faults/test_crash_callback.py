@@ -68,7 +68,7 @@ def test_f2_however_far_a_callback_got_it_is_completed_or_may_be_begun_again(cra
     crashing.renew()
     watched = alice.leave("watched")
     calls = dict.fromkeys(("sendto", "recvfrom", *crashing.speech))
-    points = crashing.points(lambda: alice.come_back(watched), calls, 8)
+    points = crashing.points(lambda: alice.come_back(watched), calls, 5)
     for point in points:
         back = alice.leave(f"{point.call}-{point.nth}")
         with crashing.at(point):

@@ -24,7 +24,7 @@ def test_f1_however_far_a_create_got_the_same_key_again_gives_one_elicitation_an
         return cut(lambda: agent.post("/v1/elicitations", json=body, headers={"idempotency-key": key}))
 
     crashing.renew()
-    points = crashing.points(lambda: create("watched"), crashing.speech, 8)
+    points = crashing.points(lambda: create("watched"), crashing.speech, 5)
     asked, kept_before = {}, 0
     for point in points:
         key = f"{point.call}-{point.nth}"

@@ -28,7 +28,7 @@ from tests.support.op import Op
 from tests.support.services import Postgres
 from tests.support.sink import Sink
 
-PAYMENTS = int(os.environ.get("HISTORY_PAYMENTS", "600"))
+PAYMENTS = int(os.environ.get("HISTORY_PAYMENTS", "300"))
 SEED = os.environ.get("HISTORY_SEED") or secrets.token_hex(4)
 SHAPE = os.environ.get("HISTORY_SHAPE", "embedded")
 PLAYERS = 12
