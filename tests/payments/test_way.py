@@ -66,10 +66,10 @@ def test_case_19_somebody_else_is_refused_before_the_provider_is_asked(
 ) -> None:
     asked = till.ask()
     bob, alice = new_http_user(), new_http_user()
-    before = len(till.stripe.state()["requests"])
+    before = len(till.creates())
     bob.connect(asked["url"], "bob")
     assert bob.page_name == "mismatch"
-    assert len(till.stripe.state()["requests"]) == before
+    assert len(till.creates()) == before
     assert till.stands(asked) == ("pending", "open", ["created"])
     till.pay(alice, asked)
     till.becomes(asked, "completed")
