@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -19,7 +20,7 @@ from tests.support.http_user import HttpUser
 from tests.support.op import Op
 from tests.support.sink import Sink
 
-AGENTS = 250
+AGENTS = 120
 STRICT_AGE = 1000  # seconds
 # Its host is written with a Cyrillic letter. Nobody goes there.
 LOOKALIKE = {
@@ -92,25 +93,24 @@ def _oauth(slug: str, double: Provider, **more: Any) -> dict[str, Any]:
 def prepare(box: Box, doubles: Doubles, partner: Op, drive: Op, sink: Sink) -> Iterator[Program]:
     """Adds the journeys' providers and agents to the box; gives the agents one by one."""
     standard = {"return_urls": [sink.url("/done")], "identity_providers": ["corp", "partner", "strict", "liar", "evil"]}
-    agents = [program(f"journey-{number}") for number in range(1, AGENTS + 1)]
-    box.apply(
-        {
-            "identity_provider": [
-                box_config.identity_provider(partner, box.url, slug="partner"),
-                _openid("strict", doubles.strict, max_age=STRICT_AGE),
-                _openid("liar", doubles.liar),
-                _openid("evil", doubles.evil, max_age=0),
-            ],
-            "provider": [
-                *(_oauth(slug, getattr(doubles, slug)) for slug in ("bad", "evil", "liar", "lax")),
-                LOOKALIKE,
-                box_config.device_provider(drive, box.url, slug="by-device"),
-            ],
-            "agent": [box_config.agent(one, sink.url(f"/{one.slug}"), **standard) for one in agents],
-        }
-    )
-    box.programs.update({one.slug: one for one in agents})
-    return iter(agents)
+    beside: box_config.Tables = {
+        "identity_provider": [
+            box_config.identity_provider(partner, box.url, slug="partner"),
+            _openid("strict", doubles.strict, max_age=STRICT_AGE),
+            _openid("liar", doubles.liar),
+            _openid("evil", doubles.evil, max_age=0),
+        ],
+        "provider": [
+            *(_oauth(slug, getattr(doubles, slug)) for slug in ("bad", "evil", "liar", "lax")),
+            LOOKALIKE,
+            box_config.device_provider(drive, box.url, slug="by-device"),
+        ],
+    }
+    for first in itertools.count(1, step=AGENTS):
+        agents = [program(f"journey-{number}") for number in range(first, first + AGENTS)]
+        box.apply({**beside, "agent": [box_config.agent(one, sink.url(f"/{one.slug}"), **standard) for one in agents]})
+        box.programs.update({one.slug: one for one in agents})
+        yield from agents
 
 
 @pytest.fixture(scope="session")
