@@ -86,8 +86,8 @@ class Service:
         (self._home / "var/demo.key").write_text(self.api_key, encoding="utf-8")
         urls = ["--service-url", self.url, "--sandbox-url", self.sandbox_url]
         self._run("-m", "sandbox.configure", *urls, "--out", "demo.toml")
-        self._run("manage.py", "migrate", "--verbosity", "0")
-        self._run("manage.py", "apply", "demo.toml")
+        self._run("manage.py", "migrate", "--skip-checks", "--verbosity", "0")
+        self._run("manage.py", "apply", "--skip-checks", "demo.toml")
         with ExitStack() as otherwise:
             otherwise.callback(self.stop)
             for name in self._commands:

@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.support.process import PROJECT, clean_env
 
 CONFTEST = 'pytest_plugins = ["elicit_flows.sdk.testing"]\n'
@@ -105,27 +107,33 @@ def test_a_crash_in_the_middle(elicit, elicit_service, elicit_user):
 """
 
 
-def run(place: Path, test: str, **env: str) -> subprocess.CompletedProcess[str]:
+def run(place: Path, env: dict[str, str] | None = None, **tests: str) -> subprocess.CompletedProcess[str]:
+    """pytest in a folder with these files of tests; it names those that passed."""
     (place / "conftest.py").write_text(CONFTEST)
-    (place / "test_agent.py").write_text(test)
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:django", str(place)]
-    ours = {"PYTHONPATH": str(PROJECT), "ELICIT_API_KEY_FILE": "/nowhere", **env}
+    for name, text in tests.items():
+        (place / f"test_{name}.py").write_text(text)
+    command = [sys.executable, "-m", "pytest", "-q", "-rA", "-p", "no:cacheprovider", "-p", "no:django", str(place)]
+    ours = {"PYTHONPATH": str(PROJECT), "ELICIT_API_KEY_FILE": "/nowhere", **(env or {})}
     return subprocess.run(command, cwd=place, env=clean_env(ours), capture_output=True, text=True, check=False)
 
 
-def test_three_lines_test_an_agent(tmp_path: Path) -> None:
-    ran = run(tmp_path, THREE_LINES)
-    assert ran.returncode == 0, ran.stdout + ran.stderr
-    assert "2 passed" in ran.stdout
+@pytest.fixture(scope="module")
+def ran(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """What pytest said of an author's two files; one service was started for both."""
+    done = run(tmp_path_factory.mktemp("agent"), three_lines=THREE_LINES, everything=EVERYTHING)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
 
 
-def test_every_kind_can_be_answered_by_the_scripted_user(tmp_path: Path) -> None:
-    ran = run(tmp_path, EVERYTHING)
-    assert ran.returncode == 0, ran.stdout + ran.stderr
-    assert "7 passed" in ran.stdout
+def test_three_lines_test_an_agent(ran: str) -> None:
+    assert ran.count("PASSED test_three_lines.py::") == 2
+
+
+def test_every_kind_can_be_answered_by_the_scripted_user(ran: str) -> None:
+    assert ran.count("PASSED test_everything.py::") == 7
 
 
 def test_without_a_checkout_it_says_what_to_do(tmp_path: Path) -> None:
-    ran = run(tmp_path, THREE_LINES, ELICIT_CHECKOUT=str(tmp_path))
+    ran = run(tmp_path, {"ELICIT_CHECKOUT": str(tmp_path)}, three_lines=THREE_LINES)
     assert ran.returncode == 1
     assert "say in ELICIT_CHECKOUT where you ran" in ran.stdout
