@@ -40,6 +40,8 @@ PAYLOADS = [
     "+ADw-script+AD4-alert(1)+ADw-/script+AD4-",
     "line\r\n<b>line",
 ]
+# What is escaped is escaped letter by letter: one text that has them all. An address is judged by how it begins.
+HOSTILE_TEXTS = ["".join(PAYLOADS), "javascript:alert(1)"]
 URL_FIELDS = {"url", "return_url", "connect_url", "back_url", "receipt_url", "find_url", "source_url"}
 OURS = {
     "csrf_token", "status", "method", "where", "type", "anchor", "tag", "press", "mode", "dispute", "currency",
@@ -76,10 +78,10 @@ def test_t52_no_text_of_others_becomes_markup(name: str, path: tuple[str | int, 
     template, _, make = PAGES[name]
     context = make()
     plain = render(template, with_text(context, path, "plain")).skeleton()
-    for payload in PAYLOADS:
-        page = render(template, with_text(context, path, payload))
-        assert page.skeleton() == plain, payload
-        assert not [link for link in page.all("a") if "javascript:" in str(link["href"])], payload
+    for text in HOSTILE_TEXTS:
+        page = render(template, with_text(context, path, text))
+        assert page.skeleton() == plain, text
+        assert not [link for link in page.all("a") if "javascript:" in str(link["href"])], text
 
 
 @pytest.mark.parametrize(
