@@ -30,7 +30,7 @@ NAMES = {str(one["id"]): f"q{place}" for place, one in enumerate(QUESTIONS)}
 # What each control of the page holds, but for what the page says of itself.
 HELD = """() => [...new FormData(document.querySelector('form[data-action=submit]'))]
     .filter(([name]) => /^q\\d/.test(name)).map(([name, value]) => [name, value])"""
-SEEDS = [int(seed) for seed in os.environ.get("DRAFT_SEEDS", "1,2").split(",")]
+SEEDS = [int(seed) for seed in os.environ.get("DRAFT_SEEDS", "1").split(",")]
 
 
 @pytest.fixture
