@@ -31,7 +31,8 @@ def environment(name: str) -> str:
 def _install(home: Path, requirements: Path) -> None:
     made = [sys.executable, "-m", "venv", "--clear", "--without-pip", home]
     pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--python", home / "bin" / "python"]
-    installed = [*pip, "install", "--quiet", "--require-hashes", "--no-deps", "--requirement", requirements]
+    options = ["--quiet", "--no-compile", "--require-hashes", "--no-deps"]
+    installed = [*pip, "install", *options, "--requirement", requirements]
     for command in (made, installed):
         ran = subprocess.run(command, capture_output=True, text=True, check=False)
         if ran.returncode:
