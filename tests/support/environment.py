@@ -19,8 +19,9 @@ FULL = os.environ.get("TEST_SHAPE", "embedded") == "full"
 _OURS = ("DATABASE_URL", "REDIS_URL", "CELERY_BROKER_URL", "SECRET_KEY", "SECRET_KEY_FALLBACKS", "ELICIT_")
 HOME = Path(tempfile.mkdtemp(prefix="elicit-tests-"))
 atexit.register(shutil.rmtree, HOME, ignore_errors=True)
-# Where the shared servers will be, should a test ask for them: Django wants to know before any test has run.
-POSTGRES_PORT, REDIS_PORT = free_port(), free_port()
+# Where the shared servers will be, where Django wants to know before any test has run. Otherwise they choose when they
+# start: until then another program might take the port.
+POSTGRES_PORT, REDIS_PORT = (free_port(), free_port()) if FULL else (None, None)
 
 
 def prepare() -> None:
