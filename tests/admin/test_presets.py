@@ -84,7 +84,8 @@ def test_what_such_a_provider_cannot_be_is_said_beside_it(admin: Client, rows: R
 
 NEW = {
     "slug": "code", "preset": "github", "variables": "", "sort": "oauth", "name": "", "client_id": "ours",
-    "new_client_secret": "s3cret", "token_auth": "client_secret_basic", "grant": "authorization_code", "pkce": "S256", "par": "auto", "dpop": "off",
+    "new_client_secret": "s3cret", "token_auth": "client_secret_basic",
+    "grant": "authorization_code", "pkce": "S256", "par": "auto", "dpop": "off",
     "registration": "off", "fields": "", "verify": "", "scopes": "repo", "enabled": "on",
 }  # fmt: skip
 
