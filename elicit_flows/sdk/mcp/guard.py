@@ -74,13 +74,13 @@ class Guard:
             if isinstance(answer, Elicitation):
                 return self._say(call, WAITING.format(url=answer.url))
             if isinstance(answer, (Declined, Cancelled, Expired, Failed)):
-                if not await _acts(call, [(asker, answer)]) and call.attempt.goes_on:
+                if not await acts(call, [(asker, answer)]) and call.attempt.goes_on:
                     return call.leave()
                 return self._say(call, words(asker.settings, answer))
             if not isinstance(answer, Completed):
                 return answer
             ended.append((asker, answer))
-        if not await _acts(call, ended):
+        if not await acts(call, ended):
             return call.leave() if call.attempt.goes_on else self._say(call, AGAIN)
         for asker, done in ended:
             await _after(asker.settings, done)
@@ -119,7 +119,7 @@ class Guard:
         raise call.tool_error(text)
 
 
-async def _acts(call: Call, ended: Sequence[tuple[Asker, Outcome]]) -> bool:
+async def acts(call: Call, ended: Sequence[tuple[Asker, Outcome]]) -> bool:
     """Whether this is the run that acts on how it ended. What connects may be acted on by several, but for a task: it
     has one result.
     """

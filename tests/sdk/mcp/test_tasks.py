@@ -6,18 +6,22 @@ import asyncio
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 from mcp import types
 
-from elicit_flows.sdk import Elicitation
+from elicit_flows.sdk import Elicit, Elicitation, outcome_of
 from elicit_flows.sdk.mcp import running
-from elicit_flows.sdk.mcp.attempt import current
+from elicit_flows.sdk.mcp.asker import Asker
+from elicit_flows.sdk.mcp.attempt import Attempt, current
+from elicit_flows.sdk.mcp.calls import Call
+from elicit_flows.sdk.mcp.guard import acts
 from elicit_flows.sdk.mcp.task import DIED, Task
 from elicit_flows.sdk.testing import ScriptedUser, Service
 from elicit_flows.states import Status
-from tests.sdk.fake import COMPLETED
+from tests.sdk.fake import COMPLETED, FakeService, problem
 from tests.sdk.mcp.clients import MODERN, Host, talking
 from tests.sdk.mcp.conftest import Tools
 from tests.sdk.mcp.raw import NEW, URL, Json, Modern
@@ -247,6 +251,20 @@ def test_t67_two_servers_by_turns_run_it_once(
         said = list(pool.map(lambda turn: Client(servers[turn % 2].url).said(task), range(8)))
     assert said == ["done: listed"] * 8
     assert [line for server in servers for line in server.ran] == ["listed"]
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("of_a_task", [True, False])
+async def test_t67_what_connects_is_acted_on_by_one_of_those_who_have_the_task_and_by_all_who_have_no(
+    service: FakeService, elicit: Elicit, of_a_task: bool
+) -> None:
+    async def begin() -> None:
+        """Nobody has noted yet that it began."""
+
+    attempt = Attempt(begin=begin if of_a_task else None)
+    service.on("POST", "/v1/elicitations/el_1/consume", problem(409, "already_consumed"))
+    asker, outcome = SimpleNamespace(elicit=lambda: elicit), outcome_of(Elicitation.read(COMPLETED))
+    assert await acts(cast(Call, SimpleNamespace(attempt=attempt)), [(cast(Asker, asker), outcome)]) is not of_a_task
 
 
 def test_a_call_by_rounds_that_was_quicker_has_the_answer(tools: Tools, client: Client, alice: ScriptedUser) -> None:
