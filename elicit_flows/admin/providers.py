@@ -53,13 +53,13 @@ class ProviderAdmin(ClientAdmin):
     fieldsets = (
         (None, {"fields": ("slug", "sort", "name", "preset", "variables", "overridden", "enabled")}),
         (_("For OAuth"), {"fields": (
-            "redirect_uri", "issuer", "authorize_url", "revocation_url", "userinfo_url",
+            "redirect_uri", "issuer", "authorize_url", "userinfo_url",
             "device_authorization_url", "client_id", "has_client_secret", "new_client_secret", "forget_client_secret",
             "grant", "pkce", "par", "dpop", "registration", "registered_as",
         )}),
         (_("For credentials"), {"fields": ("fields", "find_url", "verify")}),
         (_("Tokens"), {
-            "fields": ("token_url", "token_auth", "scopes", "resources"),
+            "fields": ("token_url", "token_auth", "scopes", "resources", "revocation_url"),
             "description": _("For OAuth, and for credentials that are a client of the person's own: then agents get "
                              "its tokens alone, and the fields above can be left empty."),
         }),

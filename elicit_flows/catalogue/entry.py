@@ -35,7 +35,7 @@ class Entry(Part):
     checked_on: date | None = None
     libraries: tuple[Line, ...] = ()
     note: Annotated[str, StringConstraints(max_length=500)] = ""
-    # of kind oauth; token_auth, endpoints.token, scopes, params.token and quirks also of kind client_credentials
+    # of kind oauth; of client_credentials: token_auth, token and revoke of endpoints, scopes, params.token, quirks
     token_auth: TokenAuth = "client_secret_post"
     pkce: Literal["S256", "off"] = "S256"
     endpoints: Endpoints = Endpoints()
@@ -102,8 +102,12 @@ class Entry(Part):
         }
         if self.kind != "client_credentials":
             return said
-        token_url = filled(self.endpoints.token or "", variables)
-        return said | {"token_url": token_url, "token_auth": self.token_auth, "scopes": list(self.scopes.default)}
+        return said | {
+            "token_url": filled(self.endpoints.token or "", variables),
+            "revocation_url": filled(self.endpoints.revoke or "", variables),
+            "token_auth": self.token_auth,
+            "scopes": list(self.scopes.default),
+        }
 
     @property
     def asked(self) -> list[Json]:

@@ -42,14 +42,14 @@ def _oauth(entry: Entry) -> str:
 
 def _client(entry: Entry) -> str:
     """People type a client of their own, so nothing is said of authorization, refreshing or accounts."""
-    others = entry.endpoints.model_fields_set | entry.params.model_fields_set
-    if entry.model_fields_set & {"pkce", "verify"} or others - {"token"} or not entry.endpoints.token:
-        return "the kind client_credentials has endpoints.token and params.token, no others, no pkce and no verify"
+    others = (entry.endpoints.model_fields_set - {"token", "revoke"}) | (entry.params.model_fields_set - {"token"})
+    if others or entry.model_fields_set & {"pkce", "verify"} or not entry.endpoints.token:
+        return "the kind client_credentials has endpoints.token (and revoke) and params.token, no pkce and no verify"
     for at, said in fields.faults(entry.asked, fields.OPERATORS):
         return f"fields {at}: {said}"
     for key, message in own_client.faults(entry.settings(entry.examples) | {"resources": []}):
         return f"{key} {message}"
-    return _variables(entry, [entry.find_url or "", entry.endpoints.token])
+    return _variables(entry, [entry.find_url or "", entry.endpoints.token, entry.endpoints.revoke or ""])
 
 
 def _credentials(entry: Entry) -> str:

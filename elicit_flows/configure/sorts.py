@@ -32,7 +32,8 @@ OF_OAUTH = (
     "registration",
 )
 OF_CREDENTIALS = ("fields", "find_url", "verify")
-OF_TOKENS = ("token_url", "token_auth", "scopes", "resources")  # of both: where and how tokens are asked for
+# Of both: where and how tokens are asked for, and given back.
+OF_TOKENS = ("token_url", "token_auth", "scopes", "resources", "revocation_url")
 
 
 def preset(value: Any) -> str:

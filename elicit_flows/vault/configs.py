@@ -114,6 +114,7 @@ def _token_request(row: Provider, said: Json) -> TokenRequest:
         auth=said["token_auth"],
         scopes=tuple(said["scopes"]),
         resources=tuple(row.resources),
+        revocation_url=said["revocation_url"],
         quirks=row.quirks(),
         scope_words=row.scope_words(),
     )

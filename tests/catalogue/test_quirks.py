@@ -89,11 +89,15 @@ def test_a_key_is_told_from_one_that_is_none(peer: str, slug: str) -> None:
 def test_a_client_that_somebody_typed_is_given_tokens_and_another_is_refused(peer: str, slug: str) -> None:
     entry = catalogue.entries()[slug]
     said, quirks = entry.settings(entry.examples), entry.oddities(entry.examples)
-    request = TokenRequest(f"{peer}/{slug}/token", said["token_auth"], tuple(said["scopes"]), quirks=quirks)
+    back = f"{peer}/{slug}/revoke" if said["revocation_url"] else ""
+    request = TokenRequest(
+        f"{peer}/{slug}/token", said["token_auth"], tuple(said["scopes"]), revocation_url=back, quirks=quirks
+    )
     good = {own_client.ID: Secret(CLIENT), own_client.SECRET: Secret(SECRET)}
     grant = own_client.ask(request, good)
     assert (grant.access_token.reveal(), grant.refresh_token, grant.scopes) == ("access", None, entry.scopes.default)
     assert grant.expires_at
+    assert own_client.revoke(request, good, grant.access_token) is bool(entry.endpoints.revoke)
     with pytest.raises(ProviderError):
         own_client.ask(request, good | {own_client.SECRET: Secret("another")})
 

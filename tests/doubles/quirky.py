@@ -111,7 +111,8 @@ class Quirky(Server):
         return odd.answer("newer", "refresh")
 
     def revoke(self, odd: Odd, request: Request) -> Response:
-        odd.demand(odd.authenticated(request), {"token": "refresh", "token_type_hint": "refresh_token"})
+        token, hint = ("access", "access_token") if odd.own else ("refresh", "refresh_token")
+        odd.demand(odd.authenticated(request), {"token": token, "token_type_hint": hint})
         return Response(200)
 
     def userinfo(self, odd: Odd, request: Request) -> Response:

@@ -223,7 +223,7 @@ OF_A_CLIENT = {
     "seen": (f'fields = [{FIELD}, {{ name = "client_secret", label = "S", secret = false }}]', "9: fields: shows the"),
     "check": ('verify = { url = "https://api.example.com/", headers = { x = "{client_secret}" } }',
               "9: verify: cannot stand beside token_url: asking for a token is the check"),
-    "revocation": ('revocation_url = "https://id.example.com/revoke"', "9: revocation_url: is for OAuth providers"),
+    "authorization": ('authorize_url = "https://id.example.com/auth"', "9: authorize_url: is for OAuth providers"),
     "our client": ('client_id = "ours"', "9: client_id: is for OAuth providers, and this one is for credentials"),
 }  # fmt: skip
 

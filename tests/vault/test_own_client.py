@@ -199,6 +199,62 @@ def test_t86_ending_it_forgets_the_secret_and_the_token_at_once(known: Known, he
     assert vault.tell_due_providers() == 0
 
 
+@pytest.fixture
+def revoking(held: Connection, house: ProviderRow, double: Provider) -> Connection:
+    """The same, where the operator says how tokens are given back."""
+    ProviderRow.objects.filter(pk=house.pk).update(revocation_url=f"{double.url}/revoke")
+    return now(held)
+
+
+def tell_all() -> None:
+    while vault.tell_due_providers():
+        pass
+
+
+def test_t86_where_tokens_can_be_given_back_the_provider_is_told_and_then_all_is_forgotten(
+    known: Known, revoking: Connection, double: Provider, moving_clock: MovingClock
+) -> None:
+    token = access_token_of(revoking)
+    double.scripted["revoke"] = Response(503)
+    vault.revoke(revoking)
+    tell_all()
+    with pytest.raises(ConnectionRevoked):
+        vault.open_credentials(known.row, revoking.pk)
+    assert (now(revoking).upstream, double.live(token)) == ("pending", True)
+    del double.scripted["revoke"]
+    moving_clock.forward(seconds=5)
+    tell_all()
+    gone = now(revoking)
+    assert (gone.upstream, gone.access_token, gone.secrets, double.live(token)) == ("done", "", "", False)
+
+
+def test_t86_a_provider_that_never_listens_keeps_no_secret_here(
+    revoking: Connection, double: Provider, moving_clock: MovingClock
+) -> None:
+    double.scripted["revoke"] = Response(500)
+    vault.revoke(revoking)
+    while now(revoking).upstream == "pending":
+        tell_all()
+        moving_clock.forward(hours=4)
+    assert (now(revoking).upstream, now(revoking).access_token, now(revoking).secrets) == ("failed", "", "")
+
+
+def test_t85_a_token_that_comes_after_the_provider_was_told_is_given_back_too(
+    known: Known, revoking: Connection, double: Provider
+) -> None:
+    def revoke_and_tell() -> None:
+        vault.revoke(now(revoking))
+        tell_all()
+
+    meanwhile(double, revoke_and_tell)
+    with pytest.raises(ConnectionRevoked):
+        vault.token(known.row, revoking.pk)
+    late = next(reversed(double.tokens))
+    tell_all()
+    gone = now(revoking)
+    assert (gone.upstream, gone.access_token, gone.secrets, double.live(late)) == ("done", "", "", False)
+
+
 def test_t85_typed_again_while_asking_the_new_client_counts(
     known: Known, held: Connection, house: ProviderRow, double: Provider
 ) -> None:

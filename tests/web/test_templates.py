@@ -319,7 +319,7 @@ def test_a_client_of_ones_own_is_told_apart_from_what_agents_read():
     assert "The tokens are for: meters.read" in asked
     text = shown("connection, one's own client").text()
     assert "as the client that you typed, whose secret it never reads" in text
-    assert "works until it runs out, or until you end your client at Acme Drive" in text
+    assert "may work until it runs out, or until you end your client at Acme Drive" in text
 
 
 def test_the_page_of_a_connection_says_in_words_who_did_what():

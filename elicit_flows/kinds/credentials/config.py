@@ -44,6 +44,7 @@ class TokenRequest:
     auth: str = "client_secret_basic"  # client_secret_post
     scopes: tuple[str, ...] = ()
     resources: tuple[str, ...] = ()  # what tokens are to be for (RFC 8707)
+    revocation_url: str = ""  # where they are given back (RFC 7009), if anywhere
     quirks: Quirks = PLAIN
     scope_words: Mapping[str, str] = field(default_factory=dict)  # what a scope lets an agent do, for the person
 

@@ -31,7 +31,7 @@ _VSCHAR = re.compile(r"[ -~]*")  # RFC 6749, appendix A.1 and A.2
 def faults(values: Json) -> Iterator[tuple[str, str]]:
     """What the values of such a provider are not together: (key, message)."""
     if not values["token_url"]:
-        for key in ("scopes", "resources", "token_auth"):
+        for key in ("scopes", "resources", "token_auth", "revocation_url"):
             if values[key] and values[key] != AUTHS[0]:
                 yield key, "is for tokens; leave it out, or say in token_url where they are asked for"
         return
@@ -55,8 +55,9 @@ def ask(request: TokenRequest, named: Mapping[str, Secret]) -> Grant:
     """A token for the client that was typed. At most ten seconds. A refresh token that comes with it is not wanted
     (section 4.4.3). Raises ClientRefused, InvalidGrant, ProviderError, Transient.
     """
-    client = oauth.Client(named[ID].reveal(), named[SECRET].reveal(), request.auth, quirks=request.quirks)
-    tokens = oauth.client_credentials(request.url, client, scopes=request.scopes, resources=request.resources)
+    tokens = oauth.client_credentials(
+        request.url, _client(request, named), scopes=request.scopes, resources=request.resources
+    )
     life = tokens.expires_in
     return Grant(
         access_token=Secret(tokens.access_token),
@@ -65,3 +66,18 @@ def ask(request: TokenRequest, named: Mapping[str, Secret]) -> Grant:
         expires_at=None if life is None else clock.now() + timedelta(seconds=life),
         scopes=request.scopes if tokens.scopes is None else tokens.scopes,
     )
+
+
+def revoke(request: TokenRequest, named: Mapping[str, Secret], token: Secret) -> bool:
+    """Asks the provider to forget ``token`` (RFC 7009); False when it offers no revocation, at all or for such tokens.
+
+    Raises InvalidGrant, ProviderError, Transient.
+    """
+    if not request.revocation_url:
+        return False
+    client = _client(request, named)
+    return oauth.revoke(request.revocation_url, client, token=token.reveal(), hint="access_token")
+
+
+def _client(request: TokenRequest, named: Mapping[str, Secret]) -> oauth.Client:
+    return oauth.Client(named[ID].reveal(), named[SECRET].reveal(), request.auth, quirks=request.quirks)

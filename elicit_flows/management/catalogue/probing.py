@@ -26,9 +26,10 @@ def probe(entry: Entry, variables: Mapping[str, str]) -> Iterator[Found]:
     """One line for each thing that can be asked. Sends no secret, for it has none. Raises ValueError for variables."""
     said = entry.settings(variables)
     if entry.kind == "client_credentials":
-        yield _own_client(
-            said["token_url"], oauth.Client(NOBODY, NOBODY, entry.token_auth, quirks=entry.oddities(variables))
-        )
+        client = oauth.Client(NOBODY, NOBODY, entry.token_auth, quirks=entry.oddities(variables))
+        yield _own_client(said["token_url"], client)
+        if said["revocation_url"]:
+            yield _revocation(said["revocation_url"], client)
         return
     if entry.kind != "oauth":
         yield _key(Verify.of(said["verify"]), entry) if said["verify"] else Found(True, "verify", "has no check")

@@ -68,7 +68,8 @@ def test_the_certified_provider_gives_a_client_its_token(op: Op, auth: str) -> N
     mine = f"mine-{secrets.token_hex(4)}"
     grants = {"grant_types": ["client_credentials"], "response_types": [], "scope": "files.read"}
     op.add_client(mine, secret=SECRET, **grants | {"token_endpoint_auth_method": auth})
-    config = made(f"{op.issuer}/token", auth=auth, scopes=("files.read",))
+    back = f"{op.issuer}/token/revocation"
+    config = made(f"{op.issuer}/token", auth=auth, scopes=("files.read",), revocation_url=back)
     outcome = sent(config, f" {mine}\n", SECRET)
     assert isinstance(outcome, Finish)
     assert outcome.credentials == {"client_id": Secret(mine), "client_secret": Secret(SECRET)}
@@ -76,7 +77,11 @@ def test_the_certified_provider_gives_a_client_its_token(op: Op, auth: str) -> N
     assert (outcome.grant.scopes, outcome.grant.token_type, outcome.grant.refresh_token) == (
         ("files.read",), "Bearer", None,
     )  # fmt: skip
-    assert outcome.grant.access_token.reveal() in [one["value"] for one in op.issued("client_credentials")]
+    (issued,) = [one for one in op.issued("client_credentials") if one["value"] == outcome.grant.access_token.reveal()]
+    assert issued["active"] is True
+    assert config.token
+    assert own_client.revoke(config.token, outcome.credentials, outcome.grant.access_token)
+    assert [one["active"] for one in op.issued("client_credentials") if one["value"] == issued["value"]] == [False]
     for client_id, client_secret in ((mine, "another"), ("nobody", SECRET)):
         refused = sent(config, client_id, client_secret)
         assert isinstance(refused, Again)
