@@ -60,8 +60,8 @@ def test_what_an_operator_changes_is_theirs_and_the_rest_follows_the_preset(admi
 
 OWN_CLIENT = {
     "slug": "meters", "sort": "credentials", "name": "Meters", "enabled": "on", "pkce": "S256", "par": "auto",
-    "dpop": "off", "registration": "off", "token_auth": "client_secret_post", "scopes": "meters.read",
-    "token_url": "https://id.example.com/token", "fields": "[]", "verify": "null",
+    "dpop": "off", "grant": "authorization_code", "registration": "off", "token_auth": "client_secret_post",
+    "scopes": "meters.read", "token_url": "https://id.example.com/token", "fields": "[]", "verify": "null",
 }  # fmt: skip
 
 
@@ -71,6 +71,22 @@ def test_a_client_that_people_type_is_made_without_saying_its_fields(admin: Clie
     made = vault.credentials_provider(Provider.objects.get(slug="meters"))
     assert made.token == TokenRequest("https://id.example.com/token", "client_secret_post", ("meters.read",))
     assert [field["name"] for field in made.fields] == ["client_id", "client_secret"]
+
+
+def test_a_preset_of_such_a_provider_is_enough(admin: Client, rows: Rows) -> None:
+    alone = {
+        "preset": "microsoft-app",
+        "variables": '{"tenant": "ours.example"}',
+        "name": "",
+        "scopes": "",
+        "fields": "",
+    }
+    answer = admin.post("/admin/elicit_flows/provider/add/", {**OWN_CLIENT, **alone, "token_url": "", "verify": ""})
+    assert answer.status_code == 302, answer.context["errors"]
+    made = vault.credentials_provider(Provider.objects.get(slug="meters"))
+    assert made.token
+    assert made.token.url == "https://login.microsoftonline.com/ours.example/oauth2/v2.0/token"
+    assert made.token.scopes == ("https://graph.microsoft.com/.default",)
 
 
 def test_what_such_a_provider_cannot_be_is_said_beside_it(admin: Client, rows: Rows) -> None:
