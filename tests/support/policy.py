@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import faulthandler
+import gc
 import ipaddress
 import signal
 import sys
@@ -92,6 +93,17 @@ def _alarm(seconds: float, item: pytest.Item) -> Iterator[None]:
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Iterator[None]:
+    """Thousands of tests are made and none is thrown away: to look among them for rubbish takes seconds each time."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+        gc.freeze()
 
 
 @pytest.hookimpl(wrapper=True)
