@@ -50,6 +50,8 @@ def test_every_described_call_answers_as_described(
     assert call("GET", one, asked.json()["id"], params={"wait": 5, "after_seq": 0}).json() == asked.json()
     assert call("GET", "/v1/elicitations").json() == {"data": [asked.json()], "next_cursor": None}
     assert call("POST", f"{one}/complete", asked.json()["id"]).status_code == 409
+    code = call("POST", f"{one}/code", asked.json()["id"]).json()
+    assert code["verification_uri_complete"] == asked.json()["url"]
     over = call("POST", f"{one}/cancel", asked.json()["id"]).json()
     assert (over["status"], over["action"], over["seq"]) == ("cancelled", "cancel", 2)
     assert call("POST", f"{one}/cancel", asked.json()["id"]).json() == over
