@@ -139,10 +139,14 @@ class Show:
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """Nothing has happened yet: ask again in ``seconds``, with ``stash`` in place of the earlier one."""
+    """Nothing has happened yet: ask again in ``seconds``, with ``stash`` in place of the earlier one.
+
+    ``unanswered``: the outside could not be asked.
+    """
 
     seconds: int
     stash: Json
+    unanswered: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,9 +18,9 @@ from django.db.models import QuerySet
 from elicit_flows import kinds, vault
 from elicit_flows.errors import ClientUnknown, FlowError
 from elicit_flows.flow.choosing import meant_instead
-from elicit_flows.flow.moving import forget_client, move, provider_of, visit_of
+from elicit_flows.flow.moving import context_of, forget_client, move, provider_of, visit_of
 from elicit_flows.kinds.base import Polled
-from elicit_flows.lib import clock, ids
+from elicit_flows.lib import clock, ids, tally
 from elicit_flows.models import Attempt, Elicitation
 from elicit_flows.states import Status
 from elicit_flows.values import Again, Finish, Json, Visit, Wait
@@ -112,6 +112,8 @@ def _take(asked: Asked, answer: Future[Finish | Again | Wait]) -> None:
 
 
 def _later(attempt: Attempt, wait: Wait) -> None:
+    if wait.unanswered:
+        tally.count("provider_errors", context_of(attempt.elicitation), "poll")
     stash = vault.open_stash(attempt.stash, attempt.state_hash) | {"kind": wait.stash}
     sealed = vault.seal_stash(stash, attempt.state_hash)
     _mine(attempt).update(stash=sealed, poll_at=clock.now() + timedelta(seconds=wait.seconds))

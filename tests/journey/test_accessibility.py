@@ -80,14 +80,22 @@ def test_pages_for_anybody_are_accessible(stage: Stage, reader: Reader):
     reader.check(f"{url}/device", "code")
 
 
-def test_pages_of_a_request_are_accessible(stage: Stage, reader: Reader, http_user: HttpUser, sink: Sink):
-    _sign_in(stage, http_user, reader, "alice")
+def test_pages_of_a_request_are_accessible(
+    stage: Stage, reader: Reader, new_http_user: Callable[..., HttpUser], sink: Sink
+):
+    _sign_in(stage, new_http_user(), reader, "alice")
     asked = stage.ask(scopes=["files.write"], message="Line one.\n\nLine two, " + "which goes on and on " * 20)
     reader.check(asked["url"], "consent")
     reader.check(stage.ask(provider="lookalike")["url"], "consent")
     reader.check(stage.ask(provider="by-device", message="By a code.")["url"], "consent")
     reader.user.press("continue")
     reader.look("device")
+    shown, phone = reader.user.page.locator(".to-type").inner_text(), new_http_user()
+    phone.open(f"{stage.drive.issuer}/device")
+    phone.press("enter", user_code=shown)
+    phone.carry_on("same", "bob", "allow")
+    reader.user.wait_for_page("account_yours")
+    reader.look("account_yours")
     over = stage.ask(return_url=sink.url("/done"))
     change = "UPDATE elicit_flows_elicitation SET status = %s, error = %s WHERE id = %s"
     for status in Status:

@@ -12,7 +12,7 @@ from django.db import connections
 from elicit_flows import flow, vault
 from elicit_flows.errors import Over, ProviderUnavailable, StartAgain, WrongUser
 from elicit_flows.flow import permits
-from elicit_flows.lib import ids
+from elicit_flows.lib import ids, tally
 from elicit_flows.models import Attempt, Connection, Elicitation, HeldGrant
 from elicit_flows.models import Provider as ProviderRow
 from elicit_flows.values import Claim, Question
@@ -167,9 +167,11 @@ def test_slow_down_is_kept_and_no_answer_doubles_the_pause(
     del double.scripted["token"]
     assert (poll(moving_clock, 5), poll(moving_clock, 1.1)) == (0, 1)
     double.scripted["token"] = NO_ANSWER
+    tally.take()
     assert (poll(moving_clock, 5), poll(moving_clock, 1.1)) == (0, 1)
     assert (poll(moving_clock, 11), poll(moving_clock, 1.1)) == (0, 1)
     assert (poll(moving_clock, 23), poll(moving_clock, 1.1)) == (0, 1)
+    assert tally.take()["provider_errors", ("drive", "poll")].count == 3
     del double.scripted["token"]
     assert poll(moving_clock, 48.1) == 1
     assert (poll(moving_clock, 5), poll(moving_clock, 1.1)) == (0, 1)  # as before

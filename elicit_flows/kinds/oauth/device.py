@@ -86,7 +86,7 @@ def _not_yet(stash: Json, *, slower: bool) -> Wait:
 def _no_answer(stash: Json) -> Wait:
     """Twice as long each time, until there is an answer."""
     pause = min(2 * stash["pause"], oauth.MOST_INTERVAL)
-    return Wait(pause, {**stash, "pause": pause})
+    return Wait(pause, {**stash, "pause": pause}, unanswered=True)
 
 
 def _refused(error: oauth.ProviderError, config: OAuthProvider) -> Finish | Again:
