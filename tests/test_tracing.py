@@ -69,10 +69,12 @@ def collector() -> Iterator[Collector]:
 
 
 @pytest.fixture(scope="module")
-def traced(new_box: Callable[..., Box], collector: Collector) -> Box:
+def traced(new_box: Callable[..., Box], collector: Collector) -> Iterator[Box]:
     """The shape with the most processes."""
     settings = {"OTEL_EXPORTER_OTLP_ENDPOINT": collector.url, "OTEL_BSP_SCHEDULE_DELAY": "200"}
-    return new_box("full", settings=settings)
+    box = new_box("full", settings=settings)
+    yield box
+    box.remove()
 
 
 def test_t87_one_flow_is_one_trace_and_nobody_is_in_it(

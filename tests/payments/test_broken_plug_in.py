@@ -24,11 +24,13 @@ def moods(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def moody_box(new_box: Callable[..., Box], moods: Path) -> Box:
+def moody_box(new_box: Callable[..., Box], moods: Path) -> Iterator[Box]:
     """One process on SQLite, with a plug-in that is not ours."""
     moods.write_text("")
     path = f"{Path(moody.__file__).parent / 'plugged'}:{PROJECT}"
-    return new_box("embedded", settings={"PYTHONPATH": path, moody.MOODS: str(moods)})
+    box = new_box("embedded", settings={"PYTHONPATH": path, moody.MOODS: str(moods)})
+    yield box
+    box.remove()
 
 
 @dataclass

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import psycopg
 import pytest
@@ -18,9 +18,11 @@ FETCH = "GET /v1/checkout/sessions/*"
 
 
 @pytest.fixture(scope="module")
-def mortal_box(new_box: Callable[..., Box]) -> Box:
+def mortal_box(new_box: Callable[..., Box]) -> Iterator[Box]:
     """A web process, a worker and beat of its own."""
-    return new_box("full")
+    box = new_box("full")
+    yield box
+    box.remove()
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import hashlib
 import hmac
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import httpx2
 import pytest
@@ -107,9 +107,11 @@ def set_secrets(till: Till, *secrets: str) -> None:
 
 
 @pytest.fixture(scope="module")
-def rolling_box(new_box: Callable[..., Box]) -> Box:
+def rolling_box(new_box: Callable[..., Box]) -> Iterator[Box]:
     """One of its own: its account's secrets change."""
-    return new_box("embedded")
+    box = new_box("embedded")
+    yield box
+    box.remove()
 
 
 @pytest.fixture

@@ -34,8 +34,10 @@ asyncio.run(main(*sys.argv[1:]))
 
 
 @pytest.fixture(scope="module")
-def fragile(new_box: Callable[..., Box]) -> Box:
-    return new_box("embedded")
+def fragile(new_box: Callable[..., Box]) -> Iterator[Box]:
+    box = new_box("embedded")
+    yield box
+    box.remove()
 
 
 @pytest.fixture

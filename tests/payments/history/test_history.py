@@ -44,6 +44,7 @@ def world(new_box: Callable[..., Box], postgres: Postgres, corp: Op, sink: Sink,
     made = World(box, corp, sink, Book(kept))
     yield made.start()
     made.close()
+    box.remove()
 
 
 class Stage:
