@@ -24,7 +24,7 @@ from tests.doubles.policy import loopback_allowed
 from tests.doubles.provider import Provider
 from tests.doubles.server import Request, Response, Route, json_response
 
-RUNS = 100
+RUNS = 200
 ACTORS = 5
 ISSUER = "https://idp.example.com"
 REPLIES = [None] * 6 + [json_response({"error": "invalid_client"}, 401), json_response({}, 503)]
