@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.house.check import PRODUCTION
 from tests.support.copying import copied
 from tests.support.process import clean_env
@@ -14,6 +16,7 @@ HERE = Path(__file__).parent / "newcomer"
 LINE = '    "rating": "elicit_flows.kinds.rating.Rating",\n'
 
 
+@pytest.mark.limit(150)  # a run of pytest within, with a service of its own
 def test_a_kind_is_added_by_four_things_and_works_from_the_question_to_the_answer(tmp_path: Path) -> None:
     tree = copied(tmp_path / "project")
     kinds = tree / "elicit_flows" / "kinds"
