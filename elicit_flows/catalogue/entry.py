@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import date
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal
 
-from pydantic import StringConstraints, field_validator, model_validator
+from pydantic import StringConstraints, field_validator
 
-from elicit_flows.catalogue import faults
 from elicit_flows.catalogue.oauth import Endpoints, Line, Odd, Params, Scopes
 from elicit_flows.catalogue.parts import Page, Part, Variable, filled
 from elicit_flows.kinds.credentials import fields as rules_of_fields
@@ -54,12 +53,6 @@ class Entry(Part):
         if len({one.name for one in given}) < len(given):
             raise ValueError("two have the same name")
         return given
-
-    @model_validator(mode="after")
-    def _whole(self) -> Self:
-        if fault := faults.fault(self):
-            raise ValueError(fault)
-        return self
 
     @property
     def examples(self) -> dict[str, str]:

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Set
 from datetime import date
-from typing import TYPE_CHECKING
 
+from elicit_flows.catalogue.entry import Entry
 from elicit_flows.catalogue.parts import PLACE
 from elicit_flows.kinds.credentials import fields, own_client
 from elicit_flows.kinds.credentials.rules import Unfit, checked_verify, credentials_faults
-
-if TYPE_CHECKING:
-    from elicit_flows.catalogue.entry import Entry
 
 
 def fault(entry: Entry) -> str:

@@ -11,6 +11,7 @@ from types import MappingProxyType
 from pydantic import ValidationError
 
 from elicit_flows.catalogue.entry import Entry
+from elicit_flows.catalogue.faults import fault
 
 HERE = Path(__file__).resolve().parent
 OURS = HERE / "entries"
@@ -64,9 +65,12 @@ def read(text: str, slug: str, name: str) -> Entry:
     if "slug" in said:
         raise BadCatalogue([f"{name}: slug: it is the name of the file; leave it out"])
     try:
-        return Entry.model_validate({**said, "slug": slug})
+        entry = Entry.model_validate({**said, "slug": slug})
     except ValidationError as wrong:
         raise BadCatalogue([f"{name}: {line}" for line in _lines(wrong)]) from None
+    if wrong_together := fault(entry):
+        raise BadCatalogue([f"{name}: the entry: {wrong_together}"])
+    return entry
 
 
 @cache
