@@ -149,14 +149,15 @@ def connections_to(database_url: str) -> int:
     return int(found[0])
 
 
-def pings(agent: AgentClient, count: int = 40) -> float:
-    """The median of a quick call, in seconds."""
-    took = []
-    for _ in range(count):
-        began = time.perf_counter()
-        assert agent.get("/v1/elicitations", params={"limit": 1}).status_code == 200
-        took.append(time.perf_counter() - began)
-    return statistics.median(took)
+def pings(agent: AgentClient, count: int = 20) -> float:
+    """The median of a quick call, in seconds; the best of four: what else the machine does comes and goes."""
+    return min(statistics.median(ping(agent) for _ in range(count)) for _ in range(4))
+
+
+def ping(agent: AgentClient) -> float:
+    began = time.perf_counter()
+    assert agent.get("/v1/elicitations", params={"limit": 1}).status_code == 200
+    return time.perf_counter() - began
 
 
 @asynccontextmanager

@@ -45,7 +45,7 @@ def test_t34_nor_does_the_history_hold_them(stage: Stage, user: User):
         user.page.go_back()
         visited.append(user.page.url)
     assert not [url for url in visited if "code=" in url or "/callback" in url]
-    assert stage.drive.counts()["token"] == 1
+    assert stage.drive.counts()["token.authorization_code"] == 1
 
 
 def _values(url: str, *names: str) -> list[str]:

@@ -24,7 +24,7 @@ def test_t18_a_victims_code_is_worth_nothing_in_an_attackers_flow(stage: Stage, 
     callback = stage.answer(mallory, own, "bob")
     answer = mallory.get(changed(callback, code=stolen))
     assert answer.status_code == 409
-    assert stage.drive.counts()["token"] == 1
+    assert stage.drive.counts()["token.authorization_code"] == 1
     assert stage.connections() == []
     assert stage.status(own) == "started"
     stage.complete(mallory, own, "bob")

@@ -44,7 +44,7 @@ def test_t26_twenty_callbacks_at_once_are_one_exchange(each_stage: Stage, http_u
     answers = _at_once(stage, http_user, asked, _copies(httpx2.Request("GET", callback)))
     where = {(answer.status_code, answer.headers.get("location")) for answer in answers}
     assert where == {(303, f"/c/{asked['id']}/done")}
-    assert stage.drive.counts()["token"] == 1
+    assert stage.drive.counts()["token.authorization_code"] == 1
     assert stage.events(asked) == ["created", "started", "settling", "completed"]
     assert len(stage.connections()) == 1
     stage.check_invariants(asked)
@@ -82,7 +82,7 @@ def test_t26_of_many_ways_out_one_leads_back(each_stage: Stage, http_user: HttpU
         http_user.open(way)
         http_user.carry_on("alice", "allow")
     assert stage.status(asked) == "completed"
-    assert stage.drive.counts()["token"] == 1
+    assert stage.drive.counts()["token.authorization_code"] == 1
     stage.check_invariants(asked)
 
 

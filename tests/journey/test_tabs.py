@@ -17,7 +17,7 @@ def _consent(stage: Stage, alice: User) -> dict[str, str]:
 def _completed_once(stage: Stage, user: User, asked: dict[str, str]) -> None:
     user.wait_for_page("done", "completed")
     assert stage.events(asked).count("completed") == 1
-    assert stage.drive.counts()["token"] == 1
+    assert stage.drive.counts()["token.authorization_code"] == 1
     stage.check_invariants(asked)
 
 

@@ -45,7 +45,7 @@ def test_t15_the_same_callback_again_shows_what_became_of_it(stage: Stage, http_
     for _ in range(3):
         answer = http_user.get(callback)
         assert (answer.status_code, answer.headers.get("location")) == (303, f"/c/{asked['id']}/done")
-    assert stage.drive.counts()["token"] == 1
+    assert stage.drive.counts()["token.authorization_code"] == 1
     assert stage.events(asked).count("completed") == 1
 
 

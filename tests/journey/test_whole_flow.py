@@ -64,7 +64,7 @@ def test_an_account_is_connected_used_and_disconnected(each_stage: Stage, anybod
     token = stage.token(asked)
     assert set(token.json()) == {"access_token", "token_type", "expires_at", "scopes"}
     assert stage.userinfo(token.json()["access_token"]).json()["sub"] == "alice"
-    assert stage.drive.counts()["token"] == 1
+    assert stage.drive.counts()["token.authorization_code"] == 1
 
     anybody.open(f"{stage.box.url}/account")
     assert agent.slug.replace("-", " ").title() in anybody.text
@@ -178,7 +178,7 @@ def test_what_is_connected_already_is_answered_at_once(stage: Stage, http_user: 
     assert (again["status"], again["reused"], again["action"]) == ("completed", True, "accept")
     assert again["result"] == stage.look(first)["result"]
     assert stage.events(again) == ["completed"]
-    assert stage.drive.counts()["token"] == 1
+    assert stage.drive.counts()["token.authorization_code"] == 1
     assert stage.ask(scopes=["files.write"])["status"] == "pending"
     assert stage.ask(reuse="never")["status"] == "pending"
     assert stage.ask(BOB)["status"] == "pending"

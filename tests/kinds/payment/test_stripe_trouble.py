@@ -227,7 +227,7 @@ def test_the_time_for_one_verb_is_less_than_twenty_seconds() -> None:
 
 
 def test_one_try_that_hangs_leaves_time_for_another(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(client, "TRY_SECONDS", 0.2)
+    monkeypatch.setattr(client, "TRY_SECONDS", 0.6)
     with listening(dripping(b"", b"", 0.02)) as peer, pytest.raises(Unclear):
         start(account(peer.url.rstrip("/")))
     assert len(peer.heard) == 3
