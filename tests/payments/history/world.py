@@ -106,8 +106,14 @@ class World:
         """Every lease has run out, and whatever was put off is due; what came of money that came is left alone."""
         for table, column in (("checkout", "look_at"), ("inbound", "try_at"), ("refund", "try_at")):
             waits = f"{column} > now()" + (" AND status != 'paid'" if table == "checkout" else "")
-            self.sql(f"UPDATE elicit_flows_{table} SET {column} = now() WHERE {waits}")
-        self.sql("UPDATE elicit_flows_delivery SET lease_until = NULL, next_at = now() WHERE status = 'pending'")
+            self._hurry(table, f"{column} = now()", waits)
+        self._hurry("delivery", "lease_until = NULL, next_at = now()", "status = 'pending'")
+
+    def _hurry(self, table: str, change: str, waits: str) -> None:
+        """What somebody has in hand at this moment is left to them: time takes no locks, and waits for none."""
+        table = f"elicit_flows_{table}"
+        free = f"SELECT id FROM {table} WHERE {waits} ORDER BY id FOR UPDATE SKIP LOCKED"
+        self.sql(f"UPDATE {table} SET {change} WHERE id IN ({free})")
 
     def let_months_pass(self, sessions: list[str]) -> None:
         """What came of the money that was paid there is to be looked at."""
