@@ -16,7 +16,7 @@ from bench import report
 from bench.findings import Finding, LeftOut
 from bench.ground import Ground
 from bench.plan import Plan
-from bench.rows import callback, create, fetch, history, page, refreshes, reseal, scaling, waiting, webhooks
+from bench.rows import callback, create, fetch, history, page, refreshes, reseal, scaling, starvation, waiting, webhooks
 
 DESCRIPTORS = 20_000
 ROWS: dict[str, ModuleType] = {
@@ -26,6 +26,7 @@ ROWS: dict[str, ModuleType] = {
     "waiting": waiting,
     "webhooks": webhooks,
     "refreshes": refreshes,
+    "starvation": starvation,
     "reseal": reseal,
     "history": history,
     "scaling": scaling,

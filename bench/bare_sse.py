@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from elicit_flows.lib.pooled import Receive, Scope, Send
+from elicit_flows.lib.wsgi_bridge import Receive, Scope, Send
 
 HEADERS = [(b"content-type", b"text/event-stream; charset=utf-8"), (b"cache-control", b"no-store")]
 

@@ -16,7 +16,7 @@ from bench.talk import serve
 
 AT_ONCE = 100  # connections being made
 LONGEST = 50  # seconds of a poll
-PATIENCE = 60.0  # seconds for one of them
+TIMEOUT = 60.0  # seconds for one of them
 _SEQ = re.compile(rb'"seq":(\d+)')
 _LENGTH = re.compile(rb"content-length: *(\d+)", re.IGNORECASE)
 _RETRY = re.compile(rb"retry-after: *([^\r]+)", re.IGNORECASE)
@@ -115,7 +115,7 @@ class Crowd:
         async with gate:
             waiter = Waiter(number, head, elicitations[number] if elicitations else None)
             await self.loop.create_connection(lambda: waiter, "127.0.0.1", port)
-            await asyncio.wait_for(asyncio.shield(waiter.ready), PATIENCE)
+            await asyncio.wait_for(asyncio.shield(waiter.ready), TIMEOUT)
         return waiter
 
     async def leave(self) -> int:

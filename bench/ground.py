@@ -71,7 +71,11 @@ class Ground:
         return double
 
     def box(self, shape: str = "embedded", *, sqlite: bool = False, start: bool = True, **options: Any) -> Box:
-        """The service, configured. Embedded is one process; on PostgreSQL unless ``sqlite`` says otherwise."""
+        """The service, configured. Embedded is one process; on PostgreSQL unless ``sqlite`` says otherwise.
+
+        One agent may ask as often as it can: what the service bears is measured, not the limit.
+        """
+        options["settings"] = {"ELICIT_AGENT_REQUESTS_PER_MINUTE": "10000000", **(options.get("settings") or {})}
         if not sqlite:
             options.setdefault("database_url", self.postgres.database())
         if shape == "full":

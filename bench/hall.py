@@ -18,7 +18,7 @@ from tests.support.box import Box
 
 KEY = "key-of-one-of-very-many-agents-%08d"
 PAUSE = 0.01  # seconds between two commits
-ANSWERS_WITHIN = 1.5  # seconds: over the poll that finds what no bell announced
+ANSWERS_WITHIN = 1.5  # seconds: over the poll that finds what no wake-up announced
 
 
 @dataclass

@@ -15,6 +15,7 @@ class Plan:
     admitted: int = 19_000
     history: int = 1_000_000
     deliveries: int = 3_000
+    refreshes: int = 1_000
     sqlite: bool = True
     quick: bool = False
 
@@ -27,6 +28,7 @@ class Plan:
             admitted=2_000,
             history=100_000,
             deliveries=500,
+            refreshes=200,
             sqlite=False,
             quick=True,
         )

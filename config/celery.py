@@ -1,30 +1,80 @@
-"""Celery, where a broker is set: it brings hints; the rows say what is due."""
+"""The Celery application, used where a broker is configured. Its messages only say that something may be due."""
 
 from __future__ import annotations
 
 import logging
 import os
 import sys
+from functools import cached_property, partial
 from typing import Any
 
 from celery import Celery
-from celery.signals import worker_init
+from celery.signals import heartbeat_sent, worker_init, worker_process_shutdown, worker_shutdown, worker_shutting_down
+from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
+from django.db import connections
+from kombu.transport import TRANSPORT_ALIASES
+
+from elicit_flows.lib import alive
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+TRANSPORT_ALIASES |= dict.fromkeys(("redis", "rediss"), "config.broker:Transport")
 
-app = Celery("elicit_flows")
+
+class App(Celery):
+    """Its worker and beat print no banner: if the log's disk is full, printing ends the process."""
+
+    @cached_property
+    def Worker(self) -> Any:  # noqa: N802  Celery's name
+        return partial(_quietly, super().Worker)
+
+    @cached_property
+    def Beat(self) -> Any:  # noqa: N802
+        return partial(_quietly, super().Beat)
+
+
+def _quietly(program: Any, *args: Any, **options: Any) -> Any:
+    return program(*args, **{**options, "quiet": True})
+
+
+app = App("elicit_flows")
 app.config_from_object("django.conf:settings", namespace="CELERY")
-app.autodiscover_tasks(["elicit_flows"])
+app.autodiscover_tasks(["elicit_flows.jobs"])
 
 
 @worker_init.connect
-def check_vault(**_: Any) -> None:
-    """A worker without the right keys stops before it writes anything, as the server does."""
-    from elicit_flows import vault  # noqa: PLC0415  the apps are loaded only now
+def check_database(**_: Any) -> None:
+    """Refuse to start on an older schema or without the right vault keys, as the server does."""
+    from elicit_flows import checks, vault  # noqa: PLC0415  Django's apps are not loaded earlier
 
     try:
+        checks.require_schema()
         vault.verify_keys()
     except ImproperlyConfigured as error:
         logging.getLogger(__name__).critical("%s", error)
         sys.exit(1)
+    for sentence in checks.outgoing_requests():
+        logging.getLogger(__name__).warning("%s", sentence)
+    connections.close_all()
+
+
+@heartbeat_sent.connect
+def show_life(**_: Any) -> None:
+    alive.touch(settings.ELICIT_ALIVE_FILE)
+
+
+@worker_shutting_down.connect
+def begin_nothing_more(**_: Any) -> None:
+    from elicit_flows.jobs import tasks  # noqa: PLC0415
+
+    for job in tasks.THREADS.values():
+        job.stop()
+
+
+@worker_process_shutdown.connect
+@worker_shutdown.connect
+def finish_jobs(**_: Any) -> None:
+    """Wait until calls in progress have ended and are recorded, for worker.STOP_SECONDS at most."""
+    from elicit_flows.jobs import tasks, worker  # noqa: PLC0415
+
+    worker.stop(tasks.THREADS.values())

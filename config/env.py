@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 import importlib
+import ipaddress
 import os
 import secrets
+import ssl
+from collections.abc import Sequence
 from pathlib import Path
-from urllib.parse import unquote, urlsplit
+from typing import Any
+from urllib.parse import quote, unquote, urlsplit
 
 from django.core.exceptions import ImproperlyConfigured
+
+from elicit_flows.lib import egress_proxy, line_sinks
+from elicit_flows.lib import networks as allowed
+
+CONNECTION_AGE = 600  # seconds: the longest life of a connection, so that none outlives a failover for long
 
 
 def text(name: str, default: str | None = None) -> str | None:
@@ -28,17 +37,17 @@ def flag(name: str, *, default: bool = False) -> bool:
         return True
     if value in {"0", "off", "false", "no"}:
         return False
-    raise ImproperlyConfigured(f"{name} is {value!r}: say on or off.")
+    raise ImproperlyConfigured(f"{name} is {value!r}: it must be on or off.")
 
 
-def installed(name: str, module: str, extra: str) -> None:
-    """What the variable asks for is there, where it is set."""
+def installed(name: str, module: str, packages: str) -> None:
+    """Refuse a variable whose optional packages are not installed."""
     if os.environ.get(name):
         try:
             importlib.import_module(module)
         except ImportError as error:
             raise ImproperlyConfigured(
-                f"{name} is set, but {module} is not installed: pip install '{extra}', or leave the variable out."
+                f"{name} is set, but {module} is not installed: pip install {packages}, or leave the variable out."
             ) from error
 
 
@@ -49,6 +58,87 @@ def number(name: str, default: int, *, low: int, high: int) -> int:
     if not value.isdecimal() or not low <= int(value) <= high:
         raise ImproperlyConfigured(f"{name} is {value!r}: it must be a whole number from {low} to {high}.")
     return int(value)
+
+
+def one_of(name: str, default: str, values: Sequence[str]) -> str:
+    """One of ``values``, in upper or lower case."""
+    given = (text(name) or default).lower()
+    if given not in values:
+        raise ImproperlyConfigured(f"{name} must be one of {', '.join(values)}.")
+    return given
+
+
+def networks(name: str) -> list[str]:
+    """Comma-separated addresses and networks, as in ``10.0.0.0/8, 2001:db8::1``; returned in canonical form."""
+    found = []
+    for part in (text(name) or "").split(","):
+        one = part.strip()
+        if not one:
+            continue
+        if one == "*":
+            raise ImproperlyConfigured(
+                f"{name} is '*': name the networks. To trust every address, write 0.0.0.0/0,::/0."
+            )
+        try:
+            found.append(str(ipaddress.ip_network(one)))
+        except ValueError as error:
+            raise ImproperlyConfigured(
+                f"{name} contains {one!r}, which is neither an address nor a network: {error}."
+            ) from error
+    return found
+
+
+def allowed_networks(name: str) -> tuple[allowed.AllowedNetwork, ...]:
+    """Networks with ports, as in ``10.20.0.0/16:443,8443, [fd12:3456::/48]``."""
+    try:
+        return allowed.read(text(name) or "")
+    except ValueError as error:
+        raise ImproperlyConfigured(f"{name}: {error}.") from error
+
+
+def proxy(name: str) -> egress_proxy.EgressProxy | None:
+    value = text(name)
+    try:
+        return egress_proxy.read(value) if value else None
+    except ValueError as error:  # the value is not repeated: it may hold a password
+        raise ImproperlyConfigured(f"{name}: {error}.") from None
+
+
+def authorities(name: str) -> str | None:
+    """The path of a PEM file with at least one certificate."""
+    path = text(name)
+    if path is None:
+        return None
+    try:
+        ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(path)
+    except OSError as error:  # ssl.SSLError is one, too
+        raise ImproperlyConfigured(f"{name}: {path} cannot be read as certificates ({error.strerror}).") from error
+    return path
+
+
+def audit_log(name: str, ca: str | None) -> line_sinks.Sink | None:
+    value = text(name)
+    try:
+        return line_sinks.read(value, ca) if value else None
+    except ValueError as error:
+        raise ImproperlyConfigured(f"{name} is {value!r}: {error}.") from None
+
+
+def address(name: str) -> tuple[str, int] | None:
+    """``HOST:PORT``, as in ``127.0.0.1:9300`` or ``[::1]:9300``; None where it is not set."""
+    value = text(name)
+    if value is None:
+        return None
+    host, _, port = value.rpartition(":")
+    if not host or not port.isdecimal() or not 0 < int(port) < 65536:
+        raise ImproperlyConfigured(f"{name} is {value!r}: it must be HOST:PORT, as in 127.0.0.1:9300.")
+    return host.strip("[]"), int(port)
+
+
+def gone(name: str, instead: str) -> None:
+    """Refuse a variable that was renamed, instead of ignoring it silently."""
+    if os.environ.get(name) or os.environ.get(f"{name}_FILE"):
+        raise ImproperlyConfigured(f"{name} is no longer used: set {instead} instead.")
 
 
 def origin(name: str, default: str, *, allow_http: bool) -> str:
@@ -62,10 +152,28 @@ def origin(name: str, default: str, *, allow_http: bool) -> str:
     return value
 
 
-def database(name: str, default: str, base: Path) -> dict[str, object]:
-    """Django's DATABASES entry for sqlite:///relative/path, sqlite:////absolute/path or postgres[ql]://…"""
+def with_password(address: str | None, password: str | None) -> str | None:
+    """Add a password from a variable of its own to ``redis://host:6379/0``, so that nobody has to percent-encode it."""
+    if not (address and password):
+        return address
+    scheme, separator, rest = address.partition("://")
+    user, _, host = rest.rpartition("@")
+    return f"{scheme}{separator}{user.partition(':')[0]}:{quote(password, safe='')}@{host}"
+
+
+def database(name: str, default: str, base: Path, password: str | None = None) -> dict[str, Any]:
+    """Django's DATABASES entry for sqlite:///relative/path, sqlite:////absolute/path or postgres[ql]://…
+
+    ``password`` replaces the one in the address.
+    """
     value = text(name) or default
-    parts = urlsplit(value)
+    try:
+        parts = urlsplit(value)
+        port = str(parts.port or "")
+    except ValueError as error:
+        raise ImproperlyConfigured(
+            f"{name} cannot be read: put a password with characters such as / # ? @ % into DATABASE_PASSWORD."
+        ) from error
     if parts.scheme == "sqlite":
         path = parts.path[1:] if parts.path.startswith("/") else parts.path
         if not path:
@@ -77,23 +185,43 @@ def database(name: str, default: str, base: Path) -> dict[str, object]:
             "OPTIONS": {
                 "transaction_mode": "IMMEDIATE",
                 "timeout": 20,
-                # FULL: an acknowledged commit survives a power cut, as on PostgreSQL.
-                "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA foreign_keys=ON;",
+                # FULL: a commit survives a power cut, as on PostgreSQL. secure_delete: what is deleted, such as an
+                # unsent answer, does not stay in the file until its page is used again.
+                "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA foreign_keys=ON; "
+                "PRAGMA secure_delete=ON;",
             },
         }
     if parts.scheme in {"postgres", "postgresql"} and parts.path.strip("/"):
         return {
-            "ENGINE": "django.db.backends.postgresql",
+            "ENGINE": "elicit_flows.lib.postgresql",
             "NAME": parts.path.strip("/"),
             "USER": unquote(parts.username or ""),
-            "PASSWORD": unquote(parts.password or ""),
+            "PASSWORD": password or unquote(parts.password or ""),
             "HOST": unquote(parts.hostname or ""),
-            "PORT": str(parts.port or ""),
-            "CONN_MAX_AGE": None,
+            "PORT": port,
+            "CONN_MAX_AGE": CONNECTION_AGE,
             "CONN_HEALTH_CHECKS": True,
-            "OPTIONS": {"connect_timeout": 5, **query_options(parts.query)},
+            # Prepare at the first use, where a cursor prepares at all: elicit_flows/lib/postgresql.
+            "OPTIONS": {"connect_timeout": 5, "prepare_threshold": 0, **query_options(parts.query)},
         }
     raise ImproperlyConfigured(f"{name} must be sqlite:///path or postgres://user:password@host:port/name.")
+
+
+def prepare_nothing(database: dict[str, Any]) -> None:
+    """For a PgBouncer that does not track prepared statements."""
+    if not str(database["ENGINE"]).endswith("sqlite3"):
+        database["OPTIONS"]["prepare_threshold"] = None
+
+
+def limit_sessions(database: dict[str, Any], *, statement: int, lock: int, idle: int) -> None:
+    """Set PostgreSQL's time limits, in seconds, for each connection; 0 sets none. Options in the URL win."""
+    if str(database["ENGINE"]).endswith("sqlite3"):
+        return
+    limits = {"statement_timeout": statement, "lock_timeout": lock, "idle_in_transaction_session_timeout": idle}
+    said = [f"-c {name}={seconds}s" for name, seconds in limits.items() if seconds]
+    said.append(database["OPTIONS"].get("options", ""))
+    if options := " ".join(filter(None, said)):
+        database["OPTIONS"]["options"] = options
 
 
 def query_options(query: str) -> dict[str, str]:
@@ -101,7 +229,7 @@ def query_options(query: str) -> dict[str, str]:
 
 
 def kept(name: str, path: Path, make: str) -> str:
-    """The variable, else the secret kept in ``path``, made on first use with mode 0600."""
+    """The variable, or else the secret in the file ``path``, which is written on first use with mode 0600."""
     value = text(name)
     if value:
         return value
@@ -111,7 +239,7 @@ def kept(name: str, path: Path, make: str) -> str:
     except FileExistsError:
         return path.read_text(encoding="ascii").strip()
     except OSError as error:
-        raise ImproperlyConfigured(f"{name} is not set and {path} cannot be made ({error.strerror}).") from error
+        raise ImproperlyConfigured(f"{name} is not set and {path} cannot be written ({error.strerror}).") from error
     with os.fdopen(descriptor, "w", encoding="ascii") as file:
         file.write(make)
     return make

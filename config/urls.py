@@ -2,74 +2,105 @@
 
 from __future__ import annotations
 
+from django.conf import settings
 from django.contrib import admin
-from django.urls import path
+from django.urls import include, path
 
 from elicit_flows.api import docs, health, metrics
+from elicit_flows.api import payment_webhooks as inbound
 from elicit_flows.api.routes import api
-from elicit_flows.inbound import views as inbound
 from elicit_flows.web import (
     account,
-    choosing,
+    account_choice,
+    account_payments,
+    brand,
     client_document,
-    codes,
     connect,
     connections,
-    drafts,
-    enrolling,
-    leaving,
+    form_drafts,
+    invitations,
+    languages,
+    login_assertions,
+    other_device,
     passkeys,
-    paying,
+    payment_return,
+    privacy,
     providers,
     signin,
-    vouching,
+    user_codes,
 )
 
-handler400 = "elicit_flows.web.problems.bad_request"
-handler403 = "elicit_flows.web.problems.forbidden"
-handler404 = "elicit_flows.web.problems.not_found"
-handler500 = "elicit_flows.web.problems.server_error"
+handler400 = "elicit_flows.web.error_pages.bad_request"
+handler403 = "elicit_flows.web.error_pages.forbidden"
+handler404 = "elicit_flows.web.error_pages.not_found"
+handler500 = "elicit_flows.web.error_pages.server_error"
 
+# For the private network. With ELICIT_METRICS_ADDRESS they are served on a port of their own, see api/inside.py.
+INSIDE = (
+    []
+    if settings.ELICIT_METRICS_ADDRESS
+    else [path("metrics", metrics.show), path("incidents", metrics.show_incidents)]
+)
+# For developers. It is named by a string, so that the service does not import what its image lacks.
+GALLERY = [path("", include("gallery.urls"))] if settings.ELICIT_GALLERY else []
 urlpatterns = [
+    # First, because these are called most often and Django tries the patterns in order.
+    path("v1/docs", docs.page),
+    path("v1/", api.urls),
+    path("brand/picture/<slug:digest>", brand.picture),
+    path("brand/style/<slug:name>/<slug:digest>.css", brand.style),
     path("", account.home),
     path("catalogue", providers.page),
-    path("device", codes.enter),
-    path("account", account.account),
+    path("code", user_codes.enter),
+    path("device", user_codes.enter),
+    path("account", account.held),
+    path("account/ended", account.ended),
+    path("account/requests", account.requests),
+    path("account/payments", account_payments.payments),
+    path("account/activity", account.activity),
+    path("account/security", account.security),
+    path("account/sessions/others/end", account.end_other_sessions),
+    path("account/sessions/<int:number>/end", account.end_session),
     path("account/connections/<str:connection_id>", connections.show),
     path("account/connections/<str:connection_id>/revoke", connections.revoke),
     path("account/agents/<slug:slug>/revoke", connections.revoke_all),
-    path("account/payments/<str:payment_id>/receipt", account.receipt),
-    path("account/export", leaving.export),
-    path("account/delete", leaving.delete),
-    path("account/deleted", leaving.deleted),
+    path("account/providers/<slug:slug>/revoke", connections.revoke_provider),
+    path("account/payments/<str:payment_id>/receipt", account_payments.receipt),
+    path("account/payments/<str:payment_id>/cancel", account_payments.cancel),
+    path("account/export", privacy.export),
+    path("account/delete", privacy.delete),
+    path("account/deleted", privacy.deleted),
     path("login", signin.begin),
     path("login/<slug:slug>/callback", signin.callback),
-    path("login/<slug:slug>/vouch", vouching.vouch),
-    path("login/<slug:slug>/vouched", vouching.vouched),
+    path("login/<slug:slug>/vouch", login_assertions.vouch),
+    path("login/<slug:slug>/vouched", login_assertions.vouched),
     path("login/<slug:slug>/passkey", passkeys.use),
-    path("invitation", enrolling.invitation),
-    path("account/passkeys", enrolling.passkeys),
-    path("account/passkeys/new", enrolling.new),
-    path("account/passkeys/<int:passkey_id>/remove", enrolling.remove),
+    path("invitation", invitations.invitation),
+    path("account/passkeys", invitations.passkeys),
+    path("account/passkeys/new", invitations.new),
+    path("account/passkeys/<int:passkey_id>/remove", invitations.remove),
     path("switch", signin.switch),
+    path("language", languages.switch),
     path("logout", signin.end),
     path("logout/everywhere", signin.end_everywhere),
     path("c/<str:elicitation_id>", connect.show),
     path("c/<str:elicitation_id>/continue", connect.proceed),
     path("c/<str:elicitation_id>/submit", connect.submit),
     path("c/<str:elicitation_id>/decline", connect.decline),
-    path("c/<str:elicitation_id>/account", choosing.choose),
-    path("c/<str:elicitation_id>/draft", drafts.draft),
+    path("c/<str:elicitation_id>/account", account_choice.choose),
+    path("c/<str:elicitation_id>/draft", form_drafts.draft),
+    path("c/<str:elicitation_id>/other-device", other_device.show),
+    path("c/<str:elicitation_id>/other-device/code", other_device.make_code),
     path("c/<str:elicitation_id>/done", connect.done),
     path("callback/<slug:context>", connect.callback),
     path("oauth/<slug:slug>/client.json", client_document.show),
-    path("payments/<slug:slug>/return", paying.returned),
+    path("payments/<slug:slug>/return", payment_return.returned),
     path("inbound/<slug:slug>", inbound.receive),
-    path("v1/docs", docs.page),
-    path("v1/", api.urls),
     path(".well-known/jwks.json", health.jwks),
-    path("healthz", health.healthz),
+    path("livez", health.livez),
+    path("healthz", health.livez),
     path("readyz", health.readyz),
-    path("metrics", metrics.show),
+    *INSIDE,
     path("admin/", admin.site.urls),
+    *GALLERY,
 ]

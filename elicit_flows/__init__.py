@@ -1,3 +1,3 @@
-"""Elicit Flows: the browser half of an agent's question."""
+"""Elicit Flows, a service for URL-mode elicitation: agents ask people for accounts, payments and answers on pages."""
 
 __version__ = "0.1.0"

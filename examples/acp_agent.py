@@ -1,7 +1,8 @@
-"""An ACP agent without a model: a prompt names a tool, the tool asks its user. On stdio, as clients start agents.
+"""An ACP agent without a model: a prompt names a tool, and the tool asks its user. It runs on stdio, as clients start
+agents.
 
-`--user ISS SUB` says whose agent this is; without it alice's, of `make run`. ELICIT_URL and ELICIT_API_KEY say where
-the service is, SANDBOX_URL where Acme Drive and the terms are. `--port` serves WebSocket to this machine, not stdio.
+`--user ISS SUB` names the agent's user; the default is alice of `make run`. ELICIT_URL and ELICIT_API_KEY say where the
+service is, SANDBOX_URL where Acme Drive and the terms are. `--port` serves WebSocket to this machine in place of stdio.
 """
 
 from __future__ import annotations
@@ -39,14 +40,14 @@ Ask = Questions[Awaitable[Outcome]]
 
 @dataclass
 class Tool:
-    """What it asks its user, and what it does once they have done that: between the two the agent may be restarted."""
+    """What it asks its user, and what it does afterwards. The agent may be restarted between the two."""
 
     ask: Callable[[Ask, dict[str, Any]], Awaitable[Outcome]]
     work: Callable[[Elicit, Completed], Awaitable[str]]
 
 
 async def list_files(elicit: Elicit, connected: Completed) -> str:
-    token = await elicit.token(connected)  # it stays here: neither the client nor a model gets to see it
+    token = await elicit.token(connected)  # it stays here, and neither the client nor a model sees it
     async with httpx2.AsyncClient(headers={"Authorization": token.authorization}) as acme:
         try:
             answer = (await acme.get(f"{SANDBOX}/acme/api/files")).raise_for_status()
@@ -86,7 +87,7 @@ TOOLS = {
 
 
 class ExampleAgent(acp.Agent):
-    """One for each connection."""
+    """One agent for each connection."""
 
     def __init__(self, elicit: Elicit, user: tuple[str, str]) -> None:
         self.elicit, self.user = elicit, user
@@ -98,7 +99,7 @@ class ExampleAgent(acp.Agent):
     async def initialize(
         self, protocol_version: int, client_capabilities: ClientCapabilities | None = None, **_: Any
     ) -> acp.InitializeResponse:
-        self.flows = AcpFlows(self.conn, client_capabilities, self.user, self.elicit)
+        self.flows = AcpFlows(self.conn, client_capabilities, self.user, self.elicit, agent="example")
         return acp.InitializeResponse(
             protocol_version=acp.PROTOCOL_VERSION, agent_capabilities=AgentCapabilities(load_session=True)
         )
@@ -107,7 +108,7 @@ class ExampleAgent(acp.Agent):
         return acp.NewSessionResponse(session_id=uuid.uuid4().hex)
 
     async def load_session(self, session_id: str, **_: Any) -> acp.LoadSessionResponse:
-        """What a turn of before was waiting for is asked here again, or was answered while nobody listened."""
+        """Continue the questions of earlier turns: ask them again, or use answers that came while nobody listened."""
         for asked in await self.flows.resume(session_id):
             tool = asked.elicitation.metadata["tool"]
             self.begin(session_id, asked.tool_call_id or tool, tool, asked.outcome())
@@ -185,7 +186,7 @@ async def serve(agent: Callable[[acp.Client], acp.Agent]) -> None:
     app = create_asgi_app(agent)
 
     async def no_web_pages(scope: Any, receive: Any, send: Any) -> None:
-        """Whoever connects is taken for the user, so a page in their browser must not: it would say Origin."""
+        """Every connection is taken for the user's, so refuse web pages, which send Origin."""
         if scope["type"] == "websocket" and any(name == b"origin" for name, _ in scope["headers"]):
             await send({"type": "websocket.close"})
         else:

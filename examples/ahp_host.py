@@ -1,9 +1,9 @@
 """A small AHP host: `python examples/ahp_host.py --port 8010 --user ISS SUB`, then connect to ws://127.0.0.1:8010/ahp.
 
-One session with two chats. A message that names a tool (list_files, buy_report, store_api_key, wipe_files, choose_plan,
-accept_terms) opens an input request; the turn's answer begins with `done:`, `declined:`, `cancelled:` or `waiting:`.
-ELICIT_URL and ELICIT_API_KEY say where the service is; without them it is the one of `make run`. Whoever connects is
-taken for the user: a host with more than one signs its clients in at the handshake.
+It has one session with two chats. A message that names a tool (list_files, buy_report, store_api_key, wipe_files,
+choose_plan, accept_terms) opens an input request; the turn's answer begins with `done:`, `declined:`, `cancelled:` or
+`waiting:`. ELICIT_URL and ELICIT_API_KEY say where the service is; the default is the one of `make run`. Every
+connection is taken for the user's; a host with several users signs its clients in at the handshake.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ async def main(port: int, user: Claim, sandbox: str, keep: int) -> None:
         async def connected(socket: ServerConnection) -> None:
             await Connection(socket, channels, dispatched).serve()
 
-        # A page in a browser says where it comes from, and any page could connect: none may.
+        # Any web page could connect, so refuse pages, which send Origin.
         async with serve(connected, "127.0.0.1", port, origins=[None], process_request=ahp_only) as server:
             print(f"ws://127.0.0.1:{server.sockets[0].getsockname()[1]}/ahp", flush=True)
             await server.serve_forever()

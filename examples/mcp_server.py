@@ -1,10 +1,10 @@
-"""An MCP server whose tools ask their user: streamable HTTP at /mcp, for clients of both eras.
+"""An MCP server whose tools ask their user: streamable HTTP at /mcp, for clients of both revisions.
 
     python examples/mcp_server.py --port 3000 --user https://id.example alice
 
-Without --user the caller's access token says who the user is; MCP_ISSUER names the issuer whose tokens are taken, and
-MCP_RESOURCE the address that they have to be for, where it is not the one on this machine.
-ELICIT_URL and ELICIT_API_KEY say where the service is, SANDBOX_URL where Acme Drive and the terms are.
+Without --user, the caller's access token names the user. MCP_ISSUER is the issuer whose tokens are accepted, and
+MCP_RESOURCE their audience, if it is not this server's address on this machine. ELICIT_URL and ELICIT_API_KEY say where
+the service is, SANDBOX_URL where Acme Drive and the terms are.
 """
 
 import argparse
@@ -26,7 +26,7 @@ SANDBOX = os.environ.get("SANDBOX_URL", "http://127.0.0.1:8001")
 
 
 class SignedTokens:
-    """Access tokens that are JWTs of one issuer, for this server and no other (RFC 9068)."""
+    """Accepts access tokens that are JWTs of one issuer, for this server only (RFC 9068)."""
 
     def __init__(self, issuer: str, audience: str) -> None:
         self.issuer, self.audience = issuer, audience
@@ -51,7 +51,7 @@ class SignedTokens:
 
 
 def identity(port: int, user: tuple[str, str] | None) -> dict[str, object]:
-    """What the library needs to verify access tokens; nothing where there is but one user."""
+    """What the library needs to verify access tokens; nothing for a server with one user."""
     issuer = os.environ.get("MCP_ISSUER")
     if user or not issuer:
         return {}

@@ -1,7 +1,7 @@
 """Ask alice to connect Acme Drive, wait, and list her files: `python examples/quickstart.py` while `make run` runs.
 
-`--user ISS SUB` asks somebody else. ELICIT_URL and ELICIT_API_KEY say where the service is; without them it is the one
-of `make run`, and the key is the demo agent's from var/demo.key.
+`--user ISS SUB` asks another user. ELICIT_URL and ELICIT_API_KEY say where the service is; the default is the one of
+`make run`, with the demo agent's key from var/demo.key.
 """
 
 from __future__ import annotations

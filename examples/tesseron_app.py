@@ -1,4 +1,4 @@
-"""A Tesseron app whose actions ask its user. A gateway finds it by itself and asks for the claim code that it prints.
+"""A Tesseron app whose actions ask its user. A gateway finds it, and asks for the claim code that it prints.
 
     python examples/tesseron_app.py --user https://id.example alice
 
@@ -85,7 +85,7 @@ async def names(token: Token) -> str:
 def app(user: tuple[str, str], timeout_ms: int, *, in_browser: bool) -> TesseronApp:
     made = TesseronApp(id="files", name="Files")
     elicit = Elicit()
-    flows = TesseronFlows(user, elicit, show=webbrowser.open if in_browser else None)
+    flows = TesseronFlows(user, elicit, app="files", show=webbrowser.open if in_browser else None)
 
     def add(action: Action) -> None:
         @made.action(action.__name__, description=action.__doc__ or "", timeout_ms=timeout_ms)

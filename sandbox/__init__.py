@@ -1,1 +1,3 @@
-"""Doubles for development: who signs people in, what they connect to, and an agent to ask with. Never in production."""
+"""Test doubles for development: an identity provider, an OAuth provider, payment providers and an agent. Never in
+production.
+"""

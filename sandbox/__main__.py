@@ -18,12 +18,12 @@ BACKLOG = 128
 
 
 class Quiet(WSGIRequestHandler):
-    """Errors are logged, requests are not: their addresses carry codes and states."""
+    """Logs errors but no requests, because their addresses contain codes and states."""
 
     protocol_version = "HTTP/1.1"
 
     def log_request(self, code: int | str = "-", size: int | str = "-") -> None:
-        """Nothing."""
+        """Do nothing."""
 
 
 def main() -> int:

@@ -1,4 +1,4 @@
-"""Acme Drive, an OAuth provider with an API of its own under /acme: what users connect to."""
+"""Acme Drive, an OAuth provider with an API under /acme, for users to connect."""
 
 # mypy: allow-untyped-calls
 from __future__ import annotations
@@ -44,7 +44,7 @@ class AcmeDrive:
         return metadata(self.issuer)
 
     def authorize(self) -> Response | str:
-        """The consent page, or the two buttons for who is not signed in here."""
+        """The consent page; two sign-in buttons for a user who is not signed in here."""
         user = signed_in()
         try:
             grant = self.server.get_consent_grant(end_user=user)
@@ -56,7 +56,7 @@ class AcmeDrive:
         return render_template("consent.html", client=grant.client.name, name=USERS[user.sub], scopes=scopes)
 
     def decide(self) -> AnyResponse:
-        """A button was pressed: on the sign-in page, or on the consent page."""
+        """Handle a button of the sign-in page or the consent page."""
         decision = request.form.get("decision")
         if decision is None:
             return sign_in_or_switch()
@@ -112,7 +112,7 @@ def signed_in() -> User | None:
 
 
 def sign_in_or_switch() -> AnyResponse:
-    """Sign in as the pressed button says, or out where it says ``switch``; then the same page again."""
+    """Sign in as the button says, or out if it is ``switch``, and show the same page again."""
     sub = request.form.get("user")
     session.pop("acme", None)
     if sub in USERS:

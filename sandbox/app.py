@@ -1,4 +1,4 @@
-"""The one Flask application: OpenID provider, Acme Drive, the doubles of Stripe and Mollie, console; what all share."""
+"""The Flask application with the OpenID provider, Acme Drive, the doubles of Stripe and Mollie, and the console."""
 
 from __future__ import annotations
 
@@ -55,16 +55,17 @@ def mollie_blueprints(settings: Settings) -> list[Blueprint]:
 
 
 def refuse_foreign_forms() -> None:
-    """A page of another site may not press our buttons. Programs without a browser send no Origin."""
+    """Refuse forms that were sent from pages of another site. Programs without a browser send no Origin."""
     origin = request.headers.get("Origin")
     if request.method == "POST" and origin and urlsplit(origin).netloc != request.host:
         abort(403, "This form was sent from another site.")
 
 
 def headers_for(settings: Settings) -> Callable[[Response], Response]:
-    """Forms may lead to the service as well: signing in, allowing and paying end with a redirect there.
+    """The headers of a page. Forms may lead to the service, because signing in, allowing and paying end with a redirect
+    there.
 
-    A page whose forms lead elsewhere names the origins in ``g.form_targets``.
+    A page whose forms lead elsewhere sets ``g.form_targets`` to those origins.
     """
     service = urlsplit(settings.service_url)
     targets = f"'self' {service.scheme}://{service.netloc}"
@@ -92,7 +93,7 @@ def headers_for(settings: Settings) -> Callable[[Response], Response]:
 
 
 def problem(error: HTTPException) -> tuple[str, int] | Response | HTTPException:
-    """Our page for our errors. Authlib's JSON answers pass as they are, and a foreign Host gets no page at all."""
+    """The page for our own errors. Authlib's JSON answers are not changed, and a foreign Host gets no page."""
     if error.response is not None or error.code is None or isinstance(error, SecurityError):
         return error
     return render_template("problem.html", title=error.name, detail=error.description), error.code

@@ -1,4 +1,4 @@
-"""``python -m sandbox.configure``: demo.toml for other addresses than the usual two."""
+"""``python -m sandbox.configure``: demo.toml for other addresses than the default ones."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from sandbox.settings import DEMO, SANDBOX_URL, SERVICE_URL
 
 
 def configuration(service_url: str, sandbox_url: str) -> str:
-    """The text of demo.toml with the two addresses put in the place of the usual ones."""
+    """The text of demo.toml with these two addresses."""
     parts = DEMO.read_text(encoding="utf-8").split(SANDBOX_URL)
     return sandbox_url.join(part.replace(SERVICE_URL, service_url) for part in parts)
 

@@ -1,4 +1,4 @@
-"""The front page: it plays an agent, through the SDK like any other."""
+"""The front page, which acts as an agent and uses the SDK like any other."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ MESSAGES = {
     "link": "Read our terms and come back.",
     "steps": "Three things, and your reports come every Monday.",
 }
-KINDS = {"acme_key": "credentials"}  # what is no kind itself
+KINDS = {"acme_key": "credentials"}  # buttons that are not kinds themselves
 REPORT = {"amount": 500, "currency": "usd", "description": "Quarterly report"}
 BLOG = {
     "fields": [
@@ -73,7 +73,7 @@ class Console:
         return {"users": USERS, "service": self.settings.service_url, "money": money.shown}
 
     def elicit(self) -> Elicit:
-        return Elicit(self.settings.service_url, self.settings.api_key(), patience=2.0)
+        return Elicit(self.settings.service_url, self.settings.api_key(), retry_for=2.0)
 
     async def front(self) -> str:
         if self.settings.api_key() is None:
@@ -122,7 +122,7 @@ class Console:
         return asked[kind]
 
     async def watch(self, question: str) -> str:
-        """The question as it stands; with ``after_seq`` once it has changed, or after a while all the same."""
+        """The question as it is now; with ``after_seq``, as soon as it has changed, or unchanged after a while."""
         after_seq = request.args.get("after_seq", type=int)
         wait = None if after_seq is None else WAIT_SECONDS
         async with self.elicit() as elicit:
@@ -130,7 +130,7 @@ class Console:
         return render_template("asked.html", question=found)
 
     def back(self) -> Response:
-        """Where the user lands who follows the service's way back to the agent."""
+        """The page to which the service sends the user back."""
         question = session.get("asked")
         return redirect(url_for("console.watch", question=question) if question else url_for("console.front"), 303)
 
@@ -149,14 +149,14 @@ class Console:
         return render_template("files.html", token=token, files=files, status=answer.status_code, connection=connection)
 
     async def secret(self, connection: str) -> str:
-        """What an agent does with credentials; a page is no place to show them."""
+        """What an agent does with credentials. It does not show them on the page."""
         async with self.elicit() as elicit:
             fields = await elicit.secret(connection)
         lengths = {name: len(secret.reveal()) for name, secret in fields.items()}
         return render_template("secret.html", lengths=lengths)
 
     def terms(self) -> str:
-        """A page of the agent's that kind link leads to. It leads back to the service alone."""
+        """The agent's page that kind link leads to. It leads back to the service only."""
         back = request.args.get("elicit_return", "")
         fine = back.startswith(f"{self.settings.service_url}/")
         return render_template("terms.html", back=back if fine else "")

@@ -1,4 +1,4 @@
-"""Two child processes that live and end together."""
+"""Two child processes that start and stop together."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class Stopped(Exception):
-    """We were asked to end."""
+    """This process was asked to stop."""
 
 
 class Gone(Exception):
@@ -27,10 +27,10 @@ class Gone(Exception):
 
 
 class Family:
-    """Children are told apart by names that fit into a sentence. ``environment`` is all of theirs.
+    """Children have names that fit into a sentence. ``environment`` is the whole environment of all of them.
 
-    While the block lasts, SIGINT, SIGTERM and SIGHUP show as Stopped out of ``wait`` and ``wait_for``. Each child
-    leads a session of its own, so that a Ctrl-C reaches this process alone; the end of the block ends the children.
+    Within the block, SIGINT, SIGTERM and SIGHUP are raised as Stopped by ``wait`` and ``wait_for``. Each child leads a
+    session of its own, so that Ctrl-C reaches this process only; the end of the block stops the children.
     """
 
     def __init__(self, environment: dict[str, str]) -> None:
@@ -61,11 +61,11 @@ class Family:
         self._news.put(Gone(f"{name.capitalize()} ended by itself with exit code {code}; the rest was stopped."))
 
     def wait(self) -> NoReturn:
-        """Until something ends; raises Stopped or Gone."""
+        """Wait until a child ends or a signal arrives. Raises Stopped or Gone."""
         raise self._news.get()
 
     def wait_for(self, urls: list[str], seconds: float) -> None:
-        """Until each URL answers 200; raises Gone after ``seconds``, and whatever ``wait`` raises."""
+        """Wait until each URL answers 200. Raises Gone after ``seconds``, and whatever ``wait`` raises."""
         deadline = time.monotonic() + seconds
         while urls := [url for url in urls if not answers(url)]:
             if time.monotonic() > deadline:
@@ -76,7 +76,7 @@ class Family:
                 continue
 
     def _end(self) -> None:
-        """Ask every child to end; kill what has not after the grace."""
+        """Ask every child to end, and kill those that are still there after the grace period."""
         for child in self._children.values():
             child.terminate()
         deadline = time.monotonic() + GRACE_SECONDS

@@ -1,4 +1,4 @@
-"""Authlib's authorization server, joined to the store. Both the OpenID provider and Acme Drive are one of these."""
+"""Authlib's authorization server on the store. The OpenID provider and Acme Drive both use it."""
 
 # mypy: allow-untyped-calls
 from __future__ import annotations
@@ -23,7 +23,7 @@ METHODS = ["client_secret_basic", "client_secret_post"]
 
 
 class Issuer(IssuerParameter):
-    """``iss`` in every authorization response, refusals too (RFC 9207)."""
+    """``iss`` in every authorization response, refusals included (RFC 9207)."""
 
     def __init__(self, issuer: str) -> None:
         self.issuer = issuer
@@ -42,19 +42,19 @@ class Server(AuthorizationServer):
         self.register_extension(self.issuer)
 
     def answer(self, grant: Any, user: User | None) -> Response:
-        """Back to the client: with a code for ``user``, or with access_denied."""
+        """Back to the client, with a code for ``user`` or with access_denied."""
         response: Response = self.create_authorization_response(grant_user=user, grant=grant)
         return response
 
     def refuse(self, error: OAuth2Error) -> Response:
-        """The answer to an authorization request that is not even shown to the user."""
+        """The answer to an authorization request that is not shown to the user at all."""
         response: Response = self.handle_error_response(None, error)
         self.issuer.add_issuer_parameter(self, response)
         return response
 
 
 class S256(CodeChallenge):
-    """PKCE, not optional and not ``plain`` (RFC 7636, RFC 9700 section 2.1.1)."""
+    """PKCE, required and never ``plain`` (RFC 7636, RFC 9700 section 2.1.1)."""
 
     SUPPORTED_CODE_CHALLENGE_METHOD = ["S256"]
 
@@ -86,7 +86,7 @@ class CodeGrant(AuthorizationCodeGrant):
         return taken
 
     def delete_authorization_code(self, authorization_code: Code) -> None:
-        """Nothing: it was used up when it was taken, and is kept to tell when it comes again."""
+        """Do nothing: it was used up when it was taken, and is kept to notice a second use."""
 
     def authenticate_user(self, authorization_code: Code) -> User:
         return authorization_code.user
@@ -101,13 +101,13 @@ class RotatingRefreshGrant(RefreshTokenGrant):
         return token
 
     def authenticate_user(self, refresh_token: Token) -> User:
-        """The last step before a new token is made: of two that come at once, one gets further."""
+        """The last step before a new token is made. Of two concurrent requests, only one passes."""
         if not self.server.store.spend_refresh_token(refresh_token):
             raise InvalidGrantError("The refresh token was used before or is revoked")
         return refresh_token.user
 
     def revoke_old_credential(self, refresh_token: Token) -> None:
-        """Nothing: it is spent. Its access token lives on until it expires."""
+        """Do nothing: the refresh token is used up, and its access token is valid until it expires."""
 
 
 class Revocation(RevocationEndpoint):
@@ -131,7 +131,7 @@ class Bearer(BearerTokenValidator):
 
 
 def protector(store: Store) -> ResourceProtector:
-    """Guards what a bearer token opens: ``with protector.acquire(scope) as token``."""
+    """Protects resources: ``with protector.acquire(scope) as token``."""
     bearer = ResourceProtector()
     bearer.register_token_validator(Bearer(store))
     return bearer

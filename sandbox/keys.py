@@ -1,4 +1,4 @@
-"""Acme's API keys: a page that makes them, and the endpoint that says whether one is good."""
+"""Acme's API keys: a page that creates them, and an endpoint that checks them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ MOST = 1000
 
 
 class AcmeKeys:
-    """They are good until the sandbox ends, or a thousand newer ones were made."""
+    """Keys are valid until the sandbox ends, or until a thousand newer ones were created."""
 
     def __init__(self, settings: Settings) -> None:
         self.known: dict[str, None] = {}

@@ -1,4 +1,4 @@
-"""The OpenID provider at the sandbox's root: signs alice and bob in at the press of a button."""
+"""The OpenID provider at the sandbox's root: signs alice and bob in with one button."""
 
 # mypy: allow-untyped-calls
 from __future__ import annotations
@@ -21,7 +21,7 @@ KEY_BITS = 2048
 
 
 class IdToken(OpenIDCode):
-    """ID tokens signed with RS256 by a key that lives as long as the process."""
+    """ID tokens, signed with RS256 by a key that exists as long as the process."""
 
     def __init__(self, issuer: str, key: RSAKey) -> None:
         super().__init__(require_nonce=False)
@@ -29,7 +29,7 @@ class IdToken(OpenIDCode):
         self.key = key
 
     def exists_nonce(self, nonce: str, request: Any) -> bool:
-        """False: that a nonce is not used twice is for the client to see to."""
+        """False: it is up to the client that a nonce is not used twice."""
         return False
 
     def resolve_client_private_key(self, client: Any) -> RSAKey:
@@ -70,7 +70,7 @@ class OpenIDProvider:
         return {"keys": [self.key.as_dict(private=False)]}
 
     def authorize(self) -> Response | str:
-        """Straight through for who is signed in, unless the client wants the user asked again."""
+        """Continue at once for a user who is signed in, unless the client asks for a new sign-in."""
         user = signed_in()
         try:
             grant = self.server.get_consent_grant(end_user=user)
@@ -81,7 +81,7 @@ class OpenIDProvider:
         return self.server.answer(grant, user)
 
     def choose(self) -> Response:
-        """A button was pressed."""
+        """Handle a button."""
         sub = request.form.get("user")
         if sub not in USERS:
             abort(400, "There is no such user.")
@@ -103,7 +103,7 @@ class OpenIDProvider:
 
 
 def metadata(issuer: str) -> dict[str, Any]:
-    """OpenID Connect Discovery 1.0 section 3, with RFC 9207's announcement."""
+    """OpenID Connect Discovery 1.0 section 3, with the announcement of RFC 9207."""
     return {
         "issuer": issuer,
         "authorization_endpoint": f"{issuer}/authorize",
@@ -130,13 +130,13 @@ def signed_in() -> User | None:
 
 
 def too_long_ago(user: User) -> bool:
-    """Whether ``max_age`` (seconds, OpenID Connect Core 3.1.2.1) asks for a fresh sign-in."""
+    """Whether ``max_age`` (seconds, OpenID Connect Core 3.1.2.1) requires a new sign-in."""
     max_age = request.args.get("max_age", "")
     return max_age.isdecimal() and time.time() - user.auth_time >= int(max_age)
 
 
 def sign_in_page(grant: Any) -> str:
-    """The two buttons; an error to the client when it said that nobody may be bothered."""
+    """The two buttons; an error to the client if it asked for no interaction."""
     if request.args.get("prompt") == "none":
         raise LoginRequiredError(redirect_uri=grant.redirect_uri, state=grant.request.payload.state)
     return render_template("sign_in.html", users=USERS, where="the sandbox", client=grant.client.name)

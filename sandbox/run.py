@@ -1,4 +1,4 @@
-"""``python -m sandbox.run``: what ``make run`` does once everything is installed. Ctrl-C ends it all."""
+"""``python -m sandbox.run``: what ``make run`` starts after the installation. Ctrl-C stops everything."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ READY_SECONDS = 60.0
 
 
 class Refusal(Exception):
-    """Something stands in the way; the sentence says what."""
+    """It cannot start; the sentence says why."""
 
 
 def main() -> int:
@@ -60,7 +60,9 @@ def sandbox_command(port: int, service: str) -> list[str]:
 
 
 def child_environment(service: str) -> dict[str, str]:
-    """Ours, made fit for loopback. A key of the user's own stays out of it: the demo agent has its own."""
+    """Our environment with loopback allowed. The user's own agent key is removed, because the demo agent has
+    its own.
+    """
     kept = {name: value for name, value in os.environ.items() if not name.startswith("ELICIT_API_KEY")}
     return {**kept, "ELICIT_ALLOW_LOOPBACK": "1", "ELICIT_PUBLIC_URL": service, "PYTHONUNBUFFERED": "1"}
 
@@ -76,17 +78,17 @@ def free(port: int, name: str) -> None:
 
 
 def prepare(environment: dict[str, str], config: str) -> None:
-    """The folder var/, the demo agent's key, the database and the configuration; all of it harmless to repeat."""
+    """Create the folder var/, the demo agent's key, the database and the configuration. Safe to repeat."""
     VAR.mkdir(mode=0o700, exist_ok=True)
     make_key()
     demo = VAR / "demo.toml"
     demo.write_text(config, encoding="utf-8")
     step("Preparing the database", ["migrate", "--verbosity", "0"], environment)
-    step("Configuring the demo", ["apply", str(demo)], environment)
+    step("Configuring the demo", ["apply", "--yes", str(demo)], environment)
 
 
 def make_key() -> None:
-    """A key of the demo agent's own, readable by this user alone, made once."""
+    """Create the demo agent's key once, readable by this user only."""
     try:
         with open(KEY_FILE, "x", encoding="utf-8", opener=private) as file:
             file.write(f"demo_{secrets.token_urlsafe(32)}\n")
@@ -118,7 +120,7 @@ def greeting(service: str, sandbox: str) -> str:
 
 
 def quickstart(service: str, sandbox: str) -> str:
-    """The command that asks at these addresses; what is usual is left out."""
+    """The command that asks at these addresses, without default values."""
     where = "" if service == SERVICE_URL else f"ELICIT_URL={service} "
     whom = "" if sandbox == SANDBOX_URL else f" --user {sandbox} alice --files-url {sandbox}/acme/api/files"
     return f"{where}.venv/bin/python examples/quickstart.py{whom}"

@@ -1,4 +1,4 @@
-"""What one sandbox runs with."""
+"""The settings of one sandbox."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _LIVE = re.compile(r"(?:^|[^a-z0-9])live(?:[^a-z0-9]|$)", re.IGNORECASE)
 
 
 class LiveKey(Exception):
-    """The agent's key looks like one of a real service. The sandbox does not touch those."""
+    """The agent's key looks like one of a real service, which the sandbox does not use."""
 
     def __init__(self) -> None:
         super().__init__("ELICIT_API_KEY looks like a live key, and the sandbox is for development only")
@@ -28,9 +28,9 @@ class LiveKey(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """``root`` is the sandbox's own address, ``service_url`` that of the service; neither ends in a slash.
+    """``root`` is the sandbox's own address, ``service_url`` the service's; neither ends in a slash.
 
-    ``token_seconds``: how long Acme's access tokens live.
+    ``token_seconds``: the lifetime of Acme's access tokens.
     """
 
     root: str
@@ -40,11 +40,11 @@ class Settings:
 
     @property
     def back_url(self) -> str:
-        """Where the service's last page offers to go; registered for the agent ``demo``."""
+        """The address that the service's last page links to; registered for the agent ``demo``."""
         return f"{self.root}/back"
 
     def api_key(self) -> str | None:
-        """The demo agent's key, None when there is none (yet). Raises LiveKey."""
+        """The demo agent's key, None if there is none (yet). Raises LiveKey."""
         key = os.environ.get("ELICIT_API_KEY")
         if not key and self.key_file.is_file():
             key = self.key_file.read_text(encoding="utf-8").strip()

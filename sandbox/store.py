@@ -1,4 +1,4 @@
-"""What one authorization server remembers, in memory: its client, codes and tokens, with the methods Authlib calls."""
+"""The state of one authorization server, in memory: client, codes and tokens, with the methods that Authlib calls."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ class Client:
         return self.client_id
 
     def get_default_redirect_uri(self) -> None:
-        """None: the redirect URI has to be said."""
+        """None: a request must contain the redirect URI."""
 
     def get_allowed_scope(self, scope: str | None) -> str:
-        """Those of the asked scopes that there are; nothing asked means the first."""
+        """The requested scopes that exist; the first scope if none is requested."""
         return " ".join(one for one in (scope or self.scopes[0]).split() if one in self.scopes)
 
     def check_redirect_uri(self, redirect_uri: str) -> bool:
@@ -56,7 +56,7 @@ class Client:
 
 @dataclass(slots=True)
 class Code:
-    """``family`` ties together all that grew out of one consent."""
+    """``family`` identifies everything that results from one consent."""
 
     code: str
     client_id: str
@@ -83,10 +83,10 @@ class Code:
         return self.user.auth_time
 
     def get_acr(self) -> None:
-        """None: there are no such classes here."""
+        """None: there are no authentication classes here."""
 
     def get_amr(self) -> None:
-        """None: pressing a button is no method worth a name."""
+        """None: pressing a button is not an authentication method."""
 
 
 @dataclass(slots=True)
@@ -115,7 +115,7 @@ class Token:
 
 
 class Store:
-    """Codes work once, refresh tokens once; whoever shows either a second time ends its whole family (RFC 9700)."""
+    """Codes and refresh tokens work once. A second use ends the whole family (RFC 9700)."""
 
     def __init__(self, client: Client) -> None:
         self._client = client
@@ -142,7 +142,7 @@ class Store:
             return code if time.time() < code.expires_at else None
 
     def save_token(self, answer: dict[str, Any], request: Any) -> None:
-        """Authlib's hook: keep the token that ``answer`` is about to hand out."""
+        """Authlib's hook: store the token that ``answer`` contains."""
         source: Code | Token = request.authorization_code or request.refresh_token
         token = Token(
             access_token=answer["access_token"],
@@ -165,7 +165,7 @@ class Store:
             return next((token for token in self._tokens if token.refresh_token == text), None)
 
     def spend_refresh_token(self, token: Token) -> bool:
-        """True once; False, and the end of the family, for a token that was spent or revoked before."""
+        """True for the first use; False, and the end of the family, for a used or revoked token."""
         with self._lock:
             if token.spent or token.revoked:
                 self._end(token.family)

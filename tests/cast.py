@@ -1,10 +1,10 @@
-"""Who plays in the tests. The providers know Alice and Bob by these subs; Olga has an operator's password."""
+"""The people in the tests. Providers know Alice and Bob by these subs. Olga is an operator with a password."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from elicit_flows.values import Claim
+from elicit_flows.domain.values import Claim
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""The ground the tests stand on. Fixtures are in tests/support/fixtures.py, what every test is held to in policy.py."""
+"""Loads the fixtures (tests/support/fixtures.py) and the rules for every test (tests/support/policy.py)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ pytest_plugins = [
     "tests.support.fixtures",
     "tests.support.rows",
     "tests.support.serving",
+    "tests.support.two_ways",
     "tests.support.moving",
     "tests.support.several",
+    "tests.support.order",
+    "tests.support.examples",
     "tests.support.policy",
 ]

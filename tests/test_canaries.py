@@ -91,6 +91,7 @@ class Story:
     places: dict[str, bytes] = field(default_factory=dict)
     dye: str = field(default_factory=lambda: f"dye-{secrets.token_hex(12)}")
     own_client: str = field(default_factory=lambda: f"own-{secrets.token_urlsafe(24)}")
+    cookies: set[str] = field(default_factory=set)  # every session that any browser here was ever given
     typed: list[str] = field(default_factory=lambda: [f"typed-{secrets.token_urlsafe(24)}" for _ in range(3)])
 
     def canaries(self) -> dict[str, bytes]:
@@ -199,7 +200,17 @@ class Story:
 
     def look_around(self) -> None:
         """Every page, every answer, every store."""
-        for path in ("/", "/account", "/account/delete", "/account/export", "/v1/docs", f"/{self.dye}"):
+        for path in (
+            "/",
+            "/account",
+            "/account/requests",
+            "/account/activity",
+            "/account/security",
+            "/account/delete",
+            "/account/export",
+            "/v1/docs",
+            f"/{self.dye}",
+        ):
             self.user.open(self.box.url + path)
         for row in self.agent.get("/v1/connections").json()["data"]:
             self.user.open(f"{self.box.url}/account/connections/{row['id']}")
@@ -215,7 +226,7 @@ class Story:
         ):
             self.agent.get(path)
         self.note("feed", self.agent.get("/v1/events").content, self.stream())
-        for path in ("/metrics", "/healthz", "/readyz"):
+        for path in ("/metrics", "/incidents", "/livez", "/readyz"):
             answer = self.agent.get(path)
             self.note("metrics", answer.content, str(answer.headers))
 
@@ -262,7 +273,8 @@ class Story:
         assert taken.headers["content-type"].startswith("text/csv")
         assert ALICE.sub in taken.text
         for wanted in (ALICE.sub, self.agent.slug, "drive"):
-            assert wanted in olga.http.post(f"{self.box.url}/admin/search/", data={**form, "q": wanted}).text
+            found = olga.http.post(f"{self.box.url}/admin/search/", data={**form, "q": wanted}, follow_redirects=True)
+            assert wanted in found.text
         olga.open(f"{self.box.url}/admin/?span=30d")
 
     def gather(self, traffic: list[str]) -> None:
@@ -295,6 +307,7 @@ def watch(client: httpx2.Client, story: Story, place: str) -> None:
         if not str(answer.url).startswith(story.box.url):
             return
         answer.read()
+        story.cookies |= {value for name, value in answer.cookies.items() if name.endswith("sessionid")}
         leaves = answer.headers.get("location", "").startswith((story.corp.url, story.drive.url))
         headers = [(name, value) for name, value in answer.headers.multi_items() if name != "location" or not leaves]
         story.note(place, answer.text, str(headers))
@@ -349,7 +362,7 @@ def an_agent(shape: str) -> Program:
     return Program(f"canary-of-{shape}", "Canary Bot", f"canary-{secrets.token_urlsafe(32)}", f"whsec_{key}")
 
 
-@pytest.fixture(scope="module", params=["embedded", "full"])
+@pytest.fixture(scope="module", params=["embedded", pytest.param("full", marks=pytest.mark.slow)])
 def story(request: pytest.FixtureRequest, new_box: Callable[..., Box], sink: Sink) -> Iterator[Story]:
     """One life on either shape, told once for all the tests here."""
     with (
@@ -380,6 +393,14 @@ def story(request: pytest.FixtureRequest, new_box: Callable[..., Box], sink: Sin
 def test_t75_no_canary_is_in_the_database_its_files_or_redis(story: Story) -> None:
     assert story.leaks("database") == []
     assert story.box.redis_url is None or story.leaks("redis") == []
+
+
+def test_t75_t130_no_cookie_of_any_session_is_in_the_database_its_files_redis_or_a_log(story: Story) -> None:
+    assert len(story.cookies) >= 3, "two people and an operator"
+    cookies = {f"cookie {number}": cookie.encode() for number, cookie in enumerate(story.cookies)}
+    for place in {"database", "redis", "logs"} & story.places.keys():
+        assert canary.found_in(story.places[place], cookies) == [], place
+    assert len(canary.found_in(story.places["pages"] + story.places["admin"], cookies)) == len(cookies)
 
 
 def test_t87_no_canary_is_in_the_log_of_any_process(story: Story) -> None:

@@ -1,9 +1,11 @@
-"""The system checks: what they say of a set-up, and that a good one is clean."""
+"""The system checks: what each reports about a set-up, and that a good set-up passes."""
 
 from __future__ import annotations
 
 import shutil
+import stat
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -12,8 +14,10 @@ from django.core.management import CommandError, call_command
 from pytest_django import Settings
 
 from elicit_flows import vault
+from elicit_flows.domain.values import Secret
+from elicit_flows.lib import networks
 from elicit_flows.models import Provider, VaultKey
-from elicit_flows.values import Secret
+from tests.doubles.certificate import by_an_authority
 from tests.house.check import PRODUCTION
 from tests.support.box import Box
 
@@ -30,6 +34,9 @@ def good(settings: Settings) -> Settings:
     """A set-up that nothing can be said against."""
     settings.ELICIT_PUBLIC_URL = "https://flows.example.com"
     settings.ELICIT_ALLOW_LOOPBACK = False
+    settings.ELICIT_ADMIN_SECOND_FACTOR = True
+    with suppress(FileNotFoundError):
+        Path(str(settings.DATABASES["default"]["NAME"])).chmod(0o600)
     settings.CELERY_BROKER_URL = settings.REDIS_URL = None
     return settings
 
@@ -39,13 +46,14 @@ def test_a_good_set_up_is_not_spoken_of(good: Settings) -> None:
     assert found(include_deployment_checks=True, databases=["default"]) == {}
 
 
-def test_every_message_says_what_to_do(good: Settings) -> None:
+def test_every_message_says_what_to_do(good: Settings, db: None) -> None:
     good.ELICIT_VAULT_KEYS = "nonsense"
     good.ELICIT_ALLOW_LOOPBACK = True
+    good.ELICIT_ADMIN_SECOND_FACTOR = False
     good.ELICIT_PUBLIC_URL = "http://flows.example.com"
     good.CELERY_BROKER_URL = "amqp://127.0.0.1"
     said = found(include_deployment_checks=True)
-    assert set(said) >= {"elicit.E001", "elicit.W002", "elicit.W003", "elicit.W004"}
+    assert set(said) >= {"elicit.E001", "elicit.W002", "elicit.W003", "elicit.W004", "elicit.W007", "elicit.E004"}
     assert all(message.hint for message in said.values())
 
 
@@ -115,16 +123,81 @@ def test_a_broker_without_redis_is_warned_of(good: Settings, monkeypatch: pytest
 @pytest.mark.parametrize(
     ("name", "value", "expected"),
     [
-        ("ELICIT_ALLOW_LOOPBACK", True, "elicit.W003"),
         ("ELICIT_PUBLIC_URL", "http://flows.example.com", "elicit.W004"),
+        ("ELICIT_ADMIN_SECOND_FACTOR", False, "elicit.W007"),
+        ("ELICIT_TRUSTED_PROXIES", "10.0.0.1, 0.0.0.0/0", "elicit.W008"),
+        ("ELICIT_TRUSTED_PROXIES", ["10.0.0.1", "::/0"], "elicit.W008"),
+        ("ELICIT_ALLOWED_NETWORKS", networks.read("10.20.0.0/16:443"), "elicit.W010"),
     ],
 )
-def test_what_is_for_development_is_warned_of_before_a_deployment(
-    good: Settings, name: str, value: object, expected: str
+def test_t143_what_is_dangerous_is_warned_of_before_a_deployment(
+    good: Settings, db: None, name: str, value: object, expected: str
 ) -> None:
     setattr(good, name, value)
     assert set(found(include_deployment_checks=True)) == {expected}
     assert found() == {}
+
+
+@pytest.mark.parametrize("name", ["FORWARDED_ALLOW_IPS", "ELICIT_TRUSTED_PROXIES"])
+def test_t143_a_variable_that_believes_everybody_is_named(
+    good: Settings, db: None, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.setenv(name, "*")
+    assert name in str(found(include_deployment_checks=True)["elicit.W008"])
+    monkeypatch.setenv(name, "10.0.0.1")
+    assert found(include_deployment_checks=True) == {}
+
+
+def test_t143_this_machine_may_be_called_only_where_nobody_else_comes(good: Settings, db: None) -> None:
+    good.ELICIT_ALLOW_LOOPBACK = True
+    assert found()["elicit.E004"].is_serious()
+    for here in ("http://127.0.0.1:8000", "https://localhost:8443", "http://[::1]:8000"):
+        good.ELICIT_PUBLIC_URL = here
+        assert found() == {}
+        assert "elicit.W003" in found(include_deployment_checks=True)
+
+
+def test_t143_a_provider_without_pkce_is_named_before_a_deployment(good: Settings, db: None) -> None:
+    Provider.objects.create(slug="old", client_id="ours", pkce="off")
+    for databases in (None, ["default"]):
+        said = [str(one.id) for one in run_checks(include_deployment_checks=True, databases=databases)]
+        assert [one for one in said if one.startswith("elicit.")] == ["elicit.W005"]
+
+
+@pytest.mark.parametrize("mode", [0o644, 0o640, 0o604])
+def test_t143_a_database_that_others_can_read_is_named(
+    good: Settings, db: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, mode: int
+) -> None:
+    file = tmp_path / "elicit.sqlite3"
+    file.touch()
+    monkeypatch.setitem(good.DATABASES["default"], "ENGINE", "django.db.backends.sqlite3")
+    monkeypatch.setitem(good.DATABASES["default"], "NAME", str(file))
+    file.chmod(mode)
+    assert "elicit.W009" in found(include_deployment_checks=True)
+    file.chmod(0o600)
+    assert "elicit.W009" not in found(include_deployment_checks=True)
+
+
+def test_t143_what_requests_to_others_may_do_besides_is_named_at_every_start(
+    tmp_path: Path, migrated_sqlite: Path
+) -> None:
+    """The server prints them. A worker of Celery prints the same sentences."""
+    authorities = by_an_authority(tmp_path, "idp.corp.internal")
+    settings = {
+        "ELICIT_ALLOWED_NETWORKS": "10.20.0.0/16:8443,443,[fd12::/48]",
+        "ELICIT_EGRESS_PROXY": "http://svc:canary@127.0.0.1:3128",
+        "ELICIT_CA_FILE": str(authorities),
+    }
+    box = Box("embedded", settings=settings)
+    try:
+        shutil.copy(migrated_sqlite, box.home / "elicit.sqlite3")
+        said = box.start().logs()
+    finally:
+        box.remove()
+    assert "private networks: 10.20.0.0/16:443,8443; [fd12::/48]:443,8443,9443." in said
+    assert "leave through http://127.0.0.1:3128." in said
+    assert f"the authorities in {authorities} are accepted" in said
+    assert "canary" not in said
 
 
 @pytest.fixture
@@ -148,6 +221,17 @@ def test_t114_the_deploy_check_of_a_production_set_up_is_clean_and_of_a_developm
     box.manage(*command)
     box.env["ELICIT_DEBUG"] = "on"
     assert "security.W018" in box.manage(*command, check=False).stderr
+
+
+@pytest.mark.slow
+def test_t143_nobody_else_reads_the_database_that_a_command_makes_or_finds(box: Box) -> None:
+    box.manage("migrate", "--verbosity", "0")
+    files = sorted(box.home.glob("elicit.sqlite3*"))
+    assert files
+    assert {stat.S_IMODE(file.stat().st_mode) for file in files} == {0o600}
+    files[0].chmod(0o644)
+    box.manage("check", loaded=False)
+    assert stat.S_IMODE(files[0].stat().st_mode) == 0o600
 
 
 @pytest.mark.django_db

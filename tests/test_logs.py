@@ -1,7 +1,8 @@
-"""T116: whatever anybody writes, a log line is one record, and no line can be made to look like another."""
+"""T116: every log line is one record, whatever text it contains, and no text can imitate another line."""
 
 from __future__ import annotations
 
+import io
 import json
 import logging
 import sys
@@ -9,14 +10,15 @@ import sys
 import httpx2
 import pytest
 from django.conf import LazySettings
+from django.db import OperationalError
 from django.http import HttpResponse
 from django.test import Client, RequestFactory
 from hypothesis import given
 from hypothesis import strategies as st
 
-from config.logs import JsonFormatter, redact
-from elicit_flows.lib import logfields
-from elicit_flows.web.logged import Logged
+from config.logs import JsonFormatter, LimitedHandler, redact
+from elicit_flows.lib import telemetry
+from elicit_flows.web.middleware import RequestLog
 from tests.cast import ALICE
 from tests.support import rows
 from tests.support.box import Box
@@ -98,7 +100,7 @@ def test_t116_no_field_that_others_fill_makes_a_line_of_its_own(box: Box, corp: 
         assert agent.post("/v1/elicitations", json=wrong).status_code in {400, 422}
     coded = "%0D%0A%7B%22level%22%3A%22critical%22%2C%22message%22%3A%22forged%22%7D%1B%5B31m"
     for path in (f"/v1/elicitations/{coded}", f"/c/{coded}", f"/{coded}", f"/v1/elicitations/{coded}?wait=1&x={coded}"):
-        assert agent.get(path, headers={"user-agent": "a\tb"}).status_code in {400, 404}
+        assert agent.get(path, headers={"user-agent": "a\tb"}).status_code in {400, 404, 422}
     httpx2.post(f"{box.url}/c/x/continue", data={"press": FORGED}, headers={"origin": coded}, trust_env=False)
     link = agent.post("/v1/elicitations", json={**body, "subject": ALICE.subject(corp.issuer)}).json()["url"]
     with http_user.stopping_at(f"{box.url}/callback/"):
@@ -151,10 +153,40 @@ def test_a_line_of_a_request_says_which_it_was_and_whose(
     line, other = (one for one in lines if one["message"] == "answered")
     assert line["request"] == answer["X-Request-Id"] != other["request"]
     assert (line["agent"], line["elicitation"]) == (agent.who.slug, "el_nothing")
-    assert (line["method"], line["path"], line["status"]) == ("GET", "/v1/elicitations/el_nothing", 404)
+    assert (line["method"], line["path"], line["status"]) == ("GET", "/v1/elicitations/el_nothing", 422)
     assert isinstance(line["milliseconds"], int)
     assert {"agent", "elicitation"}.isdisjoint(other), "nothing is left of the request before"
-    assert logfields.current() == {}
+    assert telemetry.current_log_fields() == {}
+
+
+def test_a_line_whose_message_is_no_text_is_written() -> None:
+    """uvicorn logs the exception itself when its port is taken."""
+    stream = io.StringIO()
+    handler = LimitedHandler(stream)
+    handler.setFormatter(JsonFormatter())
+    handler.handle(logging.LogRecord("uvicorn.error", logging.ERROR, "f.py", 1, OSError("in use"), (), None))
+    assert json.loads(stream.getvalue())["message"] == "in use"
+
+
+def test_an_outage_of_the_database_is_told_in_a_few_lines() -> None:
+    """Every job and every request logs it: at most ten lines a minute of each kind, and no traceback."""
+    stream = io.StringIO()
+    handler = LimitedHandler(stream)
+    handler.setFormatter(JsonFormatter())
+    gone = OperationalError("connection failed")
+    for _ in range(200):
+        for logger, message in (
+            ("elicit_flows.jobs.worker", "job %s: the worker cannot reach the database; it tries again: %s"),
+            ("elicit_flows.jobs.metrics_store", "what was counted cannot be kept now; it is tried again: %s %s"),
+            ("elicit_flows.jobs.worker", "a round of job %s failed; the next one comes: %s"),
+            ("elicit_flows.api.streaming.app", "a request that waits was ended: %s %s"),
+        ):
+            info = (type(gone), gone, None)
+            args = ("deliver", "connection failed")
+            handler.handle(logging.LogRecord(logger, logging.WARNING, "f.py", 1, message, args, info))
+    lines = [json.loads(line) for line in stream.getvalue().splitlines()]
+    assert len(lines) == 40
+    assert not [line for line in lines if "trace" in line]
 
 
 def test_quiet_requests_are_not_told_and_those_that_break_are(
@@ -165,5 +197,5 @@ def test_quiet_requests_are_not_told_and_those_that_break_are(
 
     request = RequestFactory().get("/c/el_1/continue?x=SECRET")
     for view in (broken, lambda _: HttpResponse()):
-        Logged(view)(request)
+        RequestLog(view)(request)
     assert [one.getMessage() for one in caplog.records] == ["answered"]

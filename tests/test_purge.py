@@ -1,4 +1,4 @@
-"""T119: what is over is kept for a while, then goes; what is not over stays."""
+"""T119: finished rows are kept for a while and then deleted. Open ones stay."""
 
 from __future__ import annotations
 
@@ -9,21 +9,23 @@ from collections.abc import Iterator
 from datetime import timedelta
 
 import pytest
-from django.contrib.sessions.backends.db import SessionStore
 from django.contrib.sessions.models import Session
 from django.core.management import call_command
 from django.utils import timezone
 from pytest_django import Settings
 
-from elicit_flows import flow, tasks, vault, worker
-from elicit_flows import purge as purging
+from elicit_flows import elicitations, vault
+from elicit_flows.domain.values import Claim, Question
+from elicit_flows.events import feed
+from elicit_flows.jobs import purge as purging
+from elicit_flows.jobs import worker
 from elicit_flows.lib import clock
 from elicit_flows.management.progress import Stopped
 from elicit_flows.models import Attempt, Connection, Delivery, Elicitation, Event, Provider
-from elicit_flows.queue import feed
-from elicit_flows.values import Claim, Question
+from elicit_flows.web.session_store import SessionStore, stored_key
 from tests.support import rows
 from tests.support.moving import MovingClock
+from tests.support.process import until
 from tests.support.rows import Known
 
 DAYS = {"attempts": 1, "deliveries": 30, "events": 90, "elicitations": 90}
@@ -41,7 +43,7 @@ def known(drive: Provider) -> Known:
 
 def ask(known: Known, days: int = 1) -> Elicitation:
     question = Question("oauth", rows.ALICE_CLAIM, "a message that is personal", {"provider": "drive"}, days * 86400)
-    return flow.create(known.row, question)[0]
+    return elicitations.create(known.row, question)[0]
 
 
 def left_over(row: Elicitation) -> Attempt:
@@ -55,7 +57,7 @@ def left_over(row: Elicitation) -> Attempt:
 def test_t119_what_is_over_goes_after_its_days_and_not_before(known: Known, moving_clock: MovingClock) -> None:
     row = ask(known)
     left_over(row)
-    flow.cancel(row)
+    elicitations.cancel(row)
     Delivery.objects.update(status="delivered")
     counts = {"attempts": Attempt, "deliveries": Delivery, "events": Event, "elicitations": Elicitation}
     before = {name: model._default_manager.count() for name, model in counts.items()}
@@ -88,7 +90,7 @@ def test_t119_what_is_not_over_stays(known: Known, drive: Provider, moving_clock
 def test_t119_the_events_outlive_the_question_that_they_tell_of(known: Known, moving_clock: MovingClock) -> None:
     """The audit: who was asked what and how it ended can be read as long as events are kept."""
     row = ask(known)
-    flow.cancel(row)
+    elicitations.cancel(row)
     Elicitation.objects.update(finished_at=clock.now() - timedelta(days=89))
     moving_clock.forward(days=2)
     purging.purge()
@@ -99,7 +101,7 @@ def test_t119_the_events_outlive_the_question_that_they_tell_of(known: Known, mo
 
 
 def test_t119_a_reader_behind_the_purge_goes_on_with_what_is_kept(known: Known, moving_clock: MovingClock) -> None:
-    flow.cancel(ask(known))
+    elicitations.cancel(ask(known))
     Delivery.objects.update(status="delivered")
     moving_clock.forward(days=91)
     purging.purge()
@@ -113,7 +115,9 @@ def test_t119_sessions_that_are_over_go(committed: None) -> None:
     for hours in (-1, 1):
         store = SessionStore()
         store.create()
-        Session.objects.filter(pk=store.session_key).update(expire_date=timezone.now() + timedelta(hours=hours))
+        Session.objects.filter(pk=stored_key(store.session_key)).update(
+            expire_date=timezone.now() + timedelta(hours=hours)
+        )
     assert purging.purge()["sessions"] == 1
     assert Session.objects.count() == 1
 
@@ -139,7 +143,7 @@ def test_t119_what_an_agent_did_is_kept_as_long_as_the_operator_says(
 
 def over(known: Known, count: int, moving_clock: MovingClock) -> None:
     for _ in range(count):
-        flow.cancel(ask(known))
+        elicitations.cancel(ask(known))
     Delivery.objects.update(status="delivered")
     moving_clock.forward(days=91)
 
@@ -150,7 +154,7 @@ def test_by_hand_the_purge_says_first_what_would_go_then_what_went(known: Known,
     for flags in (["--dry-run"], [], []):
         call_command("purge", *flags, stdout=(out := io.StringIO()))
         said[len(said)] = {line.strip() for line in out.getvalue().splitlines()}
-    assert {"elicitations: 3 would go", "events: 6 would go", "uses: 0 would go"} <= said[0]
+    assert {"elicitations: 3 would be deleted", "events: 6 would be deleted", "uses: 0 would be deleted"} <= said[0]
     assert {"elicitations: 3 deleted", "events: 6 deleted", "deliveries: 6 deleted"} <= said[1]
     assert {"elicitations: 0 deleted", "events: 0 deleted"} <= said[2]
 
@@ -168,7 +172,7 @@ def test_by_hand_the_purge_may_be_stopped_and_taken_up_again(
             yield done
 
     monkeypatch.setattr(purging, "batches", told_to_stop)
-    with pytest.raises(Stopped, match=r"Stopped; done so far: 2 deliveries\. `python manage\.py purge` goes on"):
+    with pytest.raises(Stopped, match=r"Stopped; done so far: 2 deliveries\. `python manage\.py purge` continues"):
         call_command("purge", stdout=io.StringIO())
     assert (Delivery.objects.count(), Event.objects.count(), Elicitation.objects.count()) == (4, 6, 3)
     monkeypatch.setattr(purging, "batches", finish)
@@ -177,33 +181,25 @@ def test_by_hand_the_purge_may_be_stopped_and_taken_up_again(
     assert not Event.objects.exists()
 
 
-def test_t119_both_workers_purge(known: Known, moving_clock: MovingClock, request: pytest.FixtureRequest) -> None:
-    embedded = worker.Embedded()
-    request.addfinalizer(embedded._rounds.close)
-    for run in (tasks.purge, embedded._tick):
-        flow.cancel(ask(known))
-        Delivery.objects.update(status="delivered")
-        moving_clock.forward(days=91)
-        run()
-        assert not Elicitation.objects.exists()
-        assert not Event.objects.exists()
+def test_t119_the_worker_purges(known: Known, moving_clock: MovingClock) -> None:
+    """The job is the same in the server and in a Celery worker."""
+    elicitations.cancel(ask(known))
+    Delivery.objects.update(status="delivered")
+    moving_clock.forward(days=91)
+    job = worker.threads(["purge"])["purge"]
+    job.wake()
+    until(lambda: not Elicitation.objects.exists() and not Event.objects.exists(), "it purges")
+    worker.stop([job])
 
 
-def test_a_long_purge_lets_the_sweeps_through(
-    known: Known, moving_clock: MovingClock, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+def test_a_long_purge_is_left_now_and_then(
+    known: Known, moving_clock: MovingClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    embedded = worker.Embedded()
-    request.addfinalizer(embedded._rounds.close)
+    """So that a worker can stop in the middle."""
     over(known, 3, moving_clock)
     monkeypatch.setattr(purging, "BATCH", 2)
-    monkeypatch.setattr(worker, "TICK", 0.0)
-    overdue = ask(known)
-    moving_clock.forward(days=2)
-    assert embedded._tick() is True, "there is more, and what was due is done"
-    overdue.refresh_from_db()
-    assert overdue.status == "expired"
-    assert Delivery.objects.exclude(status="pending").count() == 4
-    while embedded._tick():
-        pass
-    assert [row.pk for row in Elicitation.objects.all()] == [overdue.pk]
-    assert embedded._next_purge > 0
+    rounds = 1
+    while not purging.purge_for(0.0):
+        rounds += 1
+    assert rounds > 3
+    assert not Delivery.objects.exclude(status="pending").exists()

@@ -1,78 +1,24 @@
-"""What the README tells a newcomer to do, done in a copy of the project: it runs, and the examples work as printed."""
+"""The commands and examples of the README, run in a copy of the project."""
 
 from __future__ import annotations
 
 import re
-import subprocess
 import sys
-import threading
 from collections.abc import Iterator
-from contextlib import closing
-from dataclasses import dataclass
-from pathlib import Path
 
 import httpx2
 import pytest
 
-from tests.support.http_user import HttpUser
-from tests.support.ports import free_port
-from tests.support.process import PROJECT, Process, clean_env, until
+from tests.support.newcomer import Newcomer, newcomer_in
+from tests.support.process import PROJECT
 
-
-@dataclass
-class Newcomer:
-    """A copy of the project in which the service and the sandbox run."""
-
-    place: Path
-    service: str
-    sandbox: str
-
-    def run(self, *command: str, visit_as: str = "alice") -> str:
-        """Runs ``command``, opens the link it prints in a browser as that person, and gives what it printed."""
-        env = clean_env({
-            "ELICIT_URL": self.service, "FILES_URL": f"{self.sandbox}/acme/api/files", "PYTHONPATH": str(self.place),
-        })  # fmt: skip
-        process = subprocess.Popen(command, cwd=self.place, env=env, stdout=subprocess.PIPE, text=True)
-        guard = threading.Timer(50, process.kill)
-        guard.start()
-        printed = []
-        try:
-            for line in process.stdout or ():
-                printed.append(line)
-                link = re.search(rf"{self.service}/c/el_[\w-]+", line)
-                if link:
-                    with closing(HttpUser()) as user:
-                        user.connect(link.group(), visit_as)
-            assert process.wait(20) == 0, "".join(printed)
-        finally:
-            guard.cancel()
-            process.kill()
-            process.wait()
-            if process.stdout:
-                process.stdout.close()
-        return "".join(printed)
+pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
 def newcomer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Newcomer]:
-    place = tmp_path_factory.mktemp("clone")
-    listed = subprocess.run(
-        ["git", "ls-files", "--cached", "--others", "--exclude-standard"],
-        cwd=PROJECT, capture_output=True, text=True, check=True,
-    )  # fmt: skip
-    for name in listed.stdout.split("\n"):
-        if name and not name.startswith("tests/") and (PROJECT / name).is_file():
-            (place / name).parent.mkdir(parents=True, exist_ok=True)
-            (place / name).write_bytes((PROJECT / name).read_bytes())
-    port, sandbox_port = free_port(), free_port()
-    command = [sys.executable, "-m", "sandbox.run", "--port", str(port), "--sandbox-port", str(sandbox_port)]
-    process = Process(command, place / "run.log", cwd=place, env={"PYTHONPATH": str(place)})
-    process.start()
-    try:
-        until(lambda: "Ctrl-C stops both" in (place / "run.log").read_text(), "make run is up", timeout=50)
-        yield Newcomer(place, f"http://127.0.0.1:{port}", f"http://127.0.0.1:{sandbox_port}")
-    finally:
-        process.stop()
+    with newcomer_in(tmp_path_factory.mktemp("clone")) as found:
+        yield found
 
 
 def test_the_readmes_python_asks_waits_and_gets_a_token(newcomer: Newcomer) -> None:

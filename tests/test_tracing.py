@@ -1,4 +1,4 @@
-"""One flow is one trace, through web, provider, worker and webhook; and nothing in it is a secret or a person (T87)."""
+"""One flow is one trace, through web, provider, worker and webhook. It contains no secrets and no people (T87)."""
 
 from __future__ import annotations
 
@@ -77,6 +77,7 @@ def traced(new_box: Callable[..., Box], collector: Collector) -> Iterator[Box]:
     box.remove()
 
 
+@pytest.mark.slow
 def test_t87_one_flow_is_one_trace_and_nobody_is_in_it(
     traced: Box, collector: Collector, corp: Op, drive: Op, sink: Sink, http_user: HttpUser
 ) -> None:
@@ -88,7 +89,7 @@ def test_t87_one_flow_is_one_trace_and_nobody_is_in_it(
     before = len(collector.bodies)
     asked = agent.post("/v1/elicitations", json=body, headers={"traceparent": AGENTS_OWN}).json()
     http_user.connect(asked["url"], ALICE.sub)
-    delivery = sink.wait_for_event(f"/{agent.slug}", "elicitation.completed")
+    delivery = sink.wait_for_event(f"/{agent.slug}", "elicitation.completed", asked["id"])
     trace = AGENTS_OWN[3:35]
     assert delivery.headers["traceparent"][3:35] == trace
 
@@ -132,11 +133,11 @@ def run(code: str, **more: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_where_it_is_off_nothing_of_it_is_loaded() -> None:
-    code = "import sys; from elicit_flows.lib import tracing; print('opentelemetry' in sys.modules, tracing.current())"
+    code = "import sys; from elicit_flows.lib import telemetry as t; print('opentelemetry' in sys.modules, t.current())"
     assert run(code).stdout == "False \n"
 
 
-def test_an_endpoint_without_the_extra_is_said_at_the_start() -> None:
+def test_an_endpoint_without_the_library_is_said_at_the_start() -> None:
     hidden = "import sys; sys.modules['opentelemetry'] = None; import django; django.setup()"
     said = run(hidden, OTEL_EXPORTER_OTLP_ENDPOINT="http://127.0.0.1:9").stderr
-    assert "pip install 'elicit-flows[otel]', or leave the variable out" in said
+    assert "pip install opentelemetry-sdk opentelemetry-exporter-otlp-proto-http, or leave the variable out" in said

@@ -1,4 +1,4 @@
-"""One INSERT, one SELECT; no authentication, no transaction, no validation."""
+"""One INSERT, one SELECT, below /v1 as the agents' API; no authentication, no transaction, no validation."""
 
 from __future__ import annotations
 
@@ -34,4 +34,4 @@ def select(request: HttpRequest, pk: str) -> JsonResponse:
     return JsonResponse({"id": row.pk, "message": row.message, "data": row.data})
 
 
-urlpatterns = [path("rows", insert), path("rows/<str:pk>", select), path("readyz", readyz)]
+urlpatterns = [path("v1/rows", insert), path("v1/rows/<str:pk>", select), path("readyz", readyz)]

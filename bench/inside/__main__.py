@@ -7,10 +7,11 @@ import os
 import django
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+os.environ["ELICIT_STATEMENT_TIMEOUT"] = "0"  # a million rows are written in one
 django.setup()
 
 # ruff: noqa: E402  Django must be set up before its models are imported
-from bench.inside import delivering, history, resealing, seeding, stirring
+from bench.inside import delivering, history, refreshing, resealing, seeding, starving, stirring
 from bench.talk import serve
 
 serve(
@@ -26,9 +27,16 @@ serve(
     deliver=delivering.deliver,
     undelivered=delivering.undelivered,
     post=delivering.post,
+    post_from_a_loop=delivering.post_from_a_loop,
     calm=delivering.calm,
     reseal=resealing.reseal,
+    refreshable=refreshing.refreshable,
+    refresh=refreshing.refresh,
     past=history.past,
+    without_lists=history.without_lists,
+    wal=history.wal,
     creates=history.creates,
     claims=history.claims,
+    fall_due=starving.fall_due,
+    was_done=starving.was_done,
 )

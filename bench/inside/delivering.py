@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from concurrent.futures import ThreadPoolExecutor
 
 from django.db import transaction
 
-from elicit_flows import vault, worker
-from elicit_flows.lib import clock, http, ids
+from elicit_flows import http, vault
+from elicit_flows.domain.values import Secret
+from elicit_flows.events import webhooks
+from elicit_flows.jobs import worker
+from elicit_flows.lib import clock, ids
 from elicit_flows.models import Agent, Delivery, Elicitation, Event, Feed, IdentityProvider
-from elicit_flows.queue import courier
-from elicit_flows.values import Secret
 
+THREADS = 64
 MESSAGE = "Connect Drive so that I can list your files."
 
 
@@ -57,7 +60,7 @@ def fill(agents: list[int]) -> None:
 def deliver() -> float:
     """Seconds that a worker takes to deliver everything that is due."""
     began = time.perf_counter()
-    worker.deliver_until_idle(120.0)
+    worker.until_idle(worker.Rounds(), 120.0)
     return time.perf_counter() - began
 
 
@@ -66,22 +69,48 @@ def undelivered() -> int:
 
 
 def post(agents: list[int], count: int) -> float:
-    """Seconds that the same client takes to post the same bytes with as many threads, to the same endpoints."""
-    pending(agents, len(agents))
-    samples = list(Delivery.objects.select_related("agent", "event").order_by("-pk")[: len(agents)])
-    parcels = [courier.prepare(one, vault.webhook_secrets(one.agent)) for one in samples]
-    Delivery.objects.filter(pk__in=[one.pk for one in samples]).delete()
+    """Seconds that the synchronous client takes to post the same bytes from THREADS threads, to the same endpoints."""
+    parcels = _parcels(agents)
     began = time.perf_counter()
-    with ThreadPoolExecutor(worker.IN_FLIGHT) as pool:
+    with ThreadPoolExecutor(THREADS) as pool:
         replies = list(pool.map(_post, (parcels[number % len(parcels)] for number in range(count))))
     took = time.perf_counter() - began
     assert set(replies) == {200}
     return took
 
 
-def _post(parcel: courier.Parcel) -> int:
-    reply = http.send("POST", parcel.url, headers=parcel.headers, body=parcel.body, deadline=courier.DEADLINE)
+def post_from_a_loop(agents: list[int], count: int) -> float:
+    """Seconds that the worker's own client takes to post them, as many at a time as a worker."""
+    parcels = _parcels(agents)
+    began = time.perf_counter()
+    statuses = asyncio.run(_post_all([parcels[number % len(parcels)] for number in range(count)]))
+    took = time.perf_counter() - began
+    assert statuses == {200}
+    return took
+
+
+def _parcels(agents: list[int]) -> list[webhooks.WebhookRequest]:
+    pending(agents, len(agents))
+    samples = list(Delivery.objects.select_related("agent", "event").order_by("-pk")[: len(agents)])
+    parcels = [webhooks.prepare(one, vault.webhook_secrets(one.agent)) for one in samples]
+    Delivery.objects.filter(pk__in=[one.pk for one in samples]).delete()
+    return parcels
+
+
+def _post(parcel: webhooks.WebhookRequest) -> int:
+    reply = http.send("POST", parcel.url, headers=parcel.headers, body=parcel.body, deadline=webhooks.DEADLINE)
     return reply.status
+
+
+async def _post_all(parcels: list[webhooks.WebhookRequest]) -> set[int | None]:
+    client, left = http.AsyncClient(), iter(parcels)
+
+    async def some() -> set[int | None]:
+        return {(await webhooks.send(client, parcel)).status for parcel in left}
+
+    found = await asyncio.gather(*(some() for _ in range(worker.IN_FLIGHT)))
+    client.close()
+    return set().union(*found)
 
 
 def calm() -> None:

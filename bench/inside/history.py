@@ -7,10 +7,10 @@ import time
 from django.db import connection, transaction
 
 from bench.inside.delivering import MESSAGE, pending
-from elicit_flows import flow
+from elicit_flows import elicitations
+from elicit_flows.domain.values import Claim, Question
+from elicit_flows.events import webhooks
 from elicit_flows.models import Agent, Delivery, IdentityProvider
-from elicit_flows.queue import courier
-from elicit_flows.values import Claim, Question
 
 # Each finished question with its three events and two delivered webhooks, spread over 10,000 people and 100 days.
 _PAST = """
@@ -34,6 +34,8 @@ _PAST = """
     ON CONFLICT (agent_id) DO UPDATE SET position = %(count)s
 """
 
+OF_LISTS = ("elicitation_status", "elicitation_kind", "elicitation_kind_in", "elicitation_issuer")
+
 
 def past(slug: str, count: int) -> float:
     """Seconds that it took to write ``count`` finished elicitations of this agent, events and deliveries with them."""
@@ -51,6 +53,19 @@ def past(slug: str, count: int) -> float:
     return time.perf_counter() - began
 
 
+def without_lists() -> None:
+    """Drop the indexes that only the agents' lists by a filter need."""
+    with connection.cursor() as cursor:
+        cursor.execute(f"DROP INDEX {', '.join(OF_LISTS)}")
+
+
+def wal() -> int:
+    """Bytes that the server has written to its log so far."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_current_wal_insert_lsn() - '0/0'")
+        return int(cursor.fetchone()[0])
+
+
 def creates(slug: str, count: int) -> float:
     """Milliseconds that one create takes, of ``count``."""
     agent, issuer = Agent.objects.get(slug=slug), IdentityProvider.objects.get().issuer
@@ -58,7 +73,7 @@ def creates(slug: str, count: int) -> float:
     began = time.perf_counter()
     for number in range(count):
         claim = Claim(issuer, f"user-{time.monotonic_ns()}-{number}")
-        flow.create(agent, Question(kind="oauth", claim=claim, message=MESSAGE, params=params))
+        elicitations.create(agent, Question(kind="oauth", claim=claim, message=MESSAGE, params=params))
     return (time.perf_counter() - began) / count * 1000
 
 
@@ -70,5 +85,5 @@ def claims(slug: str, count: int) -> float:
     claimed, began = 0, time.perf_counter()
     while claimed < count:
         with transaction.atomic():
-            claimed += len(courier.claim(16, {}, 16, failing=True))
+            claimed += len(webhooks.claim(16, {}, 16, failing=True))
     return (time.perf_counter() - began) / count * 1000

@@ -8,10 +8,10 @@ from typing import Any
 from django.db import connection, transaction
 
 from bench.bare.models import Row
+from elicit_flows.domain.status import Status
+from elicit_flows.domain.values import Claim, Grant, Secret
 from elicit_flows.lib import clock, ids
 from elicit_flows.models import Agent, Connection, Elicitation, IdentityProvider, Provider
-from elicit_flows.states import Status
-from elicit_flows.values import Claim, Grant, Secret
 from elicit_flows.vault import keep
 
 LATER = timedelta(days=7)

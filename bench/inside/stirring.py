@@ -6,10 +6,10 @@ import time
 
 from django.db import transaction
 
-from elicit_flows.flow.moving import move
+from elicit_flows.domain.status import Status
+from elicit_flows.elicitations.transitions import move
 from elicit_flows.lib import clock
 from elicit_flows.models import Elicitation
-from elicit_flows.states import Status
 
 
 def stir(elicitations: list[str], pause: float) -> list[tuple[int, int]]:

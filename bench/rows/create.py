@@ -56,7 +56,7 @@ def _measured(ground: Ground, plan: Plan, *, sqlite: bool) -> Rounds:
     template = ask(ground.provider.issuer)
     sides = {
         "ours": Side(box, [template], 201),
-        "bare": Side(bare, [template.replace("/v1/elicitations", "/rows")], 201),
+        "bare": Side(bare, [template.replace("/v1/elicitations", "/v1/rows")], 201),
     }
     try:
         return compare(ground.client, plan, sides)

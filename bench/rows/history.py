@@ -1,4 +1,4 @@
-"""Growing old: what a create and a claim cost beside a million finished elicitations."""
+"""Growing old: what a create and a claim cost beside a million finished elicitations, and what lists cost a create."""
 
 from __future__ import annotations
 
@@ -15,17 +15,22 @@ TITLE = "History"
 
 
 def measure(ground: Ground, plan: Plan) -> Iterator[Finding]:
-    sides = {"old": plan.history, "new": 0}
+    sides = {"old": plan.history, "new": 0, "lean": plan.history}
     hands: dict[str, Peer] = {}
     wrote = 0.0
     for name, count in sides.items():
         hands[name] = ground.inside(ground.box(start=False))
+        if name == "lean":
+            hands[name].call("without_lists")
         wrote += hands[name].call("past", slug=BOT.slug, count=count)
     many = 100 if plan.quick else 400
 
     def once(hand: Peer) -> Sample:
+        before = hand.call("wal")
+        create = hand.call("creates", slug=BOT.slug, count=many)
         return {
-            "create": hand.call("creates", slug=BOT.slug, count=many),
+            "create": create,
+            "wal": (hand.call("wal") - before) / many,
             "claim": hand.call("claims", slug=BOT.slug, count=many),
         }
 
@@ -36,3 +41,9 @@ def measure(ground: Ground, plan: Plan) -> Iterator[Finding]:
         beside = f"{found.span('old', what, 'ms')} ÷ {found.span('new', what, 'ms')}; written in {wrote:.0f} s"
         title = f"a {what} with {plan.history:,} finished elicitations ÷ with none"
         yield Finding(title, found.ratio(what, "old", "new"), "", Goal("≤", 1.5), beside)
+    beside = (
+        f"{found.span('old', 'create', 'ms')} ÷ {found.span('lean', 'create', 'ms')}; bytes of PostgreSQL's log each "
+    )
+    beside += f"{found.span('old', 'wal')} ÷ {found.span('lean', 'wal')}"
+    title = "a create with the indexes of the lists by status, kind and issuer ÷ without"
+    yield Finding(title, found.ratio("create", "old", "lean"), "", None, beside)

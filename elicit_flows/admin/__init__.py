@@ -1,1 +1,1 @@
-"""For operators: what they configured, what is going on, and what they did."""
+"""The pages of operators: Django's admin with a second factor, an audit log, alerts and statistics."""

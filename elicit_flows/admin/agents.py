@@ -1,11 +1,13 @@
-"""Who may ask."""
+"""The admin page of an agent, with its spend limits."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from django import forms
 from django.contrib import admin
-from django.core.exceptions import PermissionDenied
+from django.contrib.admin import TabularInline
+from django.core.exceptions import PermissionDenied, ValidationError
 from django.db import transaction
 from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
@@ -13,21 +15,95 @@ from django.template.response import TemplateResponse
 from django.urls import URLPattern, path
 from django.utils.translation import gettext_lazy as _
 
-from elicit_flows.admin.agent_form import AgentForm
-from elicit_flows.admin.limits import Limits
-from elicit_flows.admin.switching import Switched
-from elicit_flows.configure import keys
-from elicit_flows.models import Agent
-from elicit_flows.values import Secret
+from elicit_flows.admin.base import SwitchableAdmin
+from elicit_flows.admin.forms import LinesField, SecretField, TableForm, address_field, as_sentence
+from elicit_flows.admin.pictures import PictureField
+from elicit_flows.config_file import InvalidValue, agents
+from elicit_flows.domain.values import Secret
+from elicit_flows.kinds.payment.params import MAX_AMOUNT
+from elicit_flows.models import Agent, SpendLimit
 
 
-class AgentAdmin(Switched):
-    """The slug stands in the seal of the webhook secret, so it stays as it was made."""
+class SpendLimitForm(forms.ModelForm):  # type: ignore[type-arg]
+    currency = forms.CharField(
+        label=_("Currency"),
+        max_length=3,
+        help_text=_("In lower case, such as eur. An agent with limits can use only their currencies."),
+    )
+    per_payment = forms.IntegerField(
+        label=_("Per payment"),
+        required=False,
+        min_value=0,
+        max_value=MAX_AMOUNT,
+        help_text=_("In minor units: 2000 is 20.00 USD."),
+    )
+    per_day = forms.IntegerField(
+        label=_("Per day"),
+        required=False,
+        min_value=0,
+        max_value=agents.MAX_PER_DAY,
+        help_text=_("In minor units: 2000 is 20.00 USD."),
+    )
+
+    def clean_currency(self) -> str:
+        try:
+            return agents.currency(self.cleaned_data["currency"])
+        except InvalidValue as error:
+            raise ValidationError(as_sentence(error)) from None
+
+
+class SpendLimits(TabularInline):  # type: ignore[type-arg]
+    model = SpendLimit
+    form = SpendLimitForm
+    extra = 0
+    verbose_name = _("spend limit for each person")
+    verbose_name_plural = _("spend limits for each person")
+
+
+class AgentForm(TableForm):
+    table = "agent"
+
+    logo = PictureField(label=_("Logo"))
+    site = address_field(_("Site"))
+    description = forms.CharField(label=_("Description"), required=False, max_length=300)
+    return_urls = LinesField(label=_("Return URLs"), help_text=_("One per line."))
+    user_token_audiences = LinesField(
+        label=_("Audiences of users' tokens"),
+        help_text=_("A user's token needs one of these as its audience. Empty: this service. One per line."),
+    )
+    webhook_url = address_field(_("Webhook URL"))
+    new_webhook_secret = SecretField(
+        agents.check_webhook_secret,
+        label=_("Webhook secret"),
+        help_text=_(
+            "Leave it empty to keep the present one, or to have one made. The previous secret keeps signing for a day."
+        ),
+    )
+
+    def set_secrets(self) -> dict[str, Secret]:
+        """Put the secrets on the row; the caller saves it. Returns the new ones, to be shown once."""
+        row, typed, made = self.instance, self.cleaned_data["new_webhook_secret"], {}
+        if "webhook_url" in self.changed_data:
+            # The failures were those of the previous endpoint.
+            row.webhook_disabled_at, row.webhook_failures = None, 0
+        if not row.key_hash:
+            made["api_key"] = agents.new_api_key()
+            agents.set_api_key(row, made["api_key"])
+        if row.webhook_url and not typed and not row.webhook_secret:
+            made["webhook_secret"] = agents.new_webhook_secret()
+        secret = Secret(typed) if typed else made.get("webhook_secret")
+        if secret:
+            agents.set_webhook_secret(row, secret)
+        return made
+
+
+class AgentAdmin(SwitchableAdmin):
+    """The slug is part of the place that the webhook secret is sealed for, so it cannot change."""
 
     form = AgentForm
     when_off = _(
-        "Its API key is refused, nobody can answer what it asked, and its webhooks wait. What people connected for it "
-        "stays theirs, and unused."
+        "Its API key is refused, nobody can answer its elicitations, and its webhooks wait. The connections that "
+        "people made for it stay, unused."
     )
     list_display = ("slug", "name", "key_hint", "enabled", "webhook_url", "webhook_disabled_at")
     list_filter = ("enabled",)
@@ -35,12 +111,13 @@ class AgentAdmin(Switched):
     readonly_fields = ("key_hint", "has_webhook_secret", "webhook_disabled_at", "created_at")
     filter_horizontal = ("identity_providers", "providers", "payment_accounts")
     change_form_template = "admin/elicit_flows/agent/change_form.html"
-    actions = ("take_back",)
-    inlines = (Limits,)
+    actions = ("enable_webhooks",)
+    inlines = (SpendLimits,)
     fields = (
-        "slug", "name", "enabled", "key_hint", "identity_providers", "all_providers", "providers", "payment_accounts",
-        "import_connections", "require_user_token", "user_token_audiences", "return_urls", "webhook_url",
-        "has_webhook_secret", "new_webhook_secret", "webhook_disabled_at", "created_at",
+        "slug", "name", "logo", "site", "description", "enabled", "key_hint", "identity_providers", "all_providers",
+        "providers", "payment_accounts", "import_connections", "require_user_token", "user_token_audiences",
+        "requests_per_minute", "return_urls", "webhook_url", "has_webhook_secret", "new_webhook_secret",
+        "webhook_disabled_at", "created_at",
     )  # fmt: skip
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
@@ -51,7 +128,7 @@ class AgentAdmin(Switched):
         return bool(row.webhook_secret)
 
     def save_model(self, request: HttpRequest, obj: Agent, form: Any, change: bool) -> None:
-        request.made = form.put_secrets()  # type: ignore[attr-defined]
+        request.made = form.set_secrets()  # type: ignore[attr-defined]
         super().save_model(request, obj, form, change)
 
     def response_add(self, request: HttpRequest, obj: Agent, post_url_continue: str | None = None) -> HttpResponse:
@@ -67,7 +144,7 @@ class AgentAdmin(Switched):
         return [path("<int:pk>/key/", view, name="elicit_flows_agent_key"), *super().get_urls()]
 
     def new_key(self, request: HttpRequest, pk: int) -> HttpResponse:
-        """Another API key; the one before is refused from then on."""
+        """Replace the API key. The previous key is refused at once."""
         row = self.get_object(request, str(pk))
         if row is None:
             raise Http404
@@ -75,27 +152,27 @@ class AgentAdmin(Switched):
             raise PermissionDenied
         if request.method != "POST":
             return self._page(request, row, "new_key.html", title=_("Make a new API key"))
-        made = {"api_key": keys.new_api_key()}
+        made = {"api_key": agents.new_api_key()}
         with transaction.atomic():
-            keys.put_api_key(row, made["api_key"])
+            agents.set_api_key(row, made["api_key"])
             row.save(update_fields=["key_hash", "key_hint"])
             self.log_change(request, row, "Made a new API key.")
-        return self._page(request, row, "shown_once.html", title=row.name, made=keys.show_once(made))
+        return self._page(request, row, "shown_once.html", title=row.name, made=agents.show_once(made))
 
     def _shown_once(self, request: HttpRequest, row: Agent, made: dict[str, Secret]) -> HttpResponse | None:
-        """In the answer itself: a message would be kept in a cookie or in the session."""
+        """In the response itself, since a message would be stored in a cookie or in the session."""
         if not made:
             return None
-        return self._page(request, row, "shown_once.html", title=row.name, made=keys.show_once(made))
+        return self._page(request, row, "shown_once.html", title=row.name, made=agents.show_once(made))
 
-    def _page(self, request: HttpRequest, row: Agent, template: str, **context: Any) -> HttpResponse:
-        known = {**self.admin_site.each_context(request), "opts": self.opts, "agent": row, **context}
-        return TemplateResponse(request, f"admin/elicit_flows/agent/{template}", known)
+    def _page(self, request: HttpRequest, row: Agent, template: str, **more: Any) -> HttpResponse:
+        context = {**self.admin_site.each_context(request), "opts": self.opts, "agent": row, **more}
+        return TemplateResponse(request, f"admin/elicit_flows/agent/{template}", context)
 
     @admin.action(description=_("Send webhooks again"), permissions=["change"])
-    def take_back(self, request: HttpRequest, rows: QuerySet[Agent]) -> None:
-        """To an endpoint that was disabled because it answered 410 Gone."""
+    def enable_webhooks(self, request: HttpRequest, rows: QuerySet[Agent]) -> None:
+        """An endpoint that answered 410 Gone is disabled until an operator enables it here."""
         for row in rows.exclude(webhook_disabled_at=None):
             with transaction.atomic():
                 Agent.objects.filter(pk=row.pk).update(webhook_disabled_at=None, webhook_failures=0)
-                self.log_change(request, row, "Took the webhook endpoint back.")
+                self.log_change(request, row, "Enabled the webhook endpoint.")

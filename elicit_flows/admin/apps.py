@@ -1,3 +1,5 @@
+"""Django's admin app, with the site and the pages of Elicit Flows."""
+
 from __future__ import annotations
 
 from django.contrib.admin.apps import AdminConfig
@@ -5,12 +7,11 @@ from django.db.models.signals import post_migrate
 
 
 class OperatorsConfig(AdminConfig):
-    """Django's admin with our site and our pages."""
-
     default_site = "elicit_flows.admin.site.OperatorsSite"
 
     def ready(self) -> None:
         super().ready()
-        from elicit_flows.admin import registry, roles  # noqa: F401, PLC0415  the models have to be loaded
+        # Imported here, since both need the models, which are not loaded when Django imports this module.
+        from elicit_flows.admin import registry, roles  # noqa: F401, PLC0415
 
-        post_migrate.connect(roles.make, sender=self)
+        post_migrate.connect(roles.create_groups, sender=self)

@@ -1,39 +1,102 @@
-"""What our pages have in common: nothing is deleted, nothing sealed can be asked about, people are shown to few."""
+"""Base classes of the admin pages: audit log, hidden personal data, no deletion, switching off, CSV export."""
 
 from __future__ import annotations
 
+import csv
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from django.contrib import admin
 from django.contrib.admin import ModelAdmin, TabularInline
-from django.http import HttpRequest
+from django.contrib.admin.utils import quote
+from django.core.exceptions import PermissionDenied
+from django.db import transaction
+from django.db.models import Model, QuerySet
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.template.response import TemplateResponse
+from django.urls import URLPattern, path, reverse
+from django.utils.http import urlencode
+from django.utils.translation import gettext_lazy as _
+from django.utils.translation import override
 
-from elicit_flows.admin.roles import SEE_PEOPLE, may
+from elicit_flows.admin import audit_log
+from elicit_flows.admin.audit_log import record_for_model
+from elicit_flows.admin.roles import EXPORT, SEE_PEOPLE, SWITCH, may
+from elicit_flows.lib.clock import rfc3339
 
-_ENDINGS = ("", "__exact", "__id__exact", "__isnull", "__gte", "__lt")
+MAX_CSV_ROWS = 50_000
+# Spreadsheets take a cell that begins so for a formula (OWASP, CSV injection); some also the full-width forms.
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
+# The lookups that Django's own list filters put in a URL.
+_FILTER_LOOKUPS = ("", "__exact", "__id__exact", "__isnull", "__gte", "__lt")
 
 
-class Discreet:
-    """Shows people to those only who may see them."""
+def admin_url(row: Model, view: str = "change") -> str:
+    # quote(), since Django reads "_5F" in the address of a page as an escaped character, and our ids have underscores.
+    return reverse(f"admin:{row._meta.app_label}_{row._meta.model_name}_{view}", args=[quote(row.pk)])
 
-    personal: frozenset[str] = frozenset()  # the columns that say who somebody is, or what they were told
+
+def list_url(model: type[Model], **filters: Any) -> str:
+    """The list of the model's rows, filtered by the lookups of its list filters."""
+    address = reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_changelist")
+    return f"{address}?{urlencode(filters)}" if filters else address
+
+
+def escape_formula(value: object) -> str:
+    """The value as text that a spreadsheet does not run (threat T113)."""
+    text = "" if value is None else str(value)
+    return f"'{text}" if text.startswith(_FORMULA) else text
+
+
+def csv_cells(values: Iterable[Any]) -> list[str]:
+    """Times as RFC 3339, everything else as text, no formulas."""
+    return [escape_formula(rfc3339(value) if hasattr(value, "astimezone") else value) for value in values]
+
+
+class PersonalDataMixin:
+    """Hides personal data from operators who may not see people."""
+
+    personal: frozenset[str] = frozenset()  # the columns that identify a person, or contain what they were told
 
     def get_list_display(self, request: HttpRequest) -> Any:
-        return self._shown(request, super().get_list_display(request))  # type: ignore[misc]
+        return self._visible(request, super().get_list_display(request))  # type: ignore[misc]
 
     def get_fields(self, request: HttpRequest, obj: Any = None) -> Any:
-        return self._shown(request, super().get_fields(request, obj))  # type: ignore[misc]
+        return self._visible(request, super().get_fields(request, obj))  # type: ignore[misc]
 
     def get_search_fields(self, request: HttpRequest) -> Any:
-        """What may not be seen may not be asked about either."""
-        return self._shown(request, super().get_search_fields(request))  # type: ignore[misc]
+        # A search shows whether a value exists, so hidden columns cannot be searched either.
+        return self._visible(request, super().get_search_fields(request))  # type: ignore[misc]
 
-    def _shown(self, request: HttpRequest, names: Any) -> Any:
+    def _visible(self, request: HttpRequest, names: Any) -> Any:
         hidden = frozenset() if may(request, SEE_PEOPLE) else self.personal
         return [name for name in names if str(name).lstrip("=") not in hidden]
 
 
-class Guarded(Discreet, ModelAdmin):  # type: ignore[type-arg]
-    """Rows are switched off rather than deleted: what hangs on them is the audit log and people's connections."""
+class AuditedMixin:
+    """Logs old and new values of a change. Django logs only the names of the fields."""
+
+    def construct_change_message(self, request: HttpRequest, form: Any, formsets: Any, add: bool = False) -> Any:
+        """In English, whatever language the operator reads: others read the log, too."""
+        with override("en"):
+            return self._change_message(form, formsets, add=add)
+
+    def _change_message(self, form: Any, formsets: Any, *, add: bool) -> Any:
+        changes, secrets = audit_log.form_changes(form)
+        for formset in formsets or ():
+            for inner in formset.forms:
+                deleted, row = inner in formset.deleted_forms, inner.instance
+                name = f"{row._meta.verbose_name} {row}" if row.pk else str(row._meta.verbose_name)
+                if deleted:
+                    changes.append((name, str(row), None))
+                elif inner.has_changed():
+                    inner_changes = audit_log.form_changes(inner)[0]
+                    changes += [(f"{name}: {label}", old, new) for label, old, new in inner_changes]
+        return audit_log.describe_changes(changes, secrets, new=add)
+
+
+class BaseAdmin(AuditedMixin, PersonalDataMixin, ModelAdmin):  # type: ignore[type-arg]
+    """Rows are switched off, never deleted: the audit log and people's connections refer to them."""
 
     show_full_result_count = False
     list_per_page = 50
@@ -42,19 +105,20 @@ class Guarded(Discreet, ModelAdmin):  # type: ignore[type-arg]
         return False
 
     def lookup_allowed(self, lookup: str, value: str, request: HttpRequest) -> bool:
-        """Only what a filter of the page asks. Django would let a URL ask about any column, so also about sealed texts
-        and hashes, letter by letter. A filter that is a class of its own has a parameter, which is no lookup.
+        """Only the lookups of the page's own filters.
+
+        Django allows lookups on any column of the model. So a URL could find out a hash or an encrypted secret
+        character by character.
         """
-        given: list[Any] = list(self.get_list_filter(request))
-        if lookup in {getattr(one, "parameter_name", None) for one in given}:
+        filters: list[Any] = list(self.get_list_filter(request))
+        # A filter that is a class has a parameter of its own instead of a lookup.
+        if lookup in {getattr(item, "parameter_name", None) for item in filters}:
             return True
-        filters = [one if isinstance(one, str) else one[0] for one in given if not isinstance(one, type)]
-        return lookup in {name + ending for name in filters for ending in _ENDINGS}
+        names = [item if isinstance(item, str) else item[0] for item in filters if not isinstance(item, type)]
+        return lookup in {name + ending for name in names for ending in _FILTER_LOOKUPS}
 
 
-class ReadOnly(Guarded):
-    """To look at."""
-
+class ReadOnlyAdmin(BaseAdmin):
     def has_add_permission(self, request: HttpRequest) -> bool:
         return False
 
@@ -62,8 +126,8 @@ class ReadOnly(Guarded):
         return False
 
 
-class Inside(Discreet, TabularInline):  # type: ignore[type-arg]
-    """What belongs to a row, on its page, to look at."""
+class ReadOnlyInline(PersonalDataMixin, TabularInline):  # type: ignore[type-arg]
+    """Rows that belong to a row, on its page."""
 
     extra = 0
 
@@ -75,3 +139,76 @@ class Inside(Discreet, TabularInline):  # type: ignore[type-arg]
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False
+
+
+class SwitchableAdmin(BaseAdmin):
+    """A page of something with ``enabled``, which operators switch off and on after a confirmation.
+
+    It takes effect within a second, since no process caches ``enabled`` for longer.
+    """
+
+    change_form_template = "admin/elicit_flows/switch/change_form.html"
+    when_off: Any = ""  # what the confirmation says about the time when it is off
+
+    def get_urls(self) -> list[URLPattern]:
+        name = f"{self.opts.app_label}_{self.opts.model_name}_switch"
+        return [path("<int:pk>/switch/", self.admin_site.admin_view(self.switch), name=name), *super().get_urls()]
+
+    def switch(self, request: HttpRequest, pk: int) -> HttpResponse:
+        row = self.get_object(request, str(pk))
+        if row is None:
+            raise Http404
+        if not self._may_switch(request, row):
+            raise PermissionDenied
+        page = admin_url(row)
+        if request.method != "POST":
+            title = (_("Switch off %(name)s?") if row.enabled else _("Switch on %(name)s?")) % {"name": row}
+            context = {**self.admin_site.each_context(request), "opts": self.opts, "row": row, "page": page}
+            context |= {"title": title, "when_off": self.when_off}
+            return TemplateResponse(request, "admin/elicit_flows/switch/confirm.html", context)
+        on = request.POST.get("to") == "on"
+        with transaction.atomic():
+            # Conditional, so that two operators who press the button at once are logged once.
+            changed = self.model._default_manager.filter(pk=pk, enabled=not on).update(enabled=on)
+            if changed:
+                self.log_change(request, row, "Switched on." if on else "Switched off.")
+        message = _("%(name)s is on.") if on else _("%(name)s is off.")
+        self.message_user(request, message % {"name": row})
+        return HttpResponseRedirect(page)
+
+    def render_change_form(self, request: HttpRequest, context: Any, *args: Any, **kwargs: Any) -> Any:
+        row = kwargs.get("obj")
+        context["may_switch"] = row is not None and self._may_switch(request, row)
+        return super().render_change_form(request, context, *args, **kwargs)
+
+    def _may_switch(self, request: HttpRequest, row: Any) -> bool:
+        # Operators may switch off a provider at night although only administrators may change it.
+        return self.has_change_permission(request, row) or may(request, SWITCH)
+
+
+class ExportAdmin(ReadOnlyAdmin):
+    """A page whose rows can be exported as CSV. Each export is in the audit log."""
+
+    actions: Sequence[str] = ("export_csv",)
+
+    def row(self, row: Any) -> Mapping[str, Any]:
+        """The values of one row by column; times as datetime."""
+        raise NotImplementedError
+
+    def has_export_permission(self, request: HttpRequest) -> bool:
+        return may(request, EXPORT)
+
+    @admin.action(description=_("Export as CSV"), permissions=["export"])
+    def export_csv(self, request: HttpRequest, rows: QuerySet[Any]) -> HttpResponse:
+        exported = [self.row(row) for row in rows[:MAX_CSV_ROWS]]
+        with override("en"):
+            name = str(self.opts.verbose_name_plural)
+        response = HttpResponse(content_type="text/csv; charset=utf-8")
+        response["Content-Disposition"] = f'attachment; filename="{name}.csv"'
+        writer = csv.writer(response, quoting=csv.QUOTE_ALL)
+        if exported:
+            writer.writerow(exported[0])
+        writer.writerows(csv_cells(row.values()) for row in exported)
+        count = len(exported)
+        record_for_model(request.user, self.model, f"Exported {count} rows as CSV.", None, f"{count} rows")
+        return response

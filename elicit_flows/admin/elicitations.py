@@ -1,40 +1,74 @@
-"""What agents asked, and how it stands. What they keep in metadata, and what came of it, is theirs."""
+"""The admin page of elicitations: all their fields, cancel, and export. What happened is told by ``request_page``."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
-from django.contrib.admin.utils import unquote
-from django.http import HttpRequest, HttpResponse
+from django.contrib import admin, messages
+from django.contrib.admin.views.main import ChangeList
+from django.db import transaction
+from django.db.models import Model, QuerySet
+from django.http import HttpRequest
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
 
-from elicit_flows.admin import timeline
-from elicit_flows.admin.export import Exported
-from elicit_flows.lib import clock
+from elicit_flows.admin.base import ExportAdmin
+from elicit_flows.admin.roles import may
+from elicit_flows.domain.errors import AlreadyOver
+from elicit_flows.domain.values import Json
+from elicit_flows.elicitations import outcomes
 from elicit_flows.models import Elicitation
-from elicit_flows.values import Json
 
 
-class ElicitationAdmin(Exported):
+class RequestList(ChangeList):
+    """Its links lead to the story, and that to all the fields."""
+
+    def url_for_result(self, result: Model) -> str:
+        return reverse("admin:request", args=[result.pk])
+
+
+class ElicitationAdmin(ExportAdmin):
+    """Metadata and results belong to the agents, so they are never loaded."""
+
     change_form_template = "admin/elicit_flows/elicitation/change_form.html"
     personal = frozenset({"iss", "sub", "message", "params", "return_url"})
     list_display = ("id", "agent", "kind", "status", "sub", "created_at", "finished_at")
     list_filter = ("status", "kind", "agent", "created_at")
     list_select_related = ("agent",)
     search_fields = ("=id", "=sub")
-    search_help_text = "An id or a user's sub, whole."
+    search_help_text = gettext_lazy("The complete ID, or the complete sub of a user.")
     ordering = ("-created_at",)
+    actions: Sequence[str] = ("cancel", *ExportAdmin.actions)
     fields = (
         "id", "agent", "kind", "status", "iss", "sub", "message", "params", "reused", "seq", "error", "return_url",
         "created_at", "expires_at", "settling_since", "finished_at", "consumed_at",
     )  # fmt: skip
 
-    def change_view(
-        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
-    ) -> HttpResponse:
-        row = self.get_object(request, unquote(object_id))
-        story = timeline.of(row) if row and self.has_view_permission(request, row) else []
-        context = {**(extra_context or {}), "story": story, "now": clock.now()}
-        return super().change_view(request, object_id, form_url, context)
+    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
+        return RequestList
+
+    def has_cancel_permission(self, request: HttpRequest) -> bool:
+        return may(request, "elicit_flows.change_elicitation")
+
+    @admin.action(description=gettext_lazy("Cancel"), permissions=["cancel"])
+    def cancel(self, request: HttpRequest, rows: QuerySet[Elicitation]) -> None:
+        """Nobody can answer it any more, and its agent is told. What has ended stays as it is."""
+        cancelled = 0
+        for row in rows.select_related("parent__agent"):
+            whole = row.head
+            with suppress(AlreadyOver), transaction.atomic():
+                if whole.over:
+                    continue
+                outcomes.cancel(whole)
+                self.log_change(request, whole, "Cancelled.")
+                cancelled += 1
+        said = ngettext("%(count)d request was cancelled.", "%(count)d requests were cancelled.", cancelled)
+        self.message_user(request, said % {"count": cancelled})
+        if cancelled < len(rows):
+            self.message_user(request, _("The others had ended already."), messages.WARNING)
 
     def row(self, row: Elicitation) -> Json:
         return {

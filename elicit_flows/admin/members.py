@@ -1,34 +1,39 @@
-"""Accounts of this service's own: who has one, and invitations, shown once."""
+"""The admin page of people with an account of this service: create them, invite them, switch them off."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from django.contrib import admin
+from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
 from django.db import transaction
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path
 from django.utils.translation import gettext_lazy as _
 
-from elicit_flows import flow, members
-from elicit_flows.admin.base import Guarded
+from elicit_flows import people
+from elicit_flows.admin.base import BaseAdmin, admin_url
+from elicit_flows.admin.roles import CHANGE_IDENTITIES, may
 from elicit_flows.models import Member
+from elicit_flows.people import local_accounts
 
 
-class MemberAdmin(Guarded):
-    """A person stays: what they connected hangs on their sub. Switching them off ends their sessions."""
+class MemberAdmin(BaseAdmin):
+    """People are never deleted here, since their connections refer to their sub. Switching one off ends their sessions.
 
-    list_display = ("name", "sub", "enabled", "passkeys_held", "created_at")
+    Whoever has an invitation can sign in as that person. So only administrators may invite somebody who has a passkey.
+    """
+
+    list_display = ("name", "sub", "enabled", "passkey_count", "created_at")
     list_filter = ("enabled",)
     search_fields = ("name", "sub")
-    fields = ("name", "sub", "enabled", "passkeys_held", "created_at")
-    readonly_fields = ("sub", "passkeys_held", "created_at")
+    fields = ("name", "sub", "enabled", "passkey_count", "created_at")
+    readonly_fields = ("sub", "passkey_count", "created_at")
     change_form_template = "admin/elicit_flows/member/change_form.html"
 
     @admin.display(description=_("Passkeys"))
-    def passkeys_held(self, row: Member) -> int:
+    def passkey_count(self, row: Member) -> int:
         return row.passkeys.count() if row.pk else 0
 
     def get_urls(self) -> list[URLPattern]:
@@ -36,17 +41,21 @@ class MemberAdmin(Guarded):
         return [path("<int:pk>/invite/", view, name="elicit_flows_member_invite"), *super().get_urls()]
 
     def invite(self, request: HttpRequest, pk: int) -> HttpResponse:
-        """A link for one more passkey; in the answer itself, since a message would be kept in the session."""
+        """Show a link that adds a passkey. In the response itself, since a message would be stored in the session."""
         row: Any = self.get_object(request, str(pk))
         if row is None:
             raise Http404
         if not self.has_change_permission(request, row):
             raise PermissionDenied
+        if row.passkeys.exists() and not may(request, CHANGE_IDENTITIES):
+            message = _("%(name)s has a passkey already: only an administrator can make another invitation.")
+            self.message_user(request, message % {"name": row.name}, level=messages.WARNING)
+            return HttpResponseRedirect(admin_url(row))
         context = {**self.admin_site.each_context(request), "opts": self.opts, "member": row, "title": row.name}
         if request.method == "POST":
             with transaction.atomic():
-                context["link"] = members.link(row)
+                context["link"] = local_accounts.link(row)
                 if request.POST.get("forget"):
-                    flow.forget_passkeys(row)
+                    people.forget_passkeys(row)
                 self.log_change(request, row, "Made an invitation.")
         return TemplateResponse(request, "admin/elicit_flows/member/invite.html", context)

@@ -1,4 +1,4 @@
-"""What users paid: to look at, and to give back. Where a page may be paid is not even read."""
+"""The admin pages of payments and refunds: view, and refund. The address of a checkout page is never loaded."""
 
 from __future__ import annotations
 
@@ -10,35 +10,33 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
-from django.utils.translation import get_language
+from django.utils.translation import get_language, ngettext
 from django.utils.translation import gettext_lazy as _
 
-from elicit_flows.admin.base import Inside
-from elicit_flows.admin.export import Exported
-from elicit_flows.admin.links import page_of
-from elicit_flows.errors import Conflict
-from elicit_flows.ledger import refunds
-from elicit_flows.lib import money
-from elicit_flows.models import Checkout, Event, Payment, Refund
-from elicit_flows.values import Json
+from elicit_flows.admin.base import ExportAdmin, ReadOnlyInline, admin_url
+from elicit_flows.admin.roles import may
+from elicit_flows.domain.errors import Conflict
+from elicit_flows.domain.values import Json
+from elicit_flows.lib import amounts
+from elicit_flows.models import Cancellation, Checkout, Event, Payment, Refund
+from elicit_flows.payments import refunds
 
-MAX_EVENTS = 100
-TO_DO = _(
-    "Money came, but not as it was asked for, so the agent was told that this failed and nothing was granted. "
-    "Look it up at the provider by its reference. Then give it back here (“Refund what is left”), or at the provider "
-    "where the amount or the currency is another one; the agent can ask the person again."
+MAX_EVENTS = 100  # on the page of a payment
+ON_MISMATCH = _(
+    "The amount or the currency that was paid is not what was requested. The agent was told that the payment failed, "
+    "and nothing was granted. Look the payment up at the provider by its reference. Then refund it: here with “Refund "
+    "what is left”, or at the provider if the amount or the currency differs. The agent can ask the person again."
 )
-TO_WATCH = _("The money is being given back: see that its refund below ends as done.")
-TO_REPEAT = _(
-    "A refund failed, for the reason below: that money is still here. Give it back again, here or at the provider."
-)
+ON_REFUND = _("It is being refunded. Check that the refund below ends as done.")
+ON_FAILED_REFUND = _("A refund failed, for the reason below. Try it again, here or at the provider.")
 
 
-def shown(amount: int, currency: str) -> str:
-    return money.show(amount, currency, get_language() or "en")
+def show_amount(amount: int, currency: str) -> str:
+    """The amount in the operator's language; ``amount`` is in minor units."""
+    return amounts.show(amount, currency, get_language() or "en")
 
 
-class Checkouts(Inside):
+class Checkouts(ReadOnlyInline):
     model = Checkout
     fields = ("id", "status", "ref", "created_at", "expires_at", "look_at")
 
@@ -46,7 +44,7 @@ class Checkouts(Inside):
         return super().get_queryset(request).defer("url").order_by("created_at")
 
 
-class Refunds(Inside):
+class Refunds(ReadOnlyInline):
     personal = frozenset({"reason", "ref"})
     model = Refund
     fields = ("id", "amount", "status", "by", "reason", "ref", "problem", "created_at", "done_at")
@@ -54,73 +52,100 @@ class Refunds(Inside):
     show_change_link = True
 
 
-class PaymentAdmin(Exported):
+class Cancellations(ReadOnlyInline):
+    """What the person cancelled at /account. Until ``done_at`` the worker keeps telling the provider."""
+
+    model = Cancellation
+    fields = ("id", "asked_at", "tries", "try_at", "done_at", "problem")
+
+
+class PaymentAdmin(ExportAdmin):
+    change_form_template = "admin/change_form_of_person.html"
     personal = frozenset({"iss", "sub", "description", "payment_ref", "receipt_url"})
-    list_display = ("id", "agent", "account", "shown_amount", "status", "given_back", "disputed", "sub", "created_at")
-    list_filter = ("status", "disputed", "mode", "account", "agent", "created_at")
-    list_select_related = ("agent", "account")
-    search_fields = ("=id", "=sub", "=payment_ref", "=elicitation__id")
-    search_help_text = "An id of ours or of the provider, or a user's sub, whole."
-    ordering = ("-created_at",)
-    actions = ("refund", *Exported.actions)
-    inlines = (Checkouts, Refunds)
-    fields = (
-        "id", "what_to_do", "status", "problem", "agent", "account", "elicitation", "iss", "sub", "mode",
-        "shown_amount", "description", "item", "given_back", "disputed", "payment_ref", "receipt_url", "created_at",
-        "paid_at", "events",
+    list_display = (
+        "id", "agent", "account", "livemode", "shown_amount", "status", "cancelled", "refunded_amount", "disputed",
+        "sub", "created_at",
     )  # fmt: skip
-    readonly_fields = ("what_to_do", "shown_amount", "given_back", "events")
+    list_filter = (
+        "status", "disputed", "mode", "account__livemode", "account", "agent", "created_at", "cancellation__try_at",
+    )  # fmt: skip
+    list_select_related = ("agent", "account", "cancellation")
+    search_fields = ("=id", "=sub", "=payment_ref", "=elicitation__id")
+    search_help_text = _("A complete ID of this service or of the provider, or the complete sub of a user.")
+    ordering = ("-created_at",)
+    actions = ("refund", *ExportAdmin.actions)
+    inlines = (Checkouts, Refunds, Cancellations)
+    fields = (
+        "id", "what_to_do", "status", "problem", "agent", "account", "livemode", "elicitation", "iss", "sub", "mode",
+        "interval", "shown_amount", "description", "item", "uses", "period_end", "ends_at", "refunded_amount",
+        "disputed", "payment_ref", "receipt_url", "created_at", "paid_at", "events",
+    )  # fmt: skip
+    readonly_fields = ("what_to_do", "livemode", "shown_amount", "refunded_amount", "events")
 
     @admin.display(description=_("Amount"), ordering="amount")
     def shown_amount(self, row: Payment) -> str:
-        return shown(row.amount, row.currency)
+        return show_amount(row.amount, row.currency)
 
-    @admin.display(description=_("Given back"))
-    def given_back(self, row: Payment) -> str:
-        return shown(row.refunded, row.currency) if row.refunded else "-"
+    @admin.display(description=_("Live"), boolean=True, ordering="account__livemode")
+    def livemode(self, row: Payment) -> bool:
+        return row.account.livemode
+
+    @admin.display(description=_("Cancelled"))
+    def cancelled(self, row: Payment) -> str:
+        """Who cancelled the subscription, and whether the provider knows."""
+        cancellation = getattr(row, "cancellation", None)
+        if cancellation is None:
+            return str(_("at the provider")) if row.ends_at else "-"
+        return str(_("by the person; the provider does not know yet") if cancellation.try_at else _("by the person"))
+
+    @admin.display(description=_("Refunded"))
+    def refunded_amount(self, row: Payment) -> str:
+        return show_amount(row.refunded, row.currency) if row.refunded else "-"
 
     @admin.display(description=_("What to do"))
     def what_to_do(self, row: Payment) -> str:
         last = row.refunds.order_by("created_at").last()
         if last is None:
-            return str(TO_DO) if row.status == Payment.Status.MISMATCH else "-"
+            return str(ON_MISMATCH) if row.status == Payment.Status.MISMATCH else "-"
         if last.status == Refund.Status.FAILED:
-            return str(TO_REPEAT)
-        return "-" if last.status == Refund.Status.DONE else str(TO_WATCH)
+            return str(ON_FAILED_REFUND)
+        return "-" if last.status == Refund.Status.DONE else str(ON_REFUND)
 
     @admin.display(description=_("Events"))
     def events(self, row: Payment) -> SafeString | str:
-        if row.elicitation_id is None:  # purged; those events that are kept name it no more
+        if row.elicitation_id is None:  # the elicitation was purged, and its events no longer name it
             return "-"
-        found = Event.objects.filter(elicitation=row.elicitation_id).defer("data").order_by("position")[:MAX_EVENTS]
-        lines = [(page_of(one), one.type, one.created_at) for one in found]
+        rows = Event.objects.filter(elicitation=row.elicitation_id).defer("data").order_by("position")[:MAX_EVENTS]
+        lines = [(admin_url(event), event.type, event.created_at) for event in rows]
         return format_html("<ul>{}</ul>", format_html_join("", '<li><a href="{}">{}</a> {}</li>', lines))
 
     def has_refund_permission(self, request: HttpRequest) -> bool:
-        return request.user.has_perm("elicit_flows.change_payment")
+        return may(request, "elicit_flows.change_payment")
 
     @admin.action(description=_("Refund what is left"), permissions=["refund"])
     def refund(self, request: HttpRequest, rows: QuerySet[Payment]) -> None:
-        """The provider is told by the worker."""
-        asked = [self._refund(request, row) for row in rows]
-        self.message_user(request, _("%d refunds are on their way.") % sum(asked))
-        if not all(asked):
-            self.message_user(request, _("Of the others nothing is left to give back."), messages.WARNING)
-
-    def _refund(self, request: HttpRequest, row: Payment) -> bool:
-        try:
-            with transaction.atomic():
-                made = refunds.ask(row, None, Refund.By.OPERATOR)
-                self.log_change(request, row, f"Asked to give back {money.show(made.amount, row.currency, 'en')}.")
-        except Conflict:
-            return False
-        return True
+        """The worker requests the refunds from the provider."""
+        requested = 0
+        for row in rows:
+            try:
+                with transaction.atomic():
+                    refund = refunds.ask(row, None, Refund.By.OPERATOR)
+                    amount = amounts.show(refund.amount, row.currency, "en")
+                    self.log_change(request, row, f"Requested a refund of {amount}.")
+                requested += 1
+            except Conflict:
+                continue  # nothing is left to refund; the message below says how many there were
+        said = ngettext("%(count)d refund was requested.", "%(count)d refunds were requested.", requested)
+        self.message_user(request, said % {"count": requested})
+        if requested < len(rows):
+            self.message_user(request, _("The others have nothing left to refund."), messages.WARNING)
 
     def row(self, row: Payment) -> Json:
         return {
             "id": row.pk,
             "agent": row.agent.slug,
             "account": row.account.slug,
+            "livemode": row.account.livemode,
             "iss": row.iss,
             "sub": row.sub,
             "mode": row.mode,
@@ -128,6 +153,9 @@ class PaymentAdmin(Exported):
             "currency": row.currency,
             "description": row.description,
             "item": row.item,
+            "interval": row.interval,
+            "period_end": row.period_end,
+            "ends_at": row.ends_at,
             "status": row.status,
             "refunded": row.refunded,
             "disputed": row.disputed,
@@ -135,4 +163,38 @@ class PaymentAdmin(Exported):
             "problem": row.problem,
             "created_at": row.created_at,
             "paid_at": row.paid_at,
+        }
+
+
+class RefundAdmin(ExportAdmin):
+    personal = frozenset({"payment_ref", "reason", "ref"})
+    list_display = ("id", "payment", "shown_amount", "status", "by", "tries", "created_at", "done_at")
+    list_filter = ("status", "by", "created_at")
+    list_select_related = ("payment",)
+    search_fields = ("=id", "=payment__id", "=ref")
+    search_help_text = _("A complete ID of this service or of the provider.")
+    ordering = ("-created_at",)
+    readonly_fields = ("shown_amount",)
+    fields = (
+        "id", "payment", "payment_ref", "shown_amount", "status", "by", "reason", "ref", "problem", "tries",
+        "created_at", "try_at", "done_at",
+    )  # fmt: skip
+
+    @admin.display(description=_("Amount"), ordering="amount")
+    def shown_amount(self, row: Refund) -> str:
+        return show_amount(row.amount, row.payment.currency)
+
+    def row(self, row: Refund) -> Json:
+        return {
+            "id": row.pk,
+            "payment": row.payment_id,
+            "amount": row.amount,
+            "currency": row.payment.currency,
+            "status": row.status,
+            "by": row.by,
+            "reason": row.reason,
+            "ref": row.ref,
+            "problem": row.problem,
+            "created_at": row.created_at,
+            "done_at": row.done_at,
         }

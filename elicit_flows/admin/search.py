@@ -1,4 +1,4 @@
-"""One box for everything: an id of ours, an agent, a provider, or a person. By POST: a person is in no address."""
+"""The search of the admin: for an id of this service, an agent, a provider or a person."""
 
 from __future__ import annotations
 
@@ -7,13 +7,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.contrib.admin import AdminSite
-from django.db.models import Model, QuerySet
+from django.db.models import Model
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.utils.translation import gettext as _
 
-from elicit_flows.admin.links import list_of, page_of
+from elicit_flows.admin import persons, request_page
+from elicit_flows.admin.base import admin_url, list_url
 from elicit_flows.admin.roles import SEE_PEOPLE, may
+from elicit_flows.elicitations.user_codes import find_user_code
 from elicit_flows.models import (
     Agent,
     Connection,
@@ -27,80 +29,79 @@ from elicit_flows.models import (
     Refund,
 )
 
-MOST = 50  # of a sort
-_BY_PREFIX: dict[str, type[Model]] = {
+BY_PREFIX: dict[str, type[Model]] = {
     "el_": Elicitation, "ev_": Event, "dl_": Delivery, "cn_": Connection, "pa_": Payment, "re_": Refund,
 }  # fmt: skip
-_CONFIGURED: tuple[type[Model], ...] = (Agent, Provider, IdentityProvider, PaymentAccount)
+BY_SLUG: tuple[type[Model], ...] = (Agent, Provider, IdentityProvider, PaymentAccount)
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
-    """One thing that was found: its name, where its page is, and a few words about it."""
+class Result:
+    """A row that was found. ``words``: what else the page says about it."""
 
     name: str
     url: str
-    words: tuple[Any, ...]
-    at: Any = None
+    words: tuple[Any, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class ResultGroup:
+    """``only``: a person who is the only one that was found."""
+
     title: str
-    lines: list[Line]
+    results: list[Result]
+    only: bool = False
 
 
-def page(site: AdminSite, request: HttpRequest) -> HttpResponse:
+def search_page(site: AdminSite, request: HttpRequest) -> HttpResponse:
+    """Searched by POST: the name of a person should not be in a URL, which browsers and proxies keep."""
     wanted = (request.POST.get("q") or "").strip()[:500]
-    row = _by_id(wanted)
-    if row is not None:
-        return HttpResponseRedirect(page_of(row))
-    groups = [*_configured(wanted), *(_of_person(wanted) if may(request, SEE_PEOPLE) else ())] if wanted else []
-    groups = [group for group in groups if group.lines]
-    title = _("Found for “%(wanted)s”") % {"wanted": wanted} if wanted else _("Search")
-    known = {**site.each_context(request), "title": title, "wanted": wanted, "groups": groups, "most": MOST}
-    return TemplateResponse(request, "admin/room/search.html", known)
+    address = _by_id(wanted)
+    if address:
+        return HttpResponseRedirect(address)
+    groups = [*_by_slug(wanted), *(_by_person(wanted) if may(request, SEE_PEOPLE) else ())] if wanted else []
+    if len(groups) == 1 and groups[0].only:
+        return HttpResponseRedirect(groups[0].results[0].url)
+    title = _("Results for “%(wanted)s”") % {"wanted": wanted} if wanted else _("Search")
+    context = {**site.each_context(request), "title": title, "wanted": wanted, "groups": groups}
+    return TemplateResponse(request, "admin/operators/search.html", context)
 
 
-def _by_id(wanted: str) -> Model | None:
-    model = _BY_PREFIX.get(wanted[:3])
-    if wanted.startswith(("http://", "https://")) and "/c/el_" in wanted:  # the link itself, as people send it
+def _by_id(wanted: str) -> str:
+    """The page of the row with this id, link or code of a link; "" if there is none."""
+    model = BY_PREFIX.get(wanted[:3])
+    if wanted.startswith(("http://", "https://")) and "/c/el_" in wanted:  # a link, as people send it to the operator
         model, wanted = Elicitation, wanted.split("/c/")[1].split("/", maxsplit=1)[0].split("?", maxsplit=1)[0]
-    return model._default_manager.filter(pk=wanted).first() if model else None
+    if model:
+        row = model._default_manager.filter(pk=wanted).first()
+    else:
+        code = find_user_code(wanted)  # not used up: the person may still type it
+        row = code and code.elicitation
+    if row is None:
+        return ""
+    return request_page.url_of(row) if isinstance(row, Elicitation) else admin_url(row)
 
 
-def _configured(wanted: str) -> Iterator[Group]:
-    """An agent or a provider, with where what hangs on it is listed."""
-    for model in _CONFIGURED:
+def _by_slug(wanted: str) -> Iterator[ResultGroup]:
+    """An agent, provider or account, with links to the lists of what belongs to it."""
+    for model in BY_SLUG:
         for row in model._default_manager.filter(slug=wanted.lower()):
-            lines = [Line(str(row), page_of(row), (_("settings"),))]
-            lines += [Line(name, url, ()) for name, url in _lists(row)]
-            yield Group(f"{model._meta.verbose_name}".capitalize(), lines)
+            results = [Result(str(row), admin_url(row), (_("settings"),))]
+            if isinstance(row, Agent):
+                results += [
+                    Result(name, list_url(listed, agent__id__exact=row.pk))
+                    for name, listed in ((_("Elicitations"), Elicitation), (_("Connections"), Connection),
+                                         (_("Payments"), Payment), (_("Deliveries"), Delivery))
+                ]  # fmt: skip
+            elif isinstance(row, Provider):
+                results.append(Result(_("Connections"), list_url(Connection, provider__id__exact=row.pk)))
+            elif isinstance(row, PaymentAccount):
+                results.append(Result(_("Payments"), list_url(Payment, account__id__exact=row.pk)))
+            yield ResultGroup(f"{model._meta.verbose_name}".capitalize(), results)
 
 
-def _lists(row: Model) -> Iterator[tuple[str, str]]:
-    if isinstance(row, Agent):
-        for name, model in ((_("Elicitations"), Elicitation), (_("Connections"), Connection), (_("Payments"), Payment),
-                            (_("Deliveries"), Delivery)):  # fmt: skip
-            yield name, list_of(model, agent__id__exact=row.pk)
-    elif isinstance(row, Provider):
-        yield _("Connections"), list_of(Connection, provider__id__exact=row.pk)
-    elif isinstance(row, PaymentAccount):
-        yield _("Payments"), list_of(Payment, account__id__exact=row.pk)
-
-
-def _of_person(wanted: str) -> Iterator[Group]:
-    """By ``sub``, byte for byte, or ``iss`` and ``sub`` with a blank between; the newest of each sort."""
-    iss, _blank, sub = wanted.rpartition(" ")
-    who = {"iss": iss.strip(), "sub": sub} if iss.startswith("http") else {"sub": wanted}
-    asked = Elicitation.objects.filter(parent=None, **who).select_related("agent").defer("metadata", "result", "params")
-    yield _group(_("Elicitations"), asked, lambda row: (row.agent, row.kind, row.status, row.iss))
-    held = Connection.objects.filter(**who).select_related("agent", "provider")
-    yield _group(_("Connections"), held, lambda row: (row.agent, row.provider or _("typed"), row.status, row.iss))
-    paid = Payment.objects.filter(**who).select_related("agent")
-    yield _group(_("Payments"), paid, lambda row: (row.agent, row.status, row.iss))
-
-
-def _group(title: str, rows: QuerySet[Any], words: Any) -> Group:
-    found = rows.order_by("-created_at")[:MOST]
-    return Group(title, [Line(row.pk, page_of(row), tuple(map(str, words(row))), row.created_at) for row in found])
+def _by_person(wanted: str) -> Iterator[ResultGroup]:
+    found = [(claim, persons.reference_to(claim)) for claim in persons.find(wanted)]
+    results = [Result(claim.sub, persons.url_of(name), (claim.iss,)) for claim, name in found if name]
+    if results:
+        yield ResultGroup(_("People"), results, only=len(results) == 1)

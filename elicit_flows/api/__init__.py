@@ -1,1 +1,1 @@
-"""What agents call. An edge: parse, call one verb, render."""
+"""The HTTP API for agents: each view parses a request, calls one function and renders its result."""

@@ -1,61 +1,93 @@
-"""Which agent is asking: ``Authorization: Bearer <api key>``, and nothing else."""
+"""Authentication of agents: ``Authorization: Bearer <api key>`` only."""
 
 from __future__ import annotations
 
 import time
+from typing import NamedTuple
 
+from django.conf import settings
 from django.http import HttpRequest
 
-from elicit_flows.errors import TooMany, Unauthenticated
-from elicit_flows.lib import ids, logfields
-from elicit_flows.lib.limits import hit
+from elicit_flows.domain.errors import TooMany, Unauthenticated
+from elicit_flows.lib import ids, rate_limits, telemetry
+from elicit_flows.lib.compiled_query import CompiledQuery
+from elicit_flows.lib.ttl_cache import TtlCache
 from elicit_flows.models import Agent
 
-REMEMBER = 1.0  # seconds: a key that was taken back is refused everywhere within this time
-_MAX_REMEMBERED = 1000
-BAD_KEYS = 60  # a minute, from one address
+REMEMBER = 1.0  # seconds after which a revoked key is refused everywhere
 
-_remembered: dict[str, tuple[float, Agent]] = {}
+_OF_KEYS = CompiledQuery(lambda hashes: Agent.objects.filter(enabled=True, key_hash__among=hashes), ["hash"])
+_remembered: TtlCache[str, Agent] = TtlCache(REMEMBER, most=1000)  # by the key's hash
+
+
+class Known(NamedTuple):
+    """The agent that a key belonged to when it was last looked up, and its requests per minute.
+
+    It proves nothing, because the key may have been revoked. It only says whose requests to count before a thread is
+    free.
+    """
+
+    agent_id: int
+    per_minute: int
+    at: float
+
+
+KNOWN_FOR = 60.0  # seconds after which a waiting request is looked up again, to notice a changed limit
+_known: TtlCache[str, Known] = TtlCache(float("inf"), most=10_000)
 
 
 def authenticate(authorization: str, address: str) -> Agent:
     """The agent whose key this is. Raises Unauthenticated; TooMany after too many wrong keys from one address."""
     wanted = key_hash(authorization)
-    agent = _remembered_agent(wanted) or _look_up(wanted)
+    agent = remembered(wanted) or look_up([wanted]).get(wanted)
     if agent is None:
-        if not hit(f"bad-key:{address}", BAD_KEYS, 60):
+        if not rate_limits.BAD_KEYS.hit_from(address):
             raise TooMany("Too many wrong API keys from this address.", retry_after=60)
         raise Unauthenticated("This API key is not valid.")
     return agent
 
 
 def key_hash(authorization: str) -> str:
-    """What the key is looked up by. Raises Unauthenticated when there is none."""
+    """The hash under which the key is stored. Raises Unauthenticated if there is no key."""
     scheme, _, key = authorization.partition(" ")
     if scheme.lower() != "bearer" or not key:
         raise Unauthenticated("Send the API key as Authorization: Bearer <key>.")
     return ids.digest(key.strip())
 
 
-def _remembered_agent(wanted: str) -> Agent | None:
-    """The agent, if this very key was good a moment ago: needs no database."""
-    until, agent = _remembered.get(wanted, (0.0, None))
-    return agent if until > time.monotonic() else None
+def remembered(wanted: str) -> Agent | None:
+    """The agent with this key, if it was looked up within REMEMBER."""
+    return _remembered.get(wanted)
 
 
-def _look_up(wanted: str) -> Agent | None:
+def look_up(wanted: list[str]) -> dict[str, Agent]:
+    """The agents with these keys, by the key's hash. Keys that are not valid are left out."""
+    found = {agent.key_hash: agent for agent in _OF_KEYS.all(wanted)}
+    for each in wanted:
+        if each not in found:
+            _known.drop(each)
+    for each, agent in found.items():
+        _remembered.put(each, agent)
+        per_minute = agent.requests_per_minute or settings.ELICIT_AGENT_REQUESTS_PER_MINUTE
+        _known.put(each, Known(agent.pk, per_minute, time.monotonic()))
+    return found
+
+
+def presented(authorization: bytes) -> str:
+    """The hash of the key in a request; "" if there is none."""
     try:
-        agent = Agent.objects.get(key_hash=wanted, enabled=True)
-    except Agent.DoesNotExist:
-        return None
-    if len(_remembered) > _MAX_REMEMBERED:
-        _remembered.clear()
-    _remembered[wanted] = (time.monotonic() + REMEMBER, agent)
-    return agent
+        return key_hash(authorization.decode("latin-1"))
+    except Unauthenticated:
+        return ""
+
+
+def known(wanted: str) -> Known | None:
+    """The agent that the key belonged to, from memory only."""
+    return _known.get(wanted)
 
 
 def by_request(request: HttpRequest) -> Agent:
-    """For the Django plane."""
+    """The agent of a Django request. Raises Unauthenticated and TooMany."""
     agent = authenticate(request.headers.get("Authorization", ""), request.META.get("REMOTE_ADDR", ""))
-    logfields.add(agent=agent.slug)
+    telemetry.add_log_fields(agent=agent.slug)
     return agent

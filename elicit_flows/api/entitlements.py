@@ -1,4 +1,4 @@
-"""What users may use because they paid for it, and using it."""
+"""/v1/entitlements: what users have paid for, and using it."""
 
 from __future__ import annotations
 
@@ -7,32 +7,33 @@ from ninja import Query, Router
 from pydantic import Field
 
 from elicit_flows.api import schemas
-from elicit_flows.api.answers import AgentRequest, answer, page
-from elicit_flows.api.find import own_entitlement
-from elicit_flows.ledger import entitlements, reading
+from elicit_flows.api.owned_rows import own_entitlement
+from elicit_flows.api.responses import AgentRequest, answer, listed
+from elicit_flows.payments import entitlements, queries
 
 router = Router(tags=["entitlements"])
 
 
-class Filter(schemas.Strict):
-    iss: str | None = None
-    sub: str | None = None
-    item: str | None = None
-    limit: int = Field(20, ge=1, le=100, strict=False)
-    cursor: str = ""
+class Filter(schemas.OfUser, schemas.Paging):
+    item: str | None = Field(None, min_length=1)
 
 
 @router.get("", response=schemas.EntitlementList, summary="List what was paid for, newest first")
 def list_all(request: AgentRequest, query: Query[Filter]) -> HttpResponse:
-    """``usable`` says whether it can be used now; ``status`` says why not, where it was refunded or disputed."""
+    """``usable`` says whether it can be used now; ``status`` says why not, if it was refunded or disputed. ``livemode``
+    false: it was paid for in test mode, and an agent with a live payment account can never use it.
+    """
     wanted = {"iss": query.iss, "sub": query.sub, "item": query.item}
-    rows = reading.entitlements_of(request.auth)
+    rows = queries.entitlements_of(request.auth)
     rows = rows.filter(**{name: value for name, value in wanted.items() if value is not None})
-    found, following = page(rows, request.auth, query.cursor, query.limit)
-    return answer({"data": [row.summary() for row in found], "next_cursor": following})
+    live_only = entitlements.live_only(request.auth)
+    return listed(request, query, rows, lambda row: row.summary(live_only=live_only))
 
 
 @router.post("/{entitlement_id}/consume", response=schemas.Entitlement, summary="Use it once")
 def consume(request: AgentRequest, entitlement_id: str, ask: schemas.ConsumeRequest) -> HttpResponse:
-    """The same ``key`` again is the same use. 409 when it is used up, over, suspended or revoked."""
-    return answer(entitlements.consume(own_entitlement(request.auth, entitlement_id), ask.key).summary())
+    """The same ``key`` again is the same use. 409 if it is used up, expired, suspended or revoked, or if it was paid
+    for in test mode and the agent has a live payment account.
+    """
+    row = entitlements.consume(own_entitlement(request.auth, entitlement_id), ask.key)
+    return answer(row.summary(live_only=entitlements.live_only(request.auth)))

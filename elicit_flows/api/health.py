@@ -1,29 +1,35 @@
-"""For anybody: alive, ready, and the keys of our receipts. No auth, no ids, no secrets."""
+"""/livez, /healthz, /readyz and the public keys of receipts.
+
+They need no authentication, and show no ids and no secrets.
+"""
 
 from __future__ import annotations
 
 from django.conf import settings
-from django.db import DatabaseError, connection
 from django.http import HttpRequest, JsonResponse
 
 from elicit_flows import vault
+from elicit_flows.jobs import readiness
 
 
-def healthz(request: HttpRequest) -> JsonResponse:
+def livez(request: HttpRequest) -> JsonResponse:
+    """The process answers: it asks nothing and nobody."""
     return JsonResponse({"status": "ok"})
 
 
 def readyz(request: HttpRequest) -> JsonResponse:
-    """200 when the database answers; says so while development settings are on."""
-    try:
-        connection.ensure_connection()
-        with connection.cursor() as cursor:
-            cursor.execute("SELECT 1")
-    except DatabaseError:
-        return JsonResponse({"status": "unavailable", "database": "does not answer"}, status=503)
-    return JsonResponse({"status": "ready", "allow_loopback": settings.ELICIT_ALLOW_LOOPBACK})
+    """200 when the database can be written to and has this version's schema; says so while development settings are on.
+
+    What else is not well is said, and is no reason for 503: see ``readiness.State.ready``.
+    """
+    found = readiness.state()
+    status, word = (200, "ready") if found.ready else (503, "unavailable")
+    said = {"status": word, "allow_loopback": settings.ELICIT_ALLOW_LOOPBACK, **found.parts()}
+    if found.database == readiness.AWAY:
+        del said["schema"], said["worker"]
+    return JsonResponse(said, status=status)
 
 
 def jwks(request: HttpRequest) -> JsonResponse:
-    """The keys of our receipts (RFC 7517): whoever has a receipt can check it."""
+    """The public keys of our receipts (RFC 7517), with which anybody can verify a receipt."""
     return JsonResponse(vault.public_keys())

@@ -1,27 +1,38 @@
-"""The API's description, OpenAPI 3.1: what ninja finds out, and what holds for every call."""
+"""The OpenAPI 3.1 document: what django-ninja generates, and what it cannot know: the shapes of each kind, the codes of
+errors, webhooks and examples.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any, Final
 
 from django.conf import settings
 from ninja import NinjaAPI
-from ninja.openapi.schema import OpenAPISchema
+from ninja.openapi.schema import REF_TEMPLATE, OpenAPISchema
 from ninja.operation import Operation
+from pydantic.json_schema import models_json_schema
 
-from elicit_flows.api.problems import PROBLEM
+from elicit_flows.api import openapi_examples
+from elicit_flows.api.elicitation_shapes import Create
+from elicit_flows.api.event_shapes import EVENT_TYPES, Event, name_of
+from elicit_flows.api.form_shapes import FormParams
+from elicit_flows.api.responses import PROBLEM
 from elicit_flows.api.schemas import Problem
-from elicit_flows.values import Json
+from elicit_flows.domain.errors import FlowError
+from elicit_flows.domain.values import Json
+from elicit_flows.events.publish import LIVE
+from elicit_flows.wires import MESSAGES
 
 METHODS = ("get", "put", "post", "delete", "patch")
 
 _KEY = {"type": "http", "scheme": "bearer", "description": "The agent's API key."}
-_PROBLEM = {
+_PROBLEM: Final = {
     "description": "What went wrong (RFC 9457); code says which error it is",
     "content": {PROBLEM: {"schema": {"$ref": "#/components/schemas/Problem"}}},
 }
 
-# What ninja cannot see in the views.
+# What ninja cannot find out from the views.
 IDEMPOTENT: Json = {
     "parameters": [
         {
@@ -29,7 +40,7 @@ IDEMPOTENT: Json = {
             "name": "Idempotency-Key",
             "required": False,
             "schema": {"type": "string", "minLength": 1, "maxLength": 255},
-            "description": "Your own name for this request: repeated with the same body it is done once.",
+            "description": "Your own id for this request: repeated with the same body, it is done once.",
         }
     ]
 }
@@ -40,30 +51,131 @@ STREAM: Json = {
             "name": "Last-Event-ID",
             "required": False,
             "schema": {"type": "string"},
-            "description": "For a stream: the cursor to go on behind, as browsers send it.",
+            "description": "For a stream: the cursor to resume after, as browsers send it.",
         }
     ],
     "responses": {200: {"content": {"text/event-stream": {"schema": {"type": "string"}}}}},
 }
+# The headers of a webhook, by https://www.standardwebhooks.com.
+_SIGNED: Final = {
+    "webhook-id": "The event's id: the same in every attempt.",
+    "webhook-timestamp": "When this attempt was signed, in seconds since 1970.",
+    "webhook-signature": "`v1,` and base64 of the HMAC-SHA256 of id, timestamp and body, joined by dots. While the "
+    "secret is being changed: one for each secret, separated by spaces.",
+}
 
 
 class DescribedAPI(NinjaAPI):
-    """Every call needs the key and may answer a problem."""
+    """Every call needs the key, and may answer with a problem document."""
+
+    _made: OpenAPISchema | None = None
 
     def get_openapi_schema(self, *, path_prefix: str | None = None, path_params: Json | None = None) -> OpenAPISchema:
-        schema = super().get_openapi_schema(path_prefix=path_prefix, path_params=path_params)
+        """The document, made once: it takes a second, and anybody may ask for it. Do not change it."""
+        if self._made is None:
+            self._made = self._make()
+        return self._made
+
+    def _make(self) -> OpenAPISchema:
+        schema = super().get_openapi_schema()
         schema["servers"] = [{"url": settings.ELICIT_PUBLIC_URL}]
         schema["security"] = [{"key": []}]
         schema["components"]["securitySchemes"] = {"key": _KEY}
-        schema["components"]["schemas"]["Problem"] = Problem.model_json_schema()
+        _add_shapes(schema["components"]["schemas"])
+        schema["webhooks"] = {kind: {"post": _webhook(kind)} for kind in EVENT_TYPES if kind not in LIVE}
         for _, _, operation in operations(schema):
             operation["responses"]["default"] = _PROBLEM
+            for parameter in operation["parameters"]:
+                parameter["schema"] = _said(parameter["schema"], parameter)
+                if parameter["name"] == "protocol":
+                    parameter["schema"]["enum"] = list(MESSAGES)
+            for content in operation.get("requestBody", {}).get("content", {}).values():
+                _say_defaults(content["schema"])
+        for one in schema["components"]["schemas"].values():
+            _say_defaults(one)
+        openapi_examples.add(schema)
         return schema
 
     def get_openapi_operation_id(self, operation: Operation) -> str:
-        """``elicitations_create``: the module's name and the view's."""
+        """``elicitations_create``: the names of the module and the view."""
         view = operation.view_func
         return f"{view.__module__.rpartition('.')[2]}_{view.__name__}"
+
+
+def _add_shapes(schemas: Json) -> None:
+    """The shapes that no view declares, because it reads them itself or writes them as they are."""
+    models: list[Any] = [(Create, "validation"), (FormParams, "validation"), (Event, "serialization")]
+    models.append((Problem, "serialization"))
+    schemas |= models_json_schema(models, ref_template=REF_TEMPLATE)[1]["$defs"]
+    for name in ("Filter", "Paging"):  # only parameters of the lists
+        del schemas[name]
+    schemas["CreateElicitation"] = schemas.pop("Create") | {"title": "CreateElicitation"}
+    schemas["AskAgain"]["properties"]["params"] = {
+        "anyOf": [_ref("FormParams"), {"type": "null"}],
+        "description": schemas["AskAgain"]["properties"]["params"]["description"],
+    }
+    codes = sorted({kind.code for kind in all_errors()})
+    schemas["ErrorCode"] = _enum("ErrorCode", codes, "There may be more.")
+    schemas["EventType"] = _enum("EventType", EVENT_TYPES, "There may be more.")
+    for name in ("Problem", "OAuthError"):
+        schemas[name]["properties"]["code"] = _ref("ErrorCode")
+    schemas["Delivery"]["properties"]["type"] = _ref("EventType")
+
+
+def _ref(name: str) -> Json:
+    return {"$ref": f"#/components/schemas/{name}"}
+
+
+def _enum(name: str, values: Any, description: str) -> Json:
+    return {"title": name, "type": "string", "enum": list(values), "description": description}
+
+
+def _said(schema: Json, parameter: Json) -> Json:
+    """A parameter's schema without null, which an address cannot say, and without the default."""
+    others = [one for one in schema.get("anyOf", []) if one.get("type") != "null"]
+    found = {name: value for name, value in schema.items() if name != "anyOf"} | others[0] if others else dict(schema)
+    _move_default(found, parameter)
+    return found
+
+
+def _say_defaults(schema: Json) -> None:
+    """Say defaults in words: generated clients would take a field with a ``default`` for one that is always there."""
+    for name, field in schema.get("properties", {}).items():
+        if name not in schema.get("required", []):
+            _move_default(field, field)
+
+
+def _move_default(schema: Json, described: Json) -> None:
+    default = schema.pop("default", None)
+    if default not in (None, "", {}, []):
+        described["description"] = f"{described.get('description', '')} When left out: {default}.".strip()
+
+
+def _webhook(kind: str) -> Json:
+    """The request that the agent's endpoint gets for an event."""
+    return {
+        "operationId": f"webhook_{kind.replace('.', '_')}",
+        "summary": kind,
+        "tags": ["webhooks"],
+        "security": [],
+        "parameters": [
+            {"in": "header", "name": name, "required": True, "schema": {"type": "string"}, "description": said}
+            for name, said in _SIGNED.items()
+        ],
+        "requestBody": {"required": True, "content": {"application/json": {"schema": _ref(name_of(kind))}}},
+        "responses": {
+            "2XX": {"description": "It was taken."},
+            "410": {"description": "The endpoint is gone, and is not called any more."},
+            "default": {"description": "It is sent again later."},
+        },
+    }
+
+
+def all_errors(base: type[FlowError] = FlowError) -> Iterator[type[FlowError]]:
+    """All error classes."""
+    yield base
+    for child in base.__subclasses__():
+        yield from all_errors(child)
 
 
 def operations(schema: Json) -> Iterator[tuple[str, str, Json]]:

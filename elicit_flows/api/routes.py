@@ -1,4 +1,4 @@
-"""The agents' API, put together."""
+"""The routes of the API, and its error handlers."""
 
 from __future__ import annotations
 
@@ -7,27 +7,28 @@ from ninja.errors import HttpError, ValidationError
 
 from elicit_flows import __version__
 from elicit_flows.api import (
-    codes,
+    agent,
     connections,
     deliveries,
     drafts,
     elicitations,
     entitlements,
     events,
-    exchange,
     notes,
+    parsing,
     payments,
-    problems,
+    responses,
+    token_exchange,
+    user_codes,
     wires,
 )
 from elicit_flows.api.auth import by_request
-from elicit_flows.api.body import StrictParser
 from elicit_flows.api.openapi import DescribedAPI
-from elicit_flows.errors import BadRequest, FlowError, Invalid
+from elicit_flows.domain.errors import BadRequest, FlowError, Invalid
 
 DESCRIPTION = (
     "Ask a user to do what must not pass through a model or a client. "
-    "Errors are RFC 9457 problem details; another agent's thing answers as a thing that does not exist."
+    "Errors are RFC 9457 problem details; objects of another agent are answered like ones that do not exist."
 )
 
 api = DescribedAPI(
@@ -37,17 +38,19 @@ api = DescribedAPI(
     docs_url=None,
     openapi_url="/openapi.json",
     urls_namespace="v1",
-    parser=StrictParser(),
+    parser=parsing.StrictParser(),
     auth=by_request,
 )
+api.add_decorator(parsing.strict, mode="operation")
+api.add_router("/agent", agent.router)
 api.add_router("/elicitations", elicitations.router)
 api.add_router("/elicitations", drafts.router)
 api.add_router("/elicitations", notes.router)
-api.add_router("/elicitations", codes.router)
+api.add_router("/elicitations", user_codes.router)
 api.add_router("/elicitations", wires.router)
 api.add_router("/events", events.router)
 api.add_router("/connections", connections.router)
-api.add_router("/token", exchange.router)
+api.add_router("/token", token_exchange.router)
 api.add_router("/payments", payments.router)
 api.add_router("/entitlements", entitlements.router)
 api.add_router("/webhooks", deliveries.router)
@@ -55,21 +58,16 @@ api.add_router("/webhooks", deliveries.router)
 
 @api.exception_handler(FlowError)
 def flow_error(request: HttpRequest, error: FlowError) -> HttpResponse:
-    return problems.response(error)
+    return responses.response(error)
 
 
 @api.exception_handler(ValidationError)
 def shape_error(request: HttpRequest, error: ValidationError) -> HttpResponse:
-    """What pydantic found, at the places where the agent wrote it."""
+    """pydantic's errors, with the places in the agent's own request."""
     found: list[dict[str, object]] = [
         {"loc": _place(item["loc"]), "message": str(item["msg"])} for item in error.errors
     ]
-    return problems.response(Invalid(found, _sentence(error)))
-
-
-def _sentence(error: ValidationError) -> str:
-    first = error.errors[0]
-    return f"{'.'.join(map(str, _place(first['loc'])))}: {first['msg']}"
+    return responses.response(Invalid(found))
 
 
 def _place(loc: list[str | int]) -> list[str | int]:
@@ -79,8 +77,8 @@ def _place(loc: list[str | int]) -> list[str | int]:
 
 @api.exception_handler(HttpError)
 def http_error(request: HttpRequest, error: HttpError) -> HttpResponse:
-    """ninja wraps what the body parser raised."""
+    """An error of the body parser, which ninja wraps."""
     cause = error.__cause__
     if isinstance(cause, FlowError):
-        return problems.response(cause)
-    return problems.response(BadRequest(error.message))
+        return responses.response(cause)
+    return responses.response(BadRequest(error.message))

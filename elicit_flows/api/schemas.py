@@ -1,47 +1,90 @@
-"""The shapes of requests and answers. Unknown fields are refused; what this says, OpenAPI says."""
+"""The shapes of requests and answers, from which OpenAPI is generated.
+
+Unknown fields are refused, and so are unknown query parameters (``parsing``).
+"""
 
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from ninja import Schema
 from pydantic import ConfigDict, Field
+from pydantic.json_schema import SkipJsonSchema
+
+from elicit_flows.domain.status import Status
+from elicit_flows.domain.values import MAX_ISSUER, MAX_SUBJECT
 
 MAX_DAYS = 30
+Absent = SkipJsonSchema[None]  # for a member that is left out and never null
 
 
 class Strict(Schema):
     model_config = ConfigDict(extra="forbid", strict=True)
 
 
-class Subject(Strict):
-    """The user: OpenID Connect issuer and subject, byte for byte."""
+class Paging(Strict):
+    """The parameters of every list."""
 
-    iss: str = Field(min_length=1, max_length=500, examples=["https://idp.example.com"])
-    sub: str = Field(min_length=1, max_length=255, examples=["u-1"])
+    limit: int = Field(20, ge=1, le=100, strict=False, description="The number of entries, at most.")
+    cursor: str = Field("", description="The next_cursor of the previous page, sent with the same filters.")
+
+
+class OfUser(Strict):
+    """The user. Both are compared exactly."""
+
+    iss: str | None = Field(None, min_length=1, max_length=MAX_ISSUER, description="The user's issuer.")
+    sub: str | None = Field(None, min_length=1, max_length=MAX_SUBJECT, description="The user's subject.")
+
+
+class Subject(Strict):
+    """The user: OpenID Connect issuer and subject, compared exactly."""
+
+    iss: str = Field(min_length=1, max_length=MAX_ISSUER, examples=["https://idp.example.com"])
+    sub: str = Field(min_length=1, max_length=MAX_SUBJECT, examples=["u-1"])
+
+
+Kind = Literal["oauth", "payment", "credentials", "form", "confirm", "link", "steps"]
+
+
+# The form of a language tag (RFC 5646, section 2.1). Which languages there are is another matter.
+LANGUAGE_TAG = r"^[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*$"
 
 
 class CreateElicitation(Strict):
     kind: str = Field(max_length=32, examples=["oauth"])
     subject: Subject
-    message: str = Field(min_length=1, max_length=2000, description="Why you ask; the user reads it as your words.")
-    params: dict[str, Any] = Field(description="What the kind needs, as the guide says.")
-    expires_in: int = Field(900, ge=1, le=MAX_DAYS * 86400, description="Seconds until the link ends.")
+    message: str = Field(min_length=1, max_length=2000, description="Why you ask. The user reads it as your words.")
+    params: dict[str, Any] = Field(description="The parameters of the kind.")
+    expires_in: int = Field(900, ge=1, le=MAX_DAYS * 86400, description="Seconds until the link expires.")
     return_url: str | None = Field(None, max_length=2000, description="One of the agent's registered URLs.")
+    return_: Literal["auto", "button"] = Field(
+        "auto",
+        alias="return",
+        description="Whether the last page goes to `return_url` by itself after three seconds, or has a button only.",
+    )
+    locale: str | None = Field(
+        None,
+        max_length=35,
+        pattern=LANGUAGE_TAG,
+        description="The language that you suggest for the pages (BCP 47). The user's own choice goes before it.",
+        examples=["de", "pt-BR"],
+    )
     reuse: Literal["if_valid", "never"] = Field(
         "if_valid", description="Whether an existing connection or entitlement may answer."
     )
-    metadata: dict[str, Any] = Field(default_factory=dict, description="Yours; comes back unchanged.")
+    metadata: dict[str, Any] = Field(default_factory=dict, description="Your own data, returned unchanged.")
 
 
 class AskAgain(Strict):
     message: str | None = Field(None, min_length=1, max_length=2000)
-    params: dict[str, Any] | None = Field(None, description="The form's schema or questions, whole.")
+    params: dict[str, Any] | None = Field(None, description="The complete schema or questions of the form.")
 
 
 class DraftAnswer(Strict):
-    """``value`` is as the result's content has it. A draft has to be of the question's sort, what is submitted fits."""
+    """``value`` has the form of the result's content. A draft must have the question's type; a submitted answer must be
+    valid.
+    """
 
     state: Literal["draft", "submitted", "skipped"]
     value: Any = None
@@ -49,31 +92,45 @@ class DraftAnswer(Strict):
 
 
 class ShareAnswer(Strict):
-    """``answer`` null takes back what was answered. ``seq``: the last that you have seen of this question."""
+    """``answer`` null clears the answer. ``seq``: the last one that you have seen of this question."""
 
     answer: DraftAnswer | None
     seq: int | None = Field(None, ge=0)
 
 
+class Complete(Strict):
+    """``answers``: your user's answers by question, in addition to a shared draft."""
+
+    answers: dict[str, DraftAnswer] | None = Field(None, max_length=50)
+
+
+class SharedAnswer(Schema):
+    """``state`` is left out if the answer was cleared, ``value`` also if the question is skipped."""
+
+    state: Literal["draft", "submitted", "skipped"] | Absent = None
+    value: Any = None
+    reason: str | Absent = None
+    seq: int
+    by: Literal["person", "agent"]
+
+
 class Draft(Schema):
-    """``answers`` by question, each ``{state, value | reason, seq, by}``; one that was cleared has only the last two.
-    ``missing``: what keeps it from being accepted.
-    """
+    """``answers`` by question. ``missing``: the questions that must be answered before it can be submitted."""
 
     object: Literal["draft"]
     elicitation: str
-    status: str
+    status: Status
     seq: int
-    answers: dict[str, dict[str, Any]]
+    answers: dict[str, SharedAnswer]
     missing: list[str]
 
 
 class ChangeNote(Strict):
-    note: dict[str, str | None] = Field(description="The members to change, null for those that go.")
+    note: dict[str, str | None] = Field(description="The members to change; null removes a member.")
 
 
 class Note(Schema):
-    """Empty where you noted nothing, and where it has been deleted."""
+    """Empty if there is none, or if it has been deleted."""
 
     object: Literal["note"]
     elicitation: str
@@ -91,60 +148,17 @@ class UserCode(Schema):
     expires_at: datetime
 
 
-class Elicitation(Schema):
-    id: str
-    object: Literal["elicitation"]
-    kind: str
-    status: Literal["pending", "started", "settling", "completed", "declined", "cancelled", "expired", "failed"]
-    action: Literal["accept", "decline", "cancel"] | None
-    url: str
-    message: str
-    subject: Subject
-    params: dict[str, Any]
-    result: dict[str, Any] | None
-    error: dict[str, Any] | None
-    reused: bool
-    seq: int
-    created_at: datetime
-    expires_at: datetime
-    finished_at: datetime | None
-    consumed_at: datetime | None
-    return_url: str | None
-    metadata: dict[str, Any]
-
-
-class ElicitationList(Schema):
-    data: list[Elicitation]
-    next_cursor: str | None
-
-
-EVENT_TYPES = (
-    "elicitation.created", "elicitation.started", "elicitation.settling", "elicitation.completed",
-    "elicitation.declined", "elicitation.cancelled", "elicitation.expired", "elicitation.failed", "elicitation.refused",
-    "elicitation.draft",
-    "connection.imported", "connection.refreshed", "connection.reauthorization_required", "connection.revoked",
-    "payment.refunded", "payment.refund_failed", "payment.disputed", "payment.ended", "payment.mismatch",
-    "payment.over_limit", "webhook.disabled",
-)  # fmt: skip
-
-
-class Event(Schema):
-    id: str
-    type: str = Field(description=f"One of {', '.join(EVENT_TYPES)}; there may be more.")
-    elicitation: str | None
-    seq: int | None
-    created_at: datetime
-    data: dict[str, Any]
-
-
-class EventList(Schema):
-    data: list[Event]
-    cursor: str
-
-
 class Account(Schema):
     id: str
     label: str
+
+
+Scalar = str | int | bool
+Metadata = Annotated[
+    dict[str, Scalar | list[Scalar]],
+    Field(description="What the provider said beside the tokens, such as instance_url, by the names of its entry."),
+]
+ConnectionStatus = Literal["active", "reauthorization_required", "revoked"]
 
 
 class Connection(Schema):
@@ -152,13 +166,20 @@ class Connection(Schema):
     object: Literal["connection"]
     provider: str | None
     subject: Subject
-    status: Literal["active", "reauthorization_required", "revoked"]
+    status: ConnectionStatus
     health: Literal["ok", "failing", "expired", "reauthorization_required", "revoked"]
     scopes: list[str]
     account: Account | None
+    label: str = Field(
+        description="What people can recognise it by: the account's name, or, if not known, when it was connected."
+    )
+    metadata: Metadata
+    variables: dict[str, str] = Field(
+        description="What the user named in the provider's addresses, such as their shop."
+    )
     created_at: datetime
     expires_at: datetime | None
-    next_refresh_at: datetime | None = Field(description="When the service looks after it of itself.")
+    next_refresh_at: datetime | None = Field(description="When the service refreshes it by itself.")
     last_refresh_error: str | None = Field(description="A code, such as provider_unavailable or invalid_grant.")
     last_used_at: datetime | None
     revoked_at: datetime | None
@@ -166,6 +187,7 @@ class Connection(Schema):
 
 class ConnectionList(Schema):
     data: list[Connection]
+    next_cursor: str | None
 
 
 class TokenRequest(Strict):
@@ -173,13 +195,13 @@ class TokenRequest(Strict):
         None,
         ge=0,
         le=86400,
-        description="Seconds that the token must still live, up to half its life. "
-        "When left out: 60, or a tenth of its life where that is shorter.",
+        description="Seconds for which the token must still be valid, up to half its lifetime. "
+        "When left out: 60, or a tenth of its lifetime if that is shorter.",
     )
 
 
 class Report(Strict):
-    status: Literal[401] = Field(description="What the provider answered to the token.")
+    status: Literal[401] = Field(description="The provider's answer to the token.")
 
 
 class Credentials(Schema):
@@ -191,26 +213,45 @@ class Token(Schema):
     token_type: str
     expires_at: datetime | None
     scopes: list[str]
+    metadata: Metadata
+
+
+PaymentMode = Literal["pay", "save", "subscribe"]
+PaymentStatus = Literal[
+    "open", "processing", "paid", "saved", "removed", "active", "ended", "mismatch", "closed", "refunded"
+]  # refunded: paid, and refunded in full
 
 
 class Payment(Schema):
-    """``amount`` and ``amount_refunded`` are in minor units. ``status`` mismatch: money came, but not as asked."""
+    """``amount`` and ``amount_refunded`` are in minor units. ``status`` mismatch: the payment differs from the request;
+    removed: the person has removed a saved method.
+    """
 
     id: str
     object: Literal["payment"]
     elicitation: str | None
     subject: Subject
-    mode: Literal["pay", "save", "subscribe"]
+    livemode: bool = Field(description="False: test mode, no real money moves.")
+    mode: PaymentMode
+    interval: Literal["day", "week", "month", "year"] | None = Field(description="For mode subscribe.")
     amount: int
     currency: str
     description: str
     item: str | None
-    status: Literal["open", "processing", "paid", "saved", "active", "ended", "mismatch", "closed", "refunded"]
+    uses: int | None
+    status: PaymentStatus
     amount_refunded: int
     dispute: Literal["open", "won", "lost"] | None
     receipt_url: str | None
     created_at: datetime
     paid_at: datetime | None
+    period_end: datetime | None = Field(description="For a subscription: the end of the paid period.")
+    ends_at: datetime | None = Field(description="For a cancelled subscription: when it ends.")
+
+
+class PaymentList(Schema):
+    data: list[Payment]
+    next_cursor: str | None
 
 
 class Receipt(Schema):
@@ -245,13 +286,14 @@ class RefundList(Schema):
 
 
 class Entitlement(Schema):
-    """``uses_left`` null: without a limit; ``valid_until`` null: for ever."""
+    """``uses_left`` null: without limit; ``valid_until`` null: without end."""
 
     id: str
     object: Literal["entitlement"]
     subject: Subject
     item: str
     payment: str
+    livemode: bool = Field(description="False: it was paid for in test mode.")
     status: Literal["active", "suspended", "revoked", "ended"]
     usable: bool
     uses_left: int | None
@@ -265,33 +307,22 @@ class EntitlementList(Schema):
 
 
 class ConsumeRequest(Strict):
-    key: str = Field(min_length=1, max_length=255, description="Your own name for this use: told twice it counts once.")
+    key: str = Field(min_length=1, max_length=255, description="Your own id for this use: sent twice, it counts once.")
 
 
-class Delivery(Schema):
-    id: str
-    object: Literal["delivery"]
-    event: str
-    type: str
-    status: Literal["pending", "delivered", "failed"]
-    tries: int
-    log: list[dict[str, Any]]
-    created_at: datetime
-    next_at: datetime | None
-    delivered_at: datetime | None
+class FieldError(Schema):
+    """``loc``: the place of the value, from the outside in."""
 
-
-class DeliveryList(Schema):
-    data: list[Delivery]
-    next_cursor: str | None
+    loc: list[str | int]
+    message: str
 
 
 class Problem(Schema):
     """RFC 9457."""
 
-    type: str
+    type: str = Field(description="The address of the error's description.")
     title: str
     status: int
-    detail: str
+    detail: str = Field(description="What is wrong, and what to do.")
     code: str
-    errors: list[dict[str, Any]] | None = None
+    errors: list[FieldError] | Absent = Field(None, description="For 422: each value that is not acceptable.")

@@ -1,9 +1,14 @@
-"""The catalogue: what is known of providers that many people use. Data, its schema, and nothing that acts.
+"""The catalogue: settings of providers that many people use. It holds data and their schema, and no behaviour.
 
-One file for each in ``entries/``, and in the operator's own folder (``ELICIT_CATALOGUE``), which goes before ours.
+Each provider has a file in ``entries/``, or in the operator's own folder (``ELICIT_CATALOGUE``), which takes
+precedence.
 """
 
 from elicit_flows.catalogue.entry import Checked, Entry, Kind
 from elicit_flows.catalogue.reading import BadCatalogue, configure, entries, find, libraries, read
+from elicit_flows.catalogue.scope_groups import GROUPS, Group, group_of
 
-__all__ = ["BadCatalogue", "Checked", "Entry", "Kind", "configure", "entries", "find", "libraries", "read"]
+__all__ = [
+    "GROUPS", "BadCatalogue", "Checked", "Entry", "Group", "Kind", "configure", "entries", "find", "group_of",
+    "libraries", "read",
+]  # fmt: skip

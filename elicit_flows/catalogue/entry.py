@@ -1,4 +1,4 @@
-"""One entry: what a file may say, and what of it goes into a provider's settings."""
+"""One entry of the catalogue, and the provider settings that it makes."""
 
 from __future__ import annotations
 
@@ -6,14 +6,16 @@ from collections.abc import Mapping
 from datetime import date
 from typing import Annotated, Any, Literal
 
-from pydantic import StringConstraints, field_validator
+from pydantic import Field, StringConstraints, field_validator
 
-from elicit_flows.catalogue.oauth import Endpoints, Line, Odd, Params, Scopes
-from elicit_flows.catalogue.parts import Page, Part, Variable, filled
+from elicit_flows import oauth
+from elicit_flows.catalogue.oauth import DeadGrant, Endpoints, Line, Metadata, OtherQuirks, Params, Scopes
+from elicit_flows.catalogue.parts import Page, Part, Variable, filled, is_fixed
+from elicit_flows.domain.values import Json
+from elicit_flows.kinds.credentials import client_credentials
 from elicit_flows.kinds.credentials import fields as rules_of_fields
-from elicit_flows.kinds.credentials import own_client
-from elicit_flows.lib.oauth import Quirks
-from elicit_flows.values import Json
+from elicit_flows.kinds.oauth import connection_metadata
+from elicit_flows.oauth import Quirks
 
 Kind = Literal["oauth", "api_key", "basic", "client_credentials"]
 Checked = Literal["document", "library", "unverified"]
@@ -21,7 +23,7 @@ TokenAuth = Literal["client_secret_basic", "client_secret_post", "private_key_jw
 
 
 class Entry(Part):
-    """``slug`` is the file's name. ``libraries`` are those that agree with it, where ``checked`` says library.
+    """``slug`` is the file's name. ``libraries`` are those that agree with the entry, if ``checked`` is library.
 
     ``checked`` document: ``checked_on`` is the day on which somebody read ``source_url``, or a stored copy of it.
     """
@@ -34,15 +36,19 @@ class Entry(Part):
     checked_on: date | None = None
     libraries: tuple[Line, ...] = ()
     note: Annotated[str, StringConstraints(max_length=500)] = ""
-    # of kind oauth; of client_credentials: token_auth, token and revoke of endpoints, scopes, params.token, quirks
+    # For the kind oauth. client_credentials uses token_auth, endpoints.token and .revoke, scopes, params.token, quirks.
     token_auth: TokenAuth = "client_secret_post"
     pkce: Literal["S256", "off"] = "S256"
     endpoints: Endpoints = Endpoints()
     scopes: Scopes = Scopes()
     params: Params = Params()
-    quirks: Odd = Odd()
+    quirks: OtherQuirks = OtherQuirks()
+    account_page: Page | None = None  # the page that documents how to ask for the account
+    refresh_tokens: bool = True  # False: it issues none, and an access token is valid until it is revoked
+    dead_grant: tuple[DeadGrant, ...] = ()
+    metadata: Annotated[tuple[Metadata, ...], Field(max_length=connection_metadata.MOST_NAMES)] = ()
     variables: tuple[Variable, ...] = ()
-    # of the other kinds
+    # For the other kinds.
     find_url: Page | None = None
     fields: list[Json] = []
     verify: Json = {}
@@ -51,23 +57,24 @@ class Entry(Part):
     @classmethod
     def _once(cls, given: tuple[Variable, ...]) -> tuple[Variable, ...]:
         if len({one.name for one in given}) < len(given):
-            raise ValueError("two have the same name")
+            raise ValueError("two variables have the same name")
         return given
 
     @property
     def examples(self) -> dict[str, str]:
-        """A value for each variable."""
+        """The example value of each variable."""
         return {one.name: one.example for one in self.variables}
 
     @property
     def sort(self) -> str:
-        """The kind of elicitation that it is for."""
+        """The kind of elicitation that the provider is for."""
         return "oauth" if self.kind == "oauth" else "credentials"
 
     def settings(self, variables: Mapping[str, str] | None = None) -> dict[str, Any]:
-        """What it says under the names of the configuration file; ``variables`` fill in the addresses.
+        """The settings, under the names of the configuration file. ``variables`` fill in the addresses; the places of
+        those that each person is asked for stay.
 
-        Raises ValueError, whose text names the variable that is missing, unknown or unfit.
+        Raises ValueError, which names the variable that is missing, unknown or not valid.
         """
         self._check(variables or {})
         if self.kind != "oauth":
@@ -84,6 +91,9 @@ class Entry(Part):
             "token_auth": self.token_auth,
             "scopes": list(self.scopes.default),
             "pkce": self.pkce,
+            "dead_grant": [one.said for one in self.dead_grant],
+            "metadata": [one.said for one in self.metadata],
+            "metadata_url": ends["metadata"],
         }
 
     def _credentials(self, variables: Mapping[str, str]) -> dict[str, Any]:
@@ -91,7 +101,7 @@ class Entry(Part):
             "name": self.name,
             "fields": [rules_of_fields.complete(field, rules_of_fields.OPERATORS) for field in self.asked],
             "find_url": filled(self.find_url or "", variables),
-            "verify": self._verify(variables),
+            "verify": {**self.verify, "url": filled(self.verify["url"], variables)} if "url" in self.verify else None,
         }
         if self.kind != "client_credentials":
             return said
@@ -104,11 +114,11 @@ class Entry(Part):
 
     @property
     def asked(self) -> list[Json]:
-        """A client's id and secret are asked for everywhere alike, so an entry may leave them out."""
-        return self.fields or (own_client.FIELDS if self.kind == "client_credentials" else [])
+        """The fields. An entry for client_credentials may leave them out, since they are the same everywhere."""
+        return self.fields or (client_credentials.FIELDS if self.kind == "client_credentials" else [])
 
     def oddities(self, variables: Mapping[str, str] | None = None) -> Quirks:
-        """Raises as ``settings``."""
+        """The provider's deviations from the RFCs. Raises like ``settings``."""
         self._check(variables or {})
         return Quirks(
             scope_separator=self.scopes.separator,
@@ -116,15 +126,20 @@ class Entry(Part):
             token_params=self.params.token,
             refresh_params=self.params.refresh,
             refresh_url=filled(self.endpoints.refresh or "", variables or {}),
+            dead_grant=tuple(oauth.DeadGrant(one.words, one.path, one.status) for one in self.dead_grant),
             **self.quirks.model_dump(),
         )
-
-    def _verify(self, variables: Mapping[str, str]) -> Json | None:
-        return {**self.verify, "url": filled(self.verify["url"], variables)} if "url" in self.verify else None
 
     def _check(self, variables: Mapping[str, str]) -> None:
         for name in variables.keys() - {one.name for one in self.variables}:
             raise ValueError(f"the preset has no variable {name}")
         for one in self.variables:
+            if one.name not in variables and self.may_be_asked(one.name):
+                continue  # its place stays in the addresses, and each person is asked for it
             if not one.fits(variables.get(one.name, "")):
-                raise ValueError(f"{one.name} is needed ({one.label}), such as {one.example}")
+                raise ValueError(one.needed)
+
+    def may_be_asked(self, name: str) -> bool:
+        """Whether the operator may leave this variable to the person: no value of it leads to a site of another's."""
+        urls = [url for url in self.endpoints.model_dump().values() if url]
+        return self.kind == "oauth" and all(is_fixed(url, name) for url in urls)

@@ -1,4 +1,4 @@
-"""What no single value of an entry shows: whether it says what its kind needs, and no more than was seen."""
+"""Checks across the fields of an entry: it has what its kind needs, and claims no more than was checked."""
 
 from __future__ import annotations
 
@@ -7,24 +7,25 @@ from datetime import date
 
 from elicit_flows.catalogue.entry import Entry
 from elicit_flows.catalogue.parts import PLACE
-from elicit_flows.kinds.credentials import fields, own_client
-from elicit_flows.kinds.credentials.rules import Unfit, checked_verify, credentials_faults
+from elicit_flows.kinds.credentials import client_credentials, fields
+from elicit_flows.kinds.credentials.verification_rules import InvalidRule, checked_verify, credentials_faults
+from elicit_flows.kinds.oauth import connection_metadata
 
 
 def fault(entry: Entry) -> str:
-    """What is wrong with it first of all, behind the name of the key; "" when nothing is."""
+    """The first mistake, beginning with the key's name; "" if there is none."""
     of_kind = {"oauth": _oauth, "client_credentials": _client}
     return _claim(entry) or of_kind.get(entry.kind, _credentials)(entry)
 
 
 def _claim(entry: Entry) -> str:
-    """An entry never claims more than was seen."""
+    """Whether the entry claims more than was checked."""
     if (entry.checked == "document") != (entry.checked_on is not None):
-        return "checked_on stands beside checked = document, and nowhere else"
+        return "checked_on is needed with checked = document, and not allowed without it"
     if entry.checked_on and entry.checked_on > date.today():  # noqa: DTZ011  a day, not a moment
-        return "checked_on is still to come"
+        return "checked_on is in the future"
     if (entry.checked == "library") != (len(entry.libraries) >= 2):
-        return "checked = library needs two libraries or more, and they stand nowhere else"
+        return "checked = library needs two libraries or more, and libraries is not allowed without it"
     return ""
 
 
@@ -34,23 +35,45 @@ def _oauth(entry: Entry) -> str:
         return "fields, verify and find_url are for the kinds api_key and basic"
     if not ends.issuer and not (ends.authorize and ends.token):
         return "endpoints needs an issuer, or authorize and token"
-    return _variables(entry, (url for url in ends.model_dump().values() if url))
+    if entry.dead_grant and not entry.refresh_tokens:
+        return "dead_grant is for refresh tokens, but refresh_tokens is false"
+    named = [connection_metadata.Named.of(one.said) for one in entry.metadata]
+    names = {one.name for one in named} - entry.examples.keys()
+    return _metadata(entry, named) or _variables(entry, filter(None, ends.model_dump().values()), but=names)
+
+
+def _metadata(entry: Entry, named: list[connection_metadata.Named]) -> str:
+    if said := next(connection_metadata.faults(one.said for one in entry.metadata), ""):
+        return f"metadata {said}"
+    if twice := {one.name for one in named} & entry.examples.keys():
+        return f"metadata has {min(twice)}, which is a variable"
+    if entry.quirks.account_source == "metadata" and entry.quirks.account_id not in {(one.name,) for one in named}:
+        return "quirks.account_id must be a name of the metadata"
+    urls = {"endpoints.userinfo": entry.endpoints.userinfo, "endpoints.metadata": entry.endpoints.metadata}
+    return connection_metadata.faults_of_addresses(urls, named, but=entry.examples.keys())
 
 
 def _client(entry: Entry) -> str:
-    """People type a client of their own, so nothing is said of authorization, refreshing or accounts."""
+    """People type a client of their own, so the entry has nothing about authorization, refreshing or accounts."""
     others = (entry.endpoints.model_fields_set - {"token", "revoke"}) | (entry.params.model_fields_set - {"token"})
-    if others or entry.model_fields_set & {"pkce", "verify"} or not entry.endpoints.token:
+    if (
+        others
+        or entry.model_fields_set & {"pkce", "verify", "dead_grant", "refresh_tokens", "account_page", "metadata"}
+        or not entry.endpoints.token
+    ):
         return "the kind client_credentials has endpoints.token (and revoke) and params.token, no pkce and no verify"
     for at, said in fields.faults(entry.asked, fields.OPERATORS):
         return f"fields {at}: {said}"
-    for key, message in own_client.faults(entry.settings(entry.examples) | {"resources": []}):
+    for key, message in client_credentials.faults(entry.settings(entry.examples) | {"resources": []}):
         return f"{key} {message}"
     return _variables(entry, [entry.find_url or "", entry.endpoints.token, entry.endpoints.revoke or ""])
 
 
 def _credentials(entry: Entry) -> str:
-    given = entry.model_fields_set & {"token_auth", "pkce", "endpoints", "scopes", "params", "quirks"}
+    given = entry.model_fields_set & {
+        "token_auth", "pkce", "endpoints", "scopes", "params", "quirks", "dead_grant", "refresh_tokens", "account_page",
+        "metadata",
+    }  # fmt: skip
     if given:
         return f"{min(given)} is for the kind oauth"
     for at, said in fields.faults(entry.fields, fields.OPERATORS):
@@ -58,7 +81,7 @@ def _credentials(entry: Entry) -> str:
     verify = entry.settings(entry.examples)["verify"]
     try:
         checked_verify(verify or {})
-    except Unfit as unfit:
+    except InvalidRule as unfit:
         return f"verify {unfit}"
     for key, message in credentials_faults({"fields": entry.fields, "verify": verify}):
         return f"{key} {message}"

@@ -1,18 +1,20 @@
-"""What an entry says of OAuth: where, with which scopes and fixed parameters, and how it strays from the RFCs."""
+"""The OAuth part of an entry: endpoints, scopes, fixed parameters, and deviations from the RFCs."""
 
 from __future__ import annotations
 
+import json
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, StringConstraints
 
-from elicit_flows.catalogue.parts import Endpoint, Part
-from elicit_flows.lib.oauth import SCOPE_TOKEN
+from elicit_flows.catalogue.parts import Endpoint, Lookup, Page, Part
+from elicit_flows.domain.values import Json
+from elicit_flows.oauth import SCOPE_TOKEN
 
 Scope = Annotated[str, StringConstraints(pattern=SCOPE_TOKEN.pattern)]
 Line = Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f\x7f]+$")]
 
-# What the flow itself says in these requests, and no entry may say instead.
+# Parameters that the service itself sets in these requests; an entry must not set them.
 _OURS = frozenset(
     """client_id client_secret redirect_uri response_type response_mode state nonce scope code code_verifier
     code_challenge code_challenge_method grant_type refresh_token resource request request_uri client_assertion
@@ -22,7 +24,7 @@ _OURS = frozenset(
 
 def _not_ours(given: dict[str, str]) -> dict[str, str]:
     if ours := sorted(given.keys() & _OURS):
-        raise ValueError(f"{ours[0]} is said by the flow itself")
+        raise ValueError(f"{ours[0]} is set by the service itself")
     return given
 
 
@@ -37,12 +39,13 @@ class Endpoints(Part):
     token: Endpoint | None = None
     refresh: Endpoint | None = None
     revoke: Endpoint | None = None
-    userinfo: Endpoint | None = None
+    userinfo: Lookup | None = None
     device: Endpoint | None = None
+    metadata: Lookup | None = None  # asked once, with the token, for metadata from "call"
 
 
 class Scopes(Part):
-    """``words``: what a scope lets an agent do, as one line for the person who is asked."""
+    """``words``: what each scope allows, as one line for the person who is asked."""
 
     separator: Annotated[str, StringConstraints(min_length=1, max_length=1)] = " "
     default: tuple[Scope, ...] = ()
@@ -50,15 +53,59 @@ class Scopes(Part):
 
 
 class Params(Part):
-    """Fixed parameters that this provider wants besides those of the RFCs."""
+    """Fixed parameters that this provider needs in addition to those of the RFCs."""
 
     authorize: Extra = {}
     token: Extra = {}
     refresh: Extra = {}
 
 
-class Odd(Part):
-    """The quirks that are neither scopes nor parameters, under the names of ``lib.oauth.Quirks``."""
+Word = Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f\x7f]+$")]
+
+
+class DeadGrant(Part):
+    """The provider's answer to a refresh token of a grant that has ended: one of ``words`` at ``path``.
+
+    ``invalid_grant`` of RFC 6749 counts for every provider; an entry that lists it says that this provider uses it.
+    """
+
+    words: Annotated[tuple[Word, ...], Field(min_length=1, max_length=20)]
+    path: Annotated[tuple[Line, ...], Field(min_length=1, max_length=8)] = ("error",)
+    status: Annotated[int, Field(ge=200, le=499)] | None = None
+    source_url: Page
+
+    @property
+    def said(self) -> Json:
+        """The form that the configuration uses."""
+        return self.model_dump(mode="json", exclude={"source_url"}, exclude_none=True)
+
+
+class Metadata(Part):
+    """A value that the provider says beside the tokens, and that agents get with the connection."""
+
+    name: Line
+    source: Annotated[Literal["token", "callback", "userinfo", "call"], Field(alias="from")] = "token"
+    path: Annotated[tuple[Line, ...], Field(max_length=8)] = ()
+    type: Literal["string", "integer", "boolean", "url", "host"] = "string"
+    hosts: Annotated[tuple[Line, ...], Field(max_length=20)] = ()
+    source_url: Page
+
+    @property
+    def said(self) -> Json:
+        """The form that the configuration uses."""
+        return self.model_dump(mode="json", by_alias=True, exclude={"source_url"}, exclude_defaults=True)
+
+
+def _json(given: str) -> str:
+    try:
+        json.loads(given or "{}")
+    except ValueError:
+        raise ValueError("is not JSON") from None
+    return given
+
+
+class OtherQuirks(Part):
+    """The quirks that are neither scopes nor parameters, under the names of ``oauth.Quirks``."""
 
     scope_param: Line = "scope"
     client_id_param: Line = "client_id"
@@ -71,9 +118,11 @@ class Odd(Part):
     expires_field: Line = "expires_in"
     expires_unit: Literal["seconds", "milliseconds", "timestamp", "rfc3339"] = "seconds"
     nonce: bool = True
-    account_source: Literal["userinfo", "token"] = "userinfo"
+    ui_locales: bool = True
+    account_source: Literal["userinfo", "token", "metadata"] = "userinfo"
     account_id: tuple[Line, ...] = ()
     account_label: tuple[Line, ...] = ()
     userinfo_method: Literal["GET", "POST"] = "GET"
     userinfo_scheme: Line = "Bearer"
+    userinfo_body: Annotated[str, StringConstraints(max_length=500), AfterValidator(_json)] = ""
     userinfo_headers: dict[Line, Line] = {}

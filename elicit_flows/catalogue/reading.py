@@ -1,4 +1,4 @@
-"""From the files to the entries; everything that is wrong is said at once, with its file, its key and why."""
+"""Reads the files of entries. All errors are reported at once, each with file, key and reason."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _folder: Path | None = None
 
 
 class BadCatalogue(Exception):
-    """``faults``: a line for each thing that is wrong."""
+    """``faults``: a line for each mistake."""
 
     def __init__(self, faults: list[str]) -> None:
         super().__init__("\n".join(faults))
@@ -28,7 +28,7 @@ class BadCatalogue(Exception):
 
 
 def configure(folder: Path | None) -> None:
-    """The operator's own entries, which go before ours."""
+    """Set the folder with the operator's own entries, which take precedence over ours."""
     global _folder  # noqa: PLW0603
     _folder = folder
     entries.cache_clear()
@@ -36,7 +36,7 @@ def configure(folder: Path | None) -> None:
 
 @cache
 def entries() -> Mapping[str, Entry]:
-    """By slug, in the order of the alphabet. Raises BadCatalogue."""
+    """The entries by slug, in alphabetical order. Raises BadCatalogue."""
     found, faults = _ours()
     if _folder:
         own, more = _read(_folder)
@@ -52,18 +52,18 @@ def find(slug: str) -> Entry | None:
 
 @cache
 def libraries() -> Mapping[str, Mapping[str, str]]:
-    """What entries were held against: name to version, licence and address."""
+    """The libraries that entries were compared with: name to version, licence and address."""
     return MappingProxyType(tomllib.loads((HERE / "libraries.toml").read_text(encoding="utf-8")))
 
 
 def read(text: str, slug: str, name: str) -> Entry:
-    """One file's entry. Raises BadCatalogue; ``name`` is the file's, for its lines."""
+    """The entry in one file. ``name`` is the file's name in error messages. Raises BadCatalogue."""
     try:
         said = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise BadCatalogue([f"{name}: this is not TOML: {error}"]) from None
     if "slug" in said:
-        raise BadCatalogue([f"{name}: slug: it is the name of the file; leave it out"])
+        raise BadCatalogue([f"{name}: slug: leave it out; it is the name of the file"])
     try:
         entry = Entry.model_validate({**said, "slug": slug})
     except ValidationError as wrong:
@@ -80,7 +80,7 @@ def _ours() -> tuple[dict[str, Entry], list[str]]:
 
 def _read(folder: Path) -> tuple[dict[str, Entry], list[str]]:
     if not folder.is_dir():
-        return {}, [f"{folder}: is no folder"]
+        return {}, [f"{folder}: is not a folder"]
     found: dict[str, Entry] = {}
     faults: list[str] = []
     for file in sorted(folder.glob("*.toml")):

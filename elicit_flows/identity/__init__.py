@@ -1,5 +1,7 @@
-"""Who is in the browser, or in a token: an OpenID Connect relying party, and the other ways to know a person. Knows no
-session and no database.
+"""Who is using the browser, or who a token belongs to: an OpenID Connect relying party and the other ways of signing
+in.
+
+This package knows nothing about sessions or the database.
 """
 
 from elicit_flows.identity import passkeys, proxy, site

@@ -1,12 +1,12 @@
-"""Why somebody was not signed in."""
+"""Why a sign-in was refused."""
 
 from __future__ import annotations
 
 
 class SignInRefused(Exception):
-    """``code`` is an OAuth error code or one of ours; ``message`` is one sentence of ours, safe to show.
+    """``code`` is an OAuth error code or one of ours; ``message`` is a sentence of ours that is safe to show.
 
-    Ours: issuer_mismatch, bad_answer, provider_error, bad_id_token, stale_login (the sign-in is older than the
+    Our codes: issuer_mismatch, bad_answer, provider_error, bad_id_token, stale_login (the sign-in is older than the
     identity provider's ``max_age``; asking again with prompt "login" may help).
     """
 
@@ -17,7 +17,7 @@ class SignInRefused(Exception):
 
 
 class BadToken(SignInRefused):
-    """``why`` completes a sentence."""
+    """``why`` completes the sentence."""
 
     def __init__(self, why: str) -> None:
         super().__init__("bad_id_token", f"The identity provider's answer is not valid: {why}.")

@@ -1,4 +1,4 @@
-"""The two halves of a sign-in: send the browser away, read what it brings back."""
+"""OpenID Connect sign-in: builds the authentication request, and reads the response."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import time
 from dataclasses import dataclass
 from typing import Any
 
-from elicit_flows import errors
-from elicit_flows.identity import claims, rules, signature
+from elicit_flows import oauth
+from elicit_flows.domain import errors
+from elicit_flows.domain.values import Answer, Claim, Secret
+from elicit_flows.identity import id_token, jwt_claims, signature
 from elicit_flows.identity.errors import SignInRefused
-from elicit_flows.lib import oauth
-from elicit_flows.values import Answer, Claim, Secret
 
 DEADLINE = 5.0
 MAX_CODE = 4096
@@ -18,7 +18,7 @@ MAX_CODE = 4096
 
 @dataclass(frozen=True, slots=True)
 class OpenIdProvider:
-    """An identity provider as its operator configured it; ``max_age`` in seconds."""
+    """An identity provider as its operator configured it. ``max_age`` is in seconds."""
 
     slug: str
     issuer: str
@@ -30,7 +30,7 @@ class OpenIdProvider:
 
 @dataclass(frozen=True, slots=True)
 class SignedIn:
-    """``auth_time`` in seconds since 1970, as the provider tells it; ``label`` is what to call the person on a page."""
+    """``auth_time`` is in seconds since 1970, as the provider reports it. ``label`` is the person's name on pages."""
 
     claim: Claim
     auth_time: int | None
@@ -38,9 +38,18 @@ class SignedIn:
 
 
 def begin(
-    op: OpenIdProvider, *, redirect_uri: str, state: str, nonce: str, verifier: str, prompt: str | None = None
+    op: OpenIdProvider,
+    *,
+    redirect_uri: str,
+    state: str,
+    nonce: str,
+    verifier: str,
+    prompt: str | None = None,
+    ui_locales: str | None = None,
 ) -> str:
-    """Where to send the browser (OpenID Connect Core, 3.1.2.1). Raises ProviderUnavailable."""
+    """The address to send the browser to (OpenID Connect Core, 3.1.2.1). ``ui_locales``: language tags, the wanted one
+    first. Raises ProviderUnavailable.
+    """
     found = _metadata(op)
     return oauth.authorization_url(
         found.authorization_endpoint or "",
@@ -51,6 +60,7 @@ def begin(
         verifier=verifier,
         nonce=nonce,
         prompt=prompt,
+        ui_locales=ui_locales,
         max_age=None if op.max_age is None else str(op.max_age),
     )
 
@@ -64,10 +74,10 @@ def finish(
     verifier: str,
     since: float | None = None,
 ) -> SignedIn:
-    """Who came back. The caller has matched ``state`` already.
+    """The person who came back. The caller has checked ``state``.
 
-    ``since`` (seconds since 1970) is when the browser was sent away; the age of the sign-in is counted to it. Raises
-    SignInRefused, ProviderUnavailable.
+    ``since`` is when the browser was sent away, in seconds since 1970; the sign-in's age is counted to it. Raises
+    SignInRefused and ProviderUnavailable.
     """
     found = _metadata(op)
     code = _code(op, found, answer)
@@ -82,14 +92,14 @@ def finish(
         )
         signed = signature.verify(tokens.id_token or "", found.jwks_uri or "")
     except oauth.InvalidGrant:
-        raise SignInRefused("invalid_grant", "This sign-in was used already or took too long.") from None
+        raise SignInRefused("invalid_grant", "This sign-in has been used already, or it took too long.") from None
     except oauth.ProviderError as error:
         raise SignInRefused("provider_error", str(error)) from None
     except (oauth.Transient, oauth.DiscoveryError) as error:
         raise errors.ProviderUnavailable(str(error)) from None
     now = time.time()
     began = now if since is None else since
-    expected = claims.Expected(
+    expected = id_token.Expected(
         issuer=op.issuer,
         audiences=(op.client_id,),
         client_id=op.client_id,
@@ -99,7 +109,7 @@ def finish(
         now=now,
         since=began,
     )
-    claims.check(signed, expected)
+    id_token.check(signed, expected)
     return _signed_in(signed.claims)
 
 
@@ -130,8 +140,9 @@ def _code(op: OpenIdProvider, found: oauth.Metadata, answer: Answer) -> str:
 
 
 def client_of(op: OpenIdProvider, found: oauth.Metadata) -> oauth.Client:
-    """Who we are to it. client_secret_basic unless the metadata lists others and leaves it out (OpenID Connect
-    Discovery, section 3).
+    """This service as the provider's client.
+
+    It uses client_secret_basic unless the metadata lists methods without it (OpenID Connect Discovery, section 3).
     """
     secret = op.client_secret.reveal() if op.client_secret else None
     methods = found.auth_methods or ("client_secret_basic",)
@@ -140,7 +151,7 @@ def client_of(op: OpenIdProvider, found: oauth.Metadata) -> oauth.Client:
 
 
 def _signed_in(said: dict[str, Any]) -> SignedIn:
-    at = rules.seconds(said.get("auth_time"))
+    at = jwt_claims.seconds(said.get("auth_time"))
     return SignedIn(
         claim=Claim(said["iss"], said["sub"]),
         auth_time=None if at is None else int(at),
@@ -149,6 +160,6 @@ def _signed_in(said: dict[str, Any]) -> SignedIn:
 
 
 def label_of(said: dict[str, Any]) -> str:
-    """What to call the person on a page."""
+    """The person's name on pages."""
     names = (oauth.visible(said.get(name), 100) for name in ("name", "preferred_username", "nickname", "sub"))
     return next((name for name in names if name), "")

@@ -1,12 +1,13 @@
-"""Passkeys (WebAuthn, level 3): what a browser is asked, and whether its answer is good; the ``webauthn`` library says.
+"""Passkeys (WebAuthn, level 3): the options for the browser and the check of its answer, with the library ``webauthn``.
 
-The person is always verified by their device (PIN, finger, face): the passkey is all that stands for them.
+The device always verifies the person (PIN, finger, face), because nothing else proves who they are.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 from urllib.parse import urlsplit
 
 import webauthn
@@ -25,15 +26,20 @@ from webauthn.helpers.structs import (
     UserVerificationRequirement,
 )
 
+from elicit_flows.http import strict_json
 from elicit_flows.identity.errors import SignInRefused
 
-MINUTES = 5 * 60_000  # milliseconds that a browser may take to ask the person
+MINUTES = 5 * 60_000  # milliseconds that the browser may take
 MAX_CREDENTIAL = 20_000
+# What the library and its CBOR reader raise for input that no device made.
+_UNREADABLE = (
+    WebAuthnException, ValueError, TypeError, KeyError, AttributeError, IndexError, OverflowError, RecursionError,
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """The one origin that a passkey is for."""
+    """The origin that a passkey is for."""
 
     origin: str
     name: str
@@ -44,7 +50,7 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class NewPasskey:
     """A new passkey, its binary parts in base64url."""
 
     credential_id: str
@@ -60,7 +66,9 @@ class Used:
 
 
 def to_make(place: Place, *, sub: str, name: str, known: Sequence[str], challenge: str) -> str:
-    """The options as JSON. ``known``: the ids of those that the person has, so that no device makes a second one."""
+    """The options for a new passkey, as JSON. ``known``: the ids of the person's passkeys, so that no device makes a
+    second.
+    """
     options = webauthn.generate_registration_options(
         rp_id=place.host,
         rp_name=place.name,
@@ -76,19 +84,19 @@ def to_make(place: Place, *, sub: str, name: str, known: Sequence[str], challeng
     return options_to_json(options)
 
 
-def made(place: Place, credential: str, challenge: str) -> Made:
-    """Raises SignInRefused."""
+def made(place: Place, credential: str, challenge: str) -> NewPasskey:
+    """The new passkey in the browser's answer. Raises SignInRefused."""
     try:
         checked = webauthn.verify_registration_response(
-            credential=_short(credential),
+            credential=_parsed(credential),
             expected_challenge=challenge.encode(),
             expected_rp_id=place.host,
             expected_origin=place.origin,
             require_user_verification=True,
         )
-    except (WebAuthnException, ValueError, TypeError, KeyError) as error:
+    except _UNREADABLE as error:
         raise _refused() from error
-    return Made(
+    return NewPasskey(
         bytes_to_base64url(checked.credential_id),
         bytes_to_base64url(checked.credential_public_key),
         checked.sign_count,
@@ -97,7 +105,7 @@ def made(place: Place, credential: str, challenge: str) -> Made:
 
 
 def to_use(place: Place, challenge: str) -> str:
-    """The options as JSON. Nobody is named: the device knows whose passkeys it has for this place."""
+    """The options for signing in, as JSON. They name nobody: the device knows whose passkeys it has."""
     options = webauthn.generate_authentication_options(
         rp_id=place.host,
         challenge=challenge.encode(),
@@ -108,20 +116,21 @@ def to_use(place: Place, challenge: str) -> str:
 
 
 def read(credential: str) -> AuthenticationCredential:
-    """What a browser answered, nothing of it checked. Raises SignInRefused."""
+    """The browser's answer, not checked yet. Raises SignInRefused."""
     try:
-        return parse_authentication_credential_json(_short(credential))
-    except (WebAuthnException, ValueError, TypeError, KeyError) as error:
+        return parse_authentication_credential_json(_parsed(credential))
+    except _UNREADABLE as error:
         raise _refused() from error
 
 
 def used(
     place: Place, credential: AuthenticationCredential, challenge: str, *, sub: str, public_key: str, sign_count: int
 ) -> Used:
-    """Whether the passkey with that key, of the person ``sub``, signed. Raises SignInRefused, also where its counter
-    went back: then there is a copy of it.
+    """Check that the passkey of the person ``sub`` with that key signed.
+
+    Raises SignInRefused, also if its counter went back, which means that the passkey was copied.
     """
-    if credential.response.user_handle != sub.encode():  # nobody was named, so the device has to (level 3, 7.2, step 6)
+    if credential.response.user_handle != sub.encode():  # we named nobody, so the device must (level 3, 7.2, step 6)
         raise _refused()
     try:
         checked = webauthn.verify_authentication_response(
@@ -133,18 +142,24 @@ def used(
             credential_current_sign_count=sign_count,
             require_user_verification=True,
         )
-    except (WebAuthnException, ValueError, TypeError, KeyError) as error:
+    except _UNREADABLE as error:
         raise _refused() from error
     return Used(checked.new_sign_count, checked.credential_backed_up)
 
 
-def _short(credential: str) -> str:
+def _parsed(credential: str) -> dict[str, Any]:
+    """The JSON that a browser sent. Raises ValueError, TypeError, KeyError and SignInRefused.
+
+    It also reads ``clientDataJSON`` strictly, because the library reads it as JSON and fails for deep nesting.
+    """
     if len(credential) > MAX_CREDENTIAL:
         raise _refused()
-    return credential
+    found: dict[str, Any] = strict_json.loads(credential)
+    strict_json.loads(base64url_to_bytes(found["response"]["clientDataJSON"]))
+    return found
 
 
 def _refused() -> SignInRefused:
     return SignInRefused(
-        "bad_passkey", "This passkey was not accepted. Try again; if it stays so, ask for an invitation."
+        "bad_passkey", "This passkey was not accepted. Try again. If it keeps failing, ask for an invitation."
     )

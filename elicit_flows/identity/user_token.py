@@ -1,7 +1,7 @@
-"""A user's own token, shown by an agent that acts for them: who it says they are (RFC 8693, section 2.1).
+"""A user's own token, shown by an agent that acts for them (RFC 8693, section 2.1).
 
-An access token is read as RFC 9068 says, or asked about at its identity provider (RFC 7662) where the operator wants
-that; an ID token as OpenID Connect says, but for the nonce, which only the agent's own site knows.
+An access token is checked as RFC 9068 says, or by introspection at its identity provider (RFC 7662) if the operator
+wants that. An ID token is checked as OpenID Connect says, without the nonce, which only the agent's own site knows.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from elicit_flows import errors
-from elicit_flows.identity import rules, signature
+from elicit_flows import oauth
+from elicit_flows.domain import errors
+from elicit_flows.domain.values import Claim
+from elicit_flows.identity import jwt_claims, signature
 from elicit_flows.identity.errors import BadToken
 from elicit_flows.identity.openid import DEADLINE, OpenIdProvider, client_of
 from elicit_flows.identity.signature import Signed
-from elicit_flows.lib import oauth
-from elicit_flows.values import Claim
 
 ACCESS: Final = "urn:ietf:params:oauth:token-type:access_token"
 ID: Final = "urn:ietf:params:oauth:token-type:id_token"
@@ -25,7 +25,9 @@ ID: Final = "urn:ietf:params:oauth:token-type:id_token"
 
 @dataclass(frozen=True, slots=True)
 class Trusted:
-    """An identity provider whose users' tokens count; ``audiences``: for whom such a token may be meant."""
+    """An identity provider whose users' tokens are accepted. ``audiences``: the audiences that such a token
+    may have.
+    """
 
     op: OpenIdProvider
     audiences: tuple[str, ...]
@@ -33,7 +35,7 @@ class Trusted:
 
 
 def holder(token: str, sort: str, trusted: Sequence[Trusted]) -> Claim:
-    """Whose token it is; ``sort`` is ``ACCESS`` or ``ID``. Raises UserTokenRefused, ProviderUnavailable."""
+    """Whose token it is. ``sort`` is ``ACCESS`` or ``ID``. Raises UserTokenRefused and ProviderUnavailable."""
     if not token.isascii() or not token.isprintable() or len(token) > signature.MAX_TOKEN:
         raise _refused("it is not a token")
     said = _unverified(token)
@@ -44,11 +46,18 @@ def holder(token: str, sort: str, trusted: Sequence[Trusted]) -> Claim:
     found = next((one for one in trusted if said and one.op.issuer == said.get("iss")), None)
     if found is None:
         raise _refused("it is from no identity provider of this agent, or cannot be read here")
-    return _signed(token, sort, found)
+    types, wanted = (signature.ACCESS_TOKEN, _ACCESS) if sort == ACCESS else (signature.ID_TOKEN, _ID)
+    try:
+        signed = signature.verify(token, _metadata(found).jwks_uri or "", types)
+    except BadToken as bad:
+        raise _refused(bad.why) from None
+    except oauth.DiscoveryError as error:
+        raise errors.ProviderUnavailable(str(error), retry_after=5) from None
+    return _checked(signed, wanted, found)
 
 
 def _unverified(token: str) -> dict[str, Any] | None:
-    """What a JWT says of itself, to find out whose keys to hold it against; None for an opaque token."""
+    """The claims of a JWT before it is checked, to find its issuer; None for an opaque token."""
     try:
         return signature.parts(token)[1]
     except BadToken:
@@ -56,8 +65,9 @@ def _unverified(token: str) -> dict[str, Any] | None:
 
 
 def _to_ask(said: dict[str, Any] | None, trusted: Sequence[Trusted]) -> Trusted | None:
-    """Who is asked about the token: its own issuer. An opaque one says nothing of that, so only one may be asked:
-    a token is shown to nobody but the one that issued it.
+    """The provider to introspect the token at: its own issuer, so that it is shown to nobody else.
+
+    An opaque token does not name its issuer, so it is accepted only if there is one provider to ask.
     """
     asking = [one for one in trusted if one.introspects]
     if said is not None:
@@ -65,17 +75,6 @@ def _to_ask(said: dict[str, Any] | None, trusted: Sequence[Trusted]) -> Trusted 
     if len(asking) > 1:
         raise _refused("it does not say which of the agent's identity providers it is from")
     return asking[0]
-
-
-def _signed(token: str, sort: str, by: Trusted) -> Claim:
-    types, wanted = (signature.ACCESS_TOKEN, _ACCESS) if sort == ACCESS else (signature.ID_TOKEN, _ID)
-    try:
-        signed = signature.verify(token, _metadata(by).jwks_uri or "", types)
-    except BadToken as bad:
-        raise _refused(bad.why) from None
-    except oauth.DiscoveryError as error:
-        raise errors.ProviderUnavailable(str(error), retry_after=5) from None
-    return _checked(signed, wanted, by)
 
 
 def _introspected(token: str, by: Trusted) -> Claim:
@@ -87,7 +86,7 @@ def _introspected(token: str, by: Trusted) -> Claim:
     except oauth.OAuthError as error:
         raise errors.ProviderUnavailable(str(error), retry_after=5) from None
     if said.get("active") is not True:
-        raise _refused("it is not valid any more")
+        raise _refused("it is no longer valid")
     filled = {"iss": by.op.issuer, "exp": time.time(), "aud": said.get("client_id"), **said}
     return _checked(Signed("", filled), _ASKED, by)
 
@@ -99,36 +98,36 @@ def _metadata(by: Trusted) -> oauth.Metadata:
         raise errors.ProviderUnavailable(str(error), retry_after=5) from None
 
 
-def _checked(token: Signed, wanted: Sequence[rules.Rule], by: Trusted) -> Claim:
-    basis = rules.Basis(issuer=by.op.issuer, audiences=by.audiences, now=time.time())
-    complaint = rules.complaint(wanted, token, basis)
+def _checked(token: Signed, wanted: Sequence[jwt_claims.Rule], by: Trusted) -> Claim:
+    basis = jwt_claims.Basis(issuer=by.op.issuer, audiences=by.audiences, now=time.time())
+    complaint = jwt_claims.complaint(wanted, token, basis)
     if complaint:
         raise _refused(complaint)
     return Claim(token.claims["iss"], token.claims["sub"])
 
 
-def _person(claims: dict[str, Any], token: Signed, expected: rules.Basis) -> str | None:
+def _person(claims: dict[str, Any], token: Signed, expected: jwt_claims.Basis) -> str | None:
     """A client's own token has the client as its subject, which may look like a person's (RFC 9068, section 5)."""
     mine = claims.get("sub") in (claims.get("client_id"), claims.get("azp"))
     return "it speaks for a program and not for a person" if mine else None
 
 
-def _no_event(claims: dict[str, Any], token: Signed, expected: rules.Basis) -> str | None:
+def _no_event(claims: dict[str, Any], token: Signed, expected: jwt_claims.Basis) -> str | None:
     """A logout token is signed with the same keys, and may look like an ID token (RFC 8417, section 4.5)."""
-    return "it tells of an event" if "events" in claims else None
+    return "it is about an event" if "events" in claims else None
 
 
-def _bearer(claims: dict[str, Any], token: Signed, expected: rules.Basis) -> str | None:
-    """Introspection knows refresh tokens too (RFC 7662, section 2.2)."""
+def _bearer(claims: dict[str, Any], token: Signed, expected: jwt_claims.Basis) -> str | None:
+    """Introspection also answers for refresh tokens (RFC 7662, section 2.2)."""
     kind = claims.get("token_type", "Bearer")
     fine = isinstance(kind, str) and kind.lower() in {"bearer", "dpop"}
     return None if fine else "it is not an access token"
 
 
-_EVERY = (rules.issuer, rules.expiry, rules.not_before, rules.subject, _no_event, _person)
-_ACCESS = (*_EVERY, rules.not_from_the_future, rules.among_audiences)
-_ID = (*_EVERY, rules.not_from_the_future, rules.audience)
-_ASKED = (*_EVERY, rules.among_audiences, _bearer)
+_EVERY = (jwt_claims.issuer, jwt_claims.expiry, jwt_claims.not_before, jwt_claims.subject, _no_event, _person)
+_ACCESS = (*_EVERY, jwt_claims.not_from_the_future, jwt_claims.among_audiences)
+_ID = (*_EVERY, jwt_claims.not_from_the_future, jwt_claims.audience)
+_ASKED = (*_EVERY, jwt_claims.among_audiences, _bearer)
 
 
 def _refused(why: str) -> errors.UserTokenRefused:

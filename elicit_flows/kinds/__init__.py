@@ -1,4 +1,6 @@
-"""The kinds, by name. A new kind is a folder, a template, a line here and a subclass of the contract test."""
+"""The kinds by name. A new kind is a folder, a template, a line here, its shapes for OpenAPI in ``api.kind_shapes`` and
+a subclass of the contract test.
+"""
 
 from __future__ import annotations
 
@@ -10,10 +12,10 @@ from elicit_flows.kinds.base import Kind
 
 REGISTRY = {
     "oauth": "elicit_flows.kinds.oauth.OAuth",
-    "payment": "elicit_flows.kinds.payment.Payment",
+    "payment": "elicit_flows.kinds.payment.kind.Payment",
     "credentials": "elicit_flows.kinds.credentials.Credentials",
-    "form": "elicit_flows.kinds.form.Form",
-    "confirm": "elicit_flows.kinds.confirm.Confirm",
+    "form": "elicit_flows.kinds.form.kind.Form",
+    "confirm": "elicit_flows.kinds.confirm.kind.Confirm",
     "link": "elicit_flows.kinds.link.Link",
 }
 

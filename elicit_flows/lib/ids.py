@@ -1,4 +1,4 @@
-"""Random names, and the hash under which they are looked up."""
+"""Random ids and tokens, and the hash under which they are stored."""
 
 from __future__ import annotations
 
@@ -17,5 +17,5 @@ def token() -> str:
 
 
 def digest(text: str) -> str:
-    """SHA-256 in hex, for looking up what is itself random (API keys, states): 256 bits of chance need no salt."""
+    """SHA-256 in hex, to look up values that are random themselves (API keys, states), so they need no salt."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

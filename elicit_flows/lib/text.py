@@ -1,6 +1,6 @@
-"""What other people wrote, made fit to be shown: text, hosts and addresses that cannot pretend to be something else.
+"""Makes text, hosts and addresses from others safe to show, so that they cannot pretend to be something else.
 
-Every function here takes any string and answers; none raises, because a page that shows a wrong name beats no page.
+Every function accepts any string and never raises, because a page with a wrong name is better than no page.
 """
 
 from __future__ import annotations
@@ -18,10 +18,16 @@ _BLANK_LINES = re.compile(r"\n[ \n\t]*\n")
 _BLANK = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\ufff0-\ufff8\U000e0000-\U000e0fff]"
 )
-_MARKS = 8  # more combining marks on one letter than any script needs only serve to paint over the lines around it
+# Characters that reorder or hide text: direction marks, zero-width and control characters (not line breaks and tabs).
+_UNSEEN = re.compile(
+    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff"
+    "\U000e0000-\U000e007f]"
+)
+_MARKS = 8  # no script needs more combining marks on one letter; more would cover the lines around it
 
 _HTTP = re.compile(r"https?://[^\x00-\x20\x7f\\]+", re.IGNORECASE)
 _PATH = re.compile(r"/(?![/\\])[^\x00-\x20\x7f\\]*")
+_APP = re.compile(r"[a-z][a-z0-9+-]*(?:\.[a-z0-9+-]+)+:/[!\x22$-\[\]-~]*")
 
 _DROPPED = re.compile(r"^[\x00-\x20]+|[\x00-\x20]+$|[\t\r\n]")
 _SCHEME = re.compile(r"(?:https?:)?[/\\]*", re.IGNORECASE)
@@ -29,7 +35,7 @@ _PORT = re.compile(r":\d+$")
 _AUTHORITY_END = re.compile(r"[/\\?#]")
 _HOST = re.compile(r"[a-z0-9._-]+")
 
-# Scripts that are written together in one word; everything else that mixes is a warning (after UTS 39, section 5.1).
+# Scripts that are used together in one word. Any other mixture gives a warning (after UTS 39, section 5.1).
 _TOGETHER = (
     {"LATIN", "CJK", "IDEOGRAPHIC", "HIRAGANA", "KATAKANA", "KATAKANA-HIRAGANA"},
     {"LATIN", "CJK", "BOPOMOFO"},
@@ -38,7 +44,7 @@ _TOGETHER = (
 
 
 def gettext_noop(message: str) -> str:
-    """Marks a sentence for the translators; the template that shows it translates it."""
+    """Mark a text for translation; the template that shows it translates it."""
     return message
 
 
@@ -53,32 +59,50 @@ MIXED = gettext_noop(
 
 
 def visible(text: str) -> str:
-    """``text`` with nothing in it that cannot be seen: no bidi controls, zero-width or control characters.
+    """``text`` without invisible characters: no bidi controls, zero-width or control characters.
 
-    Lone surrogates, private-use characters and noncharacters become U+FFFD; odd spaces become spaces; line breaks
-    become ``\\n``, with at most one blank line together, so that nothing can push the rest of a page out of sight.
+    Lone surrogates, private-use characters and noncharacters become U+FFFD; odd spaces become spaces. Line breaks
+    become ``\\n``, with at most one blank line in a row, so that the rest of a page cannot be pushed out of sight.
     """
+    if text.isascii() and text.isprintable():  # most texts, and all of each is visible
+        return text.strip()
     lines = _NEWLINES.sub("\n", text)
     shown = "".join(_shown(char) for char in _BLANK.sub("", lines))
-    return _BLANK_LINES.sub("\n\n", _thinned(shown)).strip()
+    kept: list[str] = []
+    marks = 0
+    for char in shown:
+        marks = marks + 1 if unicodedata.category(char) in {"Mn", "Me"} else 0
+        if marks <= _MARKS:
+            kept.append(char)
+    return _BLANK_LINES.sub("\n\n", "".join(kept)).strip()
+
+
+def spelled(text: str) -> str:
+    """``text`` with every invisible character written out, such as ``[U+202E]``, for readers who have to see them."""
+    return _UNSEEN.sub(lambda found: f"[U+{ord(found[0]):04X}]", text)
 
 
 def ascii_host(url_or_host: str) -> str:
-    """The host a browser would go to, in lower-case ASCII (IDNA A-labels, UTS 46), without port; "" if there is none.
+    """The host that a browser would go to, in lower-case ASCII (IDNA A-labels, UTS 46), without port; "" if there is
+    none.
 
-    Reads addresses as browsers do (WHATWG URL), so that ``https://bad.example\\@good.example`` is bad.example.
+    It reads addresses as browsers do (WHATWG URL), so that ``https://bad.example\\@good.example`` is bad.example.
     """
     rest = _SCHEME.sub("", _DROPPED.sub("", url_or_host), count=1)
     host = _AUTHORITY_END.split(rest, maxsplit=1)[0].rpartition("@")[2]
     if host.startswith("["):
-        return _ipv6(host[1:].partition("]")[0])
+        text = host[1:].partition("]")[0]
+        try:
+            return f"[{ipaddress.IPv6Address(text)}]"
+        except ValueError:
+            return ""
     labels = _mapped(unquote(_PORT.sub("", host))).split(".")
     name = ".".join(_a_label(label) for label in labels)
     return name if _HOST.fullmatch(name) else ""
 
 
 def host_warning(url_or_host: str) -> str:
-    """One sentence when the host may be made to look like another one (T53), else ""."""
+    """A sentence if the host may look like another one (T53), or else ""."""
     labels = [label for label in ascii_host(url_or_host).split(".") if label.startswith("xn--")]
     if not labels:
         return ""
@@ -86,8 +110,16 @@ def host_warning(url_or_host: str) -> str:
 
 
 def safe_url(url: str) -> str:
-    """``url`` when it is http(s) or a path of this site, and so may stand in a link; else ""."""
+    """``url`` if it is http(s) or a path of this site, so that it may be a link; or else ""."""
     return url if _HTTP.fullmatch(url) or _PATH.fullmatch(url) else ""
+
+
+def is_app_address(url: str) -> bool:
+    """Whether it is the address of a native app, such as ``com.example.app:/done``.
+
+    It has at most 2000 visible ASCII characters, no fragment, and a scheme with a dot. Browsers run none that has one.
+    """
+    return len(url) <= 2000 and bool(_APP.fullmatch(url))
 
 
 def _shown(char: str) -> str:
@@ -99,23 +131,6 @@ def _shown(char: str) -> str:
     if category in {"Cs", "Co"} or ord(char) & 0xFFFE == 0xFFFE or 0xFDD0 <= ord(char) <= 0xFDEF:
         return "\ufffd"
     return char if category == "Cn" else ""
-
-
-def _thinned(text: str) -> str:
-    kept: list[str] = []
-    marks = 0
-    for char in text:
-        marks = marks + 1 if unicodedata.category(char) in {"Mn", "Me"} else 0
-        if marks <= _MARKS:
-            kept.append(char)
-    return "".join(kept)
-
-
-def _ipv6(text: str) -> str:
-    try:
-        return f"[{ipaddress.IPv6Address(text)}]"
-    except ValueError:
-        return ""
 
 
 def _mapped(host: str) -> str:

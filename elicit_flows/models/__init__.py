@@ -1,38 +1,29 @@
-"""One file a noun."""
+"""The database tables, one file for each area."""
 
-from elicit_flows.models.agent import Agent
-from elicit_flows.models.attempt import Attempt
-from elicit_flows.models.connection import Connection
-from elicit_flows.models.customer import Customer
-from elicit_flows.models.delivery import Delivery
-from elicit_flows.models.draft import Draft
-from elicit_flows.models.elicitation import Elicitation
+from elicit_flows.models.agent import Agent, SpendLimit
+from elicit_flows.models.brand import Brand
+from elicit_flows.models.connection import Connection, ConnectionUse, PendingGrant
+from elicit_flows.models.counters import Health, Tally
+from elicit_flows.models.elicitation import Attempt, Draft, Elicitation, UserCode
 from elicit_flows.models.entitlement import Entitlement, EntitlementUse
-from elicit_flows.models.erasure import Erasure
-from elicit_flows.models.event import Event, Feed
-from elicit_flows.models.held_grant import HeldGrant
-from elicit_flows.models.inbound import Inbound
-from elicit_flows.models.member import Invitation, Member, Passkey
+from elicit_flows.models.event import AuditPosition, Delivery, Event, Feed
+from elicit_flows.models.keys import ReceiptKey, VaultKey
 from elicit_flows.models.operator import Operator
-from elicit_flows.models.payment import Checkout, Payment
-from elicit_flows.models.payment_account import PaymentAccount
-from elicit_flows.models.provider import IdentityProvider, Provider
-from elicit_flows.models.receipt_key import ReceiptKey
-from elicit_flows.models.refund import Refund
-from elicit_flows.models.registration import Registration
-from elicit_flows.models.sign_out import SignOut
-from elicit_flows.models.spend_limit import SpendLimit
-from elicit_flows.models.tally import Tally
-from elicit_flows.models.use import Use
-from elicit_flows.models.user_code import UserCode
-from elicit_flows.models.vault_key import VaultKey
-from elicit_flows.models.vouch import Vouch
+from elicit_flows.models.payment import Cancellation, Checkout, Payment, Refund
+from elicit_flows.models.payment_account import Customer, Inbound, PaymentAccount
+from elicit_flows.models.person import Erasure, Invitation, LoginAssertion, Member, Passkey, SignedIn, SignOut
+from elicit_flows.models.picture import Picture
+from elicit_flows.models.provider import IdentityProvider, Provider, Registration
 
 __all__ = [
     "Agent",
     "Attempt",
+    "AuditPosition",
+    "Brand",
+    "Cancellation",
     "Checkout",
     "Connection",
+    "ConnectionUse",
     "Customer",
     "Delivery",
     "Draft",
@@ -42,24 +33,26 @@ __all__ = [
     "Erasure",
     "Event",
     "Feed",
-    "HeldGrant",
+    "Health",
     "IdentityProvider",
     "Inbound",
     "Invitation",
+    "LoginAssertion",
     "Member",
     "Operator",
     "Passkey",
     "Payment",
     "PaymentAccount",
+    "PendingGrant",
+    "Picture",
     "Provider",
     "ReceiptKey",
     "Refund",
     "Registration",
     "SignOut",
+    "SignedIn",
     "SpendLimit",
     "Tally",
-    "Use",
     "UserCode",
     "VaultKey",
-    "Vouch",
 ]

@@ -1,27 +1,96 @@
-"""Where money goes."""
+"""Payment accounts, customers and incoming webhooks."""
 
 from __future__ import annotations
 
 from django.db import models
+from django.utils.translation import gettext_lazy as _
+
+from elicit_flows.domain.values import MAX_ISSUER, MAX_SUBJECT
+from elicit_flows.lib.clock import now
 
 
 class PaymentAccount(models.Model):
-    """An operator's account at a payment provider. The key and the webhook secrets are sealed by the vault."""
+    """An operator's account at a payment provider. The vault seals the key and the webhook secrets."""
 
-    slug = models.SlugField(max_length=64, unique=True)
-    provider = models.CharField(max_length=32)
+    slug = models.SlugField(_("slug"), max_length=64, unique=True)
+    provider = models.CharField(_("provider"), max_length=32)
     secret_key = models.TextField(blank=True, editable=False)
     webhook_secrets = models.TextField(blank=True, editable=False)
-    api_base = models.CharField(max_length=500, blank=True)
-    livemode = models.BooleanField(default=False)
+    api_base = models.CharField(_("API base"), max_length=500, blank=True)
+    livemode = models.BooleanField(_("live mode"), default=False)
     refund_mismatch = models.BooleanField(
-        default=False, help_text="Give back by itself what came in another amount than was asked for."
+        _("refund mismatches"),
+        default=False,
+        help_text=_("Refund a payment automatically if its amount or currency is not what was requested."),
     )
     keep_late = models.BooleanField(
-        default=False, help_text="Keep what is paid after the request was over, instead of giving it back."
+        _("keep late payments"),
+        default=False,
+        help_text=_("Keep a payment that arrives after the request has ended. If off, it is refunded."),
     )
-    enabled = models.BooleanField(default=True)
-    ignored = models.PositiveIntegerField(default=0, editable=False, help_text="Webhooks of the other mode.")
+    allow_save = models.BooleanField(
+        _("may save payment methods"),
+        default=False,
+        db_default=False,
+        help_text=_(
+            "Agents may ask people to save a payment method. This service never charges a saved method; only you can, "
+            "at the provider."
+        ),
+    )
+    enabled = models.BooleanField(_("enabled"), default=True)
+    ignored = models.PositiveIntegerField(
+        _("ignored webhooks"),
+        default=0,
+        editable=False,
+        help_text=_("How many webhooks of the other mode, live or test, were ignored."),
+    )
+
+    class Meta:
+        verbose_name = _("payment account")
+        verbose_name_plural = _("payment accounts")
 
     def __str__(self) -> str:
         return self.slug
+
+
+class Customer(models.Model):
+    """``ref`` is the provider's id of the person, so that saved methods are offered when they pay again."""
+
+    account = models.ForeignKey(PaymentAccount, models.CASCADE)
+    iss = models.CharField(max_length=MAX_ISSUER)
+    sub = models.CharField(max_length=MAX_SUBJECT)
+    ref = models.CharField(max_length=255)
+
+    class Meta:
+        verbose_name = _("customer")
+        verbose_name_plural = _("customers")
+        constraints = [models.UniqueConstraint(fields=["account", "iss", "sub"], name="one_customer_per_person")]
+
+    def __str__(self) -> str:
+        return self.ref
+
+
+class Inbound(models.Model):
+    """A webhook of a payment provider. It is only a hint: the amounts in it are not stored, the provider is asked."""
+
+    account = models.ForeignKey(PaymentAccount, models.CASCADE)
+    event_id = models.CharField(max_length=255)
+    type = models.CharField(max_length=100)
+    ref = models.CharField(max_length=255, blank=True)
+    payment_ref = models.CharField(max_length=255, blank=True)
+    received_at = models.DateTimeField(default=now)
+    done_at = models.DateTimeField(null=True)
+    try_at = models.DateTimeField(null=True, default=now)
+    tries = models.PositiveIntegerField(default=0)
+
+    class Meta:
+        verbose_name = _("received webhook")
+        verbose_name_plural = _("received webhooks")
+        constraints = [models.UniqueConstraint(fields=["account", "event_id"], name="one_inbound_per_event")]
+        indexes = [
+            models.Index(fields=["account", "try_at"], name="inbound_due", condition=models.Q(try_at__isnull=False)),
+            models.Index(fields=["received_at"], name="inbound_purge"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.type} {self.event_id}"

@@ -1,38 +1,68 @@
-"""What agents import. No Django: only httpx2 and standardwebhooks are needed beside the standard library.
+"""The package that agents import. It needs httpx2 and standardwebhooks beside the standard library, and no Django.
 
-The rooms, from the door inwards:
+The modules, from the public surface downwards:
 
-client, sync    one agent at one service: ``Elicit``, and ``SyncElicit`` on a ``loop`` of its own
-asking          ask and wait, a method for each kind; drafts: forms that several fill in; notes: what the agent keeps
-questions       what is asked, as a value; outcomes: how it ended, as a value; shapes: what the API answers
-feed, webhooks  what happened: as a stream or by polling, or sent
-transport       HTTP, and what is borne with; environment, paths, errors: what all of it needs
-once            what every protocol's side needs: the same question, acted on once, taken back, found again
+  client, sync    one agent at one service: ``Elicit``, and ``SyncElicit``, which runs it in a thread (sync_runner)
+  asking          ask and wait, one method for each kind; drafts: shared forms; notes: data that the agent keeps
+  checks          the checks of a question before it is sent
+  questions       a question, as a value; outcomes: how it ended, as a value; shapes: what the API answers
+  feed, webhooks  events: as a stream or by polling, or as signed requests
+  transport       HTTP and retries; environment, paths and errors, which the modules above use
+  idempotency     shared by the protocols: idempotency keys, acting once, cancelling, finding open questions
 
-mcp             guards for the tools of an MCP server
-acp             asks in the sessions of an ACP agent
-ahp             the input requests of an AHP host
-tesseron        asks in the actions of an app on Tesseron
-hosts           the other end: the rounds of an MCP client
-testing         a pytest plug-in: a service in a box, with its users
+  mcp             guards for the tools of an MCP server
+  acp             questions in the sessions of an ACP agent
+  ahp             the input requests of an AHP host
+  tesseron        questions in the actions of an app on Tesseron
+  hosts           the other side: an MCP client that answers questions
+  testing         a pytest plug-in that starts the service and plays its users
 
-Imports point down this list, and none of the protocols knows another.
+Imports point down this list, and the protocols do not import each other.
 """
 
+from elicit_flows.domain.values import Claim, Secret
+from elicit_flows.sdk.asking import OnUrl
 from elicit_flows.sdk.client import Elicit
-from elicit_flows.sdk.errors import ElicitError, NotCompleted, StillWaiting
+from elicit_flows.sdk.errors import (
+    AuthenticationError,
+    ConflictError,
+    ElicitError,
+    GoneError,
+    InvalidQuestionError,
+    InvalidRequestError,
+    NotCompleted,
+    NotFoundError,
+    PermissionDeniedError,
+    RateLimitedError,
+    ServerError,
+    ServiceUnavailableError,
+    StillWaiting,
+    UnexpectedAnswerError,
+    UnreachableError,
+)
 from elicit_flows.sdk.outcomes import Cancelled, Completed, Declined, Expired, Failed, Outcome, outcome_of
 from elicit_flows.sdk.questions import ConfirmWords, Options, PaymentTerms, Question, Questions
-from elicit_flows.sdk.shapes import Connection, Draft, DraftAnswer, Elicitation, Event, GivenAnswer, Token, UserCode
+from elicit_flows.sdk.shapes import (
+    Connection,
+    Draft,
+    DraftAnswer,
+    Elicitation,
+    Event,
+    GivenAnswer,
+    Token,
+    User,
+    UserCode,
+)
 from elicit_flows.sdk.sync import SyncElicit
 from elicit_flows.sdk.webhooks import verify_webhook
-from elicit_flows.values import Claim, Secret
 
 __all__ = [
+    "AuthenticationError",
     "Cancelled",
     "Claim",
     "Completed",
     "ConfirmWords",
+    "ConflictError",
     "Connection",
     "Declined",
     "Draft",
@@ -44,16 +74,28 @@ __all__ = [
     "Expired",
     "Failed",
     "GivenAnswer",
+    "GoneError",
+    "InvalidQuestionError",
+    "InvalidRequestError",
     "NotCompleted",
+    "NotFoundError",
+    "OnUrl",
     "Options",
     "Outcome",
     "PaymentTerms",
+    "PermissionDeniedError",
     "Question",
     "Questions",
+    "RateLimitedError",
     "Secret",
+    "ServerError",
+    "ServiceUnavailableError",
     "StillWaiting",
     "SyncElicit",
     "Token",
+    "UnexpectedAnswerError",
+    "UnreachableError",
+    "User",
     "UserCode",
     "outcome_of",
     "verify_webhook",

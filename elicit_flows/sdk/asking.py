@@ -1,26 +1,24 @@
-"""Ask and wait: one small method for each kind."""
+"""Ask and wait: one method for each kind of question."""
 
 from __future__ import annotations
 
 import inspect
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Unpack
 
+from elicit_flows.domain.values import Json
 from elicit_flows.sdk.errors import StillWaiting
 from elicit_flows.sdk.outcomes import Outcome, outcome_of
 from elicit_flows.sdk.questions import ConfirmWords, Options, PaymentTerms, Plain, Question
 from elicit_flows.sdk.shapes import Elicitation, User
-from elicit_flows.values import Json
 
 OnUrl = Callable[[str], object]
-
-
 _QUESTION = Plain()
 
 
 class Asking(ABC):
-    """Each method creates an elicitation, shows its link, and waits: see ``ask``."""
+    """Each method creates an elicitation, shows its link, and waits for the end: see ``ask``."""
 
     @abstractmethod
     async def create(
@@ -30,24 +28,31 @@ class Asking(ABC):
 
     @abstractmethod
     async def wait(self, elicitation: str | Elicitation, *, timeout: float | None = None) -> Elicitation:
-        """Wait until it is over, or ``timeout`` seconds have passed."""
+        """Wait until the elicitation is over, or until ``timeout`` seconds have passed."""
 
     async def oauth(
         self,
         user: User,
         provider: str,
         *,
-        message: str,
+        message: str = "",
         on_url: OnUrl,
         scopes: Iterable[str] = (),
         connection: str | None = None,
+        variables: Mapping[str, str] | None = None,
         timeout: float | None = None,
         **options: Unpack[Options],
     ) -> Outcome:
-        """Ask ``user`` to connect an account at ``provider``; ``scopes`` come on top of the operator's. ``connection``:
-        the id of the one that is to be connected again. See ``ask``.
+        """Ask ``user`` to connect an account at ``provider``, and wait.
+
+        ``provider`` is the slug under which the operator configured it. ``scopes`` are added to the scopes that the
+        operator set. ``connection`` is the id of a connection that is to be connected again. ``variables``: what
+        is known of the provider's address, such as the user's shop; they may change it. ``on_url``, ``timeout``,
+        ``options`` and errors: see ``ask``.
         """
-        asked = _QUESTION.oauth(provider, scopes=scopes, connection=connection, message=message, **options)
+        asked = _QUESTION.oauth(
+            provider, scopes=scopes, connection=connection, variables=variables, message=message, **options
+        )
         return await self._ask(asked, user, on_url, timeout)
 
     async def payment(
@@ -57,15 +62,16 @@ class Asking(ABC):
         currency: str,
         *,
         description: str,
-        message: str,
+        message: str = "",
         on_url: OnUrl,
         timeout: float | None = None,
         terms: PaymentTerms | None = None,
         **options: Unpack[Options],
     ) -> Outcome:
-        """Ask ``user`` to pay ``amount`` minor units (1999 is 19.99 EUR and 1999 JPY) for ``description``. See ``ask``.
+        """Ask ``user`` to pay ``amount`` minor units (1999 is 19.99 EUR and 1999 JPY) for ``description``, and wait.
 
-        Use one ``idempotency_key`` for one purchase: however often it is asked, it is paid once.
+        ``currency`` is an ISO 4217 code. Use one ``idempotency_key`` for each purchase: asked again under that key, it
+        is paid once. ``terms``: see ``PaymentTerms``. ``on_url``, ``timeout``, ``options`` and errors: see ``ask``.
         """
         asked = _QUESTION.payment(amount, currency, description=description, message=message, terms=terms, **options)
         return await self._ask(asked, user, on_url, timeout)
@@ -75,17 +81,19 @@ class Asking(ABC):
         user: User,
         fields: Iterable[Json] | None = None,
         *,
-        message: str,
+        message: str = "",
         on_url: OnUrl,
         provider: str | None = None,
         timeout: float | None = None,
         **options: Unpack[Options],
     ) -> Outcome:
-        """Ask ``user`` to hand over keys or passwords: ``fields`` of ``{name, label, secret?, help?, pattern?}``, or
-        those of the operator's ``provider``, which may be asked whether they are good. See ``ask``.
+        """Ask ``user`` for keys or passwords, and wait.
 
-        The outcome names a connection; ``secret`` fetches what was typed. Where that is a client of the user's own,
-        at a provider that gives tokens for it, ``token`` fetches its access token and ``secret`` nothing.
+        Give ``fields``, each ``{name, label, secret?, help?, pattern?}``, or the slug of a ``provider``, whose fields
+        the operator configured and which may have a call that checks them. The outcome names a connection: ``secret``
+        returns what was typed. If the fields are an OAuth client of the user's own, at a provider that issues tokens to
+        it, ``token`` returns an access token and ``secret`` returns nothing. ``on_url``, ``timeout``, ``options`` and
+        errors: see ``ask``.
         """
         asked = _QUESTION.credentials(fields, provider=provider, message=message, **options)
         return await self._ask(asked, user, on_url, timeout)
@@ -100,9 +108,10 @@ class Asking(ABC):
         timeout: float | None = None,
         **options: Unpack[Options],
     ) -> Outcome:
-        """Ask ``user`` the questions of ``schema``, MCP's restricted JSON Schema. See ``ask``.
+        """Ask ``user`` the questions of ``schema`` (the restricted JSON Schema of MCP), and wait.
 
-        The answers are in ``result["content"]``. Secrets are refused: ask for ``credentials``.
+        The answers are in ``result["content"]``. A form that asks for secrets is refused: use ``credentials``.
+        ``on_url``, ``timeout``, ``options`` and errors: see ``ask``.
         """
         return await self._ask(_QUESTION.form(schema, message=message, **options), user, on_url, timeout)
 
@@ -116,7 +125,10 @@ class Asking(ABC):
         words: ConfirmWords | None = None,
         **options: Unpack[Options],
     ) -> Outcome:
-        """Ask ``user`` for a yes: ``Completed`` is one, and nothing else is. See ``ask``."""
+        """Ask ``user`` for a yes, and wait. Only ``Completed`` means yes. ``words``: see ``ConfirmWords``.
+
+        ``on_url``, ``timeout``, ``options`` and errors: see ``ask``.
+        """
         return await self._ask(_QUESTION.confirm(message, words=words, **options), user, on_url, timeout)
 
     async def url_action(
@@ -124,14 +136,16 @@ class Asking(ABC):
         user: User,
         url: str,
         *,
-        completion: str,
+        completion: str = "on_return",
         message: str,
         on_url: OnUrl,
         timeout: float | None = None,
         **options: Unpack[Options],
     ) -> Outcome:
-        """Send ``user`` to ``url``. ``completion``: ``"on_return"``, when that page leads back, or ``"by_agent"``, when
-        you say so with ``complete``. See ``ask``.
+        """Send ``user`` to ``url``, and wait.
+
+        ``completion`` says when the question is completed: ``"on_return"``, when that page sends the user back, or
+        ``"by_agent"``, when you call ``complete``. ``on_url``, ``timeout``, ``options`` and errors: see ``ask``.
         """
         asked = _QUESTION.url_action(url, completion=completion, message=message, **options)
         return await self._ask(asked, user, on_url, timeout)
@@ -146,9 +160,11 @@ class Asking(ABC):
         timeout: float | None = None,
         **options: Unpack[Options],
     ) -> Outcome:
-        """Ask ``user`` for several things in order, by one link: ``{kind, params, message?}`` each. See ``ask``.
+        """Ask ``user`` for several things in order behind one link, and wait. Each step is ``{kind, params,
+        message?}``.
 
-        ``Completed`` once all are done. However it ended, what was done is in the elicitation's ``result["steps"]``.
+        The outcome is ``Completed`` once all steps are done. The elicitation's ``result["steps"]`` says what was done,
+        whatever the outcome is. ``on_url``, ``timeout``, ``options`` and errors: see ``ask``.
         """
         return await self._ask(_QUESTION.steps(steps, message=message, **options), user, on_url, timeout)
 
@@ -163,10 +179,14 @@ class Asking(ABC):
         timeout: float | None = None,
         **options: Unpack[Options],
     ) -> Outcome:
-        """Ask, hand the link to ``on_url`` (a function or coroutine function), wait, and say how it ended.
+        """Create a question of ``kind``, pass its link to ``on_url``, wait, and return how it ended.
 
-        ``on_url`` is not called when an earlier answer still holds. ``timeout``: seconds to wait, None for as long as
-        the question is open; raises StillWaiting when it passes, and the question stays open.
+        ``on_url`` is a function or coroutine function that shows the link to the user; it is not called when an earlier
+        answer is reused. ``timeout`` is in seconds; None waits for as long as the question is open. ``options``: see
+        ``Options``.
+
+        Raises StillWaiting when ``timeout`` has passed (the question stays open), and ElicitError when the service
+        refuses the question or cannot be reached.
         """
         return await self._ask(Question(kind, params, message, options), user, on_url, timeout)
 

@@ -1,4 +1,4 @@
-"""The client that agents import: ask a user, wait, use what they gave."""
+"""``Elicit``, the client that agents import."""
 
 from __future__ import annotations
 
@@ -6,11 +6,14 @@ import asyncio
 import math
 import time
 import uuid
-from collections.abc import AsyncGenerator
-from contextlib import suppress
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import aclosing, suppress
 from types import TracebackType
 from typing import Any, Self, Unpack
 
+import httpx2
+
+from elicit_flows.domain.values import Json
 from elicit_flows.sdk import environment, feed
 from elicit_flows.sdk.asking import Asking
 from elicit_flows.sdk.connections import Connections
@@ -18,14 +21,16 @@ from elicit_flows.sdk.drafts import Drafts
 from elicit_flows.sdk.notes import Notes
 from elicit_flows.sdk.outcomes import Outcome
 from elicit_flows.sdk.paths import (
+    AGENT,
     ELICITATIONS,
+    PAYMENTS,
+    elicitation_id,
     elicitation_path,
     payment_path,
 )
 from elicit_flows.sdk.questions import Options
-from elicit_flows.sdk.shapes import Elicitation, Event, User, UserCode, claim
-from elicit_flows.sdk.transport import Transport
-from elicit_flows.values import Json
+from elicit_flows.sdk.shapes import Elicitation, Event, GivenAnswer, User, UserCode, claim
+from elicit_flows.sdk.transport import MAX_RETRIES, TIMEOUT, Transport
 
 POLL_SECONDS = 25
 PAGE = 100
@@ -34,14 +39,36 @@ PAGE = 100
 class Elicit(Asking, Connections, Drafts, Notes):
     """One agent at one service.
 
-    ``url`` defaults to ELICIT_URL, ``api_key`` to ELICIT_API_KEY or var/demo.key. ``patience``: seconds for which
-    waiting goes on while the service cannot be reached; other calls give up after 5 at most. Every call raises
-    ElicitError when it is refused.
+    ``url`` defaults to ELICIT_URL, ``api_key`` to ELICIT_API_KEY or the file var/demo.key. ``retry_for`` is the number
+    of seconds for which a waiting call goes on while the service cannot be reached.
+
+    Other calls are retried up to ``max_retries`` times within 5 seconds. A pause that the service asks for
+    (Retry-After) of up to 30 seconds is waited for in addition. ``timeout`` is in seconds: the time to connect, and the
+    longest silence within an answer. ``http_client`` is an ``httpx2.AsyncClient`` of your own, for proxies or
+    certificates; ``aclose`` does not close it.
+
+    Every call raises ElicitError when the service refuses it or cannot be reached.
     """
 
-    def __init__(self, url: str | None = None, api_key: str | None = None, *, patience: float = 300.0) -> None:
-        self._transport = Transport(environment.service_url(url), environment.api_key(api_key), patience)
-        self._patience = patience
+    def __init__(
+        self,
+        url: str | None = None,
+        api_key: str | None = None,
+        *,
+        retry_for: float = 300.0,
+        timeout: float = TIMEOUT,
+        max_retries: int = MAX_RETRIES,
+        http_client: httpx2.AsyncClient | None = None,
+    ) -> None:
+        self._transport = Transport(
+            environment.service_url(url),
+            environment.api_key(api_key),
+            retry_for,
+            timeout=timeout,
+            max_retries=max_retries,
+            http_client=http_client,
+        )
+        self._retry_for = retry_for
 
     async def __aenter__(self) -> Self:
         return self
@@ -52,32 +79,40 @@ class Elicit(Asking, Connections, Drafts, Notes):
         await self.aclose()
 
     async def aclose(self) -> None:
-        await self._transport.http.aclose()
+        """Close the HTTP client, unless it was given as ``http_client``."""
+        await self._transport.aclose()
 
     # Plain calls.
 
     async def create(
         self, kind: str, user: User, params: Json, *, message: str, **options: Unpack[Options]
     ) -> Elicitation:
-        """Create an elicitation and return at once; a lost answer is asked for again under the same key."""
+        """Create an elicitation of ``kind`` for ``user``, and return at once. ``options``: see ``Options``.
+
+        Without an ``idempotency_key`` a random one is sent, so a retry after a lost answer does not ask twice.
+        """
         rest: dict[str, Any] = {**options}
         key = rest.pop("idempotency_key", None) or uuid.uuid4().hex
+        if "return_" in rest:
+            rest["return"] = rest.pop("return_")
         who = claim(user)
         body = {"kind": kind, "subject": {"iss": who.iss, "sub": who.sub}, "message": message, "params": params, **rest}
-        answer = await self._transport.call("POST", ELICITATIONS, json=body, headers={"Idempotency-Key": key})
-        return Elicitation.read(answer)
+        headers = {"Idempotency-Key": key}
+        return await self._transport.fetch(Elicitation.read, "POST", ELICITATIONS, json=body, headers=headers)
 
     async def get(
         self, elicitation: str | Elicitation, *, wait: int | None = None, after_seq: int | None = None
     ) -> Elicitation:
-        """The elicitation as it stands; with ``wait`` (seconds), as soon as its ``seq`` is above ``after_seq``."""
+        """Return the elicitation as it is now, or, with ``wait`` (seconds), as soon as its ``seq`` is above
+        ``after_seq``.
+        """
         return await self._get(elicitation, wait, after_seq, None)
 
     async def wait(self, elicitation: str | Elicitation, *, timeout: float | None = None) -> Elicitation:
-        """Wait until it is over, or ``timeout`` seconds have passed: look at ``over``.
+        """Wait until the elicitation is over, or until ``timeout`` seconds have passed; ``over`` says which.
 
-        Goes on after lost connections and 503 for ``patience`` seconds each time. An id is looked at for a second in
-        any case.
+        None waits without end. After a lost connection or a 503 the wait goes on for up to ``retry_for`` seconds. When
+        an id is given, the first look at it may take a second even if ``timeout`` is shorter.
         """
         end = math.inf if timeout is None else time.monotonic() + timeout
         seen = await self._first(elicitation, timeout) if isinstance(elicitation, str) else elicitation
@@ -85,64 +120,89 @@ class Elicit(Asking, Connections, Drafts, Notes):
             while not seen.over and (left := end - time.monotonic()) > 0:
                 async with asyncio.timeout(None if math.isinf(left) else left):
                     hold = math.ceil(min(POLL_SECONDS, left))
-                    seen = await self._get(seen, hold, seen.seq, self._patience)
+                    seen = await self._get(seen, hold, seen.seq, self._retry_for)
         return seen
 
     async def cancel(self, elicitation: str | Elicitation) -> Elicitation:
-        """Take the question back. Raises ElicitError 409 when it has ended in another way."""
-        return Elicitation.read(await self._transport.call("POST", f"{elicitation_path(elicitation)}/cancel"))
+        """Cancel the question. Raises ConflictError when it has ended in another way."""
+        return await self._transport.fetch(Elicitation.read, "POST", f"{elicitation_path(elicitation)}/cancel")
 
     async def user_code(self, elicitation: str | Elicitation) -> UserCode:
-        """The link as a code, for a user who has no browser where they read it: they type it on another device.
+        """Return a code that the user can type on another device, for a user who has no browser where they read it.
 
-        Raises ElicitError 409 ``already_over``.
+        Raises ConflictError ``already_over``.
         """
-        return UserCode.read(await self._transport.call("POST", f"{elicitation_path(elicitation)}/code"))
+        return await self._transport.fetch(UserCode.read, "POST", f"{elicitation_path(elicitation)}/code")
 
     async def elicitations(
         self, user: User | None = None, *, status: str | None = None
     ) -> AsyncGenerator[Elicitation, None]:
-        """This agent's elicitations, newest first; those of one user and in one status where given."""
+        """This agent's elicitations, newest first; only those of ``user`` and with ``status``, if given."""
         who = claim(user) if user else None
-        params: dict[str, Any] = {"iss": who and who.iss, "sub": who and who.sub, "status": status, "limit": PAGE}
-        given = {name: value for name, value in params.items() if value is not None}
-        while True:
-            answer = await self._transport.call("GET", ELICITATIONS, params=given, patience=self._patience)
-            for body in answer["data"]:
-                yield Elicitation.read(body)
-            if answer["next_cursor"] is None:
-                return
-            given["cursor"] = answer["next_cursor"]
+        query = {"iss": who and who.iss, "sub": who and who.sub, "status": status, "limit": PAGE}
+        async with aclosing(self._transport.pages(Elicitation.read, ELICITATIONS, query, self._retry_for)) as found:
+            async for one in found:
+                yield one
 
     def events(self, after: str | None = None, *, stream: bool = True) -> AsyncGenerator[Event, None]:
-        """Every event behind the cursor ``after`` (None: from the first), then each as it happens, without end.
+        """Every event after the cursor ``after`` (None: from the first), then each new one as it happens, without end.
 
-        ``stream``: server-sent events; False: long-polling, for networks that hold streams back. Keep
-        ``event.cursor`` to go on later.
+        ``stream``: True uses server-sent events, False uses long-polling, for networks that buffer streams. Store
+        ``event.cursor`` to go on from there after a restart.
         """
         follow = feed.stream if stream else feed.poll
-        return follow(self._transport, after, self._patience)
+        return follow(self._transport, after, self._retry_for)
 
     async def newest(self) -> str:
-        """The cursor behind the newest event, for who wants to hear of those alone that are still to come."""
-        return str((await self._transport.call("GET", feed.PATH, params={"after": "latest"}))["cursor"])
-
-    async def complete(self, elicitation: str | Elicitation) -> Elicitation:
-        """Say that the user has done what a ``"by_agent"`` link was for, or send a form's draft as it is.
-
-        Raises ElicitError 409 ``not_submitted`` while a required question of the form has no submitted answer.
+        """Return the cursor of the newest event. Pass it to ``events`` to receive only events that happen from
+        now on.
         """
-        return Elicitation.read(await self._transport.call("POST", f"{elicitation_path(elicitation)}/complete"))
+        said = {"after": "latest"}
+        return await self._transport.fetch(lambda page: str(page["cursor"]), "GET", feed.PATH, params=said)
+
+    async def agent(self) -> Json:
+        """Return what this agent is and may ask, as ``GET /v1/agent`` answers it: kinds, providers, accounts,
+        limits.
+        """
+        return await self._transport.fetch(dict, "GET", AGENT)
+
+    async def payments(
+        self, user: User | None = None, *, status: str | None = None, elicitation: str | Elicitation | None = None
+    ) -> AsyncGenerator[Json, None]:
+        """This agent's payments, newest first; only those of ``user``, with ``status`` or of ``elicitation``,
+        if given.
+        """
+        who = claim(user) if user else None
+        asked_by = None if elicitation is None else elicitation_id(elicitation)
+        query = {"iss": who and who.iss, "sub": who and who.sub, "status": status, "elicitation": asked_by}
+        async with aclosing(self._transport.pages(dict, PAYMENTS, query | {"limit": PAGE}, self._retry_for)) as found:
+            async for one in found:
+                yield one
+
+    async def complete(
+        self, elicitation: str | Elicitation, answers: Mapping[str, GivenAnswer] | None = None
+    ) -> Elicitation:
+        """Complete a ``"by_agent"`` link, or submit a form.
+
+        ``answers`` maps a question to its answer. What was submitted to the form's shared draft is sent with them.
+        Raises ConflictError ``not_submitted`` while a required question of the form has no submitted answer.
+        """
+        body = {"answers": dict(answers)} if answers else None
+        path = f"{elicitation_path(elicitation)}/complete"
+        return await self._transport.fetch(Elicitation.read, "POST", path, json=body)
 
     async def consume(self, elicitation: str | Elicitation, *, key: str | None = None) -> Elicitation:
-        """Say that you act on what it came to now: of many calls one returns. The next create under its key asks anew.
+        """Claim the result before you act on it: of several calls exactly one succeeds.
 
-        Raises ElicitError 409 ``already_consumed``, and then you must not act; ``not_over`` while it is open. ``key``:
-        the name of this one run, to repeat the call under; never one that your client's replay would come with again.
+        The next ``create`` under the elicitation's idempotency key then asks anew. ``key`` identifies this one run, so
+        that the call can be repeated; never use a key that a replay by your client would send again.
+
+        Raises ConflictError ``already_consumed`` when another run has claimed it, and then you must not act;
+        ``not_over`` while the question is open.
         """
         headers = {"Idempotency-Key": key or uuid.uuid4().hex}
         path = f"{elicitation_path(elicitation)}/consume"
-        return Elicitation.read(await self._transport.call("POST", path, headers=headers))
+        return await self._transport.fetch(Elicitation.read, "POST", path, headers=headers)
 
     async def refund(
         self,
@@ -152,25 +212,28 @@ class Elicit(Asking, Connections, Drafts, Notes):
         reason: str | None = None,
         idempotency_key: str | None = None,
     ) -> Json:
-        """Give back ``amount`` minor units, or what is left. It may be ``pending`` at first: an event tells the end."""
+        """Refund ``amount`` minor units of a payment; None refunds all that is left.
+
+        ``payment`` is its id or the outcome of the question. ``reason`` is passed on with the refund. The refund may be
+        ``pending`` at first; an event reports its end. Raises NotCompleted for an outcome without a payment.
+        """
         body = {name: value for name, value in (("amount", amount), ("reason", reason)) if value is not None}
         headers = {"Idempotency-Key": idempotency_key or uuid.uuid4().hex}
         path = f"{payment_path(payment)}/refunds"
-        answer: Json = await self._transport.call("POST", path, json=body, headers=headers)
-        return answer
+        return await self._transport.fetch(dict, "POST", path, json=body, headers=headers)
 
     async def _first(self, id: str, timeout: float | None) -> Elicitation:
         try:
             async with asyncio.timeout(None if timeout is None else max(timeout, 1.0)):
-                return await self._get(id, None, None, self._patience)
+                return await self._get(id, None, None, self._retry_for)
         except TimeoutError as error:
             raise self._transport.unreachable(error) from error
 
     async def _get(
-        self, elicitation: str | Elicitation, wait: int | None, after_seq: int | None, patience: float | None
+        self, elicitation: str | Elicitation, wait: int | None, after_seq: int | None, retry_for: float | None
     ) -> Elicitation:
         params = {name: value for name, value in (("wait", wait), ("after_seq", after_seq)) if value is not None}
         path = elicitation_path(elicitation)
-        return Elicitation.read(
-            await self._transport.call("GET", path, params=params, patience=patience, hold=wait or 0)
+        return await self._transport.fetch(
+            Elicitation.read, "GET", path, params=params, retry_for=retry_for, hold=wait or 0
         )

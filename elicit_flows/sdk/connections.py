@@ -1,55 +1,65 @@
-"""What users connected: their tokens and secrets, and the end of them."""
+"""What users have connected: tokens, secrets and revocation."""
 
 from __future__ import annotations
 
 from abc import ABC
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
+from contextlib import aclosing
 from datetime import datetime
 
+from elicit_flows.domain.values import Json, Secret
 from elicit_flows.sdk import exchange
 from elicit_flows.sdk.outcomes import Outcome
 from elicit_flows.sdk.paths import CONNECTIONS, connection_path
-from elicit_flows.sdk.shapes import Connection, Token, User, claim
+from elicit_flows.sdk.shapes import Connection, Token, User, claim, strings
 from elicit_flows.sdk.transport import Transport
-from elicit_flows.values import Json, Secret
+
+PAGE = 100
 
 
 class Connections(ABC):
-    """Each is one user's account at one provider, or what they typed, for this agent alone."""
+    """Calls on connections. A connection is one user's account at one provider, or what they typed, for this agent
+    only.
+    """
 
     _transport: Transport
 
     async def connections(self, user: User | None = None, *, provider: str | None = None) -> list[Connection]:
-        """The connections this agent may use, of one user and provider where given."""
+        """The connections that this agent may use; only those of ``user`` and at ``provider``, if given."""
         who = claim(user) if user else None
-        params = {"iss": who and who.iss, "sub": who and who.sub, "provider": provider}
-        given = {name: value for name, value in params.items() if value is not None}
-        answer = await self._transport.call("GET", CONNECTIONS, params=given)
-        return [Connection.read(body) for body in answer["data"]]
+        query = {"iss": who and who.iss, "sub": who and who.sub, "provider": provider, "limit": PAGE}
+        async with aclosing(self._transport.pages(Connection.read, CONNECTIONS, query)) as found:
+            return [one async for one in found]
+
+    async def connection(self, connection: str | Connection | Outcome) -> Connection:
+        """Return the connection as it is now, also after it was revoked. Reading does not refresh its token."""
+        return await self._transport.fetch(Connection.read, "GET", connection_path(connection))
 
     async def token(
         self, connection: str | Connection | Outcome, *, min_ttl: int | None = None, user_token: str | None = None
     ) -> Token:
-        """An access token that is good for ``min_ttl`` more seconds (left out: 60, or a tenth of its life).
+        """Return an access token that is valid for at least ``min_ttl`` more seconds (default: 60, or a tenth of its
+        lifetime).
 
-        ``user_token``: the user's own access token, for an agent that has to show it; ``min_ttl`` is then the default.
-        Raises NotCompleted for an outcome without a connection; ElicitError ``reauthorization_required`` (ask again),
-        ``connection_revoked``, ``user_token_required`` or ``user_token_refused``.
+        ``user_token`` is the user's own access token, for an agent that has to show it; the default ``min_ttl`` is then
+        used. Raises NotCompleted for an outcome without a connection, and ElicitError with the code
+        ``reauthorization_required`` (ask the user again), ``connection_revoked``, ``user_token_required`` or
+        ``user_token_refused``.
         """
         if user_token is not None:
             form = exchange.form(connection, user_token)
-            return exchange.read(await self._transport.call("POST", exchange.PATH, data=form))
+            return await self._transport.fetch(exchange.read, "POST", exchange.PATH, data=form)
         body = {} if min_ttl is None else {"min_ttl": min_ttl}
-        answer = await self._transport.call("POST", f"{connection_path(connection)}/token", json=body)
-        return Token.read(answer)
+        return await self._transport.fetch(Token.read, "POST", f"{connection_path(connection)}/token", json=body)
 
     async def report(self, connection: str | Connection | Outcome) -> Connection:
-        """Say that the provider answered 401 to the token; it is refreshed at once, at most every 30 seconds.
+        """Report that the provider answered 401 to the token. It is refreshed at once, at most every 30 seconds.
 
-        The connection as it is then: ``active``, take its token and try again; else ask the user again.
+        Returns the connection after that. If its status is ``active``, fetch its token and try again; if not, ask the
+        user again.
         """
-        answer = await self._transport.call("POST", f"{connection_path(connection)}/report", json={"status": 401})
-        return Connection.read(answer)
+        path, said = f"{connection_path(connection)}/report", {"status": 401}
+        return await self._transport.fetch(Connection.read, "POST", path, json=said)
 
     async def proof(
         self,
@@ -59,32 +69,34 @@ class Connections(ABC):
         *,
         token: Token | None = None,
         nonce: str | None = None,
+        user_token: str | None = None,
     ) -> str:
-        """What goes into the header ``DPoP`` of that one request, for a token whose ``token_type`` is DPoP (RFC 9449).
+        """Return the value of the ``DPoP`` header for one request, for a token whose ``token_type`` is DPoP (RFC 9449).
 
-        ``token``: the one that you send with it; when left out, the one of now. ``nonce``: the one that the server
-        asked for.
+        ``method`` and ``url`` are those of the request. ``token`` is the token that you send with it; None means the
+        current one. ``nonce`` is the one that the server asked for. ``user_token`` is the user's own access token, for
+        an agent that has to show it.
         """
         ath = token.ath if token else None
-        said = {"method": method, "url": url, "nonce": nonce, "ath": ath}
+        said = {"method": method, "url": url, "nonce": nonce, "ath": ath, "subject_token": user_token}
         body = {name: value for name, value in said.items() if value is not None}
-        answer = await self._transport.call("POST", f"{connection_path(connection)}/proof", json=body)
-        return str(answer["dpop"])
+        path = f"{connection_path(connection)}/proof"
+        return await self._transport.fetch(lambda answer: str(answer["dpop"]), "POST", path, json=body)
 
     async def secret(
         self, connection: str | Connection | Outcome, *, user_token: str | None = None
     ) -> dict[str, Secret]:
-        """What the user typed, by the names that you gave the fields. A ``Secret`` shows itself by ``reveal`` alone.
+        """Return what the user typed, by the names that you gave the fields. Call ``reveal`` on a ``Secret`` to read
+        it.
 
-        ``user_token``: the user's own access token, for an agent that has to show it.
+        ``user_token`` is the user's own access token, for an agent that has to show it.
         """
         path = f"{connection_path(connection)}/secret"
         shown = None if user_token is None else {"subject_token": user_token}
-        fields: dict[str, str] = (await self._transport.call("POST", path, json=shown))["fields"]
-        return {name: Secret(value) for name, value in fields.items()}
+        return await self._transport.fetch(_secrets, "POST", path, json=shown)
 
     async def revoke(self, connection: str | Connection | Outcome) -> None:
-        """End the connection here at once; the service tells the provider."""
+        """End the connection at the service at once. The service then revokes it at the provider."""
         await self._transport.call("DELETE", connection_path(connection))
 
     async def import_connection(
@@ -95,14 +107,14 @@ class Connections(ABC):
         access_token: str | None = None,
         refresh_token: str | None = None,
         expires_at: datetime | None = None,
-        scopes: Sequence[str] = (),
+        scopes: Iterable[str] = (),
         account: Mapping[str, str] | None = None,
     ) -> Connection:
-        """Bring tokens that the user connected elsewhere, at least one. ``account``: ``{"id", "label"?}``, as the
-        provider names it.
+        """Import tokens of an account that the user connected elsewhere. Give an access token, a refresh token or both.
 
-        Raises ElicitError 403 for an agent whose operator has not allowed it, and 409 for an account that is connected
-        already: it stays as it is.
+        ``account`` is ``{"id", "label"?}``, as the provider names it. Raises PermissionDeniedError if the operator has
+        not allowed this agent to import, and ConflictError if the account is connected already; that connection is not
+        changed.
         """
         who = claim(user)
         said: Json = {
@@ -111,6 +123,12 @@ class Connections(ABC):
             "expires_at": expires_at and expires_at.isoformat(),
             "account": account and dict(account),
         }
-        body: Json = {"provider": provider, "subject": {"iss": who.iss, "sub": who.sub}, "scopes": list(scopes)}
+        asked = strings("scopes", scopes)
+        body: Json = {"provider": provider, "subject": {"iss": who.iss, "sub": who.sub}, "scopes": asked}
         body |= {name: value for name, value in said.items() if value is not None}
-        return Connection.read(await self._transport.call("POST", CONNECTIONS, json=body))
+        # A retry would find the account that the first attempt connected, and fail.
+        return await self._transport.fetch(Connection.read, "POST", CONNECTIONS, json=body, repeatable=False)
+
+
+def _secrets(answer: Json) -> dict[str, Secret]:
+    return {name: Secret(value) for name, value in answer["fields"].items()}

@@ -1,25 +1,28 @@
-"""A form that several people fill in: what is answered so far, and what the agent's own viewers answer."""
+"""Drafts of shared forms: several people and the agent read and write the answers before they are submitted."""
 
 from __future__ import annotations
 
 from abc import ABC
 from typing import Any
 
+from elicit_flows.domain.values import Json
 from elicit_flows.sdk.paths import elicitation_path, question_path
 from elicit_flows.sdk.shapes import Draft, Elicitation, GivenAnswer
 from elicit_flows.sdk.transport import Transport
-from elicit_flows.values import Json
 
 
 class Drafts(ABC):
-    """The calls on a form that is open. ``complete`` sends what was submitted."""
+    """Calls on an open form that was asked with ``shared``. ``complete`` submits it.
+
+    Reading and writing raise ConflictError ``draft_not_shared`` for a form that is not shared.
+    """
 
     _transport: Transport
 
     async def draft(self, elicitation: str | Elicitation, after_seq: int = 0) -> Draft:
-        """What is answered so far; with ``after_seq`` only what was changed after it."""
+        """Return the answers so far. With ``after_seq``, only those that changed after it."""
         params = {"after_seq": after_seq}
-        return Draft.read(await self._transport.call("GET", f"{elicitation_path(elicitation)}/draft", params=params))
+        return await self._transport.fetch(Draft.read, "GET", f"{elicitation_path(elicitation)}/draft", params=params)
 
     async def answer(
         self,
@@ -30,16 +33,18 @@ class Drafts(ABC):
     ) -> Draft:
         """Answer one question, or clear its answer with None. Everybody who has the form open sees it.
 
-        With ``seq``, the last that you have seen, ElicitError 409 ``draft_changed`` when the answer was changed after
-        it.
+        ``seq`` is the last that you have seen; with it, ConflictError ``draft_changed`` is raised when the answer has
+        changed since.
         """
         body: Json = {"answer": answer} if seq is None else {"answer": answer, "seq": seq}
-        return Draft.read(await self._transport.call("PUT", question_path(elicitation, question), json=body))
+        # A retry with the same ``seq`` would conflict with the change that the first attempt made.
+        path, repeatable = question_path(elicitation, question), seq is None
+        return await self._transport.fetch(Draft.read, "PUT", path, json=body, repeatable=repeatable)
 
     async def ask_again(
         self, elicitation: str | Elicitation, message: str | None = None, params: Json | None = None
     ) -> Elicitation:
-        """Ask in other words, or other questions, under the same id and link; answers that still fit are kept."""
+        """Change the message or the questions under the same id and link. Answers that still fit are kept."""
         given: dict[str, Any] = {"message": message, "params": params}
         body = {name: value for name, value in given.items() if value is not None}
-        return Elicitation.read(await self._transport.call("PATCH", elicitation_path(elicitation), json=body))
+        return await self._transport.fetch(Elicitation.read, "PATCH", elicitation_path(elicitation), json=body)

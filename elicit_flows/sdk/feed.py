@@ -1,37 +1,44 @@
-"""The agent's events, in order and without end: as a stream (server-sent events) or by long-polling."""
+"""The agent's events in order, without end: as a stream (server-sent events) or by long-polling."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import AsyncGenerator
+from functools import partial
 
 import httpx2
 
-from elicit_flows.sdk.errors import ElicitError
+from elicit_flows.domain.values import Json
+from elicit_flows.sdk.errors import ElicitError, UnreachableError
 from elicit_flows.sdk.shapes import Event
-from elicit_flows.sdk.transport import CONNECT_SECONDS, Patience, Transport, problem
+from elicit_flows.sdk.transport import RetryLimit, Transport, problem
 
 PATH = "/v1/events"
 POLL_SECONDS = 25
-SILENCE_SECONDS = 45.0  # the service sends a comment every 15 s: three missed means that nobody is there
+SILENCE_SECONDS = 45.0  # the service sends a comment every 15 s; after three missed ones the connection is dead
 
 
-async def stream(transport: Transport, after: str | None, patience: float) -> AsyncGenerator[Event, None]:
-    """Events over one connection, opened again behind the last event seen (Last-Event-ID) whenever it breaks."""
-    endurance, cursor = Patience(patience), after
-    timeout = httpx2.Timeout(CONNECT_SECONDS, read=SILENCE_SECONDS)
-    headers: dict[str, str] = {}
+async def stream(transport: Transport, after: str | None, retry_for: float) -> AsyncGenerator[Event, None]:
+    """Events from one connection. When it breaks, it is opened again after the last event seen (Last-Event-ID)."""
+    retries, cursor = RetryLimit(retry_for), after
+    timeout = httpx2.Timeout(transport.timeout, read=SILENCE_SECONDS)
+    headers = transport.headers | {"Accept": "text/event-stream"}
     params = {"after": after} if after else {}
     while True:
-        broken = ElicitError("unreachable", f"The service at {transport.url} closed the stream")
+        broken: ElicitError = UnreachableError("unreachable", f"The service at {transport.url} closed the stream")
         try:
-            async with transport.http.sse(PATH, params=params, headers=headers, timeout=timeout) as source:
-                await _check(source.response)
-                endurance.reset()
+            async with transport.http.sse(
+                transport.url + PATH, params=params, headers=headers, timeout=timeout, follow_redirects=False
+            ) as source:
+                response = source.response
+                if not response.is_success:
+                    await response.aread()
+                    raise problem(response)
+                retries.reset()
                 async for message in source:
                     if message.data:
                         cursor = message.id or cursor
-                        yield Event.read(json.loads(message.data), cursor)
+                        yield transport.understood(partial(_event, cursor), message.data)
         except httpx2.TransportError as error:
             broken = transport.unreachable(error)
         except ElicitError as error:
@@ -39,25 +46,29 @@ async def stream(transport: Transport, after: str | None, patience: float) -> As
                 raise
             broken = error
         if cursor:
-            headers, params = {"Last-Event-ID": cursor}, {}
-        await endurance.bear(broken)
+            headers, params = headers | {"Last-Event-ID": cursor}, {}
+        await retries.pause_after(broken)
 
 
-async def poll(transport: Transport, after: str | None, patience: float) -> AsyncGenerator[Event, None]:
-    """Events page by page. Only a page's last event carries the cursor behind it; the others the one before it."""
+async def poll(transport: Transport, after: str | None, retry_for: float) -> AsyncGenerator[Event, None]:
+    """Events page by page. The last event of a page carries the page's cursor, the others carry the cursor
+    before it.
+    """
     cursor = after
     while True:
         params: dict[str, str | int] = {"wait": POLL_SECONDS} | ({"after": cursor} if cursor else {})
-        page = await transport.call("GET", PATH, params=params, patience=patience, hold=POLL_SECONDS)
-        *earlier, last = page["data"] or [None]
-        for body in earlier:
-            yield Event.read(body, cursor)
-        cursor = page["cursor"]
-        if last:
-            yield Event.read(last, cursor)
+        events, cursor = await transport.fetch(
+            partial(_page, cursor), "GET", PATH, params=params, retry_for=retry_for, hold=POLL_SECONDS
+        )
+        for event in events:
+            yield event
 
 
-async def _check(response: httpx2.Response) -> None:
-    if not response.is_success:
-        await response.aread()
-        raise problem(response)
+def _event(cursor: str | None, text: str) -> Event:
+    return Event.read(json.loads(text), cursor)
+
+
+def _page(before: str | None, body: Json) -> tuple[list[Event], str]:
+    last = len(body["data"]) - 1
+    cursor = str(body["cursor"])
+    return [Event.read(one, cursor if at == last else before) for at, one in enumerate(body["data"])], cursor

@@ -1,4 +1,4 @@
-"""Where things are in the API, from whatever the caller has in hand."""
+"""The API's paths, from an id or from the object that the caller has."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from elicit_flows.sdk.errors import NotCompleted
 from elicit_flows.sdk.outcomes import Completed, Outcome
 from elicit_flows.sdk.shapes import Connection, Elicitation
 
+AGENT = "/v1/agent"
 ELICITATIONS = "/v1/elicitations"
 CONNECTIONS = "/v1/connections"
 PAYMENTS = "/v1/payments"
@@ -26,7 +27,7 @@ def question_path(elicitation: str | Elicitation, question: str) -> str:
 
 
 def payment_path(payment: str | Outcome) -> str:
-    """Raises NotCompleted for an outcome without one."""
+    """The path of a payment. Raises NotCompleted for an outcome without one."""
     if isinstance(payment, str):
         return _one(PAYMENTS, payment)
     if isinstance(payment, Completed):
@@ -35,7 +36,7 @@ def payment_path(payment: str | Outcome) -> str:
 
 
 def connection_id(connection: str | Connection | Outcome) -> str:
-    """Raises NotCompleted for an outcome without one."""
+    """The id of a connection. Raises NotCompleted for an outcome without one."""
     if isinstance(connection, str):
         return connection
     if isinstance(connection, Connection):
@@ -46,7 +47,7 @@ def connection_id(connection: str | Connection | Outcome) -> str:
 
 
 def connection_path(connection: str | Connection | Outcome) -> str:
-    """Raises NotCompleted for an outcome without one."""
+    """The path of a connection. Raises NotCompleted for an outcome without one."""
     return _one(CONNECTIONS, connection_id(connection))
 
 

@@ -1,37 +1,45 @@
-"""The kinds of questions, told once: each method says what its parameters mean. What becomes of a question differs."""
+"""The kinds of questions and their parameters, in one place. Subclasses decide what happens with a question."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Generic, TypedDict, TypeVar, Unpack
 
-from elicit_flows.values import Json
+from elicit_flows.domain.values import Json
+from elicit_flows.sdk.checks import check
+from elicit_flows.sdk.shapes import strings
 
 R_co = TypeVar("R_co", covariant=True)
 
 
 class Options(TypedDict, total=False):
-    """What every kind of question takes besides its parameters.
+    """What every kind of question takes beside its parameters.
 
-    ``expires_in``: seconds the user has. ``return_url``: where the last page offers to go. ``reuse``: ``"if_valid"``
-    (an earlier answer that still holds is enough) or ``"never"``. ``metadata``: yours, handed back.
-    ``idempotency_key``: asked again under the same key it is the same question; without one each call asks anew.
+    ``expires_in``: seconds until the link expires. ``return_url``: where the last page sends the user. ``return_``:
+    ``"auto"`` (the default) after three seconds, ``"button"`` when the user presses one; the API calls it ``return``.
+    ``locale``: the language that you suggest for the pages (BCP 47). ``reuse``: ``"if_valid"`` accepts an earlier
+    answer that still holds, ``"never"`` does not. ``metadata``: your own JSON, returned with the elicitation.
+    ``idempotency_key``: asked again under the same key, it is the same question; without one, each call asks anew.
     """
 
     expires_in: int
     return_url: str
+    return_: str
+    locale: str
     reuse: str
     metadata: Json
     idempotency_key: str
 
 
 class PaymentTerms(TypedDict, total=False):
-    """``mode``: pay (the default), save or subscribe; ``interval``: day, week, month or year, for subscribe.
+    """The terms of a payment.
 
-    ``account``: the payment account's slug, where the agent has several. ``item``: what the user may use once it is
-    paid, ``uses``: how often; an item that was paid for is not asked for again while ``reuse`` is ``"if_valid"``.
+    ``mode``: pay (the default), save or subscribe; save is refused unless the operator allows it for the account.
+    ``interval``: day, week, month or year, for subscribe. ``account``: the slug of the payment account, if the agent
+    has several. ``item``: what the user may use once it is paid, ``uses``: how often. An item that was paid for on the
+    same terms is not asked for again while ``reuse`` is ``"if_valid"``.
     """
 
     mode: str
@@ -42,7 +50,11 @@ class PaymentTerms(TypedDict, total=False):
 
 
 class ConfirmWords(TypedDict, total=False):
-    """``detail``: what exactly will happen. ``danger``: the user has to type a word first."""
+    """The words of a confirmation.
+
+    ``detail``: what exactly will happen. ``danger``: the user has to type a word first. ``confirm_label`` and
+    ``decline_label``: the texts of the buttons.
+    """
 
     detail: str
     danger: bool
@@ -52,7 +64,7 @@ class ConfirmWords(TypedDict, total=False):
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What ``Elicit.create`` takes, but for the user."""
+    """The arguments of ``Elicit.create`` without the user."""
 
     kind: str
     params: Json
@@ -61,11 +73,20 @@ class Question:
 
 
 class Questions(ABC, Generic[R_co]):
-    """One method for each kind; ``R_co`` is what becomes of a question: an outcome that is waited for, a decorator."""
+    """One method for each kind. The subclass decides what a question becomes (``R_co``): an awaitable outcome, a
+    decorator.
+
+    Each method raises InvalidQuestionError (a ValueError) or TypeError for a question that the service would refuse as
+    it is written. A decorator therefore fails when it is applied, not when its tool is called.
+    """
 
     @abstractmethod
     def _asked(self, question: Question) -> R_co:
-        """What becomes of it."""
+        """What the question becomes."""
+
+    def _checked(self, kind: str, params: Json, message: str, options: Options) -> R_co:
+        check(kind, params, message, options, Options.__annotations__)
+        return self._asked(Question(kind, params, message, options))
 
     def oauth(
         self,
@@ -74,14 +95,18 @@ class Questions(ABC, Generic[R_co]):
         message: str = "",
         scopes: Iterable[str] = (),
         connection: str | None = None,
+        variables: Mapping[str, str] | None = None,
         **options: Unpack[Options],
     ) -> R_co:
-        """Connect an account at ``provider``; ``scopes`` come on top of the operator's. ``connection``: the id of the
-        one that is to be connected again.
+        """Connect an account at ``provider`` (its slug).
+
+        ``scopes`` are added to the scopes that the operator set. ``connection`` is the id of a connection that is to be
+        connected again. ``variables``: what is known of the provider's address, such as the user's shop.
         """
-        again = {"connection": connection} if connection else {}
-        params = {"provider": provider, "scopes": list(scopes), **again}
-        return self._asked(Question("oauth", params, message or f"Connect your account at {provider}.", options))
+        again: Json = {"connection": connection} if connection else {}
+        again |= {"variables": dict(variables)} if variables else {}
+        params = {"provider": provider, "scopes": strings("scopes", scopes), **again}
+        return self._checked("oauth", params, message or f"Connect your account at {provider}.", options)
 
     def payment(
         self,
@@ -93,9 +118,11 @@ class Questions(ABC, Generic[R_co]):
         terms: PaymentTerms | None = None,
         **options: Unpack[Options],
     ) -> R_co:
-        """Pay ``amount`` minor units (1999 is 19.99 EUR and 1999 JPY) for ``description``."""
+        """Pay ``amount`` minor units (1999 is 19.99 EUR and 1999 JPY) for ``description``. ``currency`` is an ISO 4217
+        code.
+        """
         params = {"amount": amount, "currency": currency, "description": description, **(terms or {})}
-        return self._asked(Question("payment", params, message or f"Pay for: {description}", options))
+        return self._checked("payment", params, message or f"Pay for: {description}", options)
 
     def credentials(
         self,
@@ -105,36 +132,47 @@ class Questions(ABC, Generic[R_co]):
         provider: str | None = None,
         **options: Unpack[Options],
     ) -> R_co:
-        """Hand over keys or passwords: ``fields`` of ``{name, label, secret?, help?, pattern?}``, or those of the
-        operator's ``provider``, which may be asked whether they are good.
+        """Ask for keys or passwords: ``fields``, each ``{name, label, secret?, help?, pattern?}``, or the slug of a
+        ``provider``.
+
+        The operator configured the provider's fields, and may have configured a call that checks them.
         """
         given = {"fields": None if fields is None else list(fields), "provider": provider}
         params = {name: value for name, value in given.items() if value is not None}
-        return self._asked(Question("credentials", params, message or "Hand over your key.", options))
+        return self._checked("credentials", params, message or "Hand over your key.", options)
 
-    def form(self, schema: Json, *, message: str, **options: Unpack[Options]) -> R_co:
-        """Answer the questions of ``schema``, MCP's restricted JSON Schema. Secrets are refused."""
-        params = {"schema": schema, "order": list(schema.get("properties", {}))}
-        return self._asked(Question("form", params, message, options))
+    def form(self, schema: Json, *, message: str, shared: bool = False, **options: Unpack[Options]) -> R_co:
+        """Ask the questions of ``schema`` (the restricted JSON Schema of MCP). A form that asks for secrets is refused.
+
+        ``shared``: you may read the answers before they are submitted, and the page says so.
+        """
+        properties = schema.get("properties") if isinstance(schema, dict) else None
+        params: Json = {"schema": schema}
+        if isinstance(properties, dict):
+            params["order"] = list(properties)
+        if shared:
+            params["shared"] = True
+        return self._checked("form", params, message, options)
 
     def confirm(self, message: str, *, words: ConfirmWords | None = None, **options: Unpack[Options]) -> R_co:
-        """Say yes: ``Completed`` is one, and nothing else is."""
-        params: Json = {**(words or {})}
-        return self._asked(Question("confirm", params, message, options))
+        """Ask for a yes. Only ``Completed`` means yes."""
+        return self._checked("confirm", {**(words or {})}, message, options)
 
     def url_action(self, url: str, *, message: str, completion: str = "on_return", **options: Unpack[Options]) -> R_co:
-        """Go to ``url``. ``completion``: ``"on_return"``, when that page leads back, or ``"by_agent"``, when you say so
-        with ``Elicit.complete``.
+        """Send the user to ``url``.
+
+        ``completion`` says when the question is completed: ``"on_return"``, when that page sends the user back, or
+        ``"by_agent"``, when you call ``Elicit.complete``.
         """
-        return self._asked(Question("link", {"url": url, "completion": completion}, message, options))
+        return self._checked("link", {"url": url, "completion": completion}, message, options)
 
     def steps(self, steps: Iterable[Json], *, message: str, **options: Unpack[Options]) -> R_co:
-        """Several things in order, by one link: ``{kind, params, message?}`` each."""
-        return self._asked(Question("steps", {"steps": list(steps)}, message, options))
+        """Ask for several things in order behind one link. Each step is ``{kind, params, message?}``."""
+        return self._checked("steps", {"steps": list(steps)}, message, options)
 
 
 class Plain(Questions[Question]):
-    """The questions themselves."""
+    """Each method returns the question itself."""
 
     def _asked(self, question: Question) -> Question:
         return question

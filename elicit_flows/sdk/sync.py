@@ -1,4 +1,4 @@
-"""The client for programs without asyncio: the async one, on a loop in a thread of its own."""
+"""The client for programs without asyncio: it runs the asynchronous one in a thread of its own."""
 
 from __future__ import annotations
 
@@ -9,17 +9,21 @@ from functools import partial
 from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
+import httpx2
+
+from elicit_flows.domain.values import Json
 from elicit_flows.sdk.asking import OnUrl
 from elicit_flows.sdk.client import Elicit
-from elicit_flows.sdk.loop import CURRENT, LoopThread
 from elicit_flows.sdk.shapes import Elicitation, Event, User
+from elicit_flows.sdk.sync_runner import CURRENT, LoopThread
+from elicit_flows.sdk.transport import MAX_RETRIES, TIMEOUT
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
 
 class _Elicit(Elicit):
-    """Shows the link in the thread that asked, which may block it, or ask something else meanwhile."""
+    """Shows the link in the thread that asked, so ``on_url`` may block or ask another question."""
 
     async def _show(self, on_url: OnUrl, url: str) -> None:
         shown = await CURRENT.get().there(partial(on_url, url))
@@ -37,14 +41,25 @@ def _blocking(
 
 
 class SyncElicit:
-    """One agent at one service, as ``Elicit`` but without await; any number of threads may use it.
+    """One agent at one service, like ``Elicit`` but without ``await``. Threads may share one.
 
-    ``on_url`` is called in the thread that asks. Ctrl-C ends the wait, and leaves the question open. After ``close``
-    whoever still waits gets ElicitError ``closed``.
+    ``on_url`` is called in the thread that asks. Ctrl-C ends the wait and leaves the question open. After ``close``,
+    calls that still wait raise ElicitError ``closed``. The arguments are those of ``Elicit``.
     """
 
-    def __init__(self, url: str | None = None, api_key: str | None = None, *, patience: float = 300.0) -> None:
-        self._elicit = _Elicit(url, api_key, patience=patience)
+    def __init__(
+        self,
+        url: str | None = None,
+        api_key: str | None = None,
+        *,
+        retry_for: float = 300.0,
+        timeout: float = TIMEOUT,
+        max_retries: int = MAX_RETRIES,
+        http_client: httpx2.AsyncClient | None = None,
+    ) -> None:
+        self._elicit = _Elicit(
+            url, api_key, retry_for=retry_for, timeout=timeout, max_retries=max_retries, http_client=http_client
+        )
         self._thread = LoopThread(self._elicit.aclose)
 
     def __enter__(self) -> Self:
@@ -56,6 +71,7 @@ class SyncElicit:
         self.close()
 
     def close(self) -> None:
+        """End all waiting calls and close the HTTP client. A second call does nothing."""
         self._thread.close()
 
     create = _blocking(Elicit.create)
@@ -83,7 +99,9 @@ class SyncElicit:
     add_to_note = _blocking(Elicit.add_to_note)
 
     newest = _blocking(Elicit.newest)
+    agent = _blocking(Elicit.agent)
     connections = _blocking(Elicit.connections)
+    connection = _blocking(Elicit.connection)
     token = _blocking(Elicit.token)
     report = _blocking(Elicit.report)
     proof = _blocking(Elicit.proof)
@@ -93,7 +111,9 @@ class SyncElicit:
     refund = _blocking(Elicit.refund)
 
     def events(self, after: str | None = None, *, stream: bool = True) -> Generator[Event, None, None]:
-        """As ``Elicit.events``. Leaving the loop is enough; ``close`` on the generator ends the connection at once."""
+        """As ``Elicit.events``. You may simply leave the loop; ``close`` on the generator ends the connection
+        at once.
+        """
         return self._one_by_one(self._elicit.events(after, stream=stream))
 
     def elicitations(
@@ -101,6 +121,12 @@ class SyncElicit:
     ) -> Generator[Elicitation, None, None]:
         """As ``Elicit.elicitations``."""
         return self._one_by_one(self._elicit.elicitations(user, status=status))
+
+    def payments(
+        self, user: User | None = None, *, status: str | None = None, elicitation: str | Elicitation | None = None
+    ) -> Generator[Json, None, None]:
+        """As ``Elicit.payments``."""
+        return self._one_by_one(self._elicit.payments(user, status=status, elicitation=elicitation))
 
     def _one_by_one(self, feed: AsyncGenerator[T, None]) -> Generator[T, None, None]:
         try:

@@ -1,45 +1,61 @@
-"""One request at a time, tried again while that is safe and the caller's patience lasts.
+"""HTTP requests to the service, retried where that is safe.
 
-Every call of the API is safe to repeat: reads change nothing, create, consume and refund carry an Idempotency-Key,
-the rest are the same done twice as once.
+Nearly every call of the API is safe to repeat: reads change nothing, create, consume and refund carry an
+Idempotency-Key, and the others have the same effect twice as once. The exceptions pass ``repeatable=False``.
 """
 
 from __future__ import annotations
 
 import asyncio
+import platform
 import random
 import time
+from collections.abc import AsyncGenerator, Callable
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from typing import Any
+from typing import Any, TypeVar
 
 import httpx2
 
-from elicit_flows.sdk.errors import ElicitError
+from elicit_flows import __version__
+from elicit_flows.sdk.errors import ElicitError, UnexpectedAnswerError, UnreachableError
 
-CONNECT_SECONDS = 10.0
-PLAIN_PATIENCE = 5.0
+T = TypeVar("T")
+TIMEOUT = 10.0  # seconds, to connect and between two pieces of an answer
+MAX_RETRIES = 5
+RETRY_FOR = 5.0
+LONGEST_RETRY_AFTER = 30.0  # seconds that a plain call waits because the service says so
 LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
 JITTER = random.SystemRandom()
-TRANSIENT = frozenset({429, 502, 503, 504})
+REFUSED = frozenset({429, 503})  # the service did nothing, so even an unsafe call may be repeated
+TRANSIENT = REFUSED | {500, 502, 504}
+USER_AGENT = f"elicit-flows/{__version__} python/{platform.python_version()} httpx2/{httpx2.__version__}"
 
 
-class Patience:
-    """How long failures in a row are borne: ``seconds`` from the first of them."""
+class RetryLimit:
+    """How long consecutive failures are retried: ``seconds`` from the first one, and at most ``retries`` times, if
+    given.
 
-    def __init__(self, seconds: float) -> None:
-        self._seconds = seconds
+    With ``retries``, a pause that the service asks for (Retry-After) of up to ``longest`` seconds is not counted.
+    """
+
+    def __init__(self, seconds: float, retries: int | None = None, longest: float = 0.0) -> None:
+        self._seconds, self._retries, self._longest = seconds, retries, longest
         self.reset()
 
     def reset(self) -> None:
         self._until: float | None = None
         self._failures = 0
 
-    async def bear(self, error: ElicitError) -> None:
-        """Sleep until the next try; raises ``error`` when that would be too late."""
+    async def pause_after(self, error: ElicitError) -> None:
+        """Sleep until the next attempt. Raises ``error`` if that would be too late, or one attempt too many."""
         now = time.monotonic()
         self._until = now + self._seconds if self._until is None else self._until
         pause = max(error.retry_after or 0.0, min(0.2 * 2**self._failures, 5.0) * JITTER.uniform(0.5, 1.0))
+        if self._retries is not None and self._failures >= self._retries:
+            raise error
+        if self._retries is not None and error.retry_after and pause <= self._longest:
+            self._until += error.retry_after
         if now + pause > self._until:
             raise error
         self._failures += 1
@@ -47,7 +63,7 @@ class Patience:
 
 
 def retry_after(headers: httpx2.Headers) -> float | None:
-    """Seconds until the next try, from seconds or an HTTP date (RFC 9110 section 10.2.3)."""
+    """Seconds until the next attempt, from a number of seconds or an HTTP date (RFC 9110, section 10.2.3)."""
     text = headers.get("retry-after", "")
     if text.isdecimal():
         return float(text)
@@ -58,61 +74,126 @@ def retry_after(headers: httpx2.Headers) -> float | None:
 
 
 def problem(response: httpx2.Response) -> ElicitError:
-    """The error that an answer of 400 or above stands for."""
+    """The exception for an answer with a status of 300 or above."""
     try:
         body = response.json()
     except ValueError:
         body = {}
     fields = body if isinstance(body, dict) else {}
-    return ElicitError.from_problem(response.status_code, fields, retry_after(response.headers))
+    number = response.headers.get("x-request-id")
+    return ElicitError.from_problem(response.status_code, fields, retry_after(response.headers), number)
 
 
 class Transport:
-    """The HTTP client of one agent. Redirects are not followed: the key goes to the configured host alone."""
+    """The HTTP client of one agent. Redirects are not followed: the key is sent to the configured host only.
 
-    def __init__(self, url: str, key: str, patience: float = PLAIN_PATIENCE) -> None:
+    ``timeout``: seconds to connect, and between two pieces of an answer. ``max_retries``: how often a call that does
+    not wait is retried. ``http_client``: an ``httpx2.AsyncClient`` that the caller made and closes.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        key: str,
+        retry_for: float = RETRY_FOR,
+        *,
+        timeout: float = TIMEOUT,
+        max_retries: int = MAX_RETRIES,
+        http_client: httpx2.AsyncClient | None = None,
+    ) -> None:
         self.url = url
-        self._patience = min(patience, PLAIN_PATIENCE)
-        self.http = httpx2.AsyncClient(
-            base_url=url,
-            headers={"Authorization": f"Bearer {key}", "Accept": "application/json"},
-            trust_env=httpx2.URL(url).host not in LOOPBACK,  # no proxy of the environment's leads back to this machine
+        self.timeout = timeout
+        self.headers = {
+            "Authorization": f"Bearer {key}",
+            "Accept": "application/json",
+            "User-Agent": USER_AGENT,
+        }
+        self._retry_for = min(retry_for, RETRY_FOR)
+        self._longest = min(retry_for, LONGEST_RETRY_AFTER)
+        self._retries = max_retries
+        self._given = http_client is not None
+        self.http = http_client or httpx2.AsyncClient(
+            trust_env=httpx2.URL(url).host not in LOOPBACK  # a proxy from the environment cannot reach this machine
         )
+
+    async def aclose(self) -> None:
+        if not self._given:
+            await self.http.aclose()
 
     async def call(
         self,
         method: str,
         path: str,
         *,
-        patience: float | None = None,
+        retry_for: float | None = None,
         hold: float = 0.0,
+        repeatable: bool = True,
         **request: Any,
     ) -> Any:
-        """The decoded JSON of a good answer, None for 204. ``hold``: seconds the service may keep the request.
+        """Return the decoded JSON of a successful answer, None for 204. ``hold``: seconds the service may keep the
+        request.
 
-        Raises ElicitError: at once for a refusal, after ``patience`` seconds (at most 5 when not given) for what
-        may pass by itself. Who waits gives ``patience``, and bears every failure of the service: one that is being
-        replaced says 500 to whom it kept.
+        Raises ElicitError: at once for a refusal; for a temporary failure after ``max_retries``, or after 5 seconds and
+        the pauses that the service asked for. A call that waits gives ``retry_for``, and retries for that many seconds.
+        With ``repeatable=False`` it is retried only if it is certain that the service did nothing.
         """
-        waits = patience is not None
-        endurance = Patience(self._patience if patience is None else patience)
-        timeout = httpx2.Timeout(CONNECT_SECONDS, read=hold + CONNECT_SECONDS)
+        plain = RetryLimit(self._retry_for, self._retries, self._longest)
+        retries = plain if retry_for is None else RetryLimit(retry_for)
+        timeout = httpx2.Timeout(self.timeout, read=hold + self.timeout)
+        headers = self.headers | request.pop("headers", {})
         while True:
             try:
-                response = await self.http.request(method, path, timeout=timeout, **request)
+                response = await self.http.request(
+                    method, self.url + path, headers=headers, timeout=timeout, follow_redirects=False, **request
+                )
             except httpx2.TransportError as error:
-                await endurance.bear(self.unreachable(error))
+                refusal = self.unreachable(error)
+                if not repeatable and not isinstance(error, httpx2.ConnectError | httpx2.ConnectTimeout):
+                    raise refusal from error
+                await retries.pause_after(refusal)
                 continue
             if response.is_success:
                 return self._decoded(response)
             refusal = problem(response)
-            if not (_may_pass(refusal) or (waits and (refusal.status or 0) >= 500)):
+            if not _may_pass(refusal, TRANSIENT if repeatable else REFUSED, waits=retry_for is not None):
                 raise refusal
-            await endurance.bear(refusal)
+            await retries.pause_after(refusal)
+
+    async def fetch(self, read: Callable[[Any], T], method: str, path: str, **request: Any) -> T:
+        """Return ``read`` of the answer; otherwise like ``call``."""
+        return self.understood(read, await self.call(method, path, **request))
+
+    async def pages(
+        self, read: Callable[[Any], T], path: str, query: dict[str, Any], retry_for: float | None = None
+    ) -> AsyncGenerator[T, None]:
+        """All entries of a list, fetched page by page. Members of ``query`` that are None are left out."""
+        given = {name: value for name, value in query.items() if value is not None}
+
+        def page(body: Any) -> tuple[list[T], str | None]:
+            return [read(one) for one in body["data"]], body.get("next_cursor")
+
+        while True:
+            found, cursor = await self.fetch(page, "GET", path, params=given, retry_for=retry_for)
+            for one in found:
+                yield one
+            if cursor is None:
+                return
+            given["cursor"] = cursor
+
+    def understood(self, read: Callable[[Any], T], answer: Any) -> T:
+        """Return ``read(answer)``. Raises UnexpectedAnswerError if the answer has another form."""
+        try:
+            return read(answer)
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            missing = f"{error} is missing" if isinstance(error, KeyError) else str(error)
+            raise UnexpectedAnswerError("unexpected_answer", f"{self._foreign()}: {missing}", status=200) from error
 
     def unreachable(self, error: Exception) -> ElicitError:
         reason = str(error) or type(error).__name__
-        return ElicitError("unreachable", f"The service at {self.url} does not answer: {reason}")
+        return UnreachableError("unreachable", f"The service at {self.url} does not answer: {reason}")
+
+    def _foreign(self) -> str:
+        return f"The answer from {self.url} is not one of the Elicit Flows API as version {__version__} knows it"
 
     def _decoded(self, response: httpx2.Response) -> Any:
         if response.status_code == httpx2.codes.NO_CONTENT:
@@ -120,9 +201,16 @@ class Transport:
         try:
             return response.json()
         except ValueError as error:
-            detail = f"What answers at {self.url} does not speak the API of Elicit Flows"
-            raise ElicitError("unexpected_answer", detail, status=response.status_code) from error
+            number = response.headers.get("x-request-id")
+            raise UnexpectedAnswerError(
+                "unexpected_answer", self._foreign(), status=response.status_code, request_id=number
+            ) from error
 
 
-def _may_pass(error: ElicitError) -> bool:
-    return error.status in TRANSIENT or error.code == "idempotency_in_flight"
+def _may_pass(error: ElicitError, passing: frozenset[int], *, waits: bool) -> bool:
+    """Whether a retry may succeed. A call that waits retries every 5xx: a service that is being replaced
+    answers 500.
+    """
+    if error.status in passing or error.code == "idempotency_in_flight":
+        return True
+    return waits and (error.status or 0) >= 500

@@ -1,4 +1,4 @@
-"""The check that a webhook came from the service (Standard Webhooks), and the event in it."""
+"""Check that a webhook came from the service (Standard Webhooks), and read its event."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from elicit_flows.sdk.shapes import Event
 
 
 def verify_webhook(headers: Mapping[str, str], body: bytes, secret: str | Sequence[str]) -> Event:
-    """The event in ``body``, the request's bytes as they came.
+    """Return the event in ``body``, the bytes of the request as they arrived.
 
-    ``secret`` is the agent's ``whsec_…``, or several while one replaces another. Raises ElicitError with code
-    ``bad_signature`` when nobody who knows a secret signed these bytes within the last 300 seconds. A retry brings
-    the same event id again: keep the ids you have dealt with.
+    ``secret`` is the agent's ``whsec_…``, or several while one replaces another. Raises ElicitError ``bad_signature``
+    if the bytes were not signed with one of them within the last 300 seconds. A retry carries the same event id:
+    remember the ids that you have handled.
     """
     fields = {name: headers[name] for name in headers}
     for one in [secret] if isinstance(secret, str) else secret:
@@ -29,6 +29,6 @@ def _signed(secret: str, headers: dict[str, str], body: bytes) -> bool:
     hook = Webhook(secret)
     try:
         hook.verify(body, headers, json_parse=False)
-    except (WebhookVerificationError, ValueError):  # ValueError: malformed signatures and bodies that are no UTF-8
+    except (WebhookVerificationError, ValueError):  # ValueError: a malformed signature, or a body that is not UTF-8
         return False
     return True

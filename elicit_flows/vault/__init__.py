@@ -1,16 +1,54 @@
-"""The vault: the only importer of connection rows and of lib.crypto.
+"""The vault: the only code that reads and writes connections, and the only place that seals or opens secrets.
 
-``keep`` stores a grant, ``token`` gives out an access token and refreshes it, ``revoke`` ends a connection,
-``rotate`` seals everything anew under the newest key.
+``keep`` stores a grant, ``token`` returns an access token and refreshes it if needed, ``revoke`` ends a connection,
+``rotate`` seals every secret again with the newest key.
 """
 
-from elicit_flows.models import Connection, Use
-from elicit_flows.vault import operators
-from elicit_flows.vault.accounts import account, open_url, seal_account, seal_url
-from elicit_flows.vault.background import refresh_due
-from elicit_flows.vault.configs import (
+from elicit_flows.models import Connection, ConnectionUse
+from elicit_flows.vault import two_factor
+from elicit_flows.vault.client_registration import forget_registration, register_client
+from elicit_flows.vault.connection_import import import_connection
+from elicit_flows.vault.connections import (
+    CONNECTED,
+    connection_to_renew,
+    ended,
+    ended_before,
+    ever_held_by,
+    forget,
+    held_by,
+    keep,
+    live_connections,
+    of_person,
+    owned,
+    possible_accounts,
+    reconnectable,
+    result,
+    with_held_scopes,
+)
+from elicit_flows.vault.credentials import existing_connection, keep_credentials, open_credentials
+from elicit_flows.vault.dpop import proof
+from elicit_flows.vault.holdings import by_use, count_at, count_held, uses_by, uses_of
+from elicit_flows.vault.keyring import KeyUse, check_keys, key_uses, new_entry, retire, verify_keys
+from elicit_flows.vault.notes import Note, open_note, seal_note
+from elicit_flows.vault.payment_accounts import account, open_url, seal_account, seal_url
+from elicit_flows.vault.pending_grants import (
+    pending_grant,
+    providers_of_rejected_grants,
+    reject_pending_grant,
+    rejected_grants_due,
+    revoke_rejected_grant,
+    store_pending_grant,
+    take_pending_grant,
+)
+from elicit_flows.vault.provider_settings import (
+    MOVED,
+    client_id,
     client_secret,
     credentials_provider,
+    for_person,
+    hosts_in_words,
+    hosts_of,
+    moved_hosts,
     oauth,
     openid,
     proxy,
@@ -20,84 +58,90 @@ from elicit_flows.vault.configs import (
     site,
     webhook_secrets,
 )
-from elicit_flows.vault.connections import (
-    ended,
-    ended_before,
-    ever_held_by,
-    forget,
-    held_by,
-    keep,
-    of_person,
-    owned,
-    result,
+from elicit_flows.vault.receipt_keys import EXPORT_TYPE, NotSigned, public_keys, verify_export
+from elicit_flows.vault.receipt_keys import new_key as new_receipt_key
+from elicit_flows.vault.receipt_keys import sign as sign_receipt
+from elicit_flows.vault.refresh_job import Refreshes
+from elicit_flows.vault.refresh_job import oldest_due as oldest_due_refresh
+from elicit_flows.vault.rejected_tokens import report_rejected_token
+from elicit_flows.vault.revocation import (
+    providers_due,
+    revocations_due,
+    revoke,
+    revoke_unkept_grant,
+    tell_of_revocation,
 )
-from elicit_flows.vault.credentials import keep_credentials, open_credentials
-from elicit_flows.vault.held_grants import give_back_due, held, hold, reject, take
-from elicit_flows.vault.importing import bring
-from elicit_flows.vault.keyring import KeyUse, check_keys, key_uses, new_entry, retire, verify_keys
-from elicit_flows.vault.notes import Note, open_note, seal_note
-from elicit_flows.vault.proofs import proof
-from elicit_flows.vault.receipts import new_key as new_receipt_key
-from elicit_flows.vault.receipts import public_keys
-from elicit_flows.vault.receipts import sign as sign_receipt
-from elicit_flows.vault.reconnection import reconnectable, reconnecting, with_held_scopes
-from elicit_flows.vault.registration import forget_registration, make_known
-from elicit_flows.vault.reports import report
-from elicit_flows.vault.reusing import already
-from elicit_flows.vault.revocation import drop, revoke, tell_due_providers
 from elicit_flows.vault.rotation import left_to_rotate, rotate
 from elicit_flows.vault.seal import open_stash, ring, seal_stash
-from elicit_flows.vault.tokens import token
+from elicit_flows.vault.tokens import fresh_tokens, token
 
 __all__ = [
+    "CONNECTED",
+    "EXPORT_TYPE",
+    "MOVED",
     "Connection",
+    "ConnectionUse",
     "KeyUse",
+    "NotSigned",
     "Note",
-    "Use",
+    "Refreshes",
     "account",
-    "already",
-    "bring",
+    "by_use",
     "check_keys",
+    "client_id",
     "client_secret",
+    "connection_to_renew",
+    "count_at",
+    "count_held",
     "credentials_provider",
-    "drop",
     "ended",
     "ended_before",
     "ever_held_by",
+    "existing_connection",
+    "for_person",
     "forget",
     "forget_registration",
-    "give_back_due",
-    "held",
+    "fresh_tokens",
     "held_by",
-    "hold",
+    "hosts_in_words",
+    "hosts_of",
+    "import_connection",
     "keep",
     "keep_credentials",
     "key_uses",
     "left_to_rotate",
-    "make_known",
+    "live_connections",
+    "moved_hosts",
     "new_entry",
     "new_receipt_key",
     "oauth",
     "of_person",
+    "oldest_due_refresh",
     "open_credentials",
     "open_note",
     "open_stash",
     "open_url",
     "openid",
-    "operators",
     "owned",
+    "pending_grant",
+    "possible_accounts",
     "proof",
+    "providers_due",
+    "providers_of_rejected_grants",
     "proxy",
     "public_keys",
     "reconnectable",
-    "reconnecting",
-    "refresh_due",
+    "register_client",
     "registration_of",
-    "reject",
-    "report",
+    "reject_pending_grant",
+    "rejected_grants_due",
+    "report_rejected_token",
     "result",
     "retire",
+    "revocations_due",
     "revoke",
+    "revoke_rejected_grant",
+    "revoke_unkept_grant",
     "ring",
     "rotate",
     "seal_account",
@@ -108,9 +152,14 @@ __all__ = [
     "seal_webhook_secret",
     "sign_receipt",
     "site",
-    "take",
-    "tell_due_providers",
+    "store_pending_grant",
+    "take_pending_grant",
+    "tell_of_revocation",
     "token",
+    "two_factor",
+    "uses_by",
+    "uses_of",
+    "verify_export",
     "verify_keys",
     "webhook_secrets",
     "with_held_scopes",

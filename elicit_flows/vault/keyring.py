@@ -1,4 +1,4 @@
-"""Which keys there are, what each still seals, and that the ring opens what is stored."""
+"""The vault's keys: which exist, what is still sealed with each, and whether they open what is stored."""
 
 from __future__ import annotations
 
@@ -9,19 +9,18 @@ from dataclasses import dataclass
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 
-from elicit_flows.errors import Conflict, NotFound, Unavailable
+from elicit_flows.domain.errors import Conflict, NotFound, Unavailable
 from elicit_flows.lib import kms
-from elicit_flows.lib.crypto import KEY_BYTES, KeyRing, SealBroken, UnknownKey, is_id
 from elicit_flows.models import VaultKey
 from elicit_flows.vault.rotation import SEALED, name_of, under
-from elicit_flows.vault.seal import place, ring, unwrap
+from elicit_flows.vault.seal import KEY_BYTES, KeyRing, SealBroken, UnknownKey, is_id, place, ring, unwrap
 
 _KNOWN = b"elicit-flows"
 
 
 @dataclass(frozen=True, slots=True)
 class KeyUse:
-    """A key of the ring, or one that stored texts name. ``texts`` counts them by table and field."""
+    """A key of the ring, or a key that stored texts name. ``texts`` counts the sealed texts by table and field."""
 
     key: str
     in_ring: bool
@@ -34,31 +33,33 @@ class KeyUse:
 
     @property
     def spare(self) -> bool:
-        """Whether it may be taken out of ELICIT_VAULT_KEYS."""
+        """Whether it may be removed from ELICIT_VAULT_KEYS."""
         return not self.newest and not self.total
 
 
 def key_uses() -> list[KeyUse]:
-    """Newest first, then what is known from before. Counts every text: on large tables it takes its time."""
+    """The ring's keys, newest first, then keys that were used before. Counts every sealed text, which is slow on large
+    tables.
+    """
     return [_use(key) for key in dict.fromkeys([*ring().keys, *_known()])]
 
 
 def retire(key: str) -> None:
-    """Forget a key, so that a start without it is no error. Raises NotFound, and Conflict while it is in use."""
+    """Forget a key, so that the service starts without it. Raises NotFound, and Conflict while it is in use."""
     if key not in {*ring().keys, *_known()}:
         raise NotFound(f"There is no key {key!r}.")
     use = _use(key)
     if use.newest:
-        raise Conflict(f"Key {key!r} is the newest: whatever is written now is sealed with it. Put a new key first.")
+        raise Conflict(f"Key {key!r} is the newest: all new texts are encrypted with it. Put a new key first.")
     if use.total:
-        raise Conflict(f"Key {key!r} still seals {use.total:,} texts: run `manage.py rotate` first.")
+        raise Conflict(f"Key {key!r} still encrypts {use.total:,} texts. Run `manage.py rotate` first.")
     VaultKey.objects.filter(pk=key).delete()
 
 
 def new_entry(key: str, service: str | None = None, name: str = "") -> str:
-    """An entry for ELICIT_VAULT_KEYS: a new key in the clear, or wrapped by ``service`` under its key ``name``.
+    """A new entry for ELICIT_VAULT_KEYS: the key itself, or the key wrapped by ``service`` with its key ``name``.
 
-    Raises Conflict, and Unavailable when the service does not wrap it or does not open it again.
+    Raises Conflict, and Unavailable if the service does not wrap the key or does not unwrap it again.
     """
     if not is_id(key) or key in ring().keys:
         raise Conflict(f"{key!r} is no new id: up to 32 letters, digits, - and _ that no key has.")
@@ -73,7 +74,7 @@ def new_entry(key: str, service: str | None = None, name: str = "") -> str:
 
 
 def verify_keys() -> None:
-    """As ``check_keys``; notes a key that is new, forgets one that was taken out. Run at the start."""
+    """``check_keys``, which also records new keys and forgets removed ones. Called at the start."""
     check_keys()
     for key in ring().keys:
         remember(key)
@@ -81,7 +82,7 @@ def verify_keys() -> None:
 
 
 def check_keys() -> None:
-    """Raise ImproperlyConfigured when the ring cannot open what is stored. Writes nothing."""
+    """Raise ImproperlyConfigured if the ring cannot open what is stored. Writes nothing."""
     for row in VaultKey.objects.all():
         try:
             ring().open(row.sealed, place("vault_key", row.key_id))
@@ -96,7 +97,7 @@ def check_keys() -> None:
 
 
 def in_use(key: str) -> bool:
-    """Whether anything is sealed under it."""
+    """Whether anything is sealed with this key."""
     return any(under(model, field, key).exists() for model, field, _ in SEALED)
 
 

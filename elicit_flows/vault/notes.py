@@ -1,11 +1,11 @@
-"""What an agent notes for itself on an elicitation."""
+"""Seals and opens an agent's notes."""
 
 from __future__ import annotations
 
 import json
 
+from elicit_flows.domain.values import Secret
 from elicit_flows.models import Elicitation
-from elicit_flows.values import Secret
 from elicit_flows.vault.seal import place, reveal, seal
 
 Note = dict[str, str]
@@ -16,7 +16,7 @@ def seal_note(row: Elicitation, note: Note) -> str:
 
 
 def open_note(row: Elicitation) -> Note:
-    """Raises Unavailable when the seal is broken."""
+    """The text of an agent's note. Raises Unavailable if it cannot be opened."""
     text = reveal(row.note, note_place(row))
     note: Note = json.loads(text.reveal()) if text else {}
     return note

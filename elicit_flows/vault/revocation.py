@@ -1,35 +1,39 @@
-"""Revoking: at once here, and at the provider (RFC 7009) as soon as it listens."""
+"""Revocation: it takes effect here at once, and at the provider (RFC 7009) as soon as that can be reached."""
 
 from __future__ import annotations
 
 import logging
+from collections.abc import Collection
 from datetime import timedelta
 from functools import partial
 
 from django.db import transaction
+from django.db.models import OuterRef, Q, QuerySet
 
-from elicit_flows import queue
-from elicit_flows.errors import Unavailable
-from elicit_flows.kinds.credentials import own_client
+from elicit_flows import events
+from elicit_flows.domain.errors import Unavailable
+from elicit_flows.domain.values import Grant
+from elicit_flows.events import wakeups
+from elicit_flows.job_table import REVOCATIONS
+from elicit_flows.kinds.credentials import client_credentials
 from elicit_flows.kinds.oauth import revoke as tell_provider
-from elicit_flows.lib import clock, tally
-from elicit_flows.lib.oauth import OAuthError
-from elicit_flows.models import Connection, Provider, Use
-from elicit_flows.queue import bell
-from elicit_flows.values import Grant
-from elicit_flows.vault import configs, connections, credentials, uses
+from elicit_flows.lib import clock, counters, health
+from elicit_flows.lib.backoff import RetrySchedule
+from elicit_flows.models import Connection, ConnectionUse, Provider, leases
+from elicit_flows.models.backlog import soonest
+from elicit_flows.oauth import OAuthError
+from elicit_flows.vault import connections, credentials, provider_settings
 
 log = logging.getLogger(__name__)
-LEASE = timedelta(seconds=60)
-MAX_TRIES = 30  # with the delays below about three days
-_FORGOTTEN = {"access_token": "", "refresh_token": "", "secrets": ""}  # nobody need be told any more
+RETRIES = RetrySchedule.doubling(timedelta(seconds=1), timedelta(hours=3), most=30)  # about two days
+_FORGOTTEN = {"access_token": "", "refresh_token": "", "secrets": ""}  # once the provider has been told
 Status, Upstream = Connection.Status, Connection.Upstream
 
 
-def revoke(row: Connection, by: Use.Actor = Use.Actor.SERVICE) -> None:
-    """Nobody gets a token from it any more; the provider is told by the worker. Harmless when repeated."""
+def revoke(row: Connection, by: ConnectionUse.Actor = ConnectionUse.Actor.SERVICE) -> None:
+    """Revoke the connection: it gives no more tokens, and the worker tells the provider. Can be repeated."""
     tell = _is_told(row)
-    at_once = {} if tell else {"access_token": "", "secrets": ""}  # else once the provider was told
+    at_once = {} if tell else {"access_token": "", "secrets": ""}  # otherwise once the provider has been told
     with transaction.atomic():
         mine = (
             Connection.objects.filter(pk=row.pk)
@@ -47,14 +51,15 @@ def revoke(row: Connection, by: Use.Actor = Use.Actor.SERVICE) -> None:
         )
         if mine:
             row.refresh_from_db()
-            uses.note(row, Use.Action.REVOKED, by)
-            queue.publish(row.agent, "connection.revoked", row.summary())
-            transaction.on_commit(partial(bell.ring_workers, bell.Work.SWEEP))
+            connections.log_access(row, ConnectionUse.Action.REVOKED, by)
+            events.publish(row.agent, "connection.revoked", row.summary())
+            transaction.on_commit(partial(wakeups.wake_workers, REVOCATIONS))
 
 
 def drop_late_tokens(row: Connection) -> None:
-    """A refresh that ended after the revocation brought new tokens: they replace the old ones on the way out, with the
-    client that they were asked for with, where it was a person's own. Where nobody is told they are kept nowhere.
+    """Replace the tokens of a revoked connection by those of a refresh that ended after the revocation, so that the
+    worker revokes the new ones. If the tokens came from the person's own client, its credentials are kept for that. If
+    the provider is not told of revocations, nothing is kept.
     """
     if not _is_told(row):
         return
@@ -67,46 +72,66 @@ def drop_late_tokens(row: Connection) -> None:
     )
 
 
-def drop(provider: Provider, grant: Grant) -> None:
-    """Give back a grant that came too late to be kept (RFC 7009), if the provider listens now."""
+def revoke_unkept_grant(provider: Provider, grant: Grant) -> None:
+    """Revoke a grant that came too late to be stored (RFC 7009), if the provider can be reached now."""
     token, hint = (
         (grant.refresh_token, "refresh_token") if grant.refresh_token else (grant.access_token, "access_token")
     )
+    provider = provider_settings.for_person(provider, grant.variables)
     try:
-        tell_provider(configs.oauth(provider), token, hint)
-    except OAuthError as error:
-        log.warning("a grant that came too late could not be given back to %s: %s", provider.slug, error)
+        if grant.bound_to is not None:
+            provider_settings.check(provider, grant.bound_to, provider_settings.REVOCATION)
+        tell_provider(provider_settings.oauth(provider), token, hint)
+    except (OAuthError, Unavailable) as error:
+        log.warning("a grant that came too late could not be revoked at %s: %s", provider.slug, error)
 
 
-def tell_due_providers(limit: int = 20) -> int:
-    """Tell the providers of revoked connections; how many were told. Called by the worker."""
-    due = Connection.objects.filter(upstream=Upstream.PENDING, upstream_next_at__lte=clock.now())
-    return sum(_tell(row) for row in due.select_related("provider").order_by("upstream_next_at")[:limit])
+def providers_due(without: Collection[int]) -> list[int]:
+    """The primary keys of the providers at which revocations are due, except those in ``without``."""
+    due = soonest(_due().filter(provider=OuterRef("pk")), "upstream_next_at")
+    rows = Provider.objects.exclude(pk__in=without).alias(due=due).filter(due__isnull=False)
+    return list(rows.values_list("pk", flat=True))
 
 
-def _tell(row: Connection) -> bool:
-    now = clock.now()
-    claimed = Connection.objects.filter(pk=row.pk, upstream=Upstream.PENDING, upstream_tries=row.upstream_tries).update(
-        upstream_tries=row.upstream_tries + 1, upstream_next_at=now + LEASE
-    )
-    if not claimed:
+def revocations_due(provider: int, limit: int) -> list[Connection]:
+    """The revoked connections of a provider, by its primary key, whose revocation is due; oldest first."""
+    due = _due().filter(provider_id=provider).select_related("provider")
+    return list(due.order_by("upstream_next_at")[:limit])
+
+
+def _due() -> QuerySet[Connection]:
+    return Connection.objects.filter(upstream=Upstream.PENDING, upstream_next_at__lte=clock.now())
+
+
+def tell_of_revocation(row: Connection) -> bool:
+    """Revoke the connection's tokens at the provider. Called by the worker. Returns False if the provider did not
+    answer, or another worker does it.
+    """
+    tries, until, pending = row.upstream_tries + 1, clock.now() + REVOCATIONS.lease, Q(upstream=Upstream.PENDING)
+    if not leases.claim(row, "upstream_next_at", only=pending, upstream_tries=tries, upstream_next_at=until):
         return False
     try:
         _tell_provider(row)
     except (OAuthError, Unavailable) as error:  # Unavailable: the vault cannot open it
-        return _later(row, error)
-    mine = Connection.objects.filter(
-        pk=row.pk,
-        upstream_tries=row.upstream_tries + 1,
-        refresh_token=row.refresh_token,
-        access_token=row.access_token,
-    )
+        tries = row.upstream_tries
+        slug = connections.provider_of(row).slug
+        counters.count("provider_errors", slug, "revoke")
+        health.failed("provider", slug, "revocation")
+        log.warning("provider %s was not told of a revocation (try %d): %s", row.provider, tries, error)
+        change = (
+            {"upstream": Upstream.FAILED, "upstream_next_at": None, **_FORGOTTEN}
+            if RETRIES.is_used_up(tries)
+            else {"upstream_next_at": clock.now() + RETRIES.pause(tries)}
+        )
+        leases.held(row, "upstream_next_at").update(**change)
+        return False
+    mine = leases.held(row, "upstream_next_at")  # late tokens make the revocation due at once
     return mine.update(upstream=Upstream.DONE, upstream_next_at=None, **_FORGOTTEN) == 1
 
 
 def _is_told(row: Connection) -> bool:
-    """Whether there is anything to tell the provider: not of what was typed for the agent, and of a client of the
-    person's own where the operator says how.
+    """Whether the provider has to be told. Not of credentials that were typed for the agent. Of a client of the
+    person's own only if the operator has configured how.
     """
     if not row.own_client:
         return not row.typed
@@ -114,27 +139,18 @@ def _is_told(row: Connection) -> bool:
 
 
 def _tell_provider(row: Connection) -> None:
+    provider = row.provider and provider_settings.for_person(row.provider, row.variables)
+    provider_settings.check(provider, row.bound_to, provider_settings.REVOCATION)
     if row.own_client:
-        config, access = configs.credentials_provider(connections.provider_of(row)), connections.access_token(row)
+        config, access = (
+            provider_settings.credentials_provider(connections.provider_of(row)),
+            connections.opened(row, "access_token"),
+        )
         if access and config.token:
-            own_client.revoke(config.token, credentials.opened(row), access)
+            client_credentials.revoke(config.token, credentials.open_fields(row), access)
         return
-    token, hint = connections.refresh_token(row), "refresh_token"
+    token, hint = connections.opened(row, "refresh_token"), "refresh_token"
     if token is None:
-        token, hint = connections.access_token(row), "access_token"
+        token, hint = connections.opened(row, "access_token"), "access_token"
     if token:
-        tell_provider(configs.oauth(connections.provider_of(row)), token, hint)
-
-
-def _later(row: Connection, error: Exception) -> bool:
-    tries = row.upstream_tries + 1
-    tally.count("provider_errors", connections.provider_of(row).slug, "revoke")
-    log.warning("provider %s was not told of a revocation (try %d): %s", row.provider, tries, error)
-    delay = min(timedelta(seconds=2**tries), timedelta(hours=3))
-    change = (
-        {"upstream_next_at": clock.now() + delay}
-        if tries < MAX_TRIES
-        else {"upstream": Upstream.FAILED, "upstream_next_at": None, **_FORGOTTEN}
-    )
-    Connection.objects.filter(pk=row.pk, upstream_tries=tries).update(**change)
-    return False
+        tell_provider(provider_settings.oauth(provider or connections.provider_of(row)), token, hint)

@@ -1,33 +1,57 @@
-"""Giving out access tokens: renewed when they are about to expire, once per expiry across all processes."""
+"""Access tokens for agents, refreshed shortly before they expire, once per expiry across all processes."""
 
 from __future__ import annotations
 
+import math
 import time
+from contextlib import suppress
 from datetime import timedelta
 
-from elicit_flows.errors import Conflict, ProviderUnavailable, ReauthorizationRequired, Unavailable
+from elicit_flows.domain.errors import Conflict, FlowError, ProviderUnavailable, ReauthorizationRequired, Unavailable
+from elicit_flows.domain.values import Json
 from elicit_flows.lib import clock
-from elicit_flows.models import Agent, Connection, Use
-from elicit_flows.values import Json
-from elicit_flows.vault import connections, refreshing
+from elicit_flows.models import Agent, Connection, ConnectionUse
+from elicit_flows.oauth import ProviderError
+from elicit_flows.vault import connections, refresh
+from elicit_flows.vault.refresh_schedule import ends_at, next_try
 
-PATIENCE = 35.0  # seconds that a caller waits for another's refresh
+WAIT_FOR_REFRESH = 35.0  # seconds that a caller waits for another caller's refresh
 POLL = 0.05
 DEFAULT_MIN_TTL = 60
 
 
 def token(agent: Agent, connection_id: str, min_ttl: int | None = None) -> Json:
-    """An access token that lives ``min_ttl`` seconds longer, as far as the provider gives such.
+    """An access token that is valid for ``min_ttl`` more seconds, if the provider issues such tokens.
 
     Raises NotFound, ConnectionRevoked, ReauthorizationRequired, ProviderUnavailable, and Conflict for credentials.
     """
     row = connections.usable(agent, connection_id)
-    if not row.own_client and (row.secrets or row.provider_id is None):
+    if not _gives_tokens(row):
         raise Conflict(connections.TYPED)
     if stale(row, min_ttl):
         row = _refreshed(row, min_ttl)
-    connections.note_use(row, Use.Action.FETCHED)
-    secret = connections.access_token(row)
+    connections.note_use(row, ConnectionUse.Action.FETCHED)
+    return _answer(row)
+
+
+def fresh_tokens(asked: set[tuple[int, str]]) -> dict[tuple[int, str], Json]:
+    """What ``token`` returns for each of these connections, named with their agents, where its row is all that this
+    takes. If something has to be refreshed, recorded or refused, it is left out. One SELECT for all.
+    """
+    found = {}
+    for row in connections.all_usable(asked):
+        if _gives_tokens(row) and not stale(row, None) and connections.use_is_noted(row):
+            with suppress(FlowError):
+                found[row.agent_id, row.pk] = _answer(row)
+    return found
+
+
+def _gives_tokens(row: Connection) -> bool:
+    return row.own_client or not (row.secrets or row.provider_id is None)
+
+
+def _answer(row: Connection) -> Json:
+    secret = connections.opened(row, "access_token")
     if secret is None:
         raise ReauthorizationRequired("There is no access token any more. Create a new elicitation.")
     return {
@@ -35,14 +59,18 @@ def token(agent: Agent, connection_id: str, min_ttl: int | None = None) -> Json:
         "token_type": row.token_type,
         "expires_at": clock.rfc3339(row.expires_at),
         "scopes": row.scopes,
+        "metadata": row.metadata,
     }
 
 
 def stale(row: Connection, min_ttl: int | None) -> bool:
-    """Whether it expires within ``min_ttl`` seconds, or half its life where that is shorter.
+    """Whether the token expires within ``min_ttl`` seconds, or within half its lifetime if that is shorter.
 
-    An agent that does not say gets a minute, or a tenth of a short life: a token of a minute serves for most of it.
+    Without ``min_ttl`` it is a minute, or a tenth of the lifetime if that is shorter: a token that is valid for one
+    minute is used for most of it.
     """
+    if row.withheld:
+        return True
     if row.expires_at is None:
         return False
     most = (row.expires_at - row.issued_at) / (10 if min_ttl is None else 2)
@@ -51,29 +79,57 @@ def stale(row: Connection, min_ttl: int | None) -> bool:
 
 
 def _refreshed(row: Connection, min_ttl: int | None) -> Connection:
-    """Refreshed by this caller or by the one who is at it. What still lives is given out when the provider is down."""
+    """The connection after a refresh by this caller, or by another one that has the lease. If the provider cannot be
+    reached, a token that has not expired is still given out.
+    """
     if not row.renewable:
-        return row if connections.alive(row) else connections.checked(refreshing.end(row, "expired"))
-    if connections.alive(row) and _resting(row):
+        return row if connections.alive(row) else connections.require_usable(refresh.end(row, "expired"))
+    if _serves(row) and _resting(row):
         return row
-    give_up = time.monotonic() + PATIENCE
-    while not refreshing.claim(row):
+    _check_refused(row)
+    give_up = time.monotonic() + WAIT_FOR_REFRESH
+    while not refresh.claim(row):
         if row.refresh_lease_until and time.monotonic() > give_up:
             raise ProviderUnavailable("The provider is slow to refresh this token.", retry_after=5)
         time.sleep(POLL)
-        row = connections.checked(refreshing.read(row))
+        row = connections.require_usable(refresh.read(row))
         if not stale(row, min_ttl):
             return row
-    outcome = refreshing.ask(row)
-    row = connections.checked(refreshing.settle(row, outcome))
+        _check_refused(row)
+    outcome = refresh.ask(row)
+    row = connections.require_usable(refresh.settle(row, outcome))
     if isinstance(outcome, Unavailable):
         raise outcome
-    if not connections.alive(row):
-        raise ProviderUnavailable("The provider does not refresh the token now. Try again.", retry_after=2)
-    return row
+    if _serves(row):
+        return row
+    _check_refused(row)
+    if isinstance(outcome, ProviderError):
+        what = f"The provider did not refresh the token ({outcome.code}); the operator may have to put that right."
+        raise ProviderUnavailable(what, retry_after=30)
+    raise ProviderUnavailable("The provider does not refresh the token now. Try again.", retry_after=2)
+
+
+def _serves(row: Connection) -> bool:
+    return connections.alive(row) and not row.withheld
+
+
+def _check_refused(row: Connection) -> None:
+    """Raise ProviderUnavailable if the provider refused the last refresh and the next try is not due yet."""
+    due = next_try(row)
+    if not row.refresh_refusals or due <= clock.now():
+        return
+    times = "once" if row.refresh_refusals == 1 else f"{row.refresh_refusals} times"
+    raise ProviderUnavailable(
+        f"The provider refused to refresh this token {times} since {clock.rfc3339(row.refused_since)} "
+        f"({row.last_refresh_error}). It is asked again; if it still refuses after {clock.rfc3339(ends_at(row))}, the "
+        "user has to be asked.",
+        retry_after=math.ceil((due - clock.now()).total_seconds()),
+    )
 
 
 def _resting(row: Connection) -> bool:
-    """Whether its provider was asked in vain just now: whoever has a token that lives need not wait for it again."""
+    """Whether the provider has just failed to answer. Then a caller with a token that has not expired does not wait for
+    it again.
+    """
     due = row.refresh_due_at
     return row.refresh_failures > 0 and due is not None and due > clock.now()

@@ -1,1 +1,1 @@
-"""What people see. An edge: parse, call one verb, render."""
+"""Pages for people: each view parses a request, calls one function and renders its result."""

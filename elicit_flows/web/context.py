@@ -1,21 +1,23 @@
-"""What every page knows."""
+"""Template context of every page."""
 
 from __future__ import annotations
 
 from django.conf import settings
 from django.http import HttpRequest
-from django.utils.translation.trans_real import parse_accept_lang_header
+from django.utils.functional import SimpleLazyObject
+
+from elicit_flows.brands import page_brand
+from elicit_flows.web import languages
 
 
 def service(request: HttpRequest) -> dict[str, object]:
+    # A page from outside the middleware of sessions has no token for a form.
+    switch = hasattr(request, "session")
     return {
-        "service_name": settings.SERVICE_NAME,
+        # Looked up by the pages that show it. Those of a request replace it with the look of its agent.
+        "brand": SimpleLazyObject(page_brand.of),
         "allow_loopback": settings.ELICIT_ALLOW_LOOPBACK,
-        "reader_locale": _reader(request),
+        "timezone_cookie": settings.ELICIT_TIMEZONE_COOKIE,
+        "languages": languages.offered(request) if switch else [],
+        "same_page": languages.same_page(request) if switch else "",
     }
-
-
-def _reader(request: HttpRequest) -> str:
-    """The language tag that the browser asks for first (RFC 9110, section 12.5.4); "" when it asks for none."""
-    wanted = parse_accept_lang_header(request.headers.get("accept-language", ""))
-    return next((tag for tag, _ in wanted if tag != "*"), "")

@@ -1,38 +1,100 @@
-"""Headers on every answer, and a second lock on every form."""
+"""Middleware: request ids and the request log, security headers, same-site forms, and refusal of text that cannot be
+stored.
+"""
 
 from __future__ import annotations
 
+import logging
 import re
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
+from io import BytesIO
+from typing import cast
 
 from django.conf import settings
+from django.core.handlers.wsgi import WSGIRequest
 from django.http import HttpRequest, HttpResponse
+from django.middleware.common import CommonMiddleware
+from django.middleware.security import SecurityMiddleware
 
-from elicit_flows.api import problems
+from elicit_flows.api import responses
 from elicit_flows.api.oauth_errors import Refusal
-from elicit_flows.errors import BadRequest, FlowError, Forbidden, MethodNotAllowed, NotFound, Unavailable
+from elicit_flows.domain.errors import BadRequest, FlowError, Forbidden, MethodNotAllowed, NotFound, Unavailable
+from elicit_flows.lib import telemetry
+from elicit_flows.lib.wsgi_bridge import Headers
 from elicit_flows.web import pages
 
+log = logging.getLogger(__name__)
+
+SLOW = 5.0  # seconds
+_ELICITATION = re.compile(r"^/(?:c|v1/elicitations)/(el_[\w-]{1,60})(?:/|$)")
+
+
+class RequestLog:
+    """The outermost middleware, so that errors in all others are logged with the request's id."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self._get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        number, began = telemetry.new_request_id(), time.monotonic()
+        named = _ELICITATION.match(request.path)
+        # An agent's trace is continued here. A browser's header is ignored, because anybody could send one.
+        parent = request.headers.get(telemetry.HEADER, "") if request.path.startswith("/v1/") else ""
+        with (
+            telemetry.logged_request(request=number, **({"elicitation": named[1]} if named else {})),
+            telemetry.span(
+                request.method or "", parent, kind="server", http_request_method=request.method or ""
+            ) as span,
+        ):
+            if telemetry.ON:
+                telemetry.add_log_fields(trace_id=telemetry.current()[3:35])
+            response = self._get_response(request)
+            _describe(span, request, response)
+            response[telemetry.REQUEST_ID] = number
+            log_answer(request.method or "", request.path, response.status_code, began)
+        return response
+
+
+def log_answer(method: str, path: str, status: int, began: float) -> None:
+    """Log a request: all of them if the operator wants that, or else only failed and slow ones."""
+    seconds = time.monotonic() - began
+    level = logging.WARNING if status >= 500 or seconds > SLOW else logging.INFO
+    if level > logging.INFO or settings.ELICIT_LOG_REQUESTS:
+        fields = {"method": method, "path": path, "status": status, "milliseconds": round(seconds * 1000)}
+        log.log(level, "answered", extra={"fields": fields})
+
+
+def _describe(span: telemetry.NonRecordingSpan, request: HttpRequest, response: HttpResponse) -> None:
+    """Name the span after the route, which contains no id."""
+    route = f"/{request.resolver_match.route}" if request.resolver_match else ""
+    span.call(f"{request.method} {route}".strip())
+    span.note(http_route=route, http_response_status_code=response.status_code)
+
+
+BRAND_URL = "/brand/"
 GetResponse = Callable[[HttpRequest], HttpResponse]
 _UNSAFE = {"POST", "PUT", "PATCH", "DELETE"}
 _BY_STATUS: dict[int, type[FlowError]] = {
     kind.status: kind for kind in (BadRequest, Forbidden, NotFound, MethodNotAllowed, Unavailable)
 }
 
-# Browsers hold the redirect that follows a form to form-action too, and a provider may redirect again: so a form may
-# lead to any https host, and the line decides to which (docs/adr/0008).
-_LEAVES = "https:" + (" http://127.0.0.1:* http://localhost:*" if settings.ELICIT_ALLOW_LOOPBACK else "")
+# Browsers apply form-action to the redirects after a form as well, and a provider may redirect again. So a form may
+# lead to any https host, and the server decides to which (docs/adr/0008).
+_NEAR = " http://127.0.0.1:* http://localhost:* http://*.localhost:*"
+_LEAVES = "https:" + (_NEAR if settings.ELICIT_ALLOW_LOOPBACK else "")
 CSP = (
     "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; font-src 'self'; "
     f"connect-src 'self'; form-action 'self' {_LEAVES}; base-uri 'none'; frame-ancestors 'none'"
 )
 
 
-class Headers:
-    """Strict headers on everything, errors too; under /v1 every error is a problem document.
+class SecurityHeaders:
+    """Strict headers on every answer, errors included; under /v1 every error is a problem document.
 
-    A form on a page with no-referrer is sent with ``Origin: null``, which the CSRF check refuses. So our pages say
-    same-origin of themselves (base.html), and the admin's, which are Django's, get it here. Neither tells other hosts.
+    A form on a page with no-referrer is sent with ``Origin: null``, which the CSRF check refuses. So our own pages set
+    same-origin (base.html), and the admin's pages, which are Django's, get it here. Neither reveals anything to other
+    hosts.
     """
 
     def __init__(self, get_response: GetResponse) -> None:
@@ -47,28 +109,46 @@ class Headers:
         response.setdefault("X-Content-Type-Options", "nosniff")
         response["Referrer-Policy"] = "same-origin" if request.path.startswith("/admin/") else "no-referrer"
         response.setdefault("Permissions-Policy", "camera=(), geolocation=(), microphone=(), payment=()")
+        if _named_by_content(request, response):
+            return response
         if not request.path.startswith(settings.STATIC_URL):
             response["Cache-Control"] = "no-store"
         return response
 
 
+def _named_by_content(request: HttpRequest, response: HttpResponse) -> bool:
+    """A picture or a style sheet of a brand: alike for every reader, so browsers may keep it."""
+    return request.path.startswith(BRAND_URL) and response.status_code == 200 and "Cache-Control" in response
+
+
+def api_headers(scheme: str) -> Headers:
+    """Those of every answer of the agents' API, for an answer that does not pass through the middleware.
+
+    The middleware writes them, so they are the same. Content-Length and X-Request-Id are each answer's own.
+    """
+    environ = {"REQUEST_METHOD": "GET", "PATH_INFO": "/v1/", "wsgi.url_scheme": scheme, "wsgi.input": BytesIO()}
+    inner = cast(GetResponse, SecurityMiddleware(lambda _: responses.answer({})))
+    response = SecurityHeaders(inner)(WSGIRequest(environ))
+    return [(name.lower().encode(), value.encode()) for name, value in response.items()]
+
+
 def _as_problem(response: HttpResponse) -> HttpResponse:
-    """What Django or ninja answered by themselves, said as everything else under /v1."""
-    if isinstance(response, Refusal) or response.get("Content-Type", "").startswith(problems.PROBLEM):
+    """An error of Django or ninja as a problem document, like all others under /v1."""
+    if isinstance(response, Refusal) or response.get("Content-Type", "").startswith(responses.PROBLEM):
         return response
-    replaced = problems.response(_BY_STATUS.get(response.status_code, FlowError)())
+    replaced = responses.response(_BY_STATUS.get(response.status_code, FlowError)())
     for name in ("Allow", "Retry-After"):
         if name in response:
             replaced[name] = response[name]
     return replaced
 
 
-# A site's word for a browser comes from that site. It is signed, and read without a cookie (web/vouching.py).
+# A site's sign-in assertion comes from that site. It is signed, and read without a cookie (web/login_assertions.py).
 _FROM_ELSEWHERE = re.compile(r"/v1/.*|/login/[\w-]+/vouch")
 
 
 class SameSite:
-    """Refuse what a browser says was sent from another site (Fetch Metadata), before any cookie is looked at."""
+    """Refuse requests that the browser marks as sent from another site (Fetch Metadata), before any cookie is read."""
 
     def __init__(self, get_response: GetResponse) -> None:
         self._get_response = get_response
@@ -78,3 +158,59 @@ class SameSite:
         if foreign and request.method in _UNSAFE and not _FROM_ELSEWHERE.fullmatch(request.path):
             return pages.refused(request, 403, "This was sent from another site", "Nothing was done.")
         return self._get_response(request)
+
+
+# PostgreSQL cannot store NUL, and UTF-8 cannot encode a lone surrogate.
+_UNSTORABLE = re.compile("[\0\ud800-\udfff]")
+
+
+class StorableText:
+    """Refuse text that the database cannot store or search for, wherever it is in a request.
+
+    It checks the text as views will see it: a charset or a quoted cookie can encode NUL without that byte.
+    """
+
+    def __init__(self, get_response: GetResponse) -> None:
+        self._get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        if any(_UNSTORABLE.search(text) for text in _texts(request)):
+            return pages.refused(
+                request, 400, "This request cannot be understood", "It contains a character that cannot be stored."
+            )
+        return self._get_response(request)
+
+
+def _texts(request: HttpRequest) -> Iterator[str]:
+    _ = request.body  # read it now, so that a view can still use it after the form was parsed
+    for fields in (request.GET, request.POST):
+        for name, values in fields.lists():
+            yield name
+            yield from values
+    yield from request.COOKIES.values()
+
+
+class Views:
+    """The innermost middleware: it does nothing, and says what is behind them all. Django makes it first."""
+
+    behind: GetResponse
+
+    def __init__(self, get_response: GetResponse) -> None:
+        Views.behind = self._get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        return self._get_response(request)
+
+
+class ApiBypass:
+    """The agents' API goes around the middleware that only pages need, which took a third of a quick call: static
+    files, forms, languages, sessions and who is signed in. Of those from here on it keeps the two that it needs.
+    So do the pictures and style sheets of a brand, which are the same for everybody.
+    """
+
+    def __init__(self, get_response: GetResponse) -> None:
+        self._get_response = get_response
+        self._api = StorableText(cast(GetResponse, CommonMiddleware(Views.behind)))
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        return (self._api if request.path.startswith(("/v1/", BRAND_URL)) else self._get_response)(request)

@@ -1,4 +1,4 @@
-"""Who is in the browser: the claim that an identity provider vouched for, kept in the session in the database."""
+"""Who is signed in: the identity claim, stored in the session in the database."""
 
 from __future__ import annotations
 
@@ -7,70 +7,99 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from django.conf import settings
+from django.db.models import Subquery
 from django.http import HttpRequest
 
-from elicit_flows import flow, identity, members, vault
-from elicit_flows.errors import ProviderUnavailable
+from elicit_flows import identity, people, vault
+from elicit_flows.domain.errors import ProviderUnavailable
+from elicit_flows.domain.values import Claim, Json
 from elicit_flows.identity import SignedIn
 from elicit_flows.lib import clock, ids
-from elicit_flows.models import IdentityProvider
-from elicit_flows.values import Claim
+from elicit_flows.models import IdentityProvider, SignOut
+from elicit_flows.people import local_accounts
+from elicit_flows.web import browsers
+from elicit_flows.web.session_store import stored_key
 
 log = logging.getLogger(__name__)
 Sort = IdentityProvider.Sort
 _KEY = "person"
-SIGN_INS = "signins"  # those that this session has under way
-# A sign-in counts this long, however small the max_age: seconds to read the page and press the button.
+SIGN_INS = "signins"  # the sign-ins that this session has under way
+# Seconds for which a sign-in is valid even if max_age is smaller: time to read the page and press the button.
 TIME_TO_ACT = 60
+MOST_LISTED = 50  # sessions of one person; all can be ended at once
+FRESH = 300  # seconds after a sign-in in which actions are allowed that a stolen session must not be enough for
 
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """``browser`` is this session's own secret: what leaves from here must come back here."""
+    """``browser`` is this session's own secret: what leaves from this browser must come back to it.
+
+    ``at`` is when they signed in here, ``auth_time`` when they did at their identity provider, both in seconds since
+    1970.
+    """
 
     claim: Claim
     label: str
     auth_time: int
     browser: str
+    at: int = 0
+
+    @property
+    def fresh(self) -> bool:
+        """Whether they have just signed in, which a person who took over a session has not."""
+        return clock.now().timestamp() - self.at <= FRESH
 
 
-def person(request: HttpRequest) -> Person | None:
-    """Who is signed in, if the sign-in is as fresh as its identity provider asks for."""
-    found, row = _kept(request)
-    if found is None or row is None:
+class SignInNeeded(Exception):
+    """Nobody is signed in. ``following``: where to continue afterwards, if not at the requested page."""
+
+    def __init__(self, following: str = "") -> None:
+        super().__init__("Nobody is signed in.")
+        self.following = following
+
+
+def signed_in(request: HttpRequest, following: str = "") -> Person:
+    """The signed-in person. Raises SignInNeeded, which pages.errors_as_pages turns into the sign-in page."""
+    found = person(request)
+    if found is None:
+        raise SignInNeeded(following)
+    return found
+
+
+def person(request: HttpRequest, *, on_the_way_back: bool = False) -> Person | None:
+    """The signed-in person, if the sign-in is as recent as its identity provider requires.
+
+    ``on_the_way_back`` from a provider, an older one will do: it was recent at the button, and the way may take long.
+    """
+    if _KEY not in request.session:
         return None
-    stale = row.max_age is not None and clock.now().timestamp() - found.auth_time > max(row.max_age, TIME_TO_ACT)
-    return None if stale else found
-
-
-def returning(request: HttpRequest) -> Person | None:
-    """Who is signed in, for the way back from a provider: the button has asked for freshness, the way may take long."""
-    return _kept(request)[0]
-
-
-def _kept(request: HttpRequest) -> tuple[Person, IdentityProvider] | tuple[None, None]:
-    kept = request.session.get(_KEY)
-    if kept is None:
-        return None, None
-    row = IdentityProvider.objects.filter(issuer=kept["iss"], enabled=True).first()
+    kept = request.session[_KEY]
+    claim = Claim(kept["iss"], kept["sub"])
+    epoch = SignOut.objects.filter(iss=claim.iss, sub=claim.sub).values("epoch")
+    row = IdentityProvider.objects.filter(issuer=claim.iss, enabled=True).annotate(epoch=Subquery(epoch)).first()
     if row is None:
-        return None, None
-    found = Person(Claim(kept["iss"], kept["sub"]), kept["label"], kept["auth_time"], kept["browser"])
-    if kept.get("epoch", "") != flow.epoch(found.claim):  # they signed out everywhere after this session began
+        return None
+    # They signed out everywhere after this session began.
+    if kept.get("epoch", "") != (row.epoch or ""):
         request.session.flush()
-        return None, None
-    if row.sort == Sort.ACCOUNTS and members.find(found.claim.sub) is None:
-        return None, None
-    return (found, row) if row.sort != Sort.PROXY or _still_there(request, row, found.claim) else (None, None)
+        return None
+    left = row.sort == Sort.ACCOUNTS and local_accounts.find(claim.sub) is None
+    if left or (row.sort == Sort.PROXY and not _still_there(request, row, claim)):
+        return None
+    most = None if on_the_way_back or row.max_age is None else max(row.max_age, TIME_TO_ACT)
+    stale = most is not None and clock.now().timestamp() - kept["auth_time"] > most
+    return None if stale else Person(claim, kept["label"], kept["auth_time"], kept["browser"], kept.get("at", 0))
 
 
 def _still_there(request: HttpRequest, row: IdentityProvider, claim: Claim) -> bool:
-    """Behind a proxy every request says who it is: a session does not outlive that person's."""
+    """Whether the proxy still names this person, as it does with every request behind a proxy. If not, the session
+    ends.
+    """
     try:
         if identity.proxy.read(vault.proxy(row), request.headers.get(row.header, "")).claim == claim:
             return True
     except ProviderUnavailable:
-        return False  # for now: its keys cannot be had
+        return False  # for now, because its keys cannot be fetched
     except identity.SignInRefused as refused:
         log.info("a session behind %s ends: %s", row.slug, refused)
     request.session.flush()
@@ -78,12 +107,14 @@ def _still_there(request: HttpRequest, row: IdentityProvider, claim: Claim) -> b
 
 
 def sign_in(request: HttpRequest, signed_in: SignedIn) -> None:
-    """A new session key; nothing of another person's session stays. It ends at a fixed time, used or not."""
+    """Sign the person in under a new session key, without anything of another person's session. It ends at a fixed
+    time.
+    """
     kept = request.session.get(_KEY)
     if kept is not None and Claim(kept["iss"], kept["sub"]) == signed_in.claim:
         browser = kept["browser"]
     else:
-        # What nobody in particular began goes on: a second tab may be at the identity provider as well.
+        # Keep sign-ins that were begun anonymously: a second tab may be at the identity provider as well.
         under_way = request.session.get(SIGN_INS, []) if kept is None else []
         browser = ids.token()
         request.session.flush()
@@ -95,9 +126,21 @@ def sign_in(request: HttpRequest, signed_in: SignedIn) -> None:
         "label": signed_in.label,
         "auth_time": signed_in.auth_time or int(clock.now().timestamp()),
         "browser": browser,
-        "epoch": flow.epoch(signed_in.claim),
+        "at": int(clock.now().timestamp()),
+        "epoch": people.session_epoch(signed_in.claim),
     }
     request.session.set_expiry(clock.now() + timedelta(seconds=settings.SESSION_COOKIE_AGE))
+    note_use(request, signed_in.claim)
+
+
+def note_use(request: HttpRequest, claim: Claim) -> None:
+    """Note that the person does something in this session, for their list of sessions."""
+    people.note_session(claim, stored_key(request.session.session_key), *browsers.named(request.headers))
+
+
+def anonymous(request: HttpRequest) -> bool:
+    """Whether nobody is signed in in this session."""
+    return _KEY not in request.session
 
 
 def sign_out(request: HttpRequest) -> None:
@@ -105,6 +148,22 @@ def sign_out(request: HttpRequest) -> None:
 
 
 def sign_out_everywhere(request: HttpRequest, me: Person) -> None:
-    """This session, and at their next request all others of the same person."""
-    flow.end_sessions(me.claim)
+    """End this session at once, and the person's other sessions at their next request."""
+    people.end_sessions(me.claim)
     sign_out(request)
+
+
+def sign_out_elsewhere(request: HttpRequest, me: Person) -> None:
+    """End the person's other sessions at their next request; this one continues in the new epoch."""
+    people.end_sessions(me.claim)
+    request.session[_KEY] = {**request.session[_KEY], "epoch": people.session_epoch(me.claim)}
+    note_use(request, me.claim)
+
+
+def listed(request: HttpRequest, me: Person) -> list[Json]:
+    """Where the person is signed in, this browser first: ``[{id, browser, system, began_at, used_at, here}]``."""
+    here = stored_key(request.session.session_key)
+    rows = people.sessions_of(me.claim)[:MOST_LISTED]
+    names = ("id", "browser", "system", "began_at", "used_at")
+    found = [{name: getattr(row, name) for name in names} | {"here": row.session_id == here} for row in rows]
+    return sorted(found, key=lambda one: not one["here"])

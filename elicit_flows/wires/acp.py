@@ -1,13 +1,13 @@
 """ACP, schema v1 since 2026-07-24: ``elicitation/create`` and ``elicitation/complete`` (CreateElicitationRequest).
 
-The caller adds ``jsonrpc``, to a request ``id``, and to its params the scope, which only the connection knows.
+The caller adds ``jsonrpc``, a request's ``id``, and the scope, which only the connection knows.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from elicit_flows.values import Json
+from elicit_flows.domain.values import Json
 from elicit_flows.wires import reply as replies
 from elicit_flows.wires.asked import by_link, is_over, open_only
 from elicit_flows.wires.forms import by_form, titled
@@ -15,9 +15,9 @@ from elicit_flows.wires.reply import Reply
 
 
 def message(body: Json, form: bool = False) -> Json:
-    """What there is to send now: ``elicitation/create`` without its scope, or once it is over the notification.
+    """The next message: ``elicitation/create`` without its scope, or, once it is over, the notification.
 
-    With ``form`` in form mode, which has no notification. Raises Invalid, AlreadyOver.
+    ``form``: in form mode, which has no notification. Raises Invalid and AlreadyOver.
     """
     if form:
         open_only(body)
@@ -31,31 +31,33 @@ def request(body: Json, scope: Json | None = None) -> Json:
 
 
 def params(body: Json) -> Json:
-    """ElicitationUrlMode, without its scope."""
+    """ElicitationUrlMode without its scope."""
     return {**by_link(body), "elicitationId": body["id"]}
 
 
 def form_params(body: Json) -> Json:
-    """ElicitationFormMode, without its scope. Raises Invalid."""
+    """ElicitationFormMode without its scope. Raises Invalid."""
     asked = by_form(body)
     return {**asked, "requestedSchema": titled(asked["requestedSchema"])}
 
 
 def in_session(session: str, tool_call: str | None = None) -> Json:
-    """The scope within a session, and one tool call of it."""
+    """The scope of a session, or of one tool call in it."""
     return {"sessionId": session} | ({} if tool_call is None else {"toolCallId": tool_call})
 
 
 def in_request(request_id: str | int) -> Json:
-    """The scope of a request outside any session, such as ``authenticate``."""
+    """The scope of a request outside of a session, such as ``authenticate``."""
     return {"requestId": request_id}
 
 
 def completion(body: Json) -> Json:
-    """``elicitation/complete``, to the connection that got the request and to no other."""
+    """``elicitation/complete``. Send it only to the connection that got the request."""
     return {"method": "elicitation/complete", "params": {"elicitationId": body["id"]}}
 
 
 def reply(result: Any) -> Reply:
-    """The reply in a CreateElicitationResponse; an action of the future comes as it is. Raises Invalid."""
+    """The reply in a CreateElicitationResponse. An action that ACP may add later is returned as it is. Raises
+    Invalid.
+    """
     return replies.read(result, strict=False)

@@ -1,11 +1,11 @@
-"""ACP as the elicitation RFD had it before it was stable (until 2026-07): ``session/elicitation``, always in a session.
+"""ACP's elicitation RFD before it was stable (until 2026-07): ``session/elicitation``, always in a session.
 
-It has the refusal -32042 too, as MCP 2025-11-25. A client that declares ``elicitation: {}`` means form mode alone.
+It has the refusal -32042, as MCP 2025-11-25 does. A client that declares ``elicitation: {}`` supports form mode only.
 """
 
 from __future__ import annotations
 
-from elicit_flows.values import Json
+from elicit_flows.domain.values import Json
 from elicit_flows.wires import acp, mcp_2025_11_25
 from elicit_flows.wires.asked import is_over
 
@@ -14,7 +14,7 @@ reply = acp.reply
 
 
 def message(body: Json, session: str) -> Json:
-    """What there is to send now: ``session/elicitation`` in URL mode, once it is over the notification."""
+    """The next message: ``session/elicitation`` in URL mode, or, once it is over, the notification."""
     if is_over(body):
         return mcp_2025_11_25.completion(body)
     return {"method": "session/elicitation", "params": {"sessionId": session, **acp.params(body)}}

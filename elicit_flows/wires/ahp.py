@@ -1,14 +1,14 @@
-"""AHP since 0.4: actions on the chat channel (ChatInputRequest), and since 0.5.1 the session's list of what needs one.
+"""AHP since 0.4: actions on the chat channel (ChatInputRequest), and since 0.5.1 the session's list of needed input.
 
-The host that dispatches them adds the channel and its numbers. The elicitation's id is the request's.
+The host that dispatches them adds the channel and its sequence numbers. A request's id is the elicitation's.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from elicit_flows.errors import Invalid
-from elicit_flows.values import Json
+from elicit_flows.domain.errors import Invalid
+from elicit_flows.domain.values import Json
 from elicit_flows.wires import ahp_answers
 from elicit_flows.wires.ahp_questions import questions_of
 from elicit_flows.wires.asked import is_over, open_only
@@ -16,9 +16,9 @@ from elicit_flows.wires.reply import ACTIONS, CANCEL, Reply
 
 
 def message(body: Json, form: bool = False) -> Json:
-    """What there is to dispatch now: ``chat/inputRequested``, and once it is over ``chat/inputCompleted``.
+    """The next action: ``chat/inputRequested``, or, once it is over, ``chat/inputCompleted``.
 
-    With ``form`` the questions alone, without the link. Raises Invalid.
+    ``form``: only the questions, without the link. Raises Invalid.
     """
     if is_over(body):
         return completed(body)
@@ -26,10 +26,10 @@ def message(body: Json, form: bool = False) -> Json:
 
 
 def request(body: Json, answers: Json | None = None, *, form: bool = False) -> Json:
-    """A ChatInputRequest: the link, and the questions where it is a form. Dispatched again, it takes the other's place.
+    """A ChatInputRequest: the link, and the questions of a form. Dispatched again, it replaces the earlier one.
 
-    ``answers``: those of ``GET /v1/elicitations/{id}/draft``. Without them, what clients have written stays as it is.
-    Raises Invalid, AlreadyOver.
+    ``answers``: those of ``GET /v1/elicitations/{id}/draft``. Without them, what clients have written is kept. Raises
+    Invalid and AlreadyOver.
     """
     open_only(body)
     asked: Json = {"id": body["id"], "message": body["message"]}
@@ -42,14 +42,16 @@ def request(body: Json, answers: Json | None = None, *, form: bool = False) -> J
 
 
 def answer_changed(body: Json, question: Json, answer: Json | None) -> Json:
-    """``chat/inputAnswerChanged`` for one of ``questions_of(body)``; ``answer`` is our draft's, None once cleared."""
+    """``chat/inputAnswerChanged`` for one of ``questions_of(body)``. ``answer`` is the API's draft answer, None if
+    cleared.
+    """
     said = ahp_answers.to_ahp(question, answer)
     action: Json = {"type": "chat/inputAnswerChanged", "requestId": body["id"], "questionId": question["id"]}
     return action | ({} if said is None else {"answer": said})
 
 
 def completed(body: Json) -> Json:
-    """``chat/inputCompleted`` for what is over, with a form's answers. A failure is said as cancel: AHP has none."""
+    """``chat/inputCompleted``, with a form's answers. A failure is sent as cancel, because AHP has no failure."""
     action: Json = {"type": "chat/inputCompleted", "requestId": body["id"], "response": body["action"] or CANCEL}
     answers = ahp_answers.of_result(questions_of(body), body["result"])
     return action | ({"answers": answers} if answers else {})
@@ -72,9 +74,9 @@ def input_needed_removed(body: Json) -> Json:
 def reply(action: Any) -> Reply:
     """The reply in a client's ``chat/inputCompleted``. Raises Invalid.
 
-    Its ``answers`` come on top of the drafts: read each with ``ahp_answers.from_ahp``.
+    Its ``answers`` are added to the drafts: read each one with ``ahp_answers.from_ahp``.
     """
     response = action.get("response") if isinstance(action, dict) else None
     if response not in ACTIONS:
-        raise Invalid.at("response", "Say accept, decline or cancel.")
+        raise Invalid.at("response", "Give accept, decline or cancel.")
     return Reply(response)

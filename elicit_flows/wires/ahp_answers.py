@@ -1,15 +1,16 @@
-"""One answer, as AHP says it (ChatInputAnswer) and as our draft does (``PUT /v1/elicitations/{id}/draft/{question}``).
+"""One answer in AHP's form (ChatInputAnswer) and in the API's (``PUT /v1/elicitations/{id}/draft/{question}``).
 
-AHP's ``{state, value: {kind, value, freeformValues?}}`` is our ``{state, value}``, where a question with free-form
-input has ``{value, freeformValues}``; AHP's ``{state: "skipped", freeformValues?}`` is our ``{state, reason?}``.
+AHP's ``{state, value: {kind, value, freeformValues?}}`` is the API's ``{state, value}``, in which the value of a
+question with free-form input is ``{value, freeformValues}``. AHP's ``{state: "skipped", freeformValues?}`` is the API's
+``{state, reason?}``.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from elicit_flows.errors import Invalid
-from elicit_flows.values import Json
+from elicit_flows.domain.errors import Invalid
+from elicit_flows.domain.values import Json
 from elicit_flows.wires.forms import submitted
 
 DRAFT, SUBMITTED, SKIPPED = "draft", "submitted", "skipped"
@@ -20,7 +21,7 @@ KINDS = {
 
 
 def to_ahp(question: Json, answer: Json | None) -> Json | None:
-    """Our answer as AHP says it; None where there is none, or it was cleared."""
+    """The API's answer in AHP's form; None if there is none, or if it was cleared."""
     if answer is None or "state" not in answer:
         return None
     if answer["state"] == SKIPPED:
@@ -33,26 +34,26 @@ def _value(question: Json, value: Any) -> Json:
     kind = KINDS[question["kind"]]
     if not question.get("allowFreeformInput"):
         return {"kind": kind, "value": value}
-    # AHP has no selection that is absent, so an own answer stands beside an empty one.
+    # AHP requires a selection, so an answer in the user's own words goes with an empty one.
     chosen = value["value"] if value["value"] is not None else ""
     own = value["freeformValues"]
     return {"kind": kind, "value": chosen} | ({"freeformValues": own} if own else {})
 
 
 def from_ahp(question: Json, answer: Any) -> Json:
-    """AHP's answer as our draft takes it. Raises Invalid, whose sentence is fit to be a ``rejectionReason``.
+    """AHP's answer in the API's form. Raises Invalid with a sentence that can be sent as ``rejectionReason``.
 
-    Whether the value fits its question is for the draft to say.
+    Whether the value fits its question is checked by the service, not here.
     """
     state = answer.get("state") if isinstance(answer, dict) else None
     if state == SKIPPED:
         reason = " ".join(_texts(answer)).strip()
         return {"state": SKIPPED} | ({"reason": reason} if reason else {})
     if state not in (DRAFT, SUBMITTED):
-        raise Invalid.at("answer.state", "Say draft, submitted or skipped.")
+        raise Invalid.at("answer.state", "Give draft, submitted or skipped.")
     value = answer.get("value")
     if not isinstance(value, dict) or "value" not in value:
-        raise Invalid.at("answer.value", "An answer in this state has a value.")
+        raise Invalid.at("answer.value", "Give a value: a draft or submitted answer needs one.")
     return {"state": state, "value": _given(question, value)}
 
 
@@ -66,7 +67,7 @@ def _given(question: Json, given: Json) -> Any:
     if question.get("allowFreeformInput"):
         return {"value": value if value != "" else None, "freeformValues": own}
     if own:
-        raise Invalid.at("answer.value.freeformValues", "This question takes no answer besides its options.")
+        raise Invalid.at("answer.value.freeformValues", "Give only options of this question: it takes no other answer.")
     return value
 
 
@@ -78,7 +79,7 @@ def _texts(given: Json) -> list[str]:
 
 
 def of_result(questions: list[Json], result: Json | None) -> dict[str, Json]:
-    """What a completed form came to, by question, as final answers."""
+    """The answers of a completed form by question, as final answers."""
     found = result or {}
     skipped: dict[str, Json] = {
         key: {"state": SKIPPED, "reason": reason} for key, reason in found.get("skipped", {}).items()

@@ -1,20 +1,20 @@
-"""A form's questions as AHP asks them (ChatInputQuestion), from either dialect of kind ``form``.
+"""A form's questions as AHP asks them (ChatInputQuestion), for both forms of params that kind ``form`` takes.
 
-A pattern has no place in AHP: the service holds the answer against it all the same.
+AHP has no patterns; the service checks the answer against them all the same.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from elicit_flows.values import Json
+from elicit_flows.domain.values import Json
 from elicit_flows.wires.forms import order_of
 
 _NUMERIC = ("number", "integer")
 
 
 def questions_of(body: Json) -> list[Json]:
-    """The questions in order; none for what is no form."""
+    """The questions in order; empty if the elicitation is not a form."""
     params = body["params"]
     if body["kind"] != "form":
         return []
@@ -26,18 +26,14 @@ def questions_of(body: Json) -> list[Json]:
 
 
 def _question(key: str, rule: Json, required: bool) -> Json:
-    asked: Json = {"id": key} | _words(key, rule) | _sort(rule)
-    # A list that may be empty is answered by leaving it alone.
+    # Title and message. AHP requires a message; a property may have neither.
+    title = rule.get("title") or _spoken(key)
+    said = rule.get("description")
+    asked: Json = {"id": key} | ({"title": title, "message": said} if said else {"message": title}) | _sort(rule)
+    # A list that may be empty needs no answer.
     if required and (rule["type"] != "array" or rule.get("minItems")):
         asked["required"] = True
     return asked
-
-
-def _words(key: str, rule: Json) -> Json:
-    """AHP needs a message and may have a title; a property may have neither."""
-    title = rule.get("title") or _spoken(key)
-    said = rule.get("description")
-    return {"title": title, "message": said} if said else {"message": title}
 
 
 def _spoken(key: str) -> str:
@@ -64,7 +60,7 @@ def _renamed(rule: Json, **names: str) -> Json:
 
 
 def _options(rule: Json, chosen: list[Any]) -> list[Json]:
-    """AHP's selections have no default; a recommended option is the nearest."""
+    """The options. AHP's selections have no default, so the default becomes the recommended option."""
     if "enum" in rule:
         names = rule.get("enumNames") or rule["enum"]
         found: list[Json] = [{"id": value, "label": name} for value, name in zip(rule["enum"], names, strict=True)]

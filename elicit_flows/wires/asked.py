@@ -1,10 +1,10 @@
-"""What every dialect needs to know of an elicitation, read from the body of ``GET /v1/elicitations/{id}``."""
+"""What every protocol needs to know about an elicitation, from the body of ``GET /v1/elicitations/{id}``."""
 
 from __future__ import annotations
 
-from elicit_flows.errors import AlreadyOver
-from elicit_flows.states import TERMINAL
-from elicit_flows.values import Json
+from elicit_flows.domain.errors import AlreadyOver
+from elicit_flows.domain.status import TERMINAL
+from elicit_flows.domain.values import Json
 
 
 def is_over(body: Json) -> bool:
@@ -12,11 +12,11 @@ def is_over(body: Json) -> bool:
 
 
 def open_only(body: Json) -> None:
-    """Raises AlreadyOver: a link that is dead is not handed out once more."""
+    """Raise AlreadyOver if it is over, so that nobody is given a dead link."""
     if is_over(body):
-        raise AlreadyOver(f"The elicitation is {body['status']}, and this protocol has nothing left to say about it.")
+        raise AlreadyOver(f"The elicitation is {body['status']}: this protocol has nothing more to send.")
 
 
 def by_link(body: Json) -> Json:
-    """Mode, link and message, as MCP and ACP both call them. The link is all that the client learns."""
+    """Mode, link and message under the names of MCP and ACP. The client learns nothing but the link."""
     return {"mode": "url", "message": body["message"], "url": body["url"]}

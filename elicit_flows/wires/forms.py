@@ -1,7 +1,7 @@
 """Form mode: the questions go to the client, and the answers come back through it.
 
-For kind ``form`` in the schema dialect alone, which asks for no secrets (MCP 2025-11-25, client/elicitation, "Security
-Considerations"): everything else has to stay outside the client and is given by its link.
+Only for kind ``form`` with a schema, which asks for no secrets (MCP 2025-11-25, client/elicitation, "Security
+Considerations"). Everything else must not pass through the client, and is given as a link.
 """
 
 from __future__ import annotations
@@ -10,15 +10,17 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from elicit_flows.errors import Invalid
-from elicit_flows.values import Json
+from elicit_flows.domain.errors import Invalid
+from elicit_flows.domain.values import Json
 
-MOST = 2**32 - 1  # ACP's lengths are unsigned 32 bit; no answer is nearly so long
+MOST = 2**32 - 1  # ACP's lengths are unsigned 32-bit numbers; no answer is that long
 _COUNTS = ("minLength", "maxLength", "minItems", "maxItems")
 
 
 def schema_of(body: Json) -> Json:
-    """The form's schema, its properties in the order in which they are asked. Raises Invalid where there is none."""
+    """The form's schema with the properties in the order in which they are asked. Raises Invalid if there is
+    no schema.
+    """
     params = body["params"]
     if body["kind"] != "form" or "schema" not in params:
         raise Invalid.at("mode", "Only an elicitation of kind form that has a schema can be given in form mode.")
@@ -27,7 +29,7 @@ def schema_of(body: Json) -> Json:
 
 
 def _whole(rule: Json) -> Json:
-    """Without fractions where whole numbers are meant: typed clients take no ``2.0`` there, and ACP no ``0.5``."""
+    """The rule with whole numbers where they are meant: typed clients do not accept ``2.0`` there, nor ACP ``0.5``."""
     kept: Json = {name: int(value) if name in _COUNTS else value for name, value in rule.items()}
     if rule["type"] == "integer":
         steps: dict[str, Callable[[Any], int]] = {"minimum": math.ceil, "maximum": math.floor, "default": int}
@@ -41,12 +43,12 @@ def order_of(params: Json) -> list[str]:
 
 
 def by_form(body: Json) -> Json:
-    """Mode, schema and message, as MCP calls them. Raises Invalid."""
+    """Mode, schema and message under MCP's names. Raises Invalid."""
     return {"mode": "form", "message": body["message"], "requestedSchema": schema_of(body)}
 
 
 def titled(schema: Json) -> Json:
-    """The same schema without ``enumNames``, which only MCP knows, and with lengths that ACP can carry."""
+    """The schema without ``enumNames``, which only MCP has, and with lengths that fit ACP."""
     return {**schema, "properties": {key: _titled(rule) for key, rule in schema["properties"].items()}}
 
 
@@ -59,8 +61,5 @@ def _titled(rule: Json) -> Json:
 
 
 def submitted(content: Json) -> dict[str, Json]:
-    """Content from a client as answers for ``PUT /v1/elicitations/{id}/draft/{question}``, by question.
-
-    They are checked there, against the form; ``POST …/complete`` then sends them.
-    """
+    """Content from a client as ``answers`` for ``POST /v1/elicitations/{id}/complete``, which checks them."""
     return {key: {"state": "submitted", "value": value} for key, value in content.items()}

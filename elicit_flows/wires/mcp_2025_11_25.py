@@ -1,6 +1,7 @@
-"""MCP, revision 2025-11-25: requests that the server pushes (client/elicitation; schema.ts, ``ElicitRequest``).
+"""MCP, revision 2025-11-25: requests that the server sends to the client (client/elicitation; schema.ts,
+``ElicitRequest``).
 
-The caller adds ``jsonrpc`` and, to a request, ``id``. The elicitation's id is the ``elicitationId``.
+The caller adds ``jsonrpc`` and a request's ``id``. The elicitation's id is the ``elicitationId``.
 """
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from elicit_flows.values import Json
+from elicit_flows.domain.values import Json
 from elicit_flows.wires import reply as replies
 from elicit_flows.wires.asked import by_link, is_over, open_only
 from elicit_flows.wires.forms import by_form
@@ -18,9 +19,9 @@ REQUIRED = -32042  # URLElicitationRequiredError
 
 
 def message(body: Json, form: bool = False) -> Json:
-    """What there is to send now: ``elicitation/create``, and once it is over the notification that it is.
+    """The next message: ``elicitation/create``, or, once it is over, the notification.
 
-    With ``form`` in form mode, which has no notification. Raises Invalid, AlreadyOver.
+    ``form``: in form mode, which has no notification. Raises Invalid and AlreadyOver.
     """
     if form:
         open_only(body)
@@ -39,17 +40,17 @@ def params(body: Json) -> Json:
 
 
 def completion(body: Json) -> Json:
-    """``notifications/elicitation/complete``, to the session that got the request and to no other.
+    """``notifications/elicitation/complete``. Send it only to the session that got the request.
 
-    It tells that the user is through, not how it went.
+    It says that the user has finished, not what the outcome is.
     """
     return {"method": "notifications/elicitation/complete", "params": {"elicitationId": body["id"]}}
 
 
 def required(bodies: Iterable[Json], text: str = "The user has something to do first.") -> Json:
-    """The member ``error`` of an answer that asks by refusal; the client retries the same call afterwards.
+    """The member ``error`` of a refusal that asks for elicitations; the client repeats the same call afterwards.
 
-    ``bodies``: everything that is needed before a retry can succeed, in full; each has to be open. Raises AlreadyOver.
+    ``bodies``: every elicitation that is needed before the call can succeed; all must be open. Raises AlreadyOver.
     """
     asked = list(bodies)
     for body in asked:

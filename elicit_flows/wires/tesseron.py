@@ -1,4 +1,4 @@
-"""Tesseron 1.2: ``elicitation/request``, a question with a flat form. It has no way to give a link but in words.
+"""Tesseron 1.2: ``elicitation/request``, a question with a flat form. It can show a link only as text.
 
 The caller adds ``jsonrpc``, ``id`` and, to the params, ``invocationId``.
 """
@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from elicit_flows.errors import Invalid
-from elicit_flows.values import Json
+from elicit_flows.domain.errors import Invalid
+from elicit_flows.domain.values import Json
 from elicit_flows.wires import reply as replies
 from elicit_flows.wires.asked import open_only
 from elicit_flows.wires.forms import schema_of, titled
@@ -18,19 +18,19 @@ _PRIMITIVE = ("string", "number", "integer", "boolean")
 
 
 def message(body: Json, form: bool = False) -> Json:
-    """The prompt, as ``confirm`` sends it or with ``form`` as ``elicit`` does. Raises Invalid, AlreadyOver."""
+    """The prompt, as ``confirm`` sends it, or with ``form`` as ``elicit`` does. Raises Invalid and AlreadyOver."""
     open_only(body)
     return {"method": "elicitation/request", "params": form_params(body) if form else params(body)}
 
 
 def params(body: Json) -> Json:
-    """A yes or no to opening the link: a schema without properties makes a prompt without fields."""
+    """A yes-or-no question to open the link. A schema without properties makes a prompt without fields."""
     question = f"{body['message']}\n\nOpen this link, then accept: {body['url']}"
     return {"question": question, "schema": {"type": "object", "properties": {}, "required": []}}
 
 
 def form_params(body: Json) -> Json:
-    """The questions themselves. Raises Invalid for what Tesseron cannot ask: a choice of several."""
+    """The form's questions. Raises Invalid for what Tesseron cannot ask: a choice of several."""
     schema = titled(schema_of(body))
     for key, rule in schema["properties"].items():
         if rule["type"] not in _PRIMITIVE:
@@ -45,5 +45,5 @@ def reply(result: Any) -> Reply:
 
 
 def confirmed(result: Any) -> bool:
-    """How ``confirm`` reads it: yes is an explicit accept, and everything else is no."""
+    """``confirm``'s reading of the result: only an explicit accept is a yes."""
     return isinstance(result, dict) and result.get("action") == ACCEPT

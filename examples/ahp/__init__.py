@@ -1,1 +1,1 @@
-"""The pieces of examples/ahp_host.py."""
+"""The modules of examples/ahp_host.py."""

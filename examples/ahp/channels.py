@@ -1,4 +1,4 @@
-"""The channels' states, and the one numbered log of the actions that made them."""
+"""The state of each channel, and one numbered log of all actions."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Listener = Callable[[Json], None]
 
 
 class Channels:
-    """``keep``: how many actions are kept for clients that come back."""
+    """``keep``: how many actions are stored for clients that reconnect."""
 
     def __init__(self, states: dict[str, Json], keep: int) -> None:
         self._states = states
@@ -29,12 +29,12 @@ class Channels:
         return self._states[channel]
 
     def listen(self, listener: Listener) -> Callable[[], None]:
-        """Every envelope from now on, until what is returned is called."""
+        """Receive every envelope from now on, until the returned function is called."""
         self._listeners.append(listener)
         return lambda: self._listeners.remove(listener)
 
     def publish(self, channel: str, action: Json, origin: Json | None = None, rejection: str | None = None) -> None:
-        """Number it, apply it unless it is rejected, and tell everybody."""
+        """Number the action, apply it unless it is rejected, and send it to everybody."""
         self.seq += 1
         envelope: Json = {"channel": channel, "action": action, "serverSeq": self.seq}
         envelope |= {"origin": origin} if origin else {}
@@ -53,7 +53,7 @@ class Channels:
         return [{"resource": one, "state": self._states[one], "fromSeq": self.seq} for one in channels if one in self]
 
     def since(self, seq: int) -> list[Json] | None:
-        """What came after ``seq``; None where that is not known any more."""
+        """The actions after ``seq``; None if they are no longer stored."""
         oldest = self._log[0]["serverSeq"] if self._log else self.seq + 1
         if not oldest - 1 <= seq <= self.seq:
             return None

@@ -1,4 +1,4 @@
-"""One chat: its user's messages begin turns, in which a tool asks for what it needs through the bridge."""
+"""One chat: a user's message begins a turn, in which a tool asks for what it needs through the bridge."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from elicit_flows.sdk import (
 )
 from elicit_flows.sdk.ahp import AhpInputBridge, ToolCall
 
-KEPT = 1000  # characters of a message, for a process after this one
+KEPT = 1000  # characters of a message that are stored for a later process
 
 
 class Chat:
@@ -39,15 +39,15 @@ class Chat:
         self._channels = channels
         self._elicit = elicit
         self._tools = tools
-        self._bridge = AhpInputBridge(elicit, user, uri, self._publish)
+        self._bridge = AhpInputBridge(elicit, user, uri, self._publish, host="example")
         self._turn: asyncio.Task[None] | None = None
 
     def _publish(self, action: Json) -> None:
-        """The host's own actions; a session's are those that are not a chat's."""
+        """Publish the host's own action. Actions that do not belong to the chat belong to its session."""
         self._channels.publish(self.uri if action["type"].startswith("chat/") else self._session, action)
 
     async def take(self, action: Json, origin: Json) -> None:
-        """A client's action: apply it, and echo it, with the reason where it is rejected."""
+        """Apply a client's action and echo it, with the reason if it is rejected."""
         echo = partial(self._channels.publish, self.uri, action, origin)
         kind = str(action.get("type"))
         active = self._channels[self.uri].get("activeTurn", {}).get("id")
@@ -67,7 +67,7 @@ class Chat:
             echo("That is nothing to be done here now.")
 
     async def resume(self) -> None:
-        """Go on with what a process before this one asked: all that a turn needs is in the elicitation's metadata."""
+        """Continue the questions of an earlier process. The elicitation's metadata has everything that a turn needs."""
         for asked in (await self._bridge.unfinished())[-1:]:  # a chat has one turn at a time
             turn, text = asked.metadata["turn"], asked.metadata["text"]
             message = {"text": text, "origin": {"kind": "user"}}

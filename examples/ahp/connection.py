@@ -28,7 +28,7 @@ class RpcError(Exception):
 
 
 class Connection:
-    """``dispatched`` is called with channel, action and origin, one action after the other."""
+    """``dispatched`` is called with channel, action and origin, for one action after the other."""
 
     def __init__(self, socket: ServerConnection, channels: Channels, dispatched: Dispatched) -> None:
         self._socket = socket
@@ -36,7 +36,7 @@ class Connection:
         self._dispatched = dispatched
         self._client = ""
         self._subscribed: set[str] = set()
-        self._out: asyncio.Queue[Json | None] = asyncio.Queue()  # None: nothing more, hang up
+        self._out: asyncio.Queue[Json | None] = asyncio.Queue()  # None: close the connection
         self._methods: dict[str, tuple[Callable[[Json], Any], dict[str, type]]] = {
             "initialize": (self._initialize, {"protocolVersions": list, "clientId": str}),
             "reconnect": (self._reconnect, {"clientId": str, "lastSeenServerSeq": int, "subscriptions": list}),
@@ -64,13 +64,13 @@ class Connection:
         self._out.put_nowait({"jsonrpc": "2.0", **message})
 
     def _tell(self, envelope: Json) -> None:
-        """To whom it concerns: who subscribes to the channel, and whose action it was."""
+        """Send an action to the clients that subscribe to the channel, and to its sender."""
         own = envelope.get("origin", {}).get("clientId") == self._client
         if self._client and (own or envelope["channel"] in self._subscribed):
             self._say(method="action", params=envelope)
 
     async def _take(self, frame: str | bytes) -> None:
-        """A notification gets no answer, whatever is wrong with it."""
+        """Handle a notification, which is never answered, even if it is wrong."""
         number = None
         try:
             message = _read(frame)

@@ -1,6 +1,7 @@
-"""What a chat and a session look like after an action: pure functions, as every client has them too.
+"""The state of a chat and of a session after an action: pure functions, which every client has as well.
 
-Those of AHP 1.0 that this host dispatches. An input request is a part of the turn's response, and stays there.
+They cover the actions of AHP 1.0 that this host dispatches. An input request is a part of the turn's response, and
+stays there.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ def new_session(chats: list[Json]) -> Json:
 
 
 def session(state: Json, action: Json) -> Json:
-    """``session/inputNeeded…``: what needs a person, over all of the session's chats."""
+    """``session/inputNeeded…``: what needs a person, in all of the session's chats."""
     entry = action.get("request", {})
     key = entry.get("id") or action["id"]
     needed = [one for one in state["inputNeeded"] if one["id"] != key] + ([entry] if entry else [])
@@ -82,7 +83,7 @@ def _is_open(part: Json, request: str | None = None) -> bool:
 
 
 def _requested(parts: Parts, action: Json) -> Parts:
-    """Asked again it takes the other's place, and has its answers unless it brings its own."""
+    """A repeated request replaces the earlier one, and keeps its answers unless it brings its own."""
     request = action["request"]
     found = next((part["request"] for part in parts if _is_open(part, request["id"])), None)
     if found is None:
@@ -113,7 +114,7 @@ def _replaced(parts: Parts, request: str, change: Callable[[Json], Json]) -> Par
     return [change(part) if _is_open(part, request) else part for part in parts]
 
 
-# Tool calls, as far as this host has them: without a confirmation, and always of an MCP server.
+# Tool calls as this host has them: without a confirmation, and always of an MCP server.
 
 LASTING = ("toolCallId", "toolName", "displayName", "contributor", "invocationMessage", "confirmed")
 
@@ -132,7 +133,7 @@ def _call_started(parts: Parts, action: Json) -> Parts:
 
 
 def _moved(before: tuple[str, ...], status: str) -> Callable[[Parts, Json], Parts]:
-    """To ``status``, when it is in one of those before it; the action's own members come along."""
+    """The call with ``status``, if it was in one of the earlier ones, and with the action's own members."""
 
     def move(parts: Parts, action: Json) -> Parts:
         brought = {name: action[name] for name in ("invocationMessage", "confirmed", "auth") if name in action}

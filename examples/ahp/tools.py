@@ -1,4 +1,4 @@
-"""What the example's agent can do: each tool asks its user for something first, and then does its work."""
+"""The tools of the example's agent: each asks its user for something first, and then does its work."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Tool:
 
 
 def tools(sandbox: str) -> dict[str, Tool]:
-    """``sandbox``: where Acme Drive and the terms are."""
+    """The tools by name. ``sandbox``: the address of Acme Drive and the terms."""
 
     async def list_files(elicit: Elicit, done: Completed) -> str:
         token = await elicit.token(done)

@@ -1,1 +1,1 @@
-"""What the doubles of payment providers have in common: keys for repeated requests, faults on order, what was seen."""
+"""What the doubles of payment providers share: idempotency keys, ordered faults, and a record of requests."""

@@ -1,4 +1,4 @@
-"""A request that may be repeated under a key, and may go wrong on order."""
+"""A request that may be repeated under a key, and may fail if that was ordered."""
 
 from __future__ import annotations
 
@@ -16,11 +16,13 @@ from sandbox.doubles.faults import Fault, Faults
 from sandbox.doubles.keys import Keys, KeyTrouble
 from sandbox.doubles.seen import Seen
 
-Act = Callable[[], tuple[int, Any]]  # what is done; the status and the JSON to answer
+Act = Callable[[], tuple[int, Any]]  # performs the call and returns the status and the JSON to answer
 
 
 class ApiError(Exception):
-    """``status`` is HTTP's. ``kept``: an idempotency key keeps this answer, as the request got as far as executing."""
+    """``status`` is the HTTP status. ``kept``: an idempotency key stores this answer, because the request was
+    executed.
+    """
 
     def __init__(self, status: int, message: str, *, kept: bool = False) -> None:
         super().__init__(message)
@@ -35,7 +37,7 @@ class ApiError(Exception):
 
 
 class Calls(ABC):
-    """Each double says in its own words what went wrong. All raise ApiError."""
+    """Each double has its own error messages. All methods raise ApiError."""
 
     def __init__(self, keys: Keys, faults: Faults) -> None:
         self.keys = keys
@@ -50,7 +52,9 @@ class Calls(ABC):
     def keyed(
         self, seen: Seen, account: str, given: dict[str, Any], now: int, fault: Fault | None, act: Act
     ) -> tuple[int, str]:
-        """The answer kept under the request's idempotency key, or a fresh one, which is kept if it is to be."""
+        """The answer that is stored under the request's idempotency key, or a new one, which is stored if it
+        should be.
+        """
         if fault and fault.status and not fault.executed and not fault.stored:
             raise self.ordered(fault)
         if seen.key is None or seen.method == "GET":
@@ -79,21 +83,21 @@ class Calls(ABC):
             raise self.ordered(fault)
         status, answer = act()
         if fault and not fault.sent:
-            self.faults.patience.wait(fault.hang)
+            self.faults.resumed.wait(fault.hang)
         if fault and fault.status:
             raise self.ordered(fault)
         return status, json.dumps(answer, indent=2)
 
     def before_sending(self, fault: Fault | None) -> None:
-        """The answer is late, or goes nowhere, if that was ordered."""
+        """Delay the answer, or drop it, if that was ordered."""
         if fault and fault.sent:
-            self.faults.patience.wait(fault.hang)
+            self.faults.resumed.wait(fault.hang)
         if fault and fault.lose:
             hang_up()
 
 
 def hang_up() -> None:
-    """The connection ends here."""
+    """Close the connection."""
     connection = request.environ.get("werkzeug.socket")
     if isinstance(connection, socket.socket):
         with contextlib.suppress(OSError):

@@ -1,4 +1,4 @@
-"""What is to go wrong with the next API requests."""
+"""Faults that are ordered for the next API requests."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from typing import Any
 
 @dataclass(slots=True)
 class Fault:
-    """``on``: "POST /v1/refunds", with * for anything. ``times``: how many requests are concerned.
+    """``on``: "POST /v1/refunds", with * for anything. ``times``: how many requests it affects.
 
-    ``status``: the error to answer, None for the usual answer. ``executed``: the request is carried out all the same.
-    ``stored``: the error is what an idempotency key keeps. ``hang``: seconds that it takes, with its idempotency key in
-    use; with ``sent`` all is done before, and only the answer is late. ``lose``: the connection is closed in place of
-    an answer. ``should_retry``: what Stripe's header for that says, if anything.
+    ``status``: the error to answer, None for the usual answer. ``executed``: the request is executed all the same.
+    ``stored``: the idempotency key stores the error. ``hang``: seconds that it takes, during which its idempotency key
+    is in use; with ``sent``, everything is done first and only the answer is late. ``lose``: the connection is closed
+    in place of an answer. ``should_retry``: the value of Stripe's header with that name, if any.
     """
 
     name: str
@@ -49,22 +49,22 @@ PRESETS = {
 
 
 class Faults:
-    """Those that wait for their request, the oldest first. ``patience`` is set when hanging requests are to go on."""
+    """The faults that wait for their request, oldest first. ``resumed`` is set to let hanging requests continue."""
 
     def __init__(self) -> None:
         self.waiting: list[Fault] = []
-        self.patience = threading.Event()
+        self.resumed = threading.Event()
         self._lock = threading.Lock()
 
     def order(self, name: str, given: dict[str, Any]) -> Fault:
-        """One of the presets, with other values where ``given`` has some."""
+        """Order one of the presets; ``given`` overrides its values."""
         fault = replace(PRESETS[name], **given)
         with self._lock:
             self.waiting.append(fault)
         return fault
 
     def take(self, method: str, path: str) -> Fault | None:
-        """The fault for this request, once less from now on."""
+        """The fault for this request, which uses it up once."""
         with self._lock:
             fault = next((one for one in self.waiting if fnmatch.fnmatchcase(f"{method} {path}", one.on)), None)
             if fault is None:
@@ -77,5 +77,5 @@ class Faults:
     def forget(self) -> None:
         with self._lock:
             self.waiting.clear()
-        self.patience.set()
-        self.patience = threading.Event()
+        self.resumed.set()
+        self.resumed = threading.Event()

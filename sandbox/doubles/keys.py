@@ -1,6 +1,6 @@
-"""Idempotency keys: the first answer is kept for a day and given again.
+"""Idempotency keys: the first answer is stored for a day and repeated.
 
-docs.stripe.com/api/idempotent_requests, docs.mollie.com/reference/api-idempotency: both keep them alike.
+docs.stripe.com/api/idempotent_requests, docs.mollie.com/reference/api-idempotency: both work the same.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ MAX_KEY = 255
 
 
 class KeyTrouble(Exception):
-    """The key cannot be used so. ``hasty``: its first request is still under way."""
+    """The key cannot be used like this. ``hasty``: its first request is still running."""
 
     def __init__(self, sentence: str, *, hasty: bool = False) -> None:
         super().__init__(sentence)
@@ -22,7 +22,7 @@ class KeyTrouble(Exception):
 
 @dataclass(slots=True)
 class Kept:
-    """``status`` 0: the first request is still under way. ``request``: the id of that one. ``at``: sandbox clock."""
+    """``status`` 0: the first request is still running. ``request``: its id. ``at``: by the sandbox's clock."""
 
     fingerprint: str
     at: int
@@ -37,7 +37,7 @@ class Keys:
         self._kept: dict[tuple[str, str], Kept] = {}
 
     def claim(self, account: str, key: str, fingerprint: str, request: str, now: int) -> Kept | None:
-        """None for the first request with this key, else its answer. Raises KeyTrouble for another or a hasty one."""
+        """None for the first request with this key, otherwise its stored answer. Raises KeyTrouble."""
         if len(key) > MAX_KEY:
             raise KeyTrouble(f"Idempotency keys have at most {MAX_KEY} characters.")
         with self._lock:
@@ -62,7 +62,7 @@ class Keys:
                 kept.status, kept.body = status, body
 
     def release(self, account: str, key: str) -> None:
-        """The request was not carried out: the key is free again."""
+        """Free the key, because the request was not executed."""
         with self._lock:
             self._kept.pop((account, key), None)
 

@@ -1,4 +1,4 @@
-"""What is ordered at a control page, and what cannot be."""
+"""Orders at a control page, and their validation."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from typing import Any
 
 
 class Unfit(Exception):
-    """The order makes no sense; the sentence says why."""
+    """The order is not valid; the sentence says why."""
 
 
 class Values(dict[str, Any]):
-    """What an act is given; asking for what was not given is Unfit."""
+    """The values of an order. Reading one that was not given raises Unfit."""
 
     def __missing__(self, name: str) -> Any:
         raise Unfit(f"{name} is missing")

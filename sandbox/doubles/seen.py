@@ -1,4 +1,4 @@
-"""The API requests that came in, for tests to count and read."""
+"""A record of the API requests, for tests to count and read."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 @dataclass(slots=True)
 class Seen:
-    """``request`` is its id; ``at`` when it came, in seconds, real time; ``error`` the API's code or type of error."""
+    """``request`` is its id, ``at`` the real time in seconds, ``error`` the API's code or type of error."""
 
     request: str
     method: str

@@ -1,1 +1,1 @@
-"""A double of Mollie that its own Python library talks to. No real money, and it says so everywhere."""
+"""A double of Mollie that works with its own Python library. No real money is involved, and every page says so."""

@@ -1,4 +1,4 @@
-"""The API under /v2: who calls, what for, with which key, and what is to go wrong."""
+"""The API under /v2: authentication, dispatch, idempotency keys and ordered faults."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Api(Calls):
         return pages
 
     def answer(self, rest: str) -> Response:
-        """Whatever happens, a JSON answer, unless a fault says otherwise."""
+        """Always a JSON answer, unless a fault says otherwise."""
         seen = Seen(new_id("req"), request.method, f"/{rest}")
         seen.key = request.headers.get("Idempotency-Key") if request.method == "POST" else None
         self.double.seen.append(seen)

@@ -1,4 +1,4 @@
-"""Money that goes back: refunds by the API and the dashboard, and chargebacks."""
+"""Refunds by the API and the dashboard, and chargebacks."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ OUTCOMES = ("processing", "refunded", "failed", "canceled")
 
 
 def refund(double: Double, payment: Thing, given: Any) -> Thing:
-    """It is pending at first: the bank has yet to do it, see ``become``."""
+    """Pending at first, until the bank has done it, see ``become``."""
     asked = checked(given, REFUND, ("amount",))
     minor, currency = money.read(asked["amount"])
     if payment["status"] != "paid":
@@ -41,7 +41,7 @@ def become(double: Double, refund: Thing, status: str) -> Thing:
 
 
 def chargeback(double: Double, payment: Thing) -> Thing:
-    """The payer's bank takes all of it back."""
+    """The payer's bank takes the whole amount back."""
     if payment["status"] != "paid" or payment["_chargebacks"]:
         raise MollieError(422, "SANDBOX: only what is paid, and not yet charged back, can be charged back")
     made = made_of(double, payment, "chargeback", payment["_minor"])
@@ -51,7 +51,7 @@ def chargeback(double: Double, payment: Thing) -> Thing:
 
 
 def reverse(double: Double, payment: Thing) -> Thing:
-    """The merchant keeps the money after all."""
+    """The merchant gets the money back."""
     if not payment["_chargebacks"]:
         raise MollieError(422, "SANDBOX: there is no chargeback")
     payment["_chargebacks"][-1]["reversedAt"] = double.moment(double.now())

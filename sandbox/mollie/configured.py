@@ -1,4 +1,4 @@
-"""The double as demo.toml has it: a profile for each payment account there that points at the sandbox's Mollie."""
+"""The double for demo.toml: a profile for each payment account that points at the sandbox's Mollie."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from sandbox.mollie.double import Double
 from sandbox.settings import DEMO, SANDBOX_URL, Settings
 
 PATH = "/mollie"
-USUAL_KEY = "test_development_only_sandbox"  # taken where demo.toml has no such account
+USUAL_KEY = "test_development_only_sandbox"  # used if demo.toml has no such account
 
 
 def configured(settings: Settings) -> Double:

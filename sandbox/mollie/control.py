@@ -1,4 +1,4 @@
-"""``POST /mollie/_control/<act>`` with JSON: the merchant's dashboard, the bank, the clock and bad luck."""
+"""``POST /mollie/_control/<act>`` with JSON: the merchant's dashboard, the bank, the clock and faults."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def payment(double: Double, values: Values) -> Thing:
 
 
 def settle(double: Double, values: Values) -> None:
-    """The bank decides about what is pending."""
+    """The bank decides about a pending payment."""
     found = payment(double, values)
     if found["status"] != "pending":
         raise Unfit(f"the payment is {found['status']}")
@@ -31,7 +31,7 @@ def settle(double: Double, values: Values) -> None:
 
 
 def refund(double: Double, values: Values) -> Thing:
-    """``amount`` in minor units; absent: all that is left."""
+    """``amount`` in minor units; without it, all that is left."""
     found = payment(double, values)
     minor = values.whole("amount") if "amount" in values else found["_minor"] - payments.refunded(found)
     asked = {"amount": money.written(minor, found["amount"]["currency"])}
@@ -54,12 +54,12 @@ def reverse(double: Double, values: Values) -> Thing:
 
 
 def hint(double: Double, values: Values) -> None:
-    """The webhook once more."""
+    """Send the webhook again."""
     double.hooks.send(payment(double, values).get("webhookUrl"), values["payment"])
 
 
 def clock(double: Double, values: Values) -> None:
-    """Forward only: what has expired stays so."""
+    """Move the clock forward. It cannot go back, so that what has expired stays expired."""
     double.offset += max(0, values.whole("seconds"))
     payments.expire_due(double)
 
@@ -69,23 +69,23 @@ def weather(double: Double, values: Values) -> None:
 
 
 def cancelable(double: Double, values: Values) -> None:
-    """Whether open payments can be cancelled: with some methods Mollie does not let them."""
+    """Whether open payments can be cancelled, which Mollie does not allow for some methods."""
     double.cancelable = bool(values["yes"])
 
 
 def bend(double: Double, values: Values) -> None:
-    """Payments from now on are of this amount."""
+    """Give payments another amount from now on."""
     double.bent = values.whole("amount")
 
 
 def fault(double: Double, values: Values) -> None:
-    """``name`` of a preset, with ``on`` ("POST /payments", * for anything) and ``times`` where they are to differ."""
+    """Order the preset ``name``, with other values for ``on`` ("POST /payments", * for anything) and ``times``."""
     given = {name: values[name] for name in ("on", "times", "hang") if name in values}
     double.faults.order(one_of(values, "name", list(PRESETS)), given)
 
 
 def profile(double: Double, values: Values) -> None:
-    """Another one, with a key of its own."""
+    """Add a profile with its own key."""
     if not str(values["key"]).startswith(TEST_KEYS):
         raise Unfit("only test keys are taken here")
     double.profiles[values["key"]] = str(values["id"])
@@ -117,7 +117,7 @@ class Control:
         return pages
 
     def state(self) -> dict[str, Any]:
-        """Payments the oldest first, with what went back embedded; requests and deliveries in the order they came."""
+        """Payments, oldest first, with their refunds and chargebacks; requests and deliveries in order of arrival."""
         with self.double.lock:
             embed = ("refunds", "chargebacks")
             return {

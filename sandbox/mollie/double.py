@@ -1,4 +1,4 @@
-"""The double as a whole: what it remembers, in memory, and who may ask."""
+"""The state of the double, in memory, and the authentication of callers."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ TEST_KEYS = "test_"
 
 
 class Double:
-    """``root``: the address under which everything of it lies. ``lock`` is held by whoever reads or changes things.
+    """``root``: the address under which all of it is served. Hold ``lock`` to read or change anything.
 
-    ``profiles``: key -> id. ``payments`` are as Mollie shows them, but with ``_`` names beside: ``_profile``,
-    ``_minor``, ``_refunds``, ``_chargebacks``. ``bent``: what the next payments are of, in minor units, in place of
-    what was asked.
+    ``profiles``: key -> id. ``payments`` have Mollie's members, and additional ones: ``_profile``, ``_minor``,
+    ``_refunds``, ``_chargebacks``. ``bent``: the amount of the next payments in minor units, in place of the requested
+    one.
     """
 
     def __init__(self, root: str, profiles: dict[str, str]) -> None:
@@ -40,14 +40,14 @@ class Double:
         self.cancelable = True
 
     def now(self) -> int:
-        """Seconds since the epoch, by the clock that the control can put forward."""
+        """Seconds since the epoch, by the clock that the control can move forward."""
         return int(time.time()) + self.offset
 
     def moment(self, seconds: int) -> str:
         return datetime.fromtimestamp(seconds, UTC).isoformat()
 
     def caller(self, headers: Headers) -> str:
-        """The profile whose key it is. Raises MollieError 401."""
+        """The profile with that key. Raises MollieError 401."""
         key = headers.get("Authorization", "").removeprefix("Bearer ").strip()
         if not key.startswith(TEST_KEYS):
             raise MollieError(401, "SANDBOX: only test keys (test_…) are taken here.")
@@ -66,7 +66,7 @@ class Double:
         self.bent, self.cancelable, self.hooks.drop = None, True, False
 
     def forget(self) -> None:
-        """As at the start, but for profiles that were added."""
+        """Return to the initial state, but keep profiles that were added."""
         self.calm()
         self.keys.forget()
         self.hooks.forget()

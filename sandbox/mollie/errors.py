@@ -11,7 +11,7 @@ DOCS = {"href": "https://docs.mollie.com/reference/handling-errors", "type": "te
 
 
 class MollieError(ApiError):
-    """``field`` is the parameter that is wrong, if it is one."""
+    """``field`` is the wrong parameter, if there is one."""
 
     def __init__(self, status: int, detail: str, *, field: str | None = None, kept: bool = False) -> None:
         super().__init__(status, detail, kept=kept)
@@ -27,5 +27,5 @@ def unfit(field: str, detail: str) -> MollieError:
 
 
 def missing(kind: str, id: str) -> MollieError:
-    """There is no such thing in this profile, or none at all: both look the same."""
+    """There is no such object, or not in this profile: both look the same."""
     return MollieError(404, f"No {kind} exists with token {id}.")

@@ -1,4 +1,4 @@
-"""Mollie's webhooks: unsigned, ``id=tr_…`` and nothing else, again and again until they are answered 200."""
+"""Mollie's webhooks: unsigned, ``id=tr_…`` and nothing else, repeated until they are answered with 200."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ PAUSES = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 120.0)
 
 @dataclass(slots=True, eq=False)
 class Delivery:
-    """``state``: waiting, dropped, delivered or given_up. ``tries``: HTTP statuses, None where no answer came."""
+    """``state``: waiting, dropped, delivered or given_up. ``tries``: HTTP statuses, None if no answer came."""
 
     url: str
     id: str
@@ -22,7 +22,7 @@ class Delivery:
 
 
 class Hooks:
-    """A thread for each delivery: this is no service for millions. ``drop``: they are lost from now on."""
+    """Uses a thread for each delivery, which is enough for tests. ``drop``: webhooks are lost from now on."""
 
     def __init__(self) -> None:
         self.drop = False
@@ -31,7 +31,7 @@ class Hooks:
         self.http = httpx2.Client(trust_env=False, timeout=TIMEOUT)
 
     def send(self, url: str | None, id: str) -> None:
-        """Does not wait."""
+        """Send without waiting."""
         if url:
             delivery = Delivery(url, id, "dropped" if self.drop else "waiting")
             self.sent.append(delivery)

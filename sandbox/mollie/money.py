@@ -1,4 +1,4 @@
-"""Amounts as Mollie writes them: ``{"currency": "EUR", "value": "12.50"}``. In here they are minor units."""
+"""Amounts in Mollie's form: ``{"currency": "EUR", "value": "12.50"}``. The double itself uses minor units."""
 
 from __future__ import annotations
 

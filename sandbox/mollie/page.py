@@ -1,4 +1,4 @@
-"""The hosted checkout that a buyer is sent to. No script, no card number: buttons for what may happen."""
+"""The hosted checkout for a buyer, without scripts or card numbers: buttons for what may happen."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from werkzeug import Response as AnyResponse
 from sandbox.mollie import payments
 from sandbox.mollie.double import Double, Thing
 
-# What each button comes to, and by which method.
+# The result of each button, and the payment method.
 ENDS = {
     "pay": ("paid", "creditcard"),
     "pay_bank": ("pending", "banktransfer"),
@@ -41,14 +41,14 @@ class PayPage:
             return page(self.found(id))
 
     def press(self, id: str) -> AnyResponse | str:
-        """One of the buttons. Where two tabs race, the second sees what became of it."""
+        """Handle a button. If two tabs race, the second sees the result."""
         action = request.form.get("action", "")
         with self.double.lock:
             payment = self.found(id)
             if payment["status"] != "open":
                 return page(payment)
             if action == "pay_declined":
-                return page(payment, declined=True)  # another method may be chosen
+                return page(payment, declined=True)  # the buyer may choose another method
             if action not in ENDS:
                 abort(400, "There is no such button.")
             status, method = ENDS[action]
@@ -61,7 +61,7 @@ class PayPage:
 
 
 def page(payment: Thing, *, declined: bool = False) -> str:
-    """It may lead back to the merchant, wherever that is; browsers hold it to that."""
+    """The page. It allows the redirect back to the merchant, which browsers enforce for forms."""
     targets = [payment[name] for name in ("redirectUrl", "cancelUrl") if payment.get(name)]
     g.form_targets = [f"{url.scheme}://{url.netloc}" for url in map(urlsplit, targets)]
     return render_template("mollie/pay.html", payment=payment, declined=declined)

@@ -1,4 +1,6 @@
-"""The strictness: which parameters Mollie knows (docs.mollie.com/reference/create-payment), and which are simulated."""
+"""Strict checks of parameters: which ones Mollie has (docs.mollie.com/reference/create-payment), and which are
+simulated.
+"""
 
 from __future__ import annotations
 
@@ -12,14 +14,13 @@ from sandbox.mollie.errors import unfit
 
 Given = dict[str, Any]
 MAX_METADATA = 1024  # bytes
-# What Mollie takes and this double does nothing with. Better a loud refusal than a parameter without an effect.
+# Parameters of Mollie's that this double does not simulate. They are refused rather than silently ignored.
 UNSIMULATED = frozenset(
     {
         *(
             "lines",
             "billingAddress",
             "shippingAddress",
-            "locale",
             "method",
             "issuer",
             "restrictPaymentMethodsToCountry",
@@ -32,13 +33,18 @@ UNSIMULATED = frozenset(
 )
 
 
+# docs.mollie.com/reference/create-payment, "locale"
+_NORTH = "nb_NO sv_SE fi_FI da_DK is_IS hu_HU pl_PL lv_LV lt_LT"
+LOCALES = frozenset(f"en_US en_GB nl_NL nl_BE de_DE de_AT de_CH fr_FR fr_BE es_ES ca_ES pt_PT it_IT {_NORTH}".split())
+
+
 def text(field: str, value: Any) -> None:
     if not isinstance(value, str) or not value.strip():
         raise unfit(field, f"The {field} is invalid")
 
 
 def address(field: str, value: Any) -> None:
-    """An absolute one. Mollie refuses webhooks that it cannot reach; this double is on the same machine."""
+    """An absolute address. Mollie refuses webhooks that it cannot reach; this double is on the same machine."""
     parts = urlsplit(value) if isinstance(value, str) else None
     if parts is None or parts.scheme not in {"http", "https"} or not parts.netloc:
         raise unfit(field, f"The {field} is invalid")
@@ -47,6 +53,11 @@ def address(field: str, value: Any) -> None:
 def metadata(field: str, value: Any) -> None:
     if len(json.dumps(value).encode()) > MAX_METADATA:
         raise unfit(field, "The metadata is too long")
+
+
+def locale(field: str, value: Any) -> None:
+    if value not in LOCALES:
+        raise unfit(field, f"The {field} is invalid")
 
 
 def amount(field: str, value: Any) -> None:
@@ -59,13 +70,14 @@ PAYMENT: dict[str, Callable[[str, Any], None]] = {
     "redirectUrl": address,
     "cancelUrl": address,
     "webhookUrl": address,
+    "locale": locale,
     "metadata": metadata,
 }
 REFUND: dict[str, Callable[[str, Any], None]] = {"amount": amount, "description": text, "metadata": metadata}
 
 
 def checked(given: Any, known: dict[str, Callable[[str, Any], None]], required: tuple[str, ...]) -> Given:
-    """Raises MollieError for what Mollie would refuse, and for what it would overlook."""
+    """Raises MollieError for what Mollie would refuse, and for what it would ignore."""
     if not isinstance(given, dict):
         raise unfit("body", "The body is no JSON object")
     for name, value in given.items():

@@ -1,4 +1,4 @@
-"""Payments: asked for, paid or not, and how they are shown."""
+"""Payments: creation, status changes, and how they are shown."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from sandbox.mollie.double import Double, Thing, new_id
 from sandbox.mollie.errors import MollieError
 from sandbox.mollie.parameters import PAYMENT, checked
 
-LIVES = 15 * 60  # seconds that an open payment lives where no method was chosen yet
-TOLD = {"paid", "failed", "canceled", "expired"}  # open and pending are no news to Mollie
+LIVES = 15 * 60  # seconds after which an open payment without a method expires
+TOLD = {"paid", "failed", "canceled", "expired"}  # Mollie sends no webhook for open and pending
 MAX_DESCRIPTION = 255
 
 
@@ -43,7 +43,7 @@ def create(double: Double, profile: str, given: Any) -> Thing:
 
 
 def become(double: Double, payment: Thing, status: str, method: str | None = None) -> None:
-    """Tells the merchant, where Mollie does."""
+    """Set the status, and send the merchant a webhook if Mollie would."""
     payment["status"] = status
     payment["method"] = method or payment["method"]
     if status in TOLD:
@@ -52,7 +52,7 @@ def become(double: Double, payment: Thing, status: str, method: str | None = Non
 
 
 def pay(double: Double, payment: Thing, method: str, status: str) -> None:
-    """On the pay page; of another amount than asked where that was ordered."""
+    """Pay on the payment page; with another amount than requested, if that was ordered."""
     if double.bent is not None:
         payment["_minor"] = double.bent
         payment["amount"] = money.written(double.bent, payment["amount"]["currency"])
@@ -76,12 +76,12 @@ def expire_due(double: Double) -> None:
 
 
 def refunded(payment: Thing) -> int:
-    """Minor units that are gone or on their way back."""
+    """Minor units that are refunded or being refunded."""
     return sum(one["_minor"] for one in payment["_refunds"] if one["status"] not in {"failed", "canceled"})
 
 
 def shown(double: Double, payment: Thing, embed: tuple[str, ...] = ()) -> Thing:
-    """As Mollie answers, without the names that begin with an underscore."""
+    """Mollie's answer, without the members that begin with an underscore."""
     answer = plain(payment)
     currency, status = payment["amount"]["currency"], payment["status"]
     if status in {"open", "pending"}:

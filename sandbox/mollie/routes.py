@@ -1,4 +1,4 @@
-"""Which calls there are. Everything else is answered with Mollie's 404, so that an unplanned call fails loudly."""
+"""The supported calls. Every other call gets Mollie's 404, so that an unplanned call fails visibly."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def get_one(double: Double, profile: str, ids: list[str], given: Any) -> Thing:
 
 
 def get_newest(double: Double, profile: str, ids: list[str], given: Any) -> Thing:
-    """A page, the newest first."""
+    """A page of payments, newest first."""
     mine = [one for one in reversed(double.payments.values()) if one["_profile"] == profile]
     if "from" in request.args:
         mine = mine[mine.index(double.find(profile, request.args["from"])) :]

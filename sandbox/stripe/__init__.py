@@ -1,1 +1,1 @@
-"""A double of Stripe that the unmodified SDK talks to. No real money, no real card, and it says so everywhere."""
+"""A double of Stripe that works with the unmodified SDK. No real money is involved, and every page says so."""

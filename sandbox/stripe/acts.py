@@ -1,4 +1,4 @@
-"""What the page and the API at /_control can do: the merchant's dashboard, the bank, the clock and bad luck."""
+"""The actions of the page and the API at /_control: the merchant's dashboard, the bank, the clock and faults."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def thing(double: Double, id: str, *kinds: str) -> tuple[Shop, Thing]:
 
 
 def charge_of(double: Double, id: str) -> tuple[Shop, Thing]:
-    """The charge behind a session, a PaymentIntent, a subscription, or itself."""
+    """The charge of a session, a PaymentIntent or a subscription, or the charge itself."""
     shop, found = thing(double, id, "charge", "payment_intent", sessions.KIND, subscriptions.KIND)
     if found["object"] == sessions.KIND and found["subscription"]:
         found = shop.get(subscriptions.KIND, found["subscription"])
@@ -57,7 +57,7 @@ def expire(double: Double, values: Values) -> Thing:
 
 
 def refund(double: Double, values: Values) -> Thing:
-    """``amount`` absent: all that is left. ``pending``: the bank says later, see refund_outcome."""
+    """Without ``amount``: all that is left. ``pending``: the bank decides later, see refund_outcome."""
     shop, charge = charge_of(double, values["of"])
     asked = {"charge": charge["id"]} | ({"amount": values.whole("amount")} if "amount" in values else {})
     return shown(refunds.create(shop, asked, "pending" if values.get("pending") else "succeeded"))
@@ -83,12 +83,18 @@ def renew(double: Double, values: Values) -> Thing:
     return shown(subscriptions.renew(*thing(double, values["subscription"], subscriptions.KIND)))
 
 
+def cancel(double: Double, values: Values) -> Thing:
+    """Cancel at the end of the paid period."""
+    shop, found = thing(double, values["subscription"], subscriptions.KIND)
+    return shown(subscriptions.change(shop, found, {"cancel_at_period_end": True}))
+
+
 def end(double: Double, values: Values) -> Thing:
     return shown(subscriptions.end(*thing(double, values["subscription"], subscriptions.KIND)))
 
 
 def clock(double: Double, values: Values) -> Thing:
-    """Forward only: what has expired stays so."""
+    """Move the clock forward. It cannot go back, so that what has expired stays expired."""
     seconds = values.whole("seconds")
     if seconds < 0:
         raise Unfit("the clock goes forward only")
@@ -98,7 +104,7 @@ def clock(double: Double, values: Values) -> Thing:
 
 
 def weather(double: Double, values: Values) -> Thing:
-    """Sets what is given; the rest stays as it is. See Weather."""
+    """Set the given values and keep the others. See Weather."""
     usual = asdict(Weather())
     for name, value in values.items():
         if name not in usual:
@@ -119,7 +125,7 @@ def calm(double: Double, values: Values) -> Thing:
 
 
 def fault(double: Double, values: Values) -> Thing:
-    """``name`` of a preset, with ``on``, ``times``, ``hang``, ``status``, … where they are to differ. See Fault."""
+    """Order the preset ``name``, with other values for ``on``, ``times``, ``hang``, ``status``, … See Fault."""
     given = {name: value for name, value in values.items() if name != "name"}
     try:
         ordered = double.faults.order(one_of(values, "name", list(PRESETS)), given)
@@ -129,7 +135,7 @@ def fault(double: Double, values: Values) -> Thing:
 
 
 def bend(double: Double, values: Values) -> Thing:
-    """Payments from now on are not what was asked for; called with nothing, they are again."""
+    """Make payments differ from what was requested, from now on; without arguments, stop that."""
     names = {"amount": "amount_total", "currency": "currency", "livemode": "livemode"}
     unknown = values.keys() - names.keys()
     if unknown:
@@ -139,7 +145,7 @@ def bend(double: Double, values: Values) -> Thing:
 
 
 def endpoints(double: Double, values: Values) -> list[str]:
-    """In place of all there were: a list of ``{url, secrets, account?, form?, connect?, events?}``."""
+    """Replace all endpoints by a list of ``{url, secrets, account?, form?, connect?, events?}``."""
     usual = next(iter(double.store.accounts))
     double.sender.endpoints = [endpoint(Values(one), usual) for one in values["endpoints"]]
     return [one.url for one in double.sender.endpoints]
@@ -155,7 +161,7 @@ def endpoint(given: Values, usual: str) -> Endpoint:
 
 
 def account(double: Double, values: Values) -> Thing:
-    """Another one: with a ``key`` of its own, or connected to a ``platform``."""
+    """Add an account: with a ``key`` of its own, or connected to a ``platform``."""
     key, platform = values.get("key"), values.get("platform")
     if bool(key) == bool(platform) or (key and not key.startswith(TEST_KEYS)):
         raise Unfit("an account has either a test key of its own or a platform")
@@ -189,10 +195,10 @@ def tried(delivery: Delivery) -> Thing:
     }
 
 
-# These change things, and hold the store's lock meanwhile; the others wait for answers to webhooks and must not.
+# These change objects and hold the store's lock. The others wait for answers to webhooks, and must not hold it.
 LOCKED: dict[str, Act] = {
     act.__name__: act
-    for act in (settle, expire, refund, refund_outcome, dispute, renew, end, clock, weather, calm, fault, bend)
+    for act in (settle, expire, refund, refund_outcome, dispute, renew, cancel, end, clock, weather, calm, fault, bend)
 } | {"endpoints": endpoints, "account": account, "reset": reset}
 FREE: dict[str, Act] = {"release": release, "resend": resend}
 

@@ -1,4 +1,4 @@
-"""The API under /v1: who calls, what for, with which key, and what is to go wrong."""
+"""The API under /v1: authentication, dispatch, idempotency keys and ordered faults."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Api(Calls):
         return pages
 
     def answer(self, rest: str) -> Response:
-        """Whatever happens, a JSON answer with a Request-Id, unless a fault says otherwise."""
+        """Always a JSON answer with a Request-Id, unless a fault says otherwise."""
         seen = Seen(new_id("req"), request.method, request.path)
         seen.key = request.headers.get("Idempotency-Key")
         self.double.seen.append(seen)
@@ -87,7 +87,7 @@ class Api(Calls):
 
 
 def parameters(seen: Seen) -> Thing:
-    """From the address for GET and DELETE, from the form otherwise."""
+    """From the query for GET and DELETE, from the form otherwise."""
     source = request.form if seen.method == "POST" else request.args
     seen.params = decode(source.items(multi=True))
     return seen.params

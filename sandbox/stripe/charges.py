@@ -1,4 +1,4 @@
-"""What stands behind a paid session: payment method, PaymentIntent, Charge, each as Stripe shows it."""
+"""The objects of a paid session: payment method, PaymentIntent and Charge, as Stripe shows them."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def payment_method(shop: Shop, type: str, customer: str | None, last4: str = LAS
 
 
 def payment_intent(shop: Shop, session: Thing, data: Thing | None = None) -> Thing:
-    """The session's own one; made at the first try to pay."""
+    """The session's PaymentIntent, created at the first attempt to pay."""
     known = shop.find("payment_intent", session["payment_intent"])
     if known:
         return known
@@ -141,7 +141,7 @@ def on_charge(method: Thing) -> Thing:
 
 
 def succeed(shop: Shop, intent: Thing, paid: Thing) -> None:
-    """The money is there."""
+    """The money has arrived."""
     amount = intent["amount"]
     paid |= {"status": "succeeded", "paid": True, "captured": True, "amount_captured": amount}
     intent |= {"status": "succeeded", "amount_received": amount, "last_payment_error": None, "processing": None}
@@ -151,7 +151,7 @@ def succeed(shop: Shop, intent: Thing, paid: Thing) -> None:
 
 
 def fail(shop: Shop, intent: Thing, failed: Thing, error: Thing) -> None:
-    """The card was declined, or the bank said no after all."""
+    """The card was declined, or the bank refused in the end."""
     failed |= {"status": "failed", "failure_code": error["code"], "failure_message": error["message"]}
     failed["outcome"] = {"type": "issuer_declined", "network_status": "declined_by_network", "risk_level": "normal"}
     intent |= {"status": "requires_payment_method", "last_payment_error": {**error, "charge": failed["id"]}}

@@ -1,4 +1,4 @@
-"""The double as demo.toml has it: an account for each payment account there that points at the sandbox."""
+"""The double for demo.toml: an account for each payment account that points at the sandbox."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ CONNECTED = "acct_sandbox_connected"
 
 
 def configured(settings: Settings) -> Double:
-    """Events go to the service's inbound address for the account. Beside it there is one connected account."""
+    """Events go to the service's webhook address for the account. There is one connected account in addition."""
     rows = stripe_rows()
     accounts = [Account(f"acct_{row['slug']}", "Demo Agent's shop", row["secret_key"]) for row in rows]
     endpoints = [

@@ -1,4 +1,4 @@
-"""/_control: a page with buttons, and the same for programs as ``POST /_control/<act>`` with JSON."""
+"""/_control: a page with buttons, and the same actions for programs as ``POST /_control/<act>`` with JSON."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Control:
             return jsonify(error=str(refusal)), 400
 
     def pressed(self, act: str) -> AnyResponse:
-        """A button of the page. Empty fields say nothing."""
+        """Handle a button of the page. Empty fields count as not given."""
         try:
             perform(self.double, act, {name: typed(name, text) for name, text in request.form.items() if text})
         except Unfit as refusal:
@@ -67,7 +67,7 @@ def typed(name: str, text: str) -> Any:
 
 
 def payment(session: dict[str, Any], now: dict[str, Any]) -> dict[str, Any]:
-    """One session as a row of the page, with what can be done about it."""
+    """One session as a row of the page, with the actions that it allows."""
     intent = session["payment_intent"]
     charge = next((one for one in now["charges"] if intent and one["payment_intent"] == intent and one["paid"]), None)
     disputed = [one for one in now["disputes"] if charge and one["charge"] == charge["id"]]

@@ -1,7 +1,8 @@
-"""Customers, so that a payer who comes back can be known by an id."""
+"""Customers, so that a returning payer has the same id."""
 
 from __future__ import annotations
 
+from sandbox.stripe.errors import StripeError
 from sandbox.stripe.shop import Shop
 from sandbox.stripe.store import Thing, new_id
 
@@ -31,7 +32,7 @@ def create(shop: Shop, params: Thing) -> Thing:
 
 
 def of_session(shop: Shop, session: Thing) -> str | None:
-    """The session's customer; a new one where the session is to make one."""
+    """The session's customer; a new one if the session creates one."""
     if session["customer"] is None and needs_one(session):
         made = create(shop, {"email": session["customer_email"], "name": "SANDBOX Payer"})
         session["customer"] = made["id"]
@@ -40,7 +41,18 @@ def of_session(shop: Shop, session: Thing) -> str | None:
     return customer
 
 
+def detach(shop: Shop, method: Thing) -> Thing:
+    """Detach it, so that the customer cannot be charged with it. Raises StripeError if it is not attached."""
+    if method["customer"] is None:
+        sentence = "The payment method you provided is not attached to a customer so detachment is impossible."
+        raise StripeError(400, sentence, code="payment_method_unexpected_state")
+    before = {"customer": method["customer"]}
+    method["customer"] = None
+    shop.emit("payment_method.detached", method, before)
+    return method
+
+
 def needs_one(session: Thing) -> bool:
-    """A subscription needs somebody to belong to; saved payment methods do as well."""
+    """Whether the session needs a customer: subscriptions and saved payment methods do."""
     keeps = session["_data"].get("setup_future_usage") is not None
     return session["mode"] == "subscription" or session["customer_creation"] == "always" or keeps

@@ -1,4 +1,4 @@
-"""A payer who wants the money back from the bank."""
+"""Disputes: a payer who wants the money back from the bank."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _EVIDENCE = (
 
 
 def open_one(shop: Shop, charge: Thing) -> Thing:
-    """The bank takes the money back for now."""
+    """The bank takes the money back for the time being."""
     if charge["status"] != "succeeded" or charge["disputed"]:
         raise StripeError(400, "SANDBOX: only a successful charge that is not disputed yet can be disputed.")
     charge["disputed"] = True

@@ -1,4 +1,4 @@
-"""The double as a whole: what it remembers, where it sends events, and which accounts it knows."""
+"""The double as a whole: its state, where it sends events, and its accounts."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ TEST_KEYS = ("sk_test_", "rk_test_")
 
 
 class Double:
-    """``root``: the sandbox's own address, without a slash at the end."""
+    """``root``: the sandbox's own address, without a trailing slash."""
 
     def __init__(self, root: str, accounts: list[Account], endpoints: list[Endpoint]) -> None:
         self.root = root
@@ -40,16 +40,16 @@ class Double:
         threading.Thread(target=self.tick, daemon=True).start()
 
     def shop(self, account: Account, request: str | None = None, key: str | None = None) -> Shop:
-        """Only for whoever holds the store's lock."""
+        """Call it only while holding the store's lock."""
         return Shop(self.store, account, self.root, self.sender.send, request, key)
 
     def shop_of(self, id: str) -> Shop | None:
-        """The shop that this thing belongs to. Only for whoever holds the store's lock."""
+        """The shop that this object belongs to. Call it only while holding the store's lock."""
         owner = self.store.owner(id)
         return self.shop(self.store.accounts[owner]) if owner else None
 
     def caller(self, headers: Headers) -> Account:
-        """Whose key it is, or the connected account that is named beside it. Raises StripeError 401 or 403."""
+        """The account with that key, or the connected account that the request names. Raises StripeError 401 or 403."""
         key = secret_key(headers.get("Authorization", ""))
         if not key.startswith(TEST_KEYS):
             raise StripeError(401, "SANDBOX: only test keys (sk_test_…, rk_test_…) are taken here.")
@@ -64,7 +64,7 @@ class Double:
         return account
 
     def tick(self) -> None:
-        """Sessions expire by themselves, whether anybody asks or not."""
+        """Expire sessions, whether or not anybody asks."""
         pause = threading.Event()
         while not pause.wait(TICK_SECONDS):
             self.expire_due()
@@ -75,7 +75,7 @@ class Double:
                 expire_due(self.shop(account))
 
     def forget(self) -> None:
-        """As at the start, but for accounts that were added."""
+        """Return to the initial state, but keep accounts that were added."""
         with self.store.lock:
             self.store.forget()
             self.keys.forget()
@@ -87,7 +87,7 @@ class Double:
 
 
 def secret_key(authorization: str) -> str:
-    """From a bearer token or from basic authentication; "" when there is none."""
+    """The key from a bearer token or basic authentication; "" if there is none."""
     scheme, _, given = authorization.partition(" ")
     if scheme.lower() == "bearer":
         return given.strip()

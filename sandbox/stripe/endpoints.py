@@ -1,11 +1,11 @@
-"""Where events go, in which form, and what is to go wrong on the way."""
+"""Where events are sent, in which form, and what goes wrong on the way."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from typing import Any
 
-# What a shop with Checkout subscribes to; the other events happen as well, and can be listed.
+# The events that a shop with Checkout subscribes to. The others happen as well, and can be listed.
 USUAL_EVENTS = frozenset(
     {
         *("checkout.session.completed", "checkout.session.async_payment_succeeded"),
@@ -21,9 +21,10 @@ FORMS = {"snapshot": ["snapshot"], "thin": ["thin"], "both": ["snapshot", "thin"
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """``secrets`` all sign. ``form``: snapshot, thin or both. ``connect``: it hears of connected accounts instead.
+    """All ``secrets`` sign. ``form``: snapshot, thin or both. ``connect``: it gets events of connected accounts
+    instead.
 
-    ``events``: the types it wants; None means all.
+    ``events``: the types that it gets; None means all.
     """
 
     url: str
@@ -34,19 +35,19 @@ class Endpoint:
     events: frozenset[str] | None = USUAL_EVENTS
 
     def wants(self, event: dict[str, Any], owner: str, platform: str | None) -> bool:
-        """``owner``: whose event it is; ``platform``: through whom that account is reached, if it is connected."""
+        """``owner``: the event's account; ``platform``: the platform of that account, if it is connected."""
         mine = self.account == platform if self.connect else self.account == owner
         return mine and (self.events is None or event["type"] in self.events)
 
 
 @dataclass(slots=True)
 class Weather:
-    """How events travel from now on. ``types``: only those of these types are concerned; empty means all.
+    """How events are sent from now on. ``types``: only these types are affected; empty means all.
 
-    ``drop``: never sent. ``delay``: seconds before the first try. ``duplicate``: how often more than once. ``hold``:
-    kept until they are released. ``wrong_secret``: signed with another secret. ``signature_age``: seconds that the
-    signature is old, negative for one of the future. ``livemode``: the event says so of itself. ``timing``: before or
-    after the buyer is sent back. ``retry_seconds``: pauses between tries; a number of tries more than that is not made.
+    ``drop``: never sent. ``delay``: seconds before the first attempt. ``duplicate``: additional copies. ``hold``: kept
+    until they are released. ``wrong_secret``: signed with another secret. ``signature_age``: the age of the signature
+    in seconds, negative for one from the future. ``livemode``: the event's own value. ``timing``: before or after the
+    buyer is sent back. ``retry_seconds``: pauses between attempts; there is one attempt more than pauses.
     """
 
     types: list[str] = field(default_factory=list)

@@ -34,7 +34,7 @@ class StripeError(ApiError):
 
 
 def missing(kind: str, id: str, param: str = "id", status: int = 404) -> StripeError:
-    """There is no such thing in this account, or none at all: both look the same."""
+    """There is no such object, or not in this account: both look the same."""
     return StripeError(status, f"No such {kind}: '{id}'", code="resource_missing", param=param)
 
 
@@ -47,5 +47,5 @@ def required(param: str) -> StripeError:
 
 
 def unsimulated(param: str) -> StripeError:
-    """Stripe would take it. Better a loud refusal than a parameter without an effect."""
+    """Stripe would accept it. It is refused rather than silently ignored."""
     return invalid(param, f"SANDBOX: Stripe has {param}, but the sandbox does not simulate it.", "sandbox_unsimulated")

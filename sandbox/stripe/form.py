@@ -1,4 +1,4 @@
-"""Form encoding as Stripe reads it: ``a[b][0][c]=v`` is ``{"a": {"b": [{"c": "v"}]}}``."""
+"""Stripe's form encoding: ``a[b][0][c]=v`` is ``{"a": {"b": [{"c": "v"}]}}``."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _PART = re.compile(r"\[([^\[\]]*)\]")
 
 
 def decode(pairs: Iterable[tuple[str, str]]) -> dict[str, Any]:
-    """The nested parameters; a name that cannot be one is refused."""
+    """The nested parameters. An impossible name is refused."""
     found: dict[str, Any] = {}
     for name, value in pairs:
         put(found, path(name), value)
@@ -40,7 +40,7 @@ def put(found: dict[str, Any], names: list[str], value: str) -> None:
 
 
 def listed(value: Any) -> Any:
-    """Hashes whose names are all numbers are arrays, in the order of the numbers."""
+    """Objects whose names are all numbers become arrays, in the order of the numbers."""
     if not isinstance(value, dict):
         return value
     inner = {name: listed(one) for name, one in value.items()}

@@ -1,4 +1,4 @@
-"""A subscription's invoices, and which payment paid one."""
+"""A subscription's invoices and their payments."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from sandbox.stripe.store import Thing, new_id
 
 
 def invoice(shop: Shop, subscription: Thing, intent: Thing, reason: str) -> Thing:
-    """A paid one, with its invoice payment beside it."""
+    """A paid invoice with its invoice payment."""
     made = shop.put(blank(shop, subscription, intent["amount"]) | {"billing_reason": reason})
     made["receipt_number"] = None
     shop.put(invoice_payment(shop, made, intent))

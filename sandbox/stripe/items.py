@@ -1,4 +1,4 @@
-"""What is bought: line items, each with the price that was made up for it."""
+"""Line items, each with the price that was made for it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pages of things, and ids replaced by what they name."""
+"""Pages of lists, and the expansion of ids into objects."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def listed(url: str, data: list[Thing], more: bool = False) -> Thing:
 
 
 def page(found: list[Thing], url: str, params: Thing) -> Thing:
-    """``found`` is all that there is, the newest first. Filters other than those of every list compare a field."""
+    """``found`` is the whole list, newest first. Filters other than those of every list compare a field."""
     limit = params.get("limit", USUAL)
     if not 1 <= limit <= MOST:
         raise invalid("limit", f"The limit must be between 1 and {MOST}.")
@@ -65,7 +65,7 @@ def in_range(moment: int, asked: Any) -> bool:
 
 
 def rendered(shop: Shop, thing: Thing, paths: list[str]) -> Thing:
-    """A copy to answer with, the fields in ``paths`` (``payment_intent.latest_charge``) expanded."""
+    """A copy for the answer, with the fields in ``paths`` (``payment_intent.latest_charge``) expanded."""
     answer = shown(thing)
     for path in paths:
         names = path.split(".")
@@ -76,7 +76,7 @@ def rendered(shop: Shop, thing: Thing, paths: list[str]) -> Thing:
 
 
 def expand(shop: Shop, thing: Any, names: list[str], path: str) -> None:
-    """In place. A list takes ``data`` as the name of its items; null stays null."""
+    """Expand in place. A list is expanded with ``data`` as the name of its items; null stays null."""
     if isinstance(thing, list):
         for one in thing:
             expand(shop, one, names, path)
@@ -105,7 +105,7 @@ def is_included(thing: Thing, name: str) -> bool:
 
 
 def included(shop: Shop, thing: Thing, name: str) -> Thing:
-    """Lists that are shown only to who asks for them."""
+    """Lists that are shown only on request."""
     if name == "line_items":
         items = shop.get("checkout.session", thing["id"])["_items"]
         return page(items, f"/v1/checkout/sessions/{thing['id']}/line_items", {})

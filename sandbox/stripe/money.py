@@ -1,10 +1,10 @@
-"""Which currencies there are, how little can be charged in them, and how an amount reads."""
+"""Currencies, their smallest amounts, and how an amount is written."""
 
 from __future__ import annotations
 
 from sandbox.stripe.errors import invalid
 
-# The least that can be charged, in minor units, where it is not 50.
+# The smallest amounts that can be charged, in minor units, if it is not 50.
 MINIMUM = {
     "aed": 200, "bgn": 100, "czk": 1500, "dkk": 250, "gbp": 30, "hkd": 400, "huf": 17500, "mxn": 1000, "myr": 200,
     "nok": 300, "pln": 200, "ron": 200, "sek": 300, "thb": 1000,
@@ -27,7 +27,7 @@ def check_currency(currency: str, param: str) -> None:
 
 
 def check_total(amount: int, currency: str) -> None:
-    """Nothing may be charged, but not next to nothing."""
+    """Zero is allowed, but not an amount below the minimum."""
     least = MINIMUM.get(currency, USUAL_MINIMUM)
     if 0 < amount < least:
         raise invalid("line_items", f"The total must be at least {shown(least, currency)}.", "amount_too_small")

@@ -1,4 +1,4 @@
-"""The hosted page that a buyer is sent to. No script, no card number: buttons for what may happen."""
+"""The hosted page for a buyer, without scripts or card numbers: buttons for what may happen."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sandbox.stripe.sessions import KIND, expire
 from sandbox.stripe.shop import Shop
 from sandbox.stripe.store import Thing
 
-ANSWER_SECONDS = 10.0  # that the receivers of the event have before the buyer is sent back
+ANSWER_SECONDS = 10.0  # how long to wait for receivers of the event before the buyer is sent back
 
 
 class PayPage:
@@ -43,7 +43,7 @@ class PayPage:
             return self.page(shop, session)
 
     def page(self, shop: Shop, session: Thing, *, declined: bool = False, challenged: bool = False) -> str:
-        """The page may lead back to the merchant, wherever that is; browsers hold it to that."""
+        """The page. It allows the redirect back to the merchant, which browsers enforce for forms."""
         targets = [session[name] for name in ("success_url", "cancel_url") if session[name]]
         g.form_targets = [f"{url.scheme}://{url.netloc}" for url in map(urlsplit, targets)]
         amount = session["amount_total"]
@@ -60,7 +60,7 @@ class PayPage:
         )
 
     def press(self, id: str) -> AnyResponse | str:
-        """One of the buttons. Where two tabs race, the second sees what became of it."""
+        """Handle a button. If two tabs race, the second sees the result."""
         action = request.form.get("action", "")
         if action == "back":
             return self.back(id)
@@ -90,7 +90,9 @@ class PayPage:
         return self.page(shop, session, declined=True)
 
     def home(self, session: Thing, event: Thing) -> Response:
-        """To the merchant's page; as Stripe does, once the merchant's server has had its chance to hear of it."""
+        """Redirect to the merchant's page after the merchant's server had the chance to receive the event, as Stripe
+        does.
+        """
         if self.double.sender.weather.timing == "before":
             self.double.sender.wait_tried(event, ANSWER_SECONDS)
         return see_other(session["success_url"].replace("{CHECKOUT_SESSION_ID}", session["id"]))
@@ -133,5 +135,5 @@ def price(item: Thing) -> str:
 
 
 def see_other(url: str) -> Response:
-    """What the merchant asked for goes out as it is."""
+    """Redirect to the merchant's address without changing it."""
     return Response(status=303, headers={"Location": url})

@@ -1,7 +1,7 @@
-"""The strictness table: which parameters Stripe knows for a call, of what type, and which of them are simulated.
+"""Strict checks of parameters: which ones Stripe has for a call, their types, and which of them are simulated.
 
-``parameters.json`` holds all that the pinned SDK knows, and a test keeps it so. What stands there and is not listed
-below is refused loudly, as it would have no effect here.
+``parameters.json`` has all parameters of the pinned SDK, and a test keeps it up to date. Those that are not listed
+below are refused, because they would have no effect here.
 """
 
 from __future__ import annotations
@@ -38,6 +38,7 @@ SIMULATED: dict[str, set[str]] = {
     "GET /v1/checkout/sessions": {*_PAGE, *_CREATED, "customer", "payment_intent", "status", "subscription"},
     "GET /v1/checkout/sessions/:id/line_items": _PAGE,
     "GET /v1/charges": {*_PAGE, *_CREATED, "customer", "payment_intent"},
+    "POST /v1/subscriptions/:id": {"expand", "cancel_at_period_end"},
     "DELETE /v1/subscriptions/:id": {"expand"},
     "GET /v1/invoice_payments": {*_PAGE, *_CREATED, "invoice", "status"},
     "POST /v1/customers": {"expand", "description", "email", "metadata", "name"},
@@ -52,7 +53,7 @@ OFF = {path for path in SIMULATED["POST /v1/checkout/sessions"] if path.endswith
 
 
 def checked(call: str, given: dict[str, Any]) -> dict[str, Any]:
-    """The parameters with numbers and truth values as such. Raises StripeError for what Stripe would refuse."""
+    """The parameters with numbers and booleans converted. Raises StripeError for what Stripe would refuse."""
     simulated = SIMULATED.get(call, {"expand"})
     return {name: Check(simulated).one(KNOWN[call].get(name), value, name, name) for name, value in given.items()}
 

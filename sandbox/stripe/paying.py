@@ -1,4 +1,4 @@
-"""What the buyer does on the hosted page, and what becomes of it."""
+"""The buyer's actions on the hosted page, and their results."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from sandbox.stripe.sessions import BANKS, KIND
 from sandbox.stripe.shop import Shop
 from sandbox.stripe.store import Thing, new_id
 
-# Laid upon a session when it is paid, by a fault: what no honest payment would look like.
+# Changes that a fault makes to a session when it is paid, to simulate payments that differ from the request.
 Bent = dict[str, object]
 
 
 class Over(Exception):
-    """The session is complete or expired: nothing can be done with it any more."""
+    """The session is complete or expired, so nothing more can be done with it."""
 
 
 def check_open(session: Thing) -> None:
@@ -22,7 +22,7 @@ def check_open(session: Thing) -> None:
 
 
 def pay(shop: Shop, session: Thing, bent: Bent) -> Thing:
-    """By card, at once; in mode setup the card is only kept. The event that says so. Raises Over."""
+    """Pay by card at once; in mode setup, only save the card. Returns the event. Raises Over."""
     check_open(session)
     session.update(bent)
     customer = customers.of_session(shop, session)
@@ -42,7 +42,7 @@ def pay(shop: Shop, session: Thing, bent: Bent) -> Thing:
 
 
 def as_session(intent: Thing, session: Thing) -> None:
-    """An intent of an earlier try may be older than a fault, or than the customer."""
+    """Update an intent of an earlier attempt, which may be older than a fault or the customer."""
     intent |= {name: session[name] for name in ("livemode", "currency", "customer")}
     intent["amount"] = session["amount_total"]
 
@@ -79,7 +79,7 @@ def setup_intent(shop: Shop, session: Thing, method: Thing) -> Thing:
 
 
 def challenge(shop: Shop, session: Thing) -> None:
-    """The bank wants to see the buyer first (3-D Secure); the session stays open meanwhile."""
+    """The bank asks for 3-D Secure first; the session stays open."""
     check_open(session)
     if session["mode"] == "payment" and session["amount_total"]:
         intent = charges.payment_intent(shop, session)
@@ -87,7 +87,7 @@ def challenge(shop: Shop, session: Thing) -> None:
 
 
 def pay_later(shop: Shop, session: Thing, bent: Bent) -> Thing:
-    """By a bank method that takes days: the session is complete, and not paid. Only in mode payment."""
+    """Pay by a bank method that takes days: the session is complete, but not paid. Only in mode payment."""
     check_open(session)
     bank = BANKS.get(session["currency"], "sepa_debit")
     if not can_pay_later(session):
@@ -126,7 +126,7 @@ def settle(shop: Shop, session: Thing, *, ok: bool) -> Thing:
 
 
 def decline(shop: Shop, session: Thing) -> None:
-    """The card was refused; the session stays open for another try."""
+    """The card was refused; the session stays open for another attempt."""
     check_open(session)
     if session["mode"] != "payment" or not session["amount_total"]:
         return

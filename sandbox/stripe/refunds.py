@@ -1,4 +1,4 @@
-"""Money going back: by the API, from the dashboard, and by a dispute."""
+"""Refunds: by the API, from the dashboard, and by a dispute."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ KIND = "refund"
 
 
 def create(shop: Shop, params: Thing, status: str = "succeeded") -> Thing:
-    """``status`` pending: the bank has not said yet, see ``finish``. Raises StripeError when it is too much."""
+    """``status`` pending: the bank decides later, see ``finish``. Raises StripeError if it is too much."""
     charge = charge_of(shop, params)
     left = charge["amount"] - charge["amount_refunded"]
     amount = params.get("amount", left)
@@ -24,7 +24,7 @@ def create(shop: Shop, params: Thing, status: str = "succeeded") -> Thing:
 
 
 def charge_of(shop: Shop, params: Thing) -> Thing:
-    """Of the charge or the PaymentIntent that is named, the charge."""
+    """The charge, or the charge of the PaymentIntent."""
     if "charge" in params:
         return shop.get("charge", params["charge"], "charge")
     if "payment_intent" not in params:
@@ -72,7 +72,7 @@ def blank(shop: Shop, charge: Thing, amount: int, params: Thing) -> Thing:
 
 
 def finish(shop: Shop, refund: Thing, *, ok: bool) -> Thing:
-    """A refund that was pending goes through; or one fails, even late, and the money is back with the merchant."""
+    """A pending refund succeeds; or a refund fails, even late, and the merchant gets the money back."""
     if refund["status"] == "failed" or (ok and refund["status"] != "pending"):
         raise StripeError(400, f"SANDBOX: refund {refund['id']} is {refund['status']} already.")
     before = {"status": refund["status"]}

@@ -1,4 +1,4 @@
-"""Which calls there are. Everything else is answered with Stripe's 404, so that an unplanned call fails loudly."""
+"""The supported calls. Every other call gets Stripe's 404, so that an unplanned call fails visibly."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sandbox.stripe.store import Thing
 
 Handler = Callable[[Shop, str, Thing], Thing]
 SESSIONS = "/v1/checkout/sessions"
-# What can be looked at one by one, and what can be listed.
+# Objects that can be retrieved, and objects that can be listed.
 ONE = {
     SESSIONS: "checkout.session",
     "/v1/payment_intents": "payment_intent",
@@ -69,6 +69,14 @@ def create_customer(shop: Shop, id: str, params: Thing) -> Thing:
     return customer
 
 
+def change_subscription(shop: Shop, id: str, params: Thing) -> Thing:
+    return subscriptions.change(shop, shop.get(subscriptions.KIND, id), params)
+
+
+def detach_method(shop: Shop, id: str, params: Thing) -> Thing:
+    return customers.detach(shop, shop.get("payment_method", id))
+
+
 def end_subscription(shop: Shop, id: str, params: Thing) -> Thing:
     return subscriptions.end(shop, shop.get(subscriptions.KIND, id))
 
@@ -81,6 +89,8 @@ ROUTES: dict[str, Handler] = {
     f"GET {SESSIONS}/:id/line_items": session_items,
     "POST /v1/refunds": create_refund,
     "POST /v1/customers": create_customer,
+    "POST /v1/payment_methods/:id/detach": detach_method,
+    "POST /v1/subscriptions/:id": change_subscription,
     "DELETE /v1/subscriptions/:id": end_subscription,
 }
 _PATTERNS = {call: re.compile(call.replace(":id", "(?P<id>[^/ ]+)")) for call in ROUTES}

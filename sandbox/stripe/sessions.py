@@ -1,4 +1,4 @@
-"""Checkout Sessions: created, looked at, expired."""
+"""Checkout Sessions: create, retrieve, expire."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def methods(params: Thing, currency: str | None) -> list[str]:
 
 
 def check(shop: Shop, params: Thing) -> str:
-    """The mode, if the parameters go together."""
+    """The mode, if the parameters are compatible."""
     mode = params.get("mode")
     if mode is None:
         raise required("mode")
@@ -134,7 +134,7 @@ def check_urls(params: Thing) -> None:
 
 
 def check_expiry(expires_at: int | None, now: int) -> None:
-    """Between 30 minutes and 24 hours from now."""
+    """Check that it is between 30 minutes and 24 hours from now."""
     if expires_at is not None and expires_at < now + HALF_HOUR - SLACK:
         raise invalid("expires_at", "The `expires_at` timestamp must be at least 30 minutes from creation.")
     if expires_at is not None and expires_at > now + DAY + SLACK:
@@ -158,7 +158,7 @@ def check_mode(params: Thing, mode: str) -> None:
 
 
 def expire(shop: Shop, session: Thing) -> Thing:
-    """Make it unpayable, for whoever asks; refused for one that is not open."""
+    """Expire it; refused if it is not open."""
     if session["status"] != "open":
         sentence = f'Only Checkout Sessions with a status in ["open"] can be expired. This one is {session["status"]}.'
         raise StripeError(400, sentence, kept=True)
@@ -168,7 +168,7 @@ def expire(shop: Shop, session: Thing) -> Thing:
 
 
 def expire_due(shop: Shop) -> None:
-    """Sessions whose time is over."""
+    """Expire sessions whose time is up."""
     for session in shop.all(KIND):
         if session["status"] == "open" and session["expires_at"] <= shop.now:
             expire(shop, session)

@@ -1,4 +1,4 @@
-"""One account at work: its things, and the events that come of what happens to them."""
+"""One account at work: its objects, and the events about them."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ Send = Callable[[Account, Thing], None]
 
 
 def shown(thing: Thing) -> Thing:
-    """A copy of its own, without the fields that only the double knows (their names begin with an underscore)."""
+    """A copy without the fields that only the double uses (their names begin with an underscore)."""
     return {name: copy.deepcopy(value) for name, value in thing.items() if not name.startswith("_")}
 
 
 @dataclass(frozen=True, slots=True)
 class Shop:
-    """``root`` is the sandbox's address; ``request`` and ``key`` name the API request that all this is done for.
+    """``root`` is the sandbox's address; ``request`` and ``key`` identify the API request that it works for.
 
-    Whoever uses a shop holds the lock of its store.
+    Hold the store's lock while using a shop.
     """
 
     store: Store
@@ -48,7 +48,7 @@ class Shop:
         return self.store.all(self.account.id, kind)
 
     def emit(self, type: str, thing: Thing, previous: Thing | None = None) -> Thing:
-        """Record what happened, as Stripe's snapshot event, and have it sent to who wants to hear of it."""
+        """Record a snapshot event, and send it to the endpoints that want it."""
         data = {"object": shown(thing)} | ({"previous_attributes": previous} if previous else {})
         event: Thing = {
             "id": new_id("evt"),

@@ -1,4 +1,4 @@
-"""The two forms of an event on the wire, and the header that signs them (docs.stripe.com/webhooks)."""
+"""The two forms of an event, and the header that signs them (docs.stripe.com/webhooks)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 
 from sandbox.stripe.store import Thing
 
-# Where the things live that an event can be about.
+# The addresses of the objects that an event can be about.
 PATHS = {
     "checkout.session": "/v1/checkout/sessions",
     "payment_intent": "/v1/payment_intents",
@@ -30,7 +30,7 @@ def payload(event: Thing, form: str) -> bytes:
 
 
 def thin(event: Thing) -> Thing:
-    """The notification without the thing itself, only where to fetch it."""
+    """The notification without the object, only with its address."""
     about, request = event["data"]["object"], event["request"]
     because = {"type": "request", "request": {"id": request["id"], "idempotency_key": request["idempotency_key"] or ""}}
     return {

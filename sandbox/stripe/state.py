@@ -1,4 +1,4 @@
-"""Everything that tests want to look at, as one JSON document."""
+"""Everything that tests may look at, as one JSON document."""
 
 from __future__ import annotations
 
@@ -17,12 +17,13 @@ SHOWN = {
     "disputes": "dispute",
     "subscriptions": "subscription",
     "customers": "customer",
+    "payment_methods": "payment_method",
     "events": "event",
 }
 
 
 def state(double: Double) -> dict[str, Any]:
-    """Things the oldest first, each with ``_account``; requests and deliveries in the order they came."""
+    """Objects, oldest first, each with ``_account``; requests and deliveries in order of arrival."""
     with double.store.lock:
         things = {name: everything(double, kind) for name, kind in SHOWN.items()}
         return {

@@ -1,4 +1,4 @@
-"""What the double remembers, in memory: accounts and their things, each as the JSON that Stripe would show."""
+"""The double's state, in memory: accounts and their objects, each as the JSON that Stripe would show."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Account:
 
 
 class Store:
-    """``lock`` is held by whoever reads or changes things. ``offset``: how far the clock is put forward, in seconds."""
+    """Hold ``lock`` to read or change objects. ``offset``: how far the clock is ahead, in seconds."""
 
     def __init__(self) -> None:
         self.lock = threading.RLock()
@@ -36,7 +36,7 @@ class Store:
         self._by_kind: defaultdict[tuple[str, str], dict[str, Thing]] = defaultdict(dict)
 
     def now(self) -> int:
-        """Seconds since the epoch, by the clock that ``/_control`` can put forward."""
+        """Seconds since the epoch, by the clock that ``/_control`` can move forward."""
         return int(time.time()) + self.offset
 
     def add_account(self, account: Account) -> None:
@@ -52,22 +52,22 @@ class Store:
         return thing if thing is not None and thing["object"] == kind else None
 
     def get(self, account: str, kind: str, id: str, param: str = "id", status: int = 404) -> Thing:
-        """Raises StripeError resource_missing."""
+        """The object. Raises StripeError resource_missing."""
         thing = self.find(account, kind, id)
         if thing is None:
             raise missing(kind, id, param, status)
         return thing
 
     def all(self, account: str, kind: str) -> list[Thing]:
-        """The newest first."""
+        """All objects, newest first."""
         return list(reversed(self._by_kind[account, kind].values()))
 
     def owner(self, id: str) -> str | None:
-        """The account that a thing belongs to: for pages, which know no key."""
+        """The account of an object, for pages, which have no key."""
         return next((account for account, things in self._things.items() if id in things), None)
 
     def forget(self) -> None:
-        """Everything but the accounts; the clock goes right again."""
+        """Delete everything but the accounts, and reset the clock."""
         self.offset = 0
         for things in self._things.values():
             things.clear()
@@ -75,5 +75,5 @@ class Store:
 
 
 def new_id(prefix: str) -> str:
-    """Longer for what stands in an address."""
+    """A new id; longer for objects that are part of an address."""
     return f"{prefix}_{secrets.token_hex(LONG if prefix == 'cs_test' else SHORT)}"

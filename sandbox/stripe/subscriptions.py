@@ -1,4 +1,6 @@
-"""Subscriptions: started by a paid session, renewed or ended from the dashboard. Thin: no trials, no proration."""
+"""Subscriptions: started by a paid session, renewed or ended from the dashboard. Simplified: no trials, no
+proration.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +8,7 @@ import calendar
 from datetime import UTC, datetime, timedelta
 
 from sandbox.stripe import charges
+from sandbox.stripe.errors import StripeError
 from sandbox.stripe.invoices import invoice
 from sandbox.stripe.shop import Shop
 from sandbox.stripe.store import Thing, new_id
@@ -16,7 +19,7 @@ _MONTHS = {"month": 1, "year": 12}
 
 
 def start(shop: Shop, session: Thing, method: Thing) -> Thing:
-    """An active subscription whose first period is paid; session and subscription name each other's things."""
+    """An active subscription whose first period is paid; the session and the subscription refer to each other."""
     subscription = shop.put(blank(shop, session, method))
     session["subscription"] = subscription["id"]
     shop.emit("customer.subscription.created", subscription)
@@ -25,7 +28,7 @@ def start(shop: Shop, session: Thing, method: Thing) -> Thing:
 
 
 def pay_period(shop: Shop, subscription: Thing, amount: int, reason: str) -> Thing:
-    """The invoice of the present period, paid by the method on file."""
+    """The invoice of the current period, paid with the stored method."""
     intent = shop.put(charges.blank_intent(shop, amount, subscription["currency"], subscription["customer"], {}))
     method = shop.get("payment_method", subscription["default_payment_method"])
     charges.succeed(shop, intent, charges.charge(shop, intent, method, "succeeded"))
@@ -95,7 +98,7 @@ def item(shop: Shop, subscription: str, line: Thing) -> Thing:
 
 
 def plan(price: Thing) -> Thing:
-    """The same price in the words of older days, which every item still carries."""
+    """The price in the older form, which every item still contains."""
     same = {
         name: price[name] for name in ("id", "active", "billing_scheme", "created", "currency", "livemode", "product")
     }
@@ -104,7 +107,7 @@ def plan(price: Thing) -> Thing:
 
 
 def period_end(start: int, rhythm: Thing) -> int:
-    """A month ends on the day that it began, or on the last day that there is."""
+    """A month ends on the day of the month on which it began, or on the last day."""
     count, interval = rhythm["interval_count"], rhythm["interval"]
     begin = datetime.fromtimestamp(start, UTC)
     if interval in _DAYS:
@@ -115,7 +118,9 @@ def period_end(start: int, rhythm: Thing) -> int:
 
 
 def renew(shop: Shop, subscription: Thing) -> Thing:
-    """The next period begins, and is paid."""
+    """Begin and invoice the next period. A cancelled subscription ends instead."""
+    if subscription["cancel_at_period_end"]:
+        return end(shop, subscription)
     items = subscription["items"]["data"]
     for one in items:
         one["current_period_start"] = one["current_period_end"]
@@ -126,8 +131,23 @@ def renew(shop: Shop, subscription: Thing) -> Thing:
     return paid
 
 
+def change(shop: Shop, subscription: Thing, params: Thing) -> Thing:
+    """Cancel it at the end of the paid period, or take that back. Raises StripeError for one that has ended."""
+    if subscription["status"] == "canceled":
+        sentence = "A canceled subscription can only update its cancellation_details and metadata."
+        raise StripeError(400, sentence, code="resource_missing")
+    if "cancel_at_period_end" in params:
+        ends = params["cancel_at_period_end"]
+        last = max(one["current_period_end"] for one in subscription["items"]["data"])
+        before = {name: subscription[name] for name in ("cancel_at_period_end", "cancel_at", "canceled_at")}
+        subscription |= {"cancel_at_period_end": ends, "cancel_at": last if ends else None}
+        subscription["canceled_at"] = shop.now if ends else None
+        shop.emit("customer.subscription.updated", subscription, before)
+    return subscription
+
+
 def end(shop: Shop, subscription: Thing) -> Thing:
-    """At once, by the API or from the dashboard. Ending it twice is harmless."""
+    """End it at once, by the API or from the dashboard. Safe to repeat."""
     if subscription["status"] != "canceled":
         subscription |= {"status": "canceled", "canceled_at": shop.now, "ended_at": shop.now}
         shop.emit("customer.subscription.deleted", subscription)

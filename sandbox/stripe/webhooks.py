@@ -1,4 +1,4 @@
-"""Sending events: at least once, signed, with pauses that grow, and as badly as the weather is set."""
+"""Sends events: at least once, signed, with growing pauses, and with the faults that the weather sets."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ORDERS = ("fifo", "lifo", "random")
 
 @dataclass(frozen=True, slots=True)
 class Try:
-    """``status`` is HTTP's, None when there was no answer, and then ``error`` says why. ``at``: seconds, real time."""
+    """``status`` is the HTTP status, None without an answer; ``error`` then says why. ``at``: real time, in seconds."""
 
     at: float
     status: int | None
@@ -42,7 +42,7 @@ class Delivery:
 
 
 class Sender:
-    """A thread for each delivery: this is no service for millions."""
+    """Uses a thread for each delivery, which is enough for tests."""
 
     def __init__(self) -> None:
         self.endpoints: list[Endpoint] = []
@@ -52,7 +52,9 @@ class Sender:
         self.http = httpx2.Client(trust_env=False, timeout=TIMEOUT)
 
     def send(self, account: Account, event: Thing) -> None:
-        """Does not wait. The event learns how many endpoints it goes to, and lies about its mode in that weather."""
+        """Send without waiting. Records the number of endpoints in the event, and changes its livemode if the weather
+        says so.
+        """
         concerned = self.weather.concerns(event["type"])
         weather = self.weather if concerned else Weather(retry_seconds=self.weather.retry_seconds)
         if weather.livemode:
@@ -65,7 +67,7 @@ class Sender:
                     self.begin(Delivery(event, endpoint, form, weather))
 
     def again(self, event: Thing, times: int = 1) -> list[Delivery]:
-        """The same event once more to whoever it went to, whatever the weather; when this returns, all were tried."""
+        """Send the event again to all that got it, whatever the weather. Returns after the first attempts."""
         known = {(one.endpoint, one.form): one for one in self.deliveries if one.event is event}
         fresh = [Delivery(event, one.endpoint, one.form, Weather()) for one in known.values() for _ in range(times)]
         return self.each(fresh)
@@ -89,7 +91,7 @@ class Sender:
         delivery.state = "given_up"
 
     def attempt(self, delivery: Delivery) -> bool:
-        """One try; whether it was received."""
+        """One attempt. Returns whether it was accepted."""
         try:
             status = self.http.post(
                 delivery.endpoint.url, content=body(delivery), headers=headers(delivery)
@@ -104,7 +106,7 @@ class Sender:
         return delivery.state == "delivered"
 
     def release(self, order: str) -> list[Delivery]:
-        """Everything held, one after the other, each once; what is not received then is tried again later."""
+        """Send everything that is held, one after the other. What is not accepted is retried later."""
         held = [one for one in self.deliveries if one.state == "held"]
         if order == "lifo":
             held.reverse()
@@ -123,7 +125,7 @@ class Sender:
         return deliveries
 
     def wait_tried(self, event: Thing, seconds: float) -> None:
-        """Until every endpoint has been asked once, or that long."""
+        """Wait until every endpoint was tried once, at most that long."""
         deadline = time.monotonic() + seconds
         for one in [one for one in self.deliveries if one.event is event]:
             one.tried.wait(max(0.0, deadline - time.monotonic()))
@@ -140,7 +142,7 @@ def body(delivery: Delivery) -> bytes:
 
 
 def headers(delivery: Delivery) -> dict[str, str]:
-    """The signature is of now by the real clock, as receivers have no other."""
+    """The headers. The signature uses the real clock, because receivers have no other."""
     secrets: Iterable[str] = [WRONG_SECRET] if delivery.weather.wrong_secret else delivery.endpoint.secrets
     timestamp = int(time.time()) - delivery.weather.signature_age
     return {

@@ -1,4 +1,4 @@
-"""One row of everything, with a canary in every place where a secret is kept."""
+"""One row of every model. Each place that holds a secret contains a canary: a text that a search can find."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from typing import Any
 
 from django.db import transaction
 
-from elicit_flows import queue, vault
-from elicit_flows.configure import keys
+from elicit_flows import events, vault
+from elicit_flows.config_file import agents
+from elicit_flows.domain.values import Claim, Grant, Secret
 from elicit_flows.lib import clock, ids
 from elicit_flows.models import (
     Agent,
@@ -24,7 +25,6 @@ from elicit_flows.models import (
     Provider,
     Refund,
 )
-from elicit_flows.values import Claim, Grant, Secret
 
 ISSUER = "https://idp.example.com"
 ALICE = Claim(ISSUER, "alice")
@@ -83,9 +83,9 @@ class Rows:
 
 def agent(slug: str = "drive-bot", webhook_url: str = "https://drive-bot.example.com/hooks") -> Agent:
     row = Agent(slug=slug, name=slug.title(), webhook_url=webhook_url)
-    keys.put_api_key(row, Secret(API_KEY + slug.removeprefix("drive-bot")))
-    keys.put_webhook_secret(row, Secret(OLD_HOOK))
-    keys.put_webhook_secret(row, Secret(HOOK))
+    agents.set_api_key(row, Secret(API_KEY + slug.removeprefix("drive-bot")))
+    agents.set_webhook_secret(row, Secret(OLD_HOOK))
+    agents.set_webhook_secret(row, Secret(HOOK))
     row.save()
     return row
 
@@ -124,7 +124,7 @@ def make() -> Rows:
     grant = Grant(Secret(ACCESS), Secret(REFRESH), "Bearer", None, ("files.read",), "a-1", "alice@drive")
     with transaction.atomic():
         connection = vault.keep(asking, ALICE, provider, grant)
-        event = queue.publish(asking, "elicitation.created", row.snapshot(), row)
+        event = events.publish(asking, "elicitation.created", row.snapshot(), row)
     delivery = Delivery.objects.get(event=event)
     return Rows(openid, provider, asking, connection, row, attempt, event, delivery, *_money(asking)).refresh()
 

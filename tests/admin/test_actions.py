@@ -1,4 +1,4 @@
-"""What operators do, and that all of it is noted (T113)."""
+"""The actions of operators in the admin. Each one is recorded in the audit log (T113)."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from django.contrib.auth.models import Permission, User
 from django.test import Client
 
 from elicit_flows import vault
-from elicit_flows.admin.export import inert
+from elicit_flows.admin.base import escape_formula
 from elicit_flows.api.auth import authenticate
-from elicit_flows.errors import Unauthenticated
+from elicit_flows.domain.errors import Unauthenticated
+from elicit_flows.domain.values import Secret
 from elicit_flows.lib import clock, ids
 from elicit_flows.models import Agent, Delivery, Event
-from elicit_flows.values import Secret
 from tests.admin.rows import API_KEY, HOOK, NO_LIMITS, OLD_HOOK, Rows, elicitation
 
 KEY = re.compile(r"<code>(ek_[\w-]{43})</code>")
@@ -77,10 +77,10 @@ def test_an_agent_without_webhook_url_is_sent_nothing_again(admin: Client, olga:
 
 def test_t113_a_disabled_endpoint_is_taken_back_and_that_is_noted(admin: Client, olga: User, rows: Rows) -> None:
     Agent.objects.update(webhook_disabled_at=clock.now(), webhook_failures=4)
-    act(admin, "agent", "take_back", rows.agent.pk)
+    act(admin, "agent", "enable_webhooks", rows.agent.pk)
     rows.refresh()
     assert (rows.agent.webhook_disabled_at, rows.agent.webhook_failures) == (None, 0)
-    assert notes(olga) == [(str(rows.agent.pk), "Took the webhook endpoint back.")]
+    assert notes(olga) == [(str(rows.agent.pk), "Enabled the webhook endpoint.")]
 
 
 def test_t113_a_new_key_is_shown_once_works_and_is_noted_without_it(admin: Client, olga: User, rows: Rows) -> None:
@@ -115,7 +115,10 @@ def test_a_new_agent_gets_a_key_and_a_webhook_secret_that_are_shown_once(admin: 
     assert authenticate(f"Bearer {key}", "192.0.2.1") == made
     assert vault.webhook_secrets(made) == [Secret(hook)]
     assert made.return_urls == ["https://photo-bot.example.com/done", "https://photo-bot.example.com/back"]
-    assert notes(olga) == [(str(made.pk), "Added.")]
+    [(pk, said)] = notes(olga)
+    assert (pk, said[:44]) == (str(made.pk), 'Added. Slug "photo-bot"; Name "Photo Bot"; I')
+    assert key not in said
+    assert hook not in said
     session_and_cookies = str(dict(admin.session)) + str(admin.cookies)
     assert key not in session_and_cookies
     assert hook not in session_and_cookies
@@ -160,8 +163,8 @@ def test_t113_an_export_is_noted(admin: Client, olga: User, rows: Rows) -> None:
 
 
 def test_a_cell_without_a_value_is_empty() -> None:
-    assert inert(None) == ""
-    assert inert(0) == "0"
+    assert escape_formula(None) == ""
+    assert escape_formula(0) == "0"
 
 
 def test_the_page_of_an_elicitation_says_when_its_agent_acted_on_it(admin: Client, rows: Rows) -> None:
@@ -203,7 +206,7 @@ def test_t119_the_log_outlives_its_operators_and_cannot_be_changed(admin: Client
 
 @pytest.mark.parametrize(
     ("page", "action"),
-    [("connection", "revoke"), ("delivery", "replay"), ("agent", "take_back"), ("payment", "refund")],
+    [("connection", "revoke"), ("delivery", "replay"), ("agent", "enable_webhooks"), ("payment", "refund")],
 )
 def test_an_operator_who_may_only_look_cannot_act(db: None, rows: Rows, page: str, action: str) -> None:
     ole = User.objects.create_user("ole", password="x", is_staff=True)

@@ -39,6 +39,7 @@ def olga(box: Box, user: User) -> User:
     return user
 
 
+@pytest.mark.slow
 def test_every_page_works_under_the_policy_with_its_style_and_scripts(box: Box, olga: User) -> None:
     links = re.findall(r'href="(/admin/\w+/\w+/(?:add/)?)"', olga.page.content())
     assert "/admin/elicit_flows/agent/add/" in links
@@ -53,6 +54,7 @@ def test_every_page_works_under_the_policy_with_its_style_and_scripts(box: Box, 
     assert olga.complaints == []
 
 
+@pytest.mark.slow
 def test_an_operator_makes_an_agent_and_sees_its_key_once(box: Box, olga: User) -> None:
     page = olga.open(f"{box.url}/admin/elicit_flows/agent/add/")
     page.fill("[name=slug]", "made-by-hand")
@@ -63,7 +65,7 @@ def test_an_operator_makes_an_agent_and_sees_its_key_once(box: Box, olga: User) 
     page.click("[name=_save]")
     key = page.locator("dd code").inner_text()
     assert key.startswith("ek_")
-    page.get_by_text("On to the agent").click()
+    page.get_by_text("Continue to the agent").click()
     page.locator("#id_identity_providers_to option", has_text="corp").wait_for(state="attached")
     assert key not in page.content()
     assert page.locator(".field-key_hint .readonly").inner_text() == key[:6]

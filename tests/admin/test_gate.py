@@ -1,4 +1,4 @@
-"""T112: between the password and the admin stands a second factor, and a password of one's own."""
+"""T112: after the password an operator needs a second factor, and a password that they chose themselves."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from django_otp.oath import totp
 from pytest_django import Settings
 
 from elicit_flows.models import Operator
-from elicit_flows.vault import operators, rotation
+from elicit_flows.vault import rotation, two_factor
 from tests.admin.rows import Rows
 
 FACTOR = "/admin/second-factor/"
@@ -135,13 +135,13 @@ def test_t75_the_secret_is_sealed_to_its_row_and_re_sealed_with_the_others(admin
     row = Operator.objects.get(user=olga)
     assert row.secret.startswith("v1.k1.")
     assert secret not in str(Operator.objects.values())
-    assert not [one for one in codes if operators.plain(one) in str(row.recovery)]
+    assert not [one for one in codes if two_factor.plain(one) in str(row.recovery)]
     assert (Operator, "secret") in [(model, name) for model, name, _ in rotation.SEALED]
 
 
 def test_a_lost_factor_that_was_reset_is_set_up_anew(admin: Client, olga: User) -> None:
     secret, _ = enrolled(admin)
-    operators.forget_factor(operators.operator(olga))
+    two_factor.forget_factor(two_factor.operator(olga))
     assert not opens(admin), "whoever was let in by it is let out"
     assert TYPED.findall(admin.get(FACTOR).text) != [secret]
 
@@ -165,7 +165,7 @@ def test_t112_the_gate_leads_nowhere_but_into_the_admin(admin: Client) -> None:
 
 def test_a_given_password_is_changed_before_anything_else(admin: Client, olga: User, settings: Settings) -> None:
     settings.ELICIT_ADMIN_SECOND_FACTOR = False
-    row = operators.operator(olga)
+    row = two_factor.operator(olga)
     row.given_password = True
     row.save()
     assert not opens(admin)

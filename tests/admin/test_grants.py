@@ -1,4 +1,4 @@
-"""T113: a month of grants, for whoever audits."""
+"""T113: the export of the connections of a month, for auditors."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from django.contrib.auth.models import Group, User
 from django.test import Client
 
 from elicit_flows import vault
-from elicit_flows.admin import grants
+from elicit_flows.admin import connections
 from elicit_flows.lib import clock
 from tests.admin.rows import CANARIES, Rows
 
@@ -51,7 +51,7 @@ def test_t113_an_auditor_takes_a_month_of_grants_and_that_is_noted(rows: Rows, n
     text = b"".join(answer.streaming_content).decode()  # type: ignore[attr-defined]
     found = list(csv.DictReader(io.StringIO(text)))
     assert [one["account_id"] for one in found] == ["first", "last"]
-    assert tuple(found[0]) == grants.COLUMNS
+    assert tuple(found[0]) == connections.EXPORT_COLUMNS
     assert {one["sub"] for one in found} == {"'=1+1"}, "a spreadsheet runs nothing of it"
     assert (found[0]["agent"], found[0]["provider"], found[0]["scopes"]) == ("drive-bot", "drive", "a b")
     assert found[0]["granted_at"] == "2026-10-01T00:00:00.000000Z"

@@ -1,4 +1,4 @@
-"""Payment accounts, payments and refunds in the operators' hands."""
+"""Payment accounts, payments and refunds in the admin."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from django.contrib.auth.models import User
 from django.db import transaction
 from django.test import Client
 
-from elicit_flows import queue, vault
+from elicit_flows import events, vault
+from elicit_flows.domain.values import Secret
 from elicit_flows.kinds.payment.values import Account
-from elicit_flows.models import Agent, Event, PaymentAccount, Refund
-from elicit_flows.values import Secret
+from elicit_flows.lib import clock
+from elicit_flows.models import Agent, Cancellation, Event, PaymentAccount, Refund
 from tests.admin.rows import NO_LIMITS, PAY_HOOK, PAY_KEY, Rows, payment
 from tests.admin.test_actions import act, exported, notes
 from tests.doubles.policy import loopback_allowed
@@ -36,7 +37,8 @@ def test_a_payment_account_is_made_and_its_key_noted_by_its_name_alone(admin: Cl
     assert admin.post("/admin/elicit_flows/paymentaccount/add/", form).status_code == 302
     made = vault.account(PaymentAccount.objects.get(slug="second"))
     assert (made.secret_key, made.webhook_secrets) == (Secret(TEST_KEY), (Secret("whsec_ typed"),))
-    assert notes(olga) == [(str(PaymentAccount.objects.get(slug="second").pk), "Added.")]
+    said = 'Added. Slug "second"; Provider "stripe"; Enabled false; Secret key; Webhook secret to add.'
+    assert notes(olga) == [(str(PaymentAccount.objects.get(slug="second").pk), said)]
     page = admin.get(f"/admin/elicit_flows/paymentaccount/{PaymentAccount.objects.get(slug='second').pk}/change/").text
     assert "/inbound/second" in page
     assert "typed" not in page
@@ -45,7 +47,7 @@ def test_a_payment_account_is_made_and_its_key_noted_by_its_name_alone(admin: Cl
 def test_an_account_at_mollie_is_made_with_a_key_of_mollies_alone(admin: Client, olga: User, rows: Rows) -> None:
     form = {"slug": "second", "provider": "mollie", "new_secret_key": TEST_KEY}
     page = admin.post("/admin/elicit_flows/paymentaccount/add/", form)
-    assert "It must begin with live_… or test_…: so do the keys of mollie" in page.text
+    assert "It must begin with one of live_…, test_…: so do the keys of mollie" in page.text
     form["new_secret_key"] = "test_typed"
     assert admin.post("/admin/elicit_flows/paymentaccount/add/", form).status_code == 302
     made = vault.account(PaymentAccount.objects.get(slug="second"))
@@ -77,7 +79,7 @@ def test_empty_secrets_keep_what_there_is_and_typed_ones_replace_it(admin: Clien
         ({"livemode": "on"}, "It is true, but secret_key is no live key"),
         ({"api_base": "http://127.0.0.1:8001"}, "Is for the sandbox; it is refused unless ELICIT_ALLOW_LOOPBACK is on"),
         ({"provider": "paypal"}, "Select a valid choice"),
-        ({"new_secret_key": "test_typed"}, "It must begin with sk_live_… or rk_live_…"),
+        ({"new_secret_key": "test_typed"}, "It must begin with one of sk_live_…, rk_live_…"),
     ],
 )
 def test_an_account_is_held_to_the_rules_of_the_configuration_file(
@@ -93,22 +95,22 @@ def test_an_account_is_held_to_the_rules_of_the_configuration_file(
 def test_a_live_key_is_shown_to_no_double(admin: Client, rows: Rows) -> None:
     with loopback_allowed():
         page = change(admin, rows, new_secret_key=LIVE_KEY, livemode="on", api_base="http://127.0.0.1:8001")
-        assert "It must not stand beside a live key" in page
+        assert "It must not be set with a live key" in page
         assert "It cannot change once there are payments" in page
-        assert change(admin, rows, api_base="http://127.0.0.1:8001") == ""
+        assert change(admin, rows, new_secret_key=TEST_KEY, api_base="http://127.0.0.1:8001") == ""
     assert stored().api_base == "http://127.0.0.1:8001"
 
 
 def test_a_new_account_needs_a_key(admin: Client, rows: Rows) -> None:
     answer = admin.post("/admin/elicit_flows/paymentaccount/add/", {"slug": "second", "provider": "stripe"})
-    assert "It is missing, or does not open any more." in answer.text
+    assert "Type it: there is none yet, or the stored one cannot be decrypted." in answer.text
     assert PaymentAccount.objects.count() == 1
 
 
 def test_there_are_at_most_five_webhook_secrets(admin: Client, rows: Rows) -> None:
     for number in range(4):
         assert change(admin, rows, new_webhook_secret=f"secret-{number}") == ""
-    assert "There are as many as there may be" in change(admin, rows, new_webhook_secret="secret-4")
+    assert "There are too many." in change(admin, rows, new_webhook_secret="secret-4")
     assert change(admin, rows, new_webhook_secret="secret-3") == "", "it is there already"
     assert len(stored().webhook_secrets) == 5
 
@@ -124,7 +126,7 @@ def test_a_typed_webhook_secret_is_the_secret_itself_and_reads_nothing_of_the_se
 
 def test_secrets_that_do_not_open_any_more_are_typed_anew(admin: Client, rows: Rows) -> None:
     PaymentAccount.objects.update(secret_key="v1.k1.AAAA")
-    assert "does not open any more" in change(admin, rows)
+    assert "cannot be decrypted" in change(admin, rows)
     assert change(admin, rows, new_secret_key=TEST_KEY) == ""
     assert stored().secret_key == Secret(TEST_KEY)
 
@@ -150,12 +152,12 @@ def test_an_agent_is_limited_in_what_it_may_take(admin: Client, olga: User, rows
     assert admin.post(address, form | one).status_code == 302
     [limit] = Agent.objects.get().spend_limits.all()
     assert (limit.currency, limit.per_payment, limit.per_day) == ("eur", None, 5000)
-    assert notes(olga)[-1][1].endswith("Added spend limit “drive-bot, eur”.")
+    assert notes(olga)[-1][1].endswith("spend limit drive-bot, eur: Per day from nothing to 5000.")
 
 
 def test_a_payments_page_shows_its_checkouts_refunds_and_events(admin: Client, rows: Rows) -> None:
     with transaction.atomic():
-        queue.publish(rows.agent, "payment.refunded", {"payment": rows.payment.summary()}, rows.payment.elicitation)
+        events.publish(rows.agent, "payment.refunded", {"payment": rows.payment.summary()}, rows.payment.elicitation)
     event = Event.objects.get(type="payment.refunded")
     page = admin.get(f"/admin/elicit_flows/payment/{quote(rows.payment.pk)}/change/").text
     for text in ("€12.50", rows.checkout.pk, "cs_1", rows.refund.pk, "payment.refunded", quote(event.pk)):
@@ -166,13 +168,13 @@ def test_a_payments_page_shows_its_checkouts_refunds_and_events(admin: Client, r
 def test_a_payment_whose_elicitation_was_purged_shows_no_events_of_others(admin: Client, rows: Rows) -> None:
     lone = payment(rows.agent, rows.account, elicitation=None)
     Event.objects.update(elicitation=None)
-    assert "elicitation.created" not in admin.get(f"/admin/elicit_flows/payment/{lone.pk}/change/").text
+    assert "elicitation.created" not in admin.get(f"/admin/elicit_flows/payment/{quote(lone.pk)}/change/").text
 
 
 @pytest.mark.parametrize(
     ("status", "refund", "said"),
     [
-        ("mismatch", None, "Look it up at the provider by its reference."),
+        ("mismatch", None, "Look the payment up at the provider by its reference."),
         ("mismatch", "pending", "see that its refund below ends as done"),
         ("mismatch", "failed", "A refund failed, for the reason below"),
         ("paid", "failed", "A refund failed, for the reason below"),
@@ -181,14 +183,46 @@ def test_a_payment_whose_elicitation_was_purged_shows_no_events_of_others(admin:
     ],
 )
 def test_a_payments_page_says_what_to_do(admin: Client, rows: Rows, status: str, refund: str | None, said: str) -> None:
-    row = payment(rows.agent, rows.account, status=status, problem="Money came, but the amount is 5, asked was 1250.")
+    row = payment(
+        rows.agent, rows.account, status=status, problem="A payment arrived, but the amount is 5, asked was 1250."
+    )
     if refund:
         Refund.objects.create(payment=row, payment_ref=row.payment_ref, amount=1, by="operator", status=refund)
-    page = admin.get(f"/admin/elicit_flows/payment/{row.pk}/change/").text
+    page = admin.get(f"/admin/elicit_flows/payment/{quote(row.pk)}/change/").text
     sentences = ("Look it up at the provider", "refund below ends as done", "A refund failed")
     assert [one for one in sentences if one in page] == [one for one in sentences if one in said]
     assert "the amount is 5, asked was 1250" in page
     assert (row.pk in admin.get("/admin/elicit_flows/payment/?status__exact=mismatch").text) == (status == "mismatch")
+
+
+@pytest.mark.parametrize(
+    ("ends", "done", "said"),
+    [(None, None, "by the person; the provider does not know yet"), (True, True, "by the person"),
+     (True, None, "at the provider")],
+)  # fmt: skip
+def test_the_list_of_payments_says_what_was_cancelled_by_whom_and_whether_money_is_real(
+    admin: Client, rows: Rows, ends: bool | None, done: bool | None, said: str
+) -> None:
+    rows.payment.delete()
+    moment = clock.now() if ends else None
+    row = payment(rows.agent, rows.account, mode="subscribe", interval="month", status="active", ends_at=moment)
+    if said != "at the provider":
+        Cancellation.objects.create(payment=row, done_at=moment, try_at=None if done else clock.now(), problem="Gone.")
+    page = admin.get("/admin/elicit_flows/payment/").text
+    assert f'field-cancelled">{said}<' in page
+    assert ('alt="False"' in page.partition("field-livemode")[2][:200]) is True
+    assert row.pk in admin.get("/admin/elicit_flows/payment/?account__livemode__exact=0").text
+    assert row.pk not in admin.get("/admin/elicit_flows/payment/?account__livemode__exact=1").text
+    alone = admin.get(f"/admin/elicit_flows/payment/{quote(row.pk)}/change/").text
+    assert ("Gone." in alone) == (said != "at the provider")
+
+
+def test_an_operator_allows_saving_for_an_account_whose_provider_has_it(admin: Client, rows: Rows) -> None:
+    assert change(admin, rows, allow_save="on") == ""
+    assert PaymentAccount.objects.get().allow_save
+    form = {"slug": "second", "provider": "mollie", "new_secret_key": "test_typed", "allow_save": "on"}
+    page = admin.post("/admin/elicit_flows/paymentaccount/add/", form)
+    assert "It is true, but mollie has no mode save; leave it out" in page.text
 
 
 def test_t113_refunding_gives_back_what_is_left_and_is_noted(admin: Client, olga: User, rows: Rows) -> None:
@@ -198,7 +232,7 @@ def test_t113_refunding_gives_back_what_is_left_and_is_noted(admin: Client, olga
         1000, "operator", "asked", rows.payment.payment_ref,
     )  # fmt: skip
     assert made.try_at is not None
-    assert notes(olga) == [(rows.payment.pk, "Asked to give back €10.00.")]
+    assert notes(olga) == [(rows.payment.pk, "Requested a refund of €10.00.")]
 
 
 def test_t113_refunding_again_gives_back_and_notes_nothing(admin: Client, olga: User, rows: Rows) -> None:
@@ -208,8 +242,8 @@ def test_t113_refunding_again_gives_back_and_notes_nothing(admin: Client, olga: 
     assert Refund.objects.count() == 2
     assert len(notes(olga)) == 1
     page = admin.get("/admin/elicit_flows/payment/").text
-    assert "0 refunds are on their way." in page
-    assert "Of the others nothing is left to give back." in page
+    assert "0 refunds were requested." in page
+    assert "The others have nothing left to refund." in page
 
 
 def test_t113_exports_of_money_hold_no_formula_and_are_noted(admin: Client, olga: User, rows: Rows) -> None:

@@ -1,4 +1,6 @@
-"""A provider of the catalogue in the admin: shown as the preset is today, and what an operator changes is theirs."""
+"""A provider with a preset in the admin: it shows the preset's current values, and keeps those that an operator
+changed.
+"""
 
 from __future__ import annotations
 
@@ -133,7 +135,7 @@ def test_what_a_preset_still_needs_is_said_beside_it(admin: Client, rows: Rows) 
         assert answer.status_code == 200
         return dict(answer.context["adminform"].form.errors)
 
-    assert list(faults(preset="shopify")) == ["variables"]
+    assert list(faults(preset="okta")) == ["variables"]
     assert list(faults(variables='{"shop": "x"}')) == ["variables"]
     assert list(faults(preset="", issuer="https://idp.example")) == ["name"]
     assert list(faults(preset="nothing")) == ["preset"]

@@ -1,4 +1,4 @@
-"""Switching an agent or a provider off, at once, and on again."""
+"""An agent or a provider that is switched off stops at once, and can be switched on again."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import pytest
 from django.contrib.admin.models import LogEntry
 from django.test import Client
 
-from elicit_flows import flow, vault
+from elicit_flows import elicitations, vault
 from elicit_flows.api import auth
 from elicit_flows.api.auth import authenticate
-from elicit_flows.errors import Forbidden, Invalid, ProviderUnavailable, Unauthenticated
-from elicit_flows.flow import permits
-from elicit_flows.values import Answer, Question
+from elicit_flows.domain.errors import Forbidden, Invalid, ProviderUnavailable, Unauthenticated
+from elicit_flows.domain.values import Answer, Question
+from elicit_flows.elicitations import agent_access
 from tests.admin.rows import ACCESS, ALICE, API_KEY, Rows
 from tests.admin.test_secrets import FIELDS
 
@@ -24,7 +24,7 @@ def switch(admin: Client, page: str, pk: int, to: str) -> None:
 
 def a_second_later() -> None:
     auth._remembered.clear()
-    permits.forget()
+    agent_access.forget()
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -45,9 +45,9 @@ def test_t113_each_is_switched_after_a_question_and_noted_once(admin: Client, ro
 def test_an_agent_that_is_off_is_refused_and_nobody_grants_it_anything(admin: Client, rows: Rows) -> None:
     switch(admin, "agent", rows.agent.pk, "off")
     with pytest.raises(Forbidden, match="switched off"):
-        flow.begin(rows.elicitation.pk, ALICE, "browser", None)
+        elicitations.begin(rows.elicitation.pk, ALICE, "browser", None)
     with pytest.raises(Forbidden, match="switched off"):
-        flow.resume("", Answer({"state": ["canary-state"], "code": ["x"]}), ALICE, "browser")
+        elicitations.resume("", Answer({"state": ["canary-state"], "code": ["x"]}), ALICE, "browser")
     a_second_later()
     with pytest.raises(Unauthenticated):
         authenticate(f"Bearer {API_KEY}", "192.0.2.1")
@@ -61,10 +61,10 @@ def test_a_provider_that_is_off_gives_out_no_token_and_nobody_is_asked_for_it(ad
     with pytest.raises(ProviderUnavailable, match="switched off"):
         vault.token(rows.agent, rows.connection.pk)
     with pytest.raises(ProviderUnavailable, match="switched off"):
-        flow.begin(rows.elicitation.pk, ALICE, "browser", None)
+        elicitations.begin(rows.elicitation.pk, ALICE, "browser", None)
     a_second_later()
     question = Question("oauth", ALICE, "x", {"provider": "drive"})
     with pytest.raises(Invalid, match=r"provider|drive"):
-        flow.create(rows.agent, question)
+        elicitations.create(rows.agent, question)
     switch(admin, "provider", rows.provider.pk, "on")
     assert vault.token(rows.agent, rows.connection.pk)["access_token"] == ACCESS

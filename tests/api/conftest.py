@@ -13,10 +13,12 @@ from tests.support import rows
 from tests.support.rows import Known
 from tests.support.serving import Served
 
+BESIDE = ("/v1/docs", "/v1/openapi.json")  # pages about the API
+
 
 @pytest.fixture
 def described(served: Served) -> Described:
-    return Described(served.url)
+    return Described.at(served.url)
 
 
 @pytest.fixture
@@ -32,12 +34,21 @@ def known(drive_row: Provider) -> Known:
 
 
 @pytest.fixture
-def new_client(served: Served) -> Iterator[Callable[..., httpx2.Client]]:
-    """The API as an agent: ``new_client(known)``."""
+def new_client(served: Served, described: Described) -> Iterator[Callable[..., httpx2.Client]]:
+    """The API as an agent: ``new_client(known)``. Every answer must be one that the description has."""
+
+    def check(response: httpx2.Response) -> None:
+        path = response.request.url.path
+        if path in BESIDE or not path.startswith("/v1/") or response.request.method == "HEAD":
+            return
+        if not response.headers.get("content-type", "").startswith("text/event-stream"):
+            response.read()
+            described.check(response)
+
     with ExitStack() as stack:
 
         def make(who: Known, **options: Any) -> httpx2.Client:
-            return stack.enter_context(who.client(served.url, **options))
+            return stack.enter_context(who.client(served.url, event_hooks={"response": [check]}, **options))
 
         yield make
 

@@ -1,4 +1,4 @@
-"""T71: how many may wait, what they cost, and what a slow client can do."""
+"""T71: the limits on waiting requests, what each of them costs, and slow clients."""
 
 from __future__ import annotations
 
@@ -17,11 +17,12 @@ import psycopg
 import pytest
 from django.conf import LazySettings
 
-from elicit_flows.lib import headers_in_time, pooled
+from elicit_flows.lib import http_server, wsgi_bridge
 from elicit_flows.models import Provider
 from tests.cast import ALICE
 from tests.support import rows
 from tests.support.box import AgentClient, Box
+from tests.support.machine import within
 from tests.support.op import Op
 from tests.support.process import until
 from tests.support.rows import Known, question
@@ -97,8 +98,8 @@ def said_slowly(served: Served, beginning: bytes, count: int = 1) -> Iterator[li
 def test_t71_a_request_whose_headers_do_not_end_is_cut_off(
     committed: None, serve: Callable[..., Served], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert headers_in_time.HEADER_SECONDS <= 30
-    monkeypatch.setattr(headers_in_time, "HEADER_SECONDS", 0.5)
+    assert http_server.HEADER_SECONDS <= 30
+    monkeypatch.setattr(http_server, "HEADER_SECONDS", 0.5)
     served = serve()
     with said_slowly(served, b"GET /v1/events HTTP/1.1\r\nX: ", count=50) as slow:
         began = time.monotonic()
@@ -106,24 +107,26 @@ def test_t71_a_request_whose_headers_do_not_end_is_cut_off(
             with contextlib.suppress(OSError):
                 while one.recv(1024):
                     one.sendall(b"x")
-        assert time.monotonic() - began < 5
+        assert time.monotonic() - began < within(5)
 
 
 def test_t71_a_body_that_does_not_arrive_is_answered_408(
     committed: None, serve: Callable[..., Served], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert pooled.BODY_SECONDS <= 60
-    monkeypatch.setattr(pooled, "BODY_SECONDS", 0.3)
+    assert wsgi_bridge.BODY_SECONDS <= 60
+    monkeypatch.setattr(wsgi_bridge, "BODY_SECONDS", 0.3)
     served = serve()
     head = b"POST /v1/elicitations HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\nContent-Type: application/json\r\n\r\n{"
     with said_slowly(served, head) as (slow,):
-        answer = slow.recv(4096)
+        answer = b""
+        while b"}" not in answer and (piece := slow.recv(4096)):  # the head may come before the body
+            answer += piece
     assert answer.startswith(b"HTTP/1.1 408 ")
     assert b'"code":"too_slow"' in answer
 
 
 def test_t71_slow_clients_hold_up_nobody(served: Served, known: Known, drive_row: Provider) -> None:
-    """No thread reads a body: a hundred that never end leave all threads free."""
+    """No thread waits for a body: a hundred unfinished requests leave all threads free."""
     head = b"POST /v1/elicitations HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\nContent-Type: application/json\r\n\r\n{"
     with known.client(served.url) as quick:
         quick.post("/v1/elicitations", json=question())
@@ -131,7 +134,7 @@ def test_t71_slow_clients_hold_up_nobody(served: Served, known: Known, drive_row
             began = time.monotonic()
             for _ in range(10):
                 assert quick.post("/v1/elicitations", json=question()).status_code == 201
-            assert time.monotonic() - began < 3
+            assert time.monotonic() - began < within(3)
 
 
 def threads_of(pid: int) -> int:
@@ -178,6 +181,8 @@ async def waiting(agent: AgentClient, asked: str, count: int, pid: int) -> Async
             await call
 
 
+@pytest.mark.slow
+@pytest.mark.limit(240)
 def test_t71_waiters_hold_no_thread_and_no_database_connection(several: Box, corp: Op) -> None:
     agent, other = several.fresh_agent(), several.fresh_agent()
     body = {"kind": "oauth", "subject": ALICE.subject(corp.issuer), "message": "…", "params": {"provider": "drive"}}
@@ -197,4 +202,4 @@ def test_t71_waiters_hold_no_thread_and_no_database_connection(several: Box, cor
     none, all_of_them = asyncio.run(measure())
     assert all_of_them[0] <= none[0] + 2, "threads"
     assert all_of_them[1] <= none[1] + 2, "connections to the database"
-    assert all_of_them[2] <= none[2] * 2 + 0.005, "how quick another agent's call is"
+    assert all_of_them[2] <= none[2] * 2 + within(0.05), "how quick another agent's call is"

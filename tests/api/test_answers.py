@@ -1,4 +1,4 @@
-"""What the API answers when all is well, held against its own description."""
+"""Successful answers of the API match its own description."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import pytest
 from django.db import transaction
 
 from elicit_flows import vault
+from elicit_flows.domain.values import Secret
 from elicit_flows.models import Agent, Provider
-from elicit_flows.values import Secret
 from tests.api.described import Described
 from tests.support import money, rows
 from tests.support.rows import Known, question
@@ -71,9 +71,10 @@ def test_every_described_call_answers_as_described(
 
     assert [one["id"] for one in call("GET", "/v1/connections").json()["data"]] == [held.pk]
     token = call("POST", "/v1/connections/{connection_id}/token", held.pk, json={"min_ttl": 0}).json()
-    assert token.keys() == {"access_token", "token_type", "expires_at", "scopes"}
+    assert token.keys() == {"access_token", "token_type", "expires_at", "scopes", "metadata"}
     said = call("POST", "/v1/connections/{connection_id}/report", held.pk, json={"status": 401}).json()
-    assert said == call("GET", "/v1/connections").json()["data"][0]
+    assert call("GET", "/v1/connections").json() == {"data": [said], "next_cursor": None}
+    assert call("GET", "/v1/connections/{connection_id}", held.pk).json() == said
     assert call("DELETE", "/v1/connections/{connection_id}", held.pk).status_code == 204
     assert call("POST", "/v1/connections/{connection_id}/token", held.pk).status_code == 410
     with transaction.atomic():
@@ -84,7 +85,10 @@ def test_every_described_call_answers_as_described(
     paid = money.payment(known, money.account())
     granted = money.entitlement(paid)
     one = "/v1/payments/{payment_id}"
-    assert call("GET", one, paid.pk).json()["status"] == "paid"
+    stands = call("GET", one, paid.pk).json()
+    assert stands["status"] == "paid"
+    assert call("GET", "/v1/payments").json() == {"data": [stands], "next_cursor": None}
+    assert call("GET", "/v1/agent").json()["slug"] == known.row.slug
     assert call("GET", f"{one}/receipt", paid.pk).json()["payment"] == paid.pk
     asked = call("POST", f"{one}/refunds", paid.pk, json={"amount": 999, "reason": "Half of it was missing."})
     assert (asked.status_code, asked.json()["status"], asked.json()["by"]) == (201, "pending", "agent")
@@ -94,7 +98,9 @@ def test_every_described_call_answers_as_described(
     assert call("GET", "/v1/entitlements").json() == {"data": [used], "next_cursor": None}
     one = "/v1/elicitations/{elicitation_id}"
     questions = [{"id": "name", "kind": "text", "message": "Name?"}]
-    form = call("POST", "/v1/elicitations", json=question(kind="form", params={"questions": questions})).json()["id"]
+    form = call(
+        "POST", "/v1/elicitations", json=question(kind="form", params={"questions": questions, "shared": True})
+    ).json()["id"]
     written = {"answer": {"state": "draft", "value": "Atlas"}, "seq": 1}
     shared = call("PUT", f"{one}/draft/{{question}}", form, "name", json=written).json()
     assert call("GET", f"{one}/draft", form).json() == shared
@@ -122,6 +128,7 @@ def test_a_connection_that_is_there_answers_at_once_and_nobody_is_asked(
     assert body["result"] == {
         "connection": held.pk, "provider": "drive", "scopes": ["files.read"],
         "account": {"id": "alice", "label": "alice"},
+        "label": "alice", "metadata": {}, "variables": {},
     }  # fmt: skip
     events = api.get("/v1/events").json()["data"]
     assert [event["type"] for event in events] == ["elicitation.completed"]

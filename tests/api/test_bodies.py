@@ -1,4 +1,4 @@
-"""T66, T68: what an agent may send, and what it may not set."""
+"""T66, T68: which request bodies are accepted, and which values an agent cannot set."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The link as a code: the same every time, and gone with the question. (That no other agent gets it: test_foreign.)"""
+"""The code that stands for a link: it stays the same and ends with the elicitation. Other agents: see test_foreign."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from datetime import timedelta
 import httpx2
 import pytest
 
-from elicit_flows import flow
-from elicit_flows.errors import NotFound
+from elicit_flows import elicitations
+from elicit_flows.domain.errors import NotFound
 from elicit_flows.lib import clock
 from elicit_flows.models import Elicitation
 from tests.support.rows import question
@@ -32,14 +32,16 @@ def test_it_is_the_same_whenever_it_is_asked_for(api: httpx2.Client, asked: str)
     assert said["verification_uri"].endswith("/device")
     assert said["verification_uri_complete"].endswith(f"/c/{asked}")
     assert code(api, asked) == said
-    assert flow.by_code(said["user_code"]).pk == asked
+    assert elicitations.redeem_user_code(said["user_code"]).pk == asked
 
 
 @pytest.mark.parametrize("written", ["{0}", " {0} ", "{1}", "{2}", "{3}"])
 def test_it_may_be_typed_as_people_do(api: httpx2.Client, asked: str, written: str) -> None:
     given = code(api, asked)["user_code"]
     spaced = " ".join(given.replace("-", ""))
-    assert flow.by_code(written.format(given, given.lower(), given.replace("-", ""), spaced)).pk == asked
+    assert (
+        elicitations.redeem_user_code(written.format(given, given.lower(), given.replace("-", ""), spaced)).pk == asked
+    )
 
 
 def test_another_question_has_another(api: httpx2.Client, asked: str) -> None:
@@ -51,7 +53,7 @@ def test_another_question_has_another(api: httpx2.Client, asked: str) -> None:
 def test_what_stands_for_nothing_is_not_found(api: httpx2.Client, asked: str, typed: str) -> None:
     code(api, asked)
     with pytest.raises(NotFound):
-        flow.by_code(typed)
+        elicitations.redeem_user_code(typed)
 
 
 def test_it_ends_with_the_question(api: httpx2.Client, asked: str) -> None:
@@ -59,7 +61,7 @@ def test_it_ends_with_the_question(api: httpx2.Client, asked: str) -> None:
     api.post(f"/v1/elicitations/{asked}/cancel")
     assert code(api, asked, 409)["code"] == "already_over"
     with pytest.raises(NotFound):
-        flow.by_code(given)
+        elicitations.redeem_user_code(given)
 
 
 def test_it_ends_with_the_time_of_the_question(api: httpx2.Client, asked: str) -> None:
@@ -67,4 +69,4 @@ def test_it_ends_with_the_time_of_the_question(api: httpx2.Client, asked: str) -
     Elicitation.objects.update(expires_at=clock.now() - timedelta(seconds=1))
     assert code(api, asked, 409)["code"] == "already_over"
     with pytest.raises(NotFound):
-        flow.by_code(given)
+        elicitations.redeem_user_code(given)

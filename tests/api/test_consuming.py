@@ -1,4 +1,4 @@
-"""Of many who would act on one answer, one may: a client that sends its last retry again runs no tool twice."""
+"""Only one caller may act on an answer: a client that repeats its last request runs no tool twice."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ import psycopg
 import pytest
 from django.db import transaction
 
-from config.asgi import QUICK_THREADS
-from elicit_flows.flow import asking
+from config.asgi import AGENT_SHARE
+from elicit_flows.domain.status import OPEN, TERMINAL, Status
+from elicit_flows.domain.values import Question
+from elicit_flows.elicitations import creation
 from elicit_flows.lib import clock
 from elicit_flows.models import Agent, Delivery, Elicitation, Event
-from elicit_flows.states import OPEN, TERMINAL, Status
-from elicit_flows.values import Question
 from tests.support import rows
 from tests.support.process import until
 from tests.support.rows import Known, question
@@ -116,8 +116,8 @@ def test_t67_the_next_create_under_the_key_asks_anew(api: httpx2.Client) -> None
 def test_t67_a_key_that_is_freed_while_it_is_asked_under_asks_anew(
     api: httpx2.Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Another run asks under the key after this one has looked, and consumes before it looks again."""
-    other, look, check = ask(api, key="another"), asking._earlier, asking._checked
+    """Another run uses the same key between the two looks of this one, and consumes the answer."""
+    other, look, check = ask(api, key="another"), creation._earlier, creation._checked
 
     def other_has(key: str | None) -> None:
         Elicitation.objects.filter(pk=other).update(idempotency_key=key)
@@ -126,12 +126,12 @@ def test_t67_a_key_that_is_freed_while_it_is_asked_under_asks_anew(
         other_has(None)
         return look(agent, question)
 
-    def check_long(agent: Agent, question: Question) -> asking.Asked:
+    def check_long(agent: Agent, question: Question) -> creation.Asked:
         other_has("call-17")
         return check(agent, question)
 
-    monkeypatch.setattr(asking, "_earlier", look_late)
-    monkeypatch.setattr(asking, "_checked", check_long)
+    monkeypatch.setattr(creation, "_earlier", look_late)
+    monkeypatch.setattr(creation, "_checked", check_long)
     anew = api.post("/v1/elicitations", json=question(), headers=keyed("call-17"))
     assert (anew.status_code, anew.json()["id"] != other) == (201, True)
 
@@ -181,6 +181,7 @@ def test_t67_of_many_last_retries_at_once_one_acts(served: Served, known: Known)
     acted_once(lambda: known.client(served.url))
 
 
+@pytest.mark.slow
 def test_t67_of_many_last_retries_at_once_one_acts_on_postgres(on_postgres: str, serve: Callable[..., Served]) -> None:
     served = serve()
     rows.provider()
@@ -205,9 +206,9 @@ def held_up(url: str) -> int:
 
 def test_t67_of_those_who_come_at_the_same_moment_one_wins(on_postgres: str, postgres_client: httpx2.Client) -> None:
     api, asked = postgres_client, ask(postgres_client)
-    with ThreadPoolExecutor(QUICK_THREADS) as pool:
+    with ThreadPoolExecutor(AGENT_SHARE) as pool:
         with held(asked):
-            answers = [pool.submit(consume, api, asked, f"run-{number}") for number in range(QUICK_THREADS)]
-            until(lambda: held_up(on_postgres) == QUICK_THREADS, "all of them are at the row")
+            answers = [pool.submit(consume, api, asked, f"run-{number}") for number in range(AGENT_SHARE)]
+            until(lambda: held_up(on_postgres) == AGENT_SHARE, "all of them are at the row")
         statuses = sorted(answer.result().status_code for answer in answers)
-    assert statuses == [200, *[409] * (QUICK_THREADS - 1)]
+    assert statuses == [200, *[409] * (AGENT_SHARE - 1)]

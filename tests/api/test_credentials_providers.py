@@ -1,4 +1,4 @@
-"""Asking for the keys of an operator's provider: which an agent may name, and when nobody need be asked."""
+"""Asking for credentials of an operator's provider: who may name it, and when an existing connection is enough."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ import pytest
 from django.db import connection, transaction
 from joserfc.jwk import ECKey
 
-from elicit_flows import flow, vault
-from elicit_flows.errors import ProviderUnavailable
-from elicit_flows.flow import permits
-from elicit_flows.kinds.credentials import fields, own_client
+from elicit_flows import elicitations, vault
+from elicit_flows.domain.errors import ProviderUnavailable
+from elicit_flows.domain.values import Answer, Grant, Secret
+from elicit_flows.elicitations import agent_access
+from elicit_flows.kinds.credentials import client_credentials, fields
 from elicit_flows.lib import clock
 from elicit_flows.models import Connection, Provider
-from elicit_flows.values import Answer, Grant, Secret
 from tests.api.described import Described
 from tests.support import rows
 from tests.support.rows import ALICE_CLAIM, Known, question
@@ -37,7 +37,7 @@ def other(house: Provider) -> Provider:
 
 
 def ask(api: httpx2.Client, params: dict[str, Any], **more: Any) -> httpx2.Response:
-    permits.forget()
+    agent_access.forget()
     return api.post("/v1/elicitations", json=question(**{"kind": "credentials", **more, "params": params}))
 
 
@@ -87,7 +87,7 @@ def test_own_fields_go_through_no_provider_whatever_one_is_called(api: httpx2.Cl
     Provider.objects.create(slug="credentials", name="Trap", sort="credentials", fields=FIELDS)
     asked = ask(api, {"fields": [{"name": "key", "label": "Key"}]}).json()
     assert (asked["status"], asked["params"]["provider"]) == ("pending", None)
-    flow.submit(asked["id"], ALICE_CLAIM, Answer({"key": ["typed"]}))
+    elicitations.submit(asked["id"], ALICE_CLAIM, Answer({"key": ["typed"]}))
     assert api.get(f"/v1/elicitations/{asked['id']}").json()["result"].keys() == {"connection"}
     assert Connection.objects.get().provider is None
 
@@ -97,11 +97,11 @@ def test_a_provider_that_is_switched_off_meanwhile_takes_nothing(
 ) -> None:
     asked = ask(api, {"provider": "house"}).json()["id"]
     Provider.objects.filter(pk=house.pk).update(enabled=False)
-    assert flow.look(asked, ALICE_CLAIM).what["fields"] == []
+    assert elicitations.look(asked, ALICE_CLAIM).what["fields"] == []
     with pytest.raises(ProviderUnavailable):
-        flow.submit(asked, ALICE_CLAIM, Answer({"key": ["typed"]}))
+        elicitations.submit(asked, ALICE_CLAIM, Answer({"key": ["typed"]}))
     Provider.objects.filter(pk=house.pk).update(enabled=True)
-    flow.submit(asked, ALICE_CLAIM, Answer({"key": ["typed"]}))
+    elicitations.submit(asked, ALICE_CLAIM, Answer({"key": ["typed"]}))
     assert Connection.objects.get().provider == house
 
 
@@ -186,7 +186,7 @@ def test_a_process_of_the_former_version_still_makes_providers(house: Provider) 
 def tokens(house: Provider) -> Provider:
     """A provider whose people type a client of their own."""
     return Provider.objects.create(
-        slug="tokens", name="Token House", sort="credentials", fields=own_client.FIELDS, scopes=["meters.read"],
+        slug="tokens", name="Token House", sort="credentials", fields=client_credentials.FIELDS, scopes=["meters.read"],
         token_url="https://id.example.com/token",
     )  # fmt: skip
 
@@ -214,7 +214,7 @@ def test_a_client_of_the_persons_own_answers_with_a_token_and_never_with_its_sec
         described.check(answer)
     assert (token.status_code, token.json()["access_token"], token.json()["scopes"]) == (200, "at-1", ["meters.read"])
     assert (secret.status_code, secret.json()["code"]) == (409, "conflict")
-    assert "ask for its token" in secret.json()["detail"]
+    assert "Ask for the token" in secret.json()["detail"]
     assert proof.status_code == 409
     listed = api.get("/v1/connections", params={"provider": "tokens"})
     described.check(listed)
@@ -232,7 +232,7 @@ def test_what_gives_tokens_is_sealed_to_nobodys_key(api: httpx2.Client, tokens: 
 def test_who_typed_a_client_before_there_were_tokens_for_it_is_asked_again(
     known: Known, api: httpx2.Client, tokens: Provider
 ) -> None:
-    """And the other way round: what was typed for tokens is nobody's to read."""
+    """The reverse: nobody can read credentials that were typed to fetch tokens."""
     hand_over(known, tokens, client_id="mine", client_secret="own-secret")
     assert ask(api, {"provider": "tokens"}).json()["status"] == "pending"
     row = own(known, tokens)

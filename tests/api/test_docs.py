@@ -1,4 +1,4 @@
-"""The API's description: the file for programs is right, and the page for people promises what there is (T114)."""
+"""The API's description is valid, and its page for people names only what exists (T114)."""
 
 from __future__ import annotations
 
@@ -10,11 +10,14 @@ from typing import Any
 
 import pytest
 from django.test import Client
+from openapi_spec_validator import validate
 
+from elicit_flows import kinds
 from elicit_flows.api.openapi import METHODS
-from elicit_flows.api.problems import problem
-from elicit_flows.errors import FlowError, NotFound
-from elicit_flows.states import Status
+from elicit_flows.api.responses import problem
+from elicit_flows.domain.errors import FlowError, NotFound
+from elicit_flows.domain.status import Status
+from elicit_flows.elicitations.transitions import STEPS
 from tests.support.process import PROJECT
 
 # The calls of the contract (section 4) that this version has.
@@ -33,7 +36,9 @@ CALLS = {
     "GET /v1/elicitations/{elicitation_id}/note",
     "PATCH /v1/elicitations/{elicitation_id}/note",
     "GET /v1/events",
+    "GET /v1/agent",
     "GET /v1/connections",
+    "GET /v1/connections/{connection_id}",
     "POST /v1/connections",
     "POST /v1/connections/{connection_id}/token",
     "POST /v1/connections/{connection_id}/report",
@@ -41,6 +46,7 @@ CALLS = {
     "POST /v1/connections/{connection_id}/secret",
     "DELETE /v1/connections/{connection_id}",
     "POST /v1/token",
+    "GET /v1/payments",
     "GET /v1/payments/{payment_id}",
     "GET /v1/payments/{payment_id}/receipt",
     "GET /v1/payments/{payment_id}/refunds",
@@ -91,7 +97,7 @@ class Page(HTMLParser):
 
 
 @pytest.fixture
-def page(client: Client) -> Page:
+def page(db: None, client: Client) -> Page:
     answer = client.get("/v1/docs", headers={"host": "127.0.0.1"})
     assert answer.status_code == 200
     return Page(answer.text)
@@ -128,6 +134,19 @@ def schemas(node: Any) -> Iterator[dict[str, Any]]:
             yield from schemas(child)
 
 
+def kinds_of(described: dict[str, Any], name: str, by: str = "kind") -> dict[str, dict[str, Any]]:
+    """The alternatives of a union, by the value that tells them apart."""
+    components = described["components"]["schemas"]
+    union = components[name]
+    assert union["discriminator"]["propertyName"] == by
+    found = {value: ref.rpartition("/")[2] for value, ref in union["discriminator"]["mapping"].items()}
+    assert {f"#/components/schemas/{one}" for one in found.values()} == {one["$ref"] for one in union["oneOf"]}
+    for value, one in found.items():
+        assert components[one]["properties"][by]["const"] == value
+        assert by in components[one]["required"]
+    return {value: components[one] for value, one in found.items()}
+
+
 def test_the_page_promises_every_error_with_its_status(page: Page) -> None:
     for kind in everything():
         text = page.texts[f"error-{kind.code}"].split()
@@ -156,8 +175,10 @@ def test_the_page_tells_of_every_call_and_every_parameter_and_field(page: Page, 
         for parameter in operation["parameters"]:
             assert parameter["name"] in text
     body = page.texts["elicitations_create"]
-    for name in described["components"]["schemas"]["CreateElicitation"]["properties"]:
-        assert name in body
+    for schema in kinds_of(described, "CreateElicitation").values():
+        for name in schema["properties"]:
+            assert name in body
+    assert {"params.provider", "params.amount", "params.questions", "params.steps"} <= set(body.split())
     assert "subject.iss" in body
     assert "min_ttl" in page.texts["connections_token"]
     assert {"amount", "reason"} <= set(page.texts["payments_refund"].split())
@@ -172,6 +193,13 @@ def test_the_page_is_one_that_links_within_itself_rightly(page: Page) -> None:
 
 def test_the_description_has_these_calls_and_no_others(described: dict[str, Any]) -> None:
     assert {f"{method.upper()} {path}" for method, path, _ in operations(described)} == CALLS
+
+
+def test_the_description_names_every_code_of_an_error(described: dict[str, Any]) -> None:
+    assert described["components"]["schemas"]["Problem"]["properties"]["code"] == {
+        "$ref": "#/components/schemas/ErrorCode"
+    }
+    assert set(described["components"]["schemas"]["ErrorCode"]["enum"]) == {kind.code for kind in everything()}
 
 
 def test_the_description_is_openapi_3_1(described: dict[str, Any]) -> None:
@@ -191,12 +219,13 @@ def test_the_description_is_openapi_3_1(described: dict[str, Any]) -> None:
 
 
 def test_every_reference_leads_somewhere_and_every_type_is_one_of_json_schema(described: dict[str, Any]) -> None:
+    validate(described)
     for schema in schemas(described):
         reference = schema.get("$ref")
         if isinstance(reference, str):
             assert reference.removeprefix("#/components/schemas/") in described["components"]["schemas"]
     for name, schema in described["components"]["schemas"].items():
-        assert schema["type"] in TYPES, name
+        assert schema.get("type") in TYPES or "oneOf" in schema or "anyOf" in schema, name
         assert set(schema.get("required", [])) <= set(schema.get("properties", {}))
         assert "nullable" not in json.dumps(schema)  # that was OpenAPI 3.0
 
@@ -214,10 +243,56 @@ def test_a_problem_has_the_fields_that_the_description_says(described: dict[str,
     assert set(said["required"]) == set(problem(NotFound()))
 
 
+def test_every_kind_has_its_parameters_and_its_result(described: dict[str, Any]) -> None:
+    every = {*kinds.REGISTRY, STEPS}
+    for name in ("CreateElicitation", "Elicitation"):
+        assert kinds_of(described, name).keys() == every
+    for name in ("Step", "StepAsked", "StepDone"):
+        assert kinds_of(described, name).keys() == every - {STEPS}
+    for kind, schema in kinds_of(described, "Elicitation").items():
+        [result, null] = schema["properties"]["result"]["anyOf"]
+        assert result["$ref"].lower().endswith(f"/{kind}result")
+        assert null == {"type": "null"}
+        assert schema["properties"].keys() == set(schema["required"]), "an answer has all fields, null or not"
+
+
+def test_every_webhook_says_what_it_carries_and_how_it_is_signed(described: dict[str, Any]) -> None:
+    events = kinds_of(described, "Event", "type")
+    for name, item in described["webhooks"].items():
+        content = item["post"]["requestBody"]["content"]["application/json"]["schema"]["$ref"]
+        assert described["components"]["schemas"][content.rpartition("/")[2]] is events[name]
+        headers = [one["name"] for one in item["post"]["parameters"] if one["in"] == "header" and one["required"]]
+        assert headers == ["webhook-id", "webhook-timestamp", "webhook-signature"]
+        assert item["post"]["security"] == []
+
+
+def test_every_reason_of_a_failed_elicitation_is_named(described: dict[str, Any]) -> None:
+    source = "".join(path.read_text() for path in (PROJECT / "elicit_flows").rglob("*.py"))
+    said = set(re.findall(r'Finish\.failed\("(\w+)"', source))
+    payment = (PROJECT / "elicit_flows/elicitations/payment.py").read_text()
+    said |= set(re.findall(r'"code": "(\w+)"', payment))
+    assert said == set(described["components"]["schemas"]["ElicitationError"]["properties"]["code"]["enum"])
+    assert len(said) == 4
+
+
+def test_no_field_has_a_default(described: dict[str, Any]) -> None:
+    """Generators take such a field for one that is always there, and then want it in a request, too."""
+    for schema in described["components"]["schemas"].values():
+        for field in schema.get("properties", {}).values():
+            assert "default" not in field
+    exchange = described["paths"]["/v1/token"]["post"]["requestBody"]["content"]["application/x-www-form-urlencoded"]
+    assert '"default"' not in json.dumps(exchange["schema"])
+    assert '"null"' not in json.dumps(exchange["schema"]), "a form has no null"
+    create = kinds_of(described, "CreateElicitation")["link"]
+    assert create["required"] == ["kind", "subject", "message", "params"]
+    assert create["properties"]["expires_in"]["description"].endswith("When left out: 900.")
+
+
 def test_unknown_fields_are_described_as_refused(described: dict[str, Any]) -> None:
     bodies = [operation["requestBody"] for _, _, operation in operations(described) if "requestBody" in operation]
-    assert len(bodies) == 12
-    strict = ("CreateElicitation", "Subject", "TokenRequest", "ProofRequest", "Report", "RefundRequest")
+    assert len(bodies) == 13
+    assert all(one["additionalProperties"] is False for one in kinds_of(described, "CreateElicitation").values())
+    strict = ("Complete", "Subject", "TokenRequest", "ProofRequest", "Report", "RefundRequest")
     for name in (*strict, "ConsumeRequest", "ImportConnection"):
         assert described["components"]["schemas"][name]["additionalProperties"] is False
 
@@ -235,10 +310,11 @@ def test_every_type_of_event_that_the_code_publishes_is_named(described: dict[st
     source = "".join(path.read_text() for path in (PROJECT / "elicit_flows").rglob("*.py"))
     published = set(re.findall(r'"((?:elicitation|connection|payment|webhook)\.[a-z_]+)"', source))
     published |= {f"elicitation.{status}" for status in Status if status != Status.PENDING}
-    said = described["components"]["schemas"]["Event"]["properties"]["type"]["description"]
     assert {"payment.mismatch", "payment.refund_failed", "elicitation.refused"} <= published
-    assert set(re.findall(r"[a-z]+\.[a-z_]+", said)) == published
-    assert all(f"`{name}`" in (PROJECT / "docs" / "guide.md").read_text() for name in published)
+    assert set(described["components"]["schemas"]["EventType"]["enum"]) == published
+    assert kinds_of(described, "Event", "type").keys() == published
+    assert described["webhooks"].keys() == published - {"elicitation.draft"}
+    assert all(f'"{name}"' in (PROJECT / "docs/generate/meanings.toml").read_text() for name in published)
 
 
 def test_the_description_is_the_same_every_time(client: Client) -> None:

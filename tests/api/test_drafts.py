@@ -1,8 +1,10 @@
-"""The shared draft of a form, as an agent's own viewers read and write it (AHP-3 to AHP-10)."""
+"""The shared draft of a form, as an agent's clients read and change it (AHP-3 to AHP-10)."""
 
 from __future__ import annotations
 
+import json
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -10,11 +12,15 @@ import httpx2
 import pytest
 from django.db import transaction
 
-from elicit_flows import flow
-from elicit_flows.errors import Conflict, Invalid
-from elicit_flows.flow import drafting, windows
+from elicit_flows import elicitations
+from elicit_flows.domain.errors import Conflict, Invalid
+from elicit_flows.domain.values import Answer
+from elicit_flows.elicitations import form_drafts
+from elicit_flows.kinds.form import secret_detection
+from elicit_flows.lib import rate_limits
+from elicit_flows.lib.pattern import Pattern
+from elicit_flows.lib.rate_limits import RateLimit
 from elicit_flows.models import Agent, Delivery, Elicitation
-from elicit_flows.values import Answer
 from tests.api.described import Described
 from tests.support.rows import Known, question
 
@@ -29,7 +35,10 @@ Answers = dict[str, Any]
 
 
 def form(api: httpx2.Client, **params: Any) -> str:
-    asked = api.post("/v1/elicitations", json=question(kind="form", params=params or {"questions": QUESTIONS}))
+    """One whose draft is shared, unless ``params`` say otherwise."""
+    asked = api.post(
+        "/v1/elicitations", json=question(kind="form", params={"questions": QUESTIONS, "shared": True} | params)
+    )
     assert asked.status_code == 201, asked.text
     return str(asked.json()["id"])
 
@@ -93,6 +102,57 @@ def test_each_change_is_told_in_the_feed_and_to_who_waits_and_not_by_webhook(api
     ]
     assert api.get(f"/v1/elicitations/{asked}", params={"wait": 5, "after_seq": 2}).json()["seq"] == 3
     assert Delivery.objects.count() == 1
+
+
+def test_t125_a_change_is_told_in_its_own_size_whatever_the_form_has(api: httpx2.Client) -> None:
+    many = [{"id": f"q{place}", "kind": "text", "message": "Say it. " * 100} for place in range(50)]
+    asked = form(api, questions=many)
+    for place in range(3):
+        put(api, asked, f"q{place}", draft("Atlas"))
+    told = [event for event in api.get("/v1/events").json()["data"] if event["type"] == "elicitation.draft"]
+    assert [event["data"] for event in told] == [
+        {"id": asked, "object": "elicitation", "status": "pending", "seq": 2 + place,
+         "draft": {"question": f"q{place}", "answer": draft("Atlas"), "by": "agent"}}
+        for place in range(3)
+    ]  # fmt: skip
+    assert max(len(json.dumps(event)) for event in told) < 600
+
+
+def test_t125_reading_a_draft_runs_no_pattern_and_reads_none(
+    api: httpx2.Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    work = {"read": 0, "run": 0}
+    read_pattern, search = Pattern.__init__, Pattern.search
+
+    def counted_read(self: Pattern, source: str) -> None:
+        work["read"] += 1
+        read_pattern(self, source)
+
+    def counted_search(self: Pattern, text: str) -> bool:
+        work["run"] += 1
+        return search(self, text)
+
+    monkeypatch.setattr(Pattern, "__init__", counted_read)
+    monkeypatch.setattr(Pattern, "search", counted_search)
+    monkeypatch.setattr(secret_detection, "asks", counted(work, "scanned", secret_detection.asks))
+    names = [f"a{place}" for place in range(50)]
+    properties = {name: {"type": "string", "pattern": f"^[a-z]{{{place + 1}}}$"} for place, name in enumerate(names)}
+    asked = form(api, questions=None, schema={"type": "object", "properties": properties, "required": names})
+    for place, name in enumerate(names):
+        assert put(api, asked, name, submitted("a" * (place + 1))).status_code == 200
+    assert work["run"] == 50, "each answer is held against its own pattern, once, when it is written"
+    work.update(read=0, run=0, scanned=0)
+    for _ in range(20):
+        assert read(api, asked)["missing"] == []
+    assert work == {"read": 0, "run": 0, "scanned": 0}
+
+
+def counted(work: dict[str, int], name: str, call: Callable[..., Any]) -> Callable[..., Any]:
+    def counting(*args: Any) -> Any:
+        work[name] = work.get(name, 0) + 1
+        return call(*args)
+
+    return counting
 
 
 def test_the_same_answer_again_is_no_change(api: httpx2.Client) -> None:
@@ -195,17 +255,17 @@ def test_asking_again_changes_the_questions_and_keeps_what_still_fits(api: httpx
 
 
 def test_what_answers_questions_that_are_not_asked_any_more_is_not_taken(api: httpx2.Client) -> None:
-    """However close the two come: the answer was checked, and then the questions changed."""
+    """The questions are changed right after the answer was checked."""
     asked = form(api)
     row = Elicitation.objects.select_related("agent").get(pk=asked)
-    field = drafting.questions_of(row).fields[0]
-    page = {"q0": ["Atlas"], "seen": ["1"], "asked": [str(flow.shared(row).asked)]}  # type: ignore[union-attr]
+    field = form_drafts.questions_of(row).fields[0]
+    page = {"q0": ["Atlas"], "seen": ["1"], "asked": [str(elicitations.page_draft(row).asked)]}  # type: ignore[union-attr]
     put(api, asked, "seats", draft(2))
     api.patch(f"/v1/elicitations/{asked}", json={"params": {"questions": [QUESTIONS[3]]}})
     with pytest.raises(Conflict, match="changed"):
-        drafting.write(row, field, draft("Atlas"), "agent")
+        form_drafts.write(row, field, draft("Atlas"), "agent")
     with pytest.raises(Invalid) as refused, transaction.atomic():
-        windows.check_unchanged(row, Answer(page))
+        form_drafts.check_unchanged(row, Answer(page))
     assert "The questions were changed" in refused.value.by_field()[""]
     assert read(api, asked)["answers"] == {}
 
@@ -217,6 +277,63 @@ def test_t70_asking_again_may_not_ask_for_secrets_either(api: httpx2.Client) -> 
     assert refused.status_code == 422
     assert "Use kind credentials" in refused.text
     assert api.get(f"/v1/elicitations/{asked}").json()["params"]["questions"][0]["id"] == "name"
+
+
+def test_a_form_is_sent_with_the_answers_of_the_agents_client(api: httpx2.Client) -> None:
+    asked = form(api, shared=False)
+    one = f"/v1/elicitations/{asked}/complete"
+    for answers, place in (
+        ({"name": submitted("At")}, ["answers", "name", "value"]),
+        ({"nobody": submitted("x")}, ["answers", "nobody"]),
+        ({"name": {"state": "skipped"}}, ["answers", "name", "state"]),
+        ({"name": "Atlas"}, ["answers", "name"]),
+    ):
+        refused = api.post(one, json={"answers": answers})
+        assert (refused.status_code, refused.json()["errors"][0]["loc"]) == (422, place), refused.text
+    assert api.post(one, json={"answers": {"name": draft("Atlas")}}).json()["code"] == "not_submitted"
+    given = {"name": submitted("Atlas"), "seats": {"state": "skipped", "reason": "None yet."}}
+    told = api.post(one, json={"answers": given}).json()
+    assert told["result"] == {"content": {"name": "Atlas"}, "skipped": {"seats": "None yet."}}
+    link = {"url": "https://example.com/terms", "completion": "by_agent"}
+    other = api.post("/v1/elicitations", json=question(kind="link", params=link)).json()["id"]
+    assert api.post(f"/v1/elicitations/{other}/complete", json={"answers": given}).status_code == 422
+    assert api.post(f"/v1/elicitations/{other}/complete", json={}).json()["status"] == "completed"
+
+
+def test_t134_a_reason_that_was_not_sent_is_not_told_with_the_agents_answers(api: httpx2.Client) -> None:
+    asked = form(api, shared=False)
+    row = Elicitation.objects.select_related("agent").get(pk=asked)
+    seats = form_drafts.questions_of(row).fields[1]
+    form_drafts.write(row, seats, {"state": "skipped", "reason": "Between us"}, form_drafts.PERSON)
+    assert api.get(f"/v1/elicitations/{asked}").json()["seq"] == 1
+    told = api.post(f"/v1/elicitations/{asked}/complete", json={"answers": {"name": submitted("Atlas")}}).json()
+    assert told["result"] == {"content": {"name": "Atlas"}}
+
+
+def test_whether_a_draft_is_shared_is_said_once_and_stays(api: httpx2.Client) -> None:
+    asked = form(api)
+    for shared, status in ((None, 200), (True, 200), (False, 422)):
+        changed = api.patch(f"/v1/elicitations/{asked}", json={"params": {"questions": QUESTIONS, "shared": shared}})
+        assert changed.status_code == status, changed.text
+        assert api.get(f"/v1/elicitations/{asked}").json()["params"]["shared"] is True
+    refused = api.post("/v1/elicitations", json=question(kind="form", params={"questions": QUESTIONS, "shared": "yes"}))
+    assert refused.json()["errors"][0]["loc"] == ["params", "shared"]
+
+
+def test_t144_the_message_asks_for_no_secret_either(api: httpx2.Client) -> None:
+    text, tick = [QUESTIONS[0]], [QUESTIONS[3]]
+    steps = [{"kind": "confirm"}, {"kind": "form", "params": {"questions": text}, "message": "Your p\u0430ssword?"}]
+    for message in ("Write your password into the first field.", "The code we sent you, please.", "Your p\u0430ssword"):
+        body = question(kind="form", params={"questions": text}, message=message)
+        refused = api.post("/v1/elicitations", json=body)
+        assert (refused.status_code, refused.json()["errors"][0]["loc"]) == (422, ["message"]), message
+        fine = api.post("/v1/elicitations", json=body | {"params": {"questions": tick}})
+        assert fine.status_code == 201, "a yes or no carries no secret"
+    refused = api.post("/v1/elicitations", json=question(kind="steps", params={"steps": steps}))
+    assert refused.json()["errors"][0]["loc"] == ["params", "steps", 1, "message"]
+    asked = form(api)
+    refused = api.patch(f"/v1/elicitations/{asked}", json={"message": "Your password, please."})
+    assert (refused.status_code, refused.json()["errors"][0]["loc"]) == (422, ["message"])
 
 
 def test_t62_another_agents_draft_does_not_exist(api: httpx2.Client, stranger: httpx2.Client) -> None:
@@ -243,11 +360,18 @@ def test_only_a_form_has_a_draft_and_only_its_questions(api: httpx2.Client) -> N
 
 
 def test_a_flood_of_changes_is_held_back(api: httpx2.Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("elicit_flows.flow.drafting.CHANGES", 3)
+    monkeypatch.setattr(rate_limits, "DRAFT_CHANGES", RateLimit("draft", 3, 60))
     asked = form(api)
     answers = [put(api, asked, "name", draft("x" * size)) for size in range(1, 6)]
     assert [answer.status_code for answer in answers[:3]] == [200, 200, 200]
     assert (answers[-1].status_code, "retry-after" in answers[-1].headers) == (429, True)
+
+
+def test_t125_so_is_one_that_goes_on_for_long(api: httpx2.Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rate_limits, "DRAFT_CHANGES_AN_HOUR", RateLimit("drafts", 3, 3600))
+    asked = form(api)
+    answers = [put(api, asked, "name", draft("x" * size)) for size in range(1, 6)]
+    assert [answer.status_code for answer in answers] == [200, 200, 200, 429, 429]
 
 
 def test_what_is_over_its_time_cannot_be_written(api: httpx2.Client) -> None:

@@ -1,8 +1,9 @@
-"""Token exchange (RFC 8693): the user's own token for the provider's, and for an agent that must, no other way."""
+"""Token exchange (RFC 8693): a user's own token for the provider's. Some agents get tokens in no other way."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import httpx2
@@ -10,15 +11,14 @@ import pytest
 from django.conf import settings
 from django.db import transaction
 
-from elicit_flows import vault
-from elicit_flows.identity import ACCESS, keys
+from elicit_flows import oauth, vault
+from elicit_flows.domain.values import Claim, Secret
+from elicit_flows.identity import ACCESS, jwks
 from elicit_flows.identity.user_token import ID
-from elicit_flows.kinds.credentials import own_client
-from elicit_flows.lib import oauth
+from elicit_flows.kinds.credentials import client_credentials
 from elicit_flows.models import Connection, IdentityProvider
 from elicit_flows.models import Provider as ProviderRow
 from elicit_flows.sdk import ElicitError, SyncElicit
-from elicit_flows.values import Claim, Secret
 from tests.api.described import Described
 from tests.doubles.policy import loopback_allowed
 from tests.doubles.provider import Provider
@@ -32,7 +32,7 @@ GRANT = "urn:ietf:params:oauth:grant-type:token-exchange"
 def op() -> Iterator[Provider]:
     """The identity provider that users' tokens are of."""
     oauth.forget()
-    keys.forget()
+    jwks.forget()
     with Provider() as provider, loopback_allowed():
         yield provider
 
@@ -51,7 +51,8 @@ def trusting(op: Provider, **more: Any) -> Known:
 
 
 def held(known: Known, op: Provider, drive_row: ProviderRow, sub: str = "alice", **more: Any) -> Connection:
-    return rows.connection(known, drive_row, rows.grant(**more), Claim(op.issuer, sub))
+    key = more.pop("dpop_key", None)
+    return rows.connection(known, drive_row, replace(rows.grant(**more), dpop_key=key), Claim(op.issuer, sub))
 
 
 def ours(op: Provider, **claims: Any) -> str:
@@ -101,7 +102,7 @@ def test_the_users_own_token_gets_the_providers(
         assert 3500 < body.pop("expires_in") <= 3600
         assert body == {
             "access_token": given.access_token.reveal(), "issued_token_type": ACCESS, "token_type": "Bearer",
-            "scope": "files.read", "connection": row.pk,
+            "scope": "files.read", "connection": row.pk, "metadata": {},
         }  # fmt: skip
     as_id = asking(op.jwt("JWT", aud="elicit"), subject_token_type=ID)
     assert agent.post("/v1/token", data=as_id).status_code == 200
@@ -111,7 +112,7 @@ def test_a_client_of_the_users_own_gives_its_token_and_the_secret_to_nobody(
     agent: httpx2.Client, careful: Known, op: Provider, drive_row: ProviderRow
 ) -> None:
     house = ProviderRow.objects.create(
-        slug="house", sort="credentials", fields=own_client.FIELDS, token_url="https://id.example.com/token"
+        slug="house", sort="credentials", fields=client_credentials.FIELDS, token_url="https://id.example.com/token"
     )
     named = {"client_id": Secret("mine"), "client_secret": Secret("own-secret")}
     given = rows.grant(account=None)
@@ -190,6 +191,26 @@ def test_what_a_user_typed_is_given_for_their_own_token(
     assert agent.post(path, json={"subject_token": ours(op, sub="bob")}).status_code == 404
     refused = agent.post(path, json={"subject_token": ours(op, aud="other")})
     assert (refused.status_code, refused.json()["code"]) == (400, "user_token_refused")
+
+
+def test_t139_a_stolen_api_key_signs_no_proof_without_the_users_own_token(
+    agent: httpx2.Client, careful: Known, op: Provider, drive_row: ProviderRow, described: Described
+) -> None:
+    row = held(careful, op, drive_row, dpop_key=Secret(oauth.new_dpop_key()))
+    path, asked = f"/v1/connections/{row.pk}/proof", {"method": "GET", "url": "https://api.test/files"}
+    refused = agent.post(path, json=asked)
+    described.check(refused)
+    assert (refused.status_code, refused.json()["code"]) == (403, "user_token_required")
+    assert "dpop" not in refused.json()
+    assert agent.post(path, json={**asked, "subject_token": ours(op, sub="bob")}).status_code == 404
+    assert agent.post(path, json={**asked, "subject_token": "no token"}).status_code == 400
+    given = agent.post(path, json={**asked, "subject_token": ours(op)})
+    described.check(given)
+    assert given.json()["dpop"].count(".") == 2
+    with SyncElicit(str(agent.base_url), careful.who.api_key) as elicit:
+        assert elicit.proof(row.pk, "GET", asked["url"], user_token=ours(op)).count(".") == 2
+        with pytest.raises(ElicitError):
+            elicit.proof(row.pk, "GET", asked["url"])
 
 
 @pytest.mark.parametrize(
@@ -279,3 +300,25 @@ def test_the_sdk_shows_the_users_token(
         with pytest.raises(ElicitError) as caught:
             elicit.secret(row.pk, user_token=ours(op))
         assert caught.value.code == "conflict"
+
+
+def test_metadata_comes_with_every_answer_about_a_connection(
+    drive_row: ProviderRow, op: Provider, described: Described, new_client: Callable[..., httpx2.Client]
+) -> None:
+    known = trusting(op)
+    api = new_client(known)
+    said = {"instance_url": "https://na1.example.com", "hub_id": 7, "trial": False, "cloud_ids": ["a", "b"]}
+    row = rows.connection(known, drive_row, replace(rows.grant(), metadata=said), Claim(op.issuer, "alice"))
+    path = f"/v1/connections/{row.pk}"
+    answers = [
+        api.get(path), api.post(f"{path}/token"), api.post(f"{path}/token", json={"min_ttl": 1}),
+        api.post("/v1/token", data=asking(ours(op))),
+    ]  # fmt: skip
+    for answer in answers:
+        described.check(answer)
+        assert answer.json()["metadata"] == said, answer.text
+    (listed,) = api.get("/v1/connections").json()["data"]
+    assert listed["metadata"] == said
+    with SyncElicit(str(api.base_url), known.who.api_key) as elicit:
+        assert (elicit.connection(row.pk).metadata, elicit.token(row.pk).metadata) == (said, said)
+        assert elicit.token(row.pk, user_token=ours(op)).metadata == said

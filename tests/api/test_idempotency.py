@@ -1,4 +1,4 @@
-"""T67, F1: repeating a create asks once."""
+"""T67, F1: a create that is repeated makes one elicitation."""
 
 from __future__ import annotations
 
@@ -112,6 +112,7 @@ def test_t67_fifty_at_once_ask_once(served: Served, known: Known) -> None:
     asked_once(fifty_at_once(served.url, known))
 
 
+@pytest.mark.slow
 def test_t67_fifty_at_once_ask_once_on_postgres(on_postgres: str, serve: Callable[..., Served]) -> None:
     served = serve()
     rows.provider()

@@ -1,4 +1,4 @@
-"""An agent's own note on an elicitation: merged, sealed, seen by nobody else, gone a day after the end."""
+"""An agent's own note on an elicitation: merged, encrypted, readable by this agent only, deleted after a day."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from datetime import timedelta
 import httpx2
 import pytest
 
+from elicit_flows.jobs.purge import purge
 from elicit_flows.lib import clock
 from elicit_flows.models import Elicitation, Event
-from elicit_flows.purge import purge
 from tests.support.rows import question
 
 SECRET = "what the tool said"

@@ -10,9 +10,9 @@ from datetime import timedelta
 import httpx2
 import pytest
 
+from elicit_flows.domain.values import Claim
 from elicit_flows.lib import clock
 from elicit_flows.models import Entitlement, EntitlementUse, Payment, PaymentAccount, Refund
-from elicit_flows.values import Claim
 from tests.api.described import Described
 from tests.support import money, rows
 from tests.support.rows import Known

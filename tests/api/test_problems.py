@@ -1,4 +1,4 @@
-"""Every error of the API is one problem document (RFC 9457), from whichever plane and layer it comes."""
+"""Every error of the API is a problem document (RFC 9457), whichever process and layer it comes from."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import httpx2
 import pytest
 from django.db import OperationalError
 
-from elicit_flows import flow
+from elicit_flows import elicitations
 from tests.support import rows
 from tests.support.rows import Known, question
 from tests.support.serving import Served
@@ -94,7 +94,7 @@ def test_an_error_is_a_problem_document(
 
 
 def test_an_error_is_a_problem_document_on_postgres_too(postgres_client: httpx2.Client) -> None:
-    """Which refuses a text with NUL, even to look for."""
+    """PostgreSQL refuses a text with NUL, even in a search."""
     for method, path, sent, status, code in ERRORS:
         is_problem(postgres_client.request(method, path, **sent), status, code)
 
@@ -105,7 +105,7 @@ def test_t114_what_nobody_foresaw_is_a_problem_document_without_a_word_about_it(
     def broken(*args: object) -> None:
         raise RuntimeError("the secret reason")
 
-    monkeypatch.setattr(flow, "create", broken)
+    monkeypatch.setattr(elicitations, "create", broken)
     answer = api.post("/v1/elicitations", json=question())
     is_problem(answer, 500, "internal_error")
     assert "secret" not in answer.text
@@ -118,8 +118,8 @@ def test_t114_so_it_is_where_requests_wait(
     def broken(*args: object) -> None:
         raise RuntimeError("the secret reason")
 
-    monkeypatch.setattr("elicit_flows.queue.feed.position", broken)
-    monkeypatch.setattr("elicit_flows.api.waiting.longpoll.own_elicitation", broken)
+    monkeypatch.setattr("elicit_flows.events.feed.position", broken)
+    monkeypatch.setattr("elicit_flows.api.streaming.longpoll.own_elicitation", broken)
     answer = api.get(path)
     is_problem(answer, 500, "internal_error")
     assert "secret" not in answer.text
@@ -180,7 +180,7 @@ def test_f12_while_the_database_is_away_every_plane_says_when_to_come_back(
     def away(*args: object) -> None:
         raise OperationalError("connection refused")
 
-    monkeypatch.setattr("elicit_flows.api.auth._look_up", away)
+    monkeypatch.setattr("elicit_flows.lib.compiled_query.prepared_cursor", away)
     for path in ("/v1/elicitations", "/v1/events?wait=1", "/v1/elicitations/none?wait=1"):
         answer = api.get(path)
         is_problem(answer, 503, "unavailable")

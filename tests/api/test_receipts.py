@@ -1,4 +1,4 @@
-"""Signed receipts: whoever has one can check it with what is published, and nothing else."""
+"""Signed receipts: anybody can check one with the published keys, and needs nothing else."""
 
 from __future__ import annotations
 

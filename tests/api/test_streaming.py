@@ -13,9 +13,9 @@ import httpx2
 import pytest
 from django.db import DatabaseError
 
-from elicit_flows import flow
-from elicit_flows.api.waiting import events
-from elicit_flows.api.waiting.watch import Waiter
+from elicit_flows import elicitations
+from elicit_flows.api.streaming import events
+from elicit_flows.api.streaming.subscriptions import Waiter
 from elicit_flows.models import Agent, Elicitation
 from tests.support.process import until
 from tests.support.rows import Known, question
@@ -69,7 +69,7 @@ def test_a_stream_begins_with_the_oldest_and_goes_on_with_what_happens(api: http
         assert stream.response.headers["content-type"] == "text/event-stream; charset=utf-8"
         assert stream.response.headers["cache-control"] == "no-store"
         assert stream.events(3) == listed
-        flow.cancel(Elicitation.objects.get(pk=asked[0]))
+        elicitations.cancel(Elicitation.objects.get(pk=asked[0]))
         said = stream.next()
     assert said.keys() == {"id", "event", "data"}
     assert said["event"] == "elicitation.cancelled"
@@ -82,7 +82,7 @@ def test_latest_begins_behind_what_has_happened(api: httpx2.Client, asked: list[
         "data": [], "cursor": api.get("/v1/events").json()["cursor"],
     }  # fmt: skip
     with streaming(api, after="latest") as stream:
-        flow.cancel(Elicitation.objects.get(pk=asked[0]))
+        elicitations.cancel(Elicitation.objects.get(pk=asked[0]))
         assert stream.events(1)[0]["type"] == "elicitation.cancelled"
 
 
@@ -105,7 +105,7 @@ def test_a_comment_keeps_a_silent_stream_open(
     with streaming(api) as stream:
         stream.events(3)
         assert [stream.next(), stream.next()] == [{"": "still here"}] * 2
-        flow.cancel(Elicitation.objects.get(pk=asked[0]))
+        elicitations.cancel(Elicitation.objects.get(pk=asked[0]))
         assert "elicitation.cancelled" in {stream.next().get("event"), stream.next().get("event")}
 
 
@@ -119,6 +119,7 @@ def test_t64_a_stream_ends_when_its_key_is_taken_back(
         stream.until_it_ends()
 
 
+@pytest.mark.slow
 def test_no_event_is_skipped_or_repeated_however_often_the_reader_comes_back(
     api: httpx2.Client, served: Served, known: Known
 ) -> None:
@@ -154,11 +155,11 @@ def test_no_event_is_skipped_or_repeated_however_often_the_reader_comes_back(
 def test_a_reader_that_comes_late_gets_what_memory_no_longer_holds(
     api: httpx2.Client, asked: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("elicit_flows.api.waiting.watch.RECENT", 2)
+    monkeypatch.setattr("elicit_flows.api.streaming.subscriptions.RECENT", 2)
     with streaming(api) as first:
         first.events(3)
         for one in asked:
-            flow.cancel(Elicitation.objects.get(pk=one))
+            elicitations.cancel(Elicitation.objects.get(pk=one))
         first.events(3)
         with streaming(api) as second:
             assert [one["seq"] for one in second.events(6)] == [1, 1, 1, 2, 2, 2]
@@ -175,9 +176,9 @@ def test_a_stream_outlives_a_database_that_goes_away(
     with streaming(api) as stream:
         stream.events(3)
         with monkeypatch.context() as away:
-            away.setattr("elicit_flows.queue.feed.after", gone)
-            away.setattr("elicit_flows.queue.feed.heads", gone)
-            flow.cancel(Elicitation.objects.get(pk=asked[0]))
+            away.setattr("elicit_flows.events.feed.after", gone)
+            away.setattr("elicit_flows.events.feed.heads", gone)
+            elicitations.cancel(Elicitation.objects.get(pk=asked[0]))
             assert stream.next() == stream.next() == {"": "still here"}
         while "event" not in (said := stream.next()):
             continue
@@ -188,7 +189,7 @@ def test_a_stream_that_cannot_be_read_ends_in_good_order(
     api: httpx2.Client, served: Served, asked: list[str], monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ) -> None:  # fmt: skip
-    monkeypatch.setattr("elicit_flows.queue.feed.after", gone)
+    monkeypatch.setattr("elicit_flows.events.feed.after", gone)
     with streaming(api) as stream:
         stream.until_it_ends()
     until(lambda: served.waiting == 0, "the stream is forgotten")
@@ -199,7 +200,7 @@ def test_a_stream_that_cannot_be_read_ends_in_good_order(
 def test_what_waits_answers_503_while_the_database_is_away(
     api: httpx2.Client, asked: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("elicit_flows.api.waiting.longpoll.own_elicitation", gone)
+    monkeypatch.setattr("elicit_flows.lib.compiled_query.prepared_cursor", gone)
     answer = api.get(f"/v1/elicitations/{asked[0]}", params={"wait": 5})
     assert (answer.status_code, answer.json()["code"]) == (503, "unavailable")
     assert int(answer.headers["retry-after"]) > 0
@@ -207,7 +208,7 @@ def test_what_waits_answers_503_while_the_database_is_away(
 
 @pytest.mark.parametrize("turns", range(4))
 def test_a_client_that_leaves_as_an_event_comes_is_not_waited_for(turns: int) -> None:
-    """Whichever turn of the event loop it leaves at: else its stream would run on, for nobody, for ever."""
+    """A client may leave at any step of the event loop. Otherwise its stream would run on forever."""
 
     async def leave() -> bool:
         waiter = Waiter()
@@ -222,3 +223,20 @@ def test_a_client_that_leaves_as_an_event_comes_is_not_waited_for(turns: int) ->
         return over or stream.cancelled()
 
     assert asyncio.run(leave())
+
+
+def test_what_waits_has_a_number_of_its_own_in_the_answer_as_every_other_request_has(
+    api: httpx2.Client, asked: list[str]
+) -> None:
+    answers = [api.get(f"/v1/elicitations/{asked[0]}"), api.get(f"/v1/elicitations/{asked[0]}?wait=0")]
+    answers += [
+        api.get("/v1/events?wait=0"),
+        api.get("/v1/events?wait=0&nope=1"),
+        api.get("/v1/elicitations/none?wait=1"),
+    ]
+    with streaming(api) as stream:
+        answers.append(stream.response)
+    assert [answer.status_code for answer in answers] == [200, 200, 200, 422, 404, 200]
+    numbers = [answer.headers["x-request-id"] for answer in answers]
+    assert len(set(numbers)) == len(answers)
+    assert {len(number) for number in numbers} == {16}

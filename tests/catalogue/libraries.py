@@ -1,4 +1,4 @@
-"""What well-kept libraries say about providers, to hold the catalogue against."""
+"""What maintained libraries say about providers, to compare the catalogue with."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Entries are files: ours are sound, the operator's go before them, and what is wrong in one is said."""
+"""The files of the catalogue: ours are valid, the operator's replace them, and each fault in a file is reported."""
 
 from __future__ import annotations
 
@@ -95,23 +95,36 @@ WRONG = {
     "no toml": (GOOD, "name = ", "name ", "this is not TOML"),
     "unknown key": (GOOD, 'kind = "oauth"', 'kind = "oauth"\ncode = "x"', "code: Extra inputs are not permitted"),
     "unknown quirk": (GOOD, "[[variables]]", "[quirks]\nodd = 1\n\n[[variables]]", "quirks.odd: Extra inputs"),
-    "slug": (GOOD, 'kind = "oauth"', 'kind = "oauth"\nslug = "x"', "slug: it is the name of the file"),
+    "slug": (GOOD, 'kind = "oauth"', 'kind = "oauth"\nslug = "x"', "slug: leave it out"),
     "http": (GOOD, '"https://{site}.example.com/token"', '"http://{site}.example.com/token"', "endpoints.token: must"),
     "private": (GOOD, "https://{site}.example.com/token", "https://10.0.0.1/token", "endpoints.token: The address is"),
     "no token": (GOOD, 'token = "https://{site}.example.com/token"', "", "endpoints needs an issuer, or authorize and"),
     "variable in query": (GOOD, "/token", "/token?x={site}", "endpoints.token: has a variable in the query"),
-    "loose brace": (GOOD, "/token", "/token/{}", "endpoints.token: has a brace that stands around no variable"),
+    "loose brace": (GOOD, "/token", "/token/{}", "endpoints.token: has a brace that does not enclose a variable"),
     "unused variable": (GOOD, "{site}", "x", "the variables and the {places} in its addresses are not the same"),
-    "example": (GOOD, '"ours"', '"OURS"', "variables.0: the example does not fit the pattern"),
+    "example": (GOOD, '"ours"', '"OURS"', "variables.0: the example does not match the pattern"),
     "loose pattern": (GOOD, '"^[a-z]+$"', '"[a-z]+"', "variables.0: the pattern must begin with ^ and end with $"),
-    "of the flow": (GOOD, "[[var", '[params]\nauthorize = { state = "x" }\n\n[[var', "params.authorize: state is said"),
-    "claims a document": (GOOD, '"unverified"', '"document"', "checked_on stands beside checked = document"),
+    "of the flow": (GOOD, "[[var", '[params]\nauthorize = { state = "x" }\n\n[[var', "params.authorize: state is set"),
+    "claims a document": (GOOD, '"unverified"', '"document"', "checked_on is needed with checked = document"),
     "claims libraries": (GOOD, '"unverified"', '"library"', "checked = library needs two libraries"),
-    "of another day": (KEYS, "2026-01-02", "2999-01-02", "checked_on is still to come"),
+    "of another day": (KEYS, "2026-01-02", "2999-01-02", "checked_on is in the future"),
     "of keys": (GOOD, 'kind = "oauth"', 'kind = "api_key"', "endpoints is for the kind oauth"),
     "of oauth": (GOOD, "[endpoints]", '[verify]\nurl = "x"\n\n[endpoints]', "fields, verify and find_url are for"),
     "no fields": (KEYS, '[[fields]]\nname = "key"\nlabel = "Key"\n', "", "fields []: Give a list of 1 to 20 fields"),
-    "check of nothing": (KEYS, "{key}", "x", "verify says nowhere what was typed"),
+    "check of nothing": (KEYS, "{key}", "x", "verify does not use any field"),
+    "dead grant, no words": (
+        GOOD, "[[var", '[[dead_grant]]\nwords = []\nsource_url = "https://x.org"\n\n[[var', "dead_grant.0.words: Tuple",
+    ),
+    "dead grant, trouble": (
+        GOOD, "[[var", '[[dead_grant]]\nwords = ["x"]\nstatus = 503\nsource_url = "https://x.org"\n\n[[var',
+        "dead_grant.0.status: Input should be less than or equal to 499",
+    ),
+    "dead grant, whose word": (GOOD, "[[var", '[[dead_grant]]\nwords = ["x"]\n\n[[var', "dead_grant.0.source_url: F"),
+    "dead grant, nothing to refuse": (
+        GOOD, "[endp", 'refresh_tokens = false\n[[dead_grant]]\nwords = ["x"]\nsource_url = "https://x.org"\n\n[endp',
+        "dead_grant is for refresh tokens, but refresh_tokens is false",
+    ),
+    "a question that is no JSON": (GOOD, "[[var", "[quirks]\nuserinfo_body = '{'\n\n[[var", "quirks.userinfo_body: is"),
     "a client's other end": (OWN_CLIENT, "token =", 'authorize = "https://{site}.example.com/a"\ntoken =', "the kind"),
     "a client without one": (OWN_CLIENT, 'token = "https://{site}.example.com/token"', "", "the kind client_credentia"),
     "a client's check": (OWN_CLIENT, "[endpoints]", '[verify]\nurl = "x"\n\n[endpoints]', "the kind client_credential"),
@@ -146,19 +159,19 @@ def test_what_is_wrong_is_said_with_its_file_and_its_key(folder: Path, name: str
 def test_a_folder_that_is_not_there_is_said(folder: Path) -> None:
     catalogue.configure(folder / "nowhere")
     (error,) = checks.catalogue_reads()
-    assert error.msg == f"{folder}/nowhere: is no folder"
+    assert error.msg == f"{folder}/nowhere: is not a folder"
 
 
 @pytest.mark.parametrize("name", ["state", "redirect_uri", "code_challenge", "nonce", "client_id", "request_uri"])
 def test_t14_no_entry_says_what_is_the_flows_to_say(folder: Path, name: str) -> None:
     (folder / "house.toml").write_text(GOOD + f'\n[params]\nauthorize = {{ {name} = "x" }}\n')
     catalogue.configure(folder)
-    with pytest.raises(BadCatalogue, match=f"params.authorize: {name} is said by the flow itself"):
+    with pytest.raises(BadCatalogue, match=f"params.authorize: {name} is set by the service itself"):
         catalogue.entries()
 
 
 @pytest.mark.parametrize("value", ["evil.com/", "a.b:8443", "a@b", "a?b", "a#b", "..", "-/..", "a\\b", ""])
 def test_t88_a_variable_cannot_lead_out_of_its_place(value: str) -> None:
     for template in ("https://{x}.example.com/a", "https://api.example.com/{x}/a"):
-        with pytest.raises(ValueError, match="cannot stand there"):
+        with pytest.raises(ValueError, match="is not allowed there"):
             filled(template, {"x": value})

@@ -1,4 +1,4 @@
-"""An entry says that libraries agree with it where they do, and names these and no others. Proven on every run."""
+"""An entry that says "library" names exactly the libraries that have the same addresses. Checked on every run."""
 
 from __future__ import annotations
 

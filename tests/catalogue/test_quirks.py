@@ -1,4 +1,4 @@
-"""Every entry against a peer that is as odd as the entry says, and takes nothing else."""
+"""Every entry against a server that has the quirks of the entry and accepts nothing else."""
 
 from __future__ import annotations
 
@@ -15,16 +15,18 @@ import pytest
 
 from elicit_flows import catalogue
 from elicit_flows.catalogue import Entry
-from elicit_flows.kinds.credentials import own_client
+from elicit_flows.catalogue.oauth import Metadata
+from elicit_flows.domain.values import Answer, Claim, Finish, Secret, Visit
+from elicit_flows.kinds.credentials import client_credentials
 from elicit_flows.kinds.credentials.config import TokenRequest, Verify
-from elicit_flows.kinds.credentials.verifying import Verdict, ask
-from elicit_flows.kinds.oauth import OAuth, exchange
-from elicit_flows.kinds.oauth.config import OAuthProvider
+from elicit_flows.kinds.credentials.verification import Verdict, ask
+from elicit_flows.kinds.oauth import OAuth, refresh, revoke
+from elicit_flows.kinds.oauth.connection_metadata import Named
+from elicit_flows.kinds.oauth.provider import OAuthProvider
 from elicit_flows.lib import clock
-from elicit_flows.lib.oauth import ProviderError
-from elicit_flows.values import Answer, Claim, Finish, Secret, Visit
+from elicit_flows.oauth import InvalidGrant, ProviderError
 from tests.doubles.policy import loopback_allowed
-from tests.doubles.quirky import ACCOUNT, ASKED, CLIENT, LABEL, LIFE, SECRET, TYPED
+from tests.doubles.quirky import ACCOUNT, ASKED, CLIENT, LABEL, LIFE, SECRET, TYPED, sample
 from tests.kinds.contract import KindContract
 
 OAUTH = [slug for slug, entry in catalogue.entries().items() if entry.kind == "oauth"]
@@ -58,12 +60,34 @@ def test_an_account_is_connected_refreshed_and_ended(peer: str, slug: str) -> No
     assert (grant.access_token.reveal(), grant.scopes) == ("access", (*entry.scopes.default, *ASKED))
     assert grant.expires_at
     assert LIFE - 60 < (grant.expires_at - clock.now()).total_seconds() <= LIFE
-    if entry.quirks.account_id and (entry.endpoints.userinfo or entry.quirks.account_source == "token"):
+    if entry.quirks.account_source == "metadata":
+        assert grant.account_id == grant.metadata[entry.quirks.account_id[0]]
+    elif entry.quirks.account_id and (entry.endpoints.userinfo or entry.quirks.account_source == "token"):
         assert grant.account_id in (str(ACCOUNT), LABEL)
+    assert grant.metadata == {one.name: expected(entry, one) for one in entry.metadata}
     assert grant.refresh_token
-    newer = exchange.refresh(config, grant.refresh_token, grant.scopes)
+    newer = refresh(config, grant.refresh_token, grant.scopes)
     assert newer.access_token.reveal() == "newer"
-    assert exchange.revoke(config, grant.refresh_token, "refresh_token") is bool(entry.endpoints.revoke)
+    assert newer.metadata == {one.name: expected(entry, one) for one in entry.metadata if one.source == "token"}
+    assert revoke(config, grant.refresh_token, "refresh_token") is bool(entry.endpoints.revoke)
+
+
+def expected(entry: Entry, one: Metadata) -> Any:
+    path = one.path or (one.name,)
+    if path in (entry.quirks.account_id, entry.quirks.account_label) and entry.quirks.account_source != "metadata":
+        said = ACCOUNT if path == entry.quirks.account_id else LABEL
+        return said if one.type == "integer" else str(said)
+    made = sample({"name": one.name, "type": one.type, "hosts": one.hosts})
+    return [made] if "*" in path else made
+
+
+DEAD = [(slug, word) for slug in OAUTH for sign in catalogue.entries()[slug].dead_grant for word in sign.words]
+
+
+@pytest.mark.parametrize(("slug", "word"), DEAD)
+def test_t136_each_word_of_each_entry_means_a_dead_grant(peer: str, slug: str, word: str) -> None:
+    with pytest.raises(InvalidGrant):
+        refresh(here(catalogue.entries()[slug], f"{peer}/{slug}"), Secret(f"dead-{word}"), ())
 
 
 def test_t19_every_entry_sends_pkce_but_those_that_are_known_to_break(peer: str) -> None:
@@ -93,13 +117,13 @@ def test_a_client_that_somebody_typed_is_given_tokens_and_another_is_refused(pee
     request = TokenRequest(
         f"{peer}/{slug}/token", said["token_auth"], tuple(said["scopes"]), revocation_url=back, quirks=quirks
     )
-    good = {own_client.ID: Secret(CLIENT), own_client.SECRET: Secret(SECRET)}
-    grant = own_client.ask(request, good)
+    good = {client_credentials.ID: Secret(CLIENT), client_credentials.SECRET: Secret(SECRET)}
+    grant = client_credentials.ask(request, good)
     assert (grant.access_token.reveal(), grant.refresh_token, grant.scopes) == ("access", None, entry.scopes.default)
     assert grant.expires_at
-    assert own_client.revoke(request, good, grant.access_token) is bool(entry.endpoints.revoke)
+    assert client_credentials.revoke(request, good, grant.access_token) is bool(entry.endpoints.revoke)
     with pytest.raises(ProviderError):
-        own_client.ask(request, good | {own_client.SECRET: Secret("another")})
+        client_credentials.ask(request, good | {client_credentials.SECRET: Secret("another")})
 
 
 def asking(config: OAuthProvider) -> Visit:
@@ -132,6 +156,8 @@ def here(entry: Entry, base: str) -> OAuthProvider:
         "token_url": moved("token_url", "token"),
         "revocation_url": moved("revocation_url", "revoke"),
         "userinfo_url": moved("userinfo_url", "userinfo"),
+        "metadata_url": moved("metadata_url", "api"),
+        "metadata": tuple(Named.of(one) for one in said["metadata"]),
         "client_secret": None if entry.token_auth == "none" else Secret(SECRET),
     }
     return OAuthProvider(

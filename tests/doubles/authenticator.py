@@ -1,4 +1,4 @@
-"""A passkey without a browser: what a device and its browser would answer, each part of it changeable."""
+"""A passkey without a browser: the answers of a device and its browser. Each part of them can be changed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A provider whose users have keys: one endpoint says whether a key is good, another a user name and a password."""
+"""A provider that issues API keys: one endpoint checks a key, another a user name and a password."""
 
 from __future__ import annotations
 

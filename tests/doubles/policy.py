@@ -1,11 +1,11 @@
-"""The dialer's policy for the length of a test."""
+"""Sets the policy of the HTTP client for one test."""
 
 from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
 
-from elicit_flows.lib import http
+from elicit_flows import http
 
 
 @contextlib.contextmanager

@@ -2,7 +2,7 @@
 
 It plays by the rules (exact redirect URI, single-use codes, PKCE S256, rotating refresh tokens, RFC 7009, RFC 9207)
 until a test changes an attribute or scripts a route: ``authorize par device register token revoke userinfo
-jwks metadata``. Where the real thing can be had, the end-to-end tests use that instead.
+api jwks metadata``. Where the real thing can be had, the end-to-end tests use that instead.
 """
 
 from __future__ import annotations
@@ -74,6 +74,8 @@ class Provider(Server):
         self.claims: dict[str, Any] = {}
         self.header: dict[str, Any] = {}
         self.reply: dict[str, Any] = {}
+        self.callback: dict[str, str] = {}  # what the browser brings back beside the code
+        self.about: Any = {}  # what the API says
         self.sends_iss, self.rotates, self.opens = True, True, True
         self.keys: list[dict[str, Any]] = [SIGNING.as_dict(private=False)]
         self.signing: RSAKey | ECKey | OKPKey = SIGNING
@@ -97,6 +99,7 @@ class Provider(Server):
             "/revoke": ("revoke", self._revoke),
             "/introspect": ("introspect", self._introspect),
             "/userinfo": ("userinfo", self._userinfo),
+            "/api/about": ("api", self._api),
             "/jwks": ("jwks", lambda _: json_response({"keys": self.keys})),
         }
 
@@ -171,7 +174,7 @@ class Provider(Server):
         elif query.get("response_type") != "code" or query.get("code_challenge_method", "S256") != "S256":
             answer |= {"error": "invalid_request"}
         else:
-            answer |= {"code": self.code(query)}
+            answer |= {"code": self.code(query), **self.callback}
         return redirect(f"{query['redirect_uri']}?{urlencode(answer)}")
 
     def _registered(self, request: Request) -> Response:
@@ -292,6 +295,10 @@ class Provider(Server):
         if not self.live(token):
             return json_response({"error": "invalid_token"}, 401)
         return json_response(self.tokens[token].user)
+
+    def _api(self, request: Request) -> Response:
+        token = request.headers.get("authorization", "").removeprefix("Bearer ")
+        return json_response(self.about) if self.live(token) else json_response({"error": "invalid_token"}, 401)
 
     def _authenticated(self, request: Request) -> bool:
         """client_secret_basic, client_secret_post, or none for a public client."""

@@ -3,7 +3,7 @@
 It reads the files by itself, not with the catalogue's code, so that what that code makes of them is held against
 another reading. ``python -m tests.doubles.quirky`` prints its address and ends with its standard input.
 
-Below ``/{slug}`` an OAuth provider has ``authorize token refresh revoke userinfo``, one for keys has ``verify``.
+Below ``/{slug}`` an OAuth provider has ``authorize token refresh revoke userinfo api``, one for keys has ``verify``.
 """
 
 from __future__ import annotations
@@ -57,6 +57,7 @@ class Quirky(Server):
             "revoke": self.revoke,
             "userinfo": self.userinfo,
             "verify": self.verify,
+            "api": self.api,
         }
         return routes[what]
 
@@ -82,7 +83,9 @@ class Quirky(Server):
             raise Refused("nonce")
         code = secrets.token_hex(8)
         self.asked[code] = query
-        return redirect(f"{query['redirect_uri']}?{urlencode({'code': code, 'state': query['state']})}")
+        return redirect(
+            f"{query['redirect_uri']}?{urlencode({'code': code, 'state': query['state'], **odd.more({}, 'callback')})}"
+        )
 
     def token(self, odd: Odd, request: Request) -> Response:
         form = odd.authenticated(request)
@@ -107,6 +110,8 @@ class Quirky(Server):
         return self.refreshed(odd, odd.authenticated(request))
 
     def refreshed(self, odd: Odd, form: dict[str, str]) -> Response:
+        if form.get("refresh_token", "").startswith("dead-"):
+            return odd.dead(form["refresh_token"].removeprefix("dead-"))
         odd.demand(form, {**odd.params("refresh"), "grant_type": "refresh_token", "refresh_token": "refresh"})
         return odd.answer("newer", "refresh")
 
@@ -121,7 +126,16 @@ class Quirky(Server):
         odd.demand(request.headers, {name: value.replace("{client_id}", CLIENT) for name, value in headers.items()})
         if request.method != odd.quirk("userinfo_method", "GET"):
             raise Refused(request.method)
-        return json_response(odd.account({"sub": str(ACCOUNT), "name": LABEL}, "userinfo"))
+        if request.body.decode() != odd.quirk("userinfo_body", ""):
+            raise Refused("body")
+        said = {"sub": str(ACCOUNT), "name": LABEL}
+        return json_response(odd.account(odd.more(said, "userinfo"), "userinfo"))
+
+    def api(self, odd: Odd, request: Request) -> Response:
+        """The call for metadata."""
+        odd.demand(request.headers, {"authorization": f"{odd.quirk('userinfo_scheme', 'Bearer')} access"})
+        listed = any(one.get("path", [""])[0] == "*" for one in odd.said["metadata"])
+        return json_response(odd.more([{}] if listed else {}, "call"))
 
     def verify(self, odd: Odd, request: Request) -> Response:
         """Answers 200 to what ``TYPED`` makes, and to anything else as this provider does."""
@@ -194,7 +208,21 @@ class Odd:
         body = tokens
         for step in reversed(self.quirk("answer_path", [])):
             body = [body] if step.isdigit() else {"ok": True, step: body}
-        return self.written(self.account(body, "token"))
+        return self.written(self.account(self.more(body, "token"), "token"))
+
+    def more(self, body: Any, where: str) -> Any:
+        """``body`` with the metadata that this provider says there."""
+        for one in self.said.get("metadata", []):
+            if one.get("from", "token") == where:
+                _put(body, ["0" if step == "*" else step for step in one.get("path", [one["name"]])], sample(one))
+        return body
+
+    def dead(self, word: str) -> Response:
+        """How it answers to the refresh token of a dead grant, in the ``word`` of its file."""
+        said = next(one for one in self.said["dead_grant"] if word in one["words"])
+        body: dict[str, Any] = {}
+        _put(body, said.get("path", ["error"]), int(word) if word.isdigit() else word)
+        return json_response(body, said.get("status", 400))
 
     def account(self, body: dict[str, Any], where: str) -> dict[str, Any]:
         """``body`` with the account where this provider says it."""
@@ -209,6 +237,14 @@ class Odd:
             return Response(200, urlencode(body).encode(), {"Content-Type": "text/plain"})
         kind = "text/plain" if form == "untyped_json" else "application/json"
         return Response(200, json.dumps(body).encode(), {"Content-Type": kind})
+
+
+def sample(one: dict[str, Any]) -> Any:
+    """A value for a name of the metadata, of its type."""
+    if one.get("type") in ("url", "host"):
+        host = one["hosts"][0].replace("*", "their")
+        return f"https://{host}/base" if one["type"] == "url" else host
+    return {"integer": ACCOUNT, "boolean": True}.get(one.get("type", ""), f"the {one['name']}")
 
 
 def _put(body: Any, steps: list[str], value: Any) -> None:

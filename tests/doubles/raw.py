@@ -1,4 +1,4 @@
-"""A TCP listener that plays whatever a test scripts, byte by byte, and counts who came."""
+"""A TCP server that sends the bytes that a test scripts, and counts its connections."""
 
 from __future__ import annotations
 

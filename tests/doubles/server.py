@@ -1,4 +1,4 @@
-"""A small HTTP server in a thread: named routes, every request kept, any route's answer replaceable."""
+"""A small HTTP server in a thread. It has named routes, keeps every request, and each answer can be replaced."""
 
 from __future__ import annotations
 

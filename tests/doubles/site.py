@@ -1,4 +1,4 @@
-"""An agent's own web site, which knows who is in the browser and vouches for them with a signed form."""
+"""An agent's own web site, which signs in its users and confirms who they are with a signed form."""
 
 from __future__ import annotations
 

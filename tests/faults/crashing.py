@@ -47,11 +47,17 @@ class Crashing:
         server = self.box.database_url.startswith("postgres")
         return ("sendto", "recvfrom", "write") if server else ("pwrite64", "fdatasync", "write")
 
-    def points(self, act: Callable[[], object], calls: Iterable[str], most: int) -> list[Point]:
-        """Up to ``most`` points of each of ``calls``, spread over what ``act`` makes the service do, both ends in."""
-        with watching(self.pid, ",".join(calls)) as trace:
-            act()
-        return [Point(call, nth) for call in calls for nth in _spread(_busiest(trace, call), most)]
+    def points(self, acts: Iterable[Callable[[], object]], calls: Iterable[str], most: int) -> list[Point]:
+        """Up to ``most`` points of each of ``calls``, spread over what each of ``acts`` makes the service do, both ends
+        in. With several, what a timer or a log added to one of them does not count.
+        """
+        traces = []
+        for act in acts:
+            with watching(self.pid, ",".join(calls)) as trace:
+                act()
+            traces.append(trace)
+        reached = {call: min(_busiest(trace, call) for trace in traces) for call in calls}
+        return [Point(call, nth) for call in calls for nth in _spread(reached[call], most)]
 
     def renew(self) -> None:
         """Kills the process while nothing is asked of it: what it remembered is gone."""
@@ -92,14 +98,6 @@ class CrashingWorker(Crashing):
             return self.pid != former and "ready." in self.process.output().rpartition(f"{STARTED} {self.pid}")[2]
 
         until(ready, "the worker is back", every=0.01)
-
-
-def in_both(one: list[Point], other: list[Point]) -> list[Point]:
-    """Those that the same act reached both times: what a timer or a log added to one of them is not the act's."""
-    most = Counter[str]()
-    for point in other:
-        most[point.call] = max(most[point.call], point.nth)
-    return [point for point in one if point.nth <= most[point.call]]
 
 
 def cut(call: Callable[[], httpx2.Response]) -> httpx2.Response | None:

@@ -1,4 +1,4 @@
-"""What docs/operating.md tells an operator to do for a backup, done: the commands are those of the page."""
+"""The commands of docs/how-to/backup.md, run as an operator would run them."""
 
 from __future__ import annotations
 
@@ -17,22 +17,29 @@ from django.core.exceptions import ImproperlyConfigured
 from pytest_django import DjangoDbBlocker, Settings
 
 from elicit_flows import vault
+from elicit_flows.domain.values import Secret
 from elicit_flows.models import Connection, Event
-from elicit_flows.values import Secret
 from tests.support import binaries, rows
 from tests.support.in_process import default_database
 from tests.support.process import PROJECT, clean_env
 from tests.support.rows import Known
 from tests.support.services import Postgres
 
+pytestmark = pytest.mark.slow
+
 OTHER_KEY = "k2:" + "B" * 43 + "="
 
 
 def commands() -> dict[str, str]:
     """The blocks of the page's section, by the program that they begin with."""
-    page = (PROJECT / "docs" / "operating.md").read_text()
+    page = (PROJECT / "docs/how-to/backup.md").read_text()
     section = page.partition("\n## Backup and restore\n")[2].partition("\n## ")[0]
-    return {block.split()[0]: block for block in re.findall(r"```sh\n(.*?)```", section, re.DOTALL)}
+    return {block.split()[0]: block for block in re.findall(r"```sh backup\n(.*?)```", section, re.DOTALL)}
+
+
+def compose_commands() -> list[str]:
+    page = (PROJECT / "docs/how-to/backup.md").read_text()
+    return re.findall(r"```sh compose\n(.*?)```", page, re.DOTALL)
 
 
 def do(block: str, place: Path, **env: str) -> None:
@@ -85,6 +92,29 @@ def test_t79_a_dump_restored_elsewhere_opens_with_its_keys_and_refuses_to_start_
             vault.verify_keys()
     settings.ELICIT_VAULT_KEYS = newer
     vault.verify_keys()
+
+
+DOCKER = """#!/bin/sh
+[ "$1 $2 $3 $4" = "compose exec -T postgres" ] || { echo "not played here: $*" >&2; exit 1; }
+shift 4
+exec "$@"
+"""
+
+
+def test_the_commands_for_compose_copy_the_database(own_postgres: Postgres, tmp_path: Path) -> None:
+    """``docker`` is a script that runs the programs here, against a server with compose's user and database."""
+    (tmp_path / "docker").write_text(DOCKER)
+    (tmp_path / "docker").chmod(0o755)
+    own_postgres.execute("CREATE ROLE elicit LOGIN SUPERUSER")
+    own_postgres.execute("CREATE DATABASE elicit OWNER elicit")
+    place = {"PGHOST": "127.0.0.1", "PGPORT": str(own_postgres.port)}
+    of_ours = f"postgres://elicit@127.0.0.1:{own_postgres.port}"
+    do("python manage.py migrate --verbosity=0", PROJECT, DATABASE_URL=f"{of_ours}/elicit")
+    for block in compose_commands():
+        do(f'PATH="{tmp_path}:$PATH"\n{block}', tmp_path, **place)
+    assert "postgres://elicit@postgres:5432/restored" in (PROJECT / "docs/how-to/backup.md").read_text()
+    keys = {"SECRET_KEY": "of a test", "ELICIT_VAULT_KEYS": OTHER_KEY}
+    do("python manage.py migrate --check", PROJECT, DATABASE_URL=f"{of_ours}/restored", **keys)
 
 
 def test_a_copy_of_sqlite_made_while_it_is_written_to_comes_back_whole(migrated_sqlite: Path, tmp_path: Path) -> None:

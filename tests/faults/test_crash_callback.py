@@ -1,9 +1,10 @@
-"""F2: the web process is killed while somebody comes back from the provider."""
+"""F2: the web process is killed while a browser returns from the provider."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import pytest
@@ -15,6 +16,8 @@ from tests.support.box import AgentClient
 from tests.support.http_user import HttpUser
 from tests.support.op import Op
 from tests.support.process import until
+
+pytestmark = pytest.mark.slow
 
 SETTLED_FOR = "3 minutes"  # longer than anybody may be at it
 
@@ -66,9 +69,13 @@ def alice(crashing: Crashing, quiet_agent: AgentClient, corp: Op, double: Provid
 @pytest.mark.limit(120)
 def test_f2_however_far_a_callback_got_it_is_completed_or_may_be_begun_again(crashing: Crashing, alice: Alice) -> None:
     crashing.renew()
-    watched = alice.leave("watched")
+
+    def watched() -> Iterator[Callable[[], object]]:
+        for number in range(2):
+            yield partial(alice.come_back, alice.leave(f"watched-{number}"))
+
     calls = dict.fromkeys(("sendto", "recvfrom", *crashing.speech))
-    points = crashing.points(lambda: alice.come_back(watched), calls, 5)
+    points = crashing.points(watched(), calls, 5)
     for point in points:
         back = alice.leave(f"{point.call}-{point.nth}")
         with crashing.at(point):

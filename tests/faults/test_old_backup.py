@@ -1,4 +1,6 @@
-"""F23: yesterday's backup is restored. Refresh tokens that were changed since are dead, and that is said once."""
+"""F23: a backup of yesterday is restored. Refresh tokens that have changed since are invalid, and this is reported
+once.
+"""
 
 from __future__ import annotations
 
@@ -7,11 +9,11 @@ from datetime import timedelta
 from django.db import connections
 from pytest_django import DjangoDbBlocker
 
-from elicit_flows import vault, worker
+from elicit_flows import vault
 from elicit_flows.models import Connection, Event
 from tests.doubles.policy import loopback_allowed
 from tests.doubles.provider import Provider
-from tests.support import rows
+from tests.support import jobs, rows
 from tests.support.in_process import default_database
 from tests.support.moving import MovingClock
 from tests.support.services import Postgres
@@ -34,8 +36,8 @@ def test_f23_tokens_that_changed_since_the_backup_end_with_an_event_and_nothing_
 
         with default_database(yesterday, django_db_blocker):
             for _ in range(4):
-                worker.tick()
-                worker.refresh(1)
+                jobs.tick()
+                jobs.refresh()
                 moving_clock.forward(minutes=10)
             told = dict(Event.objects.values_list("data__id", "type"))
             assert told == {used.pk: "connection.reauthorization_required", idle.pk: "connection.refreshed"}

@@ -1,19 +1,21 @@
-"""F4: the service is killed at every call to the outside of one payment, and then everybody does what they would."""
+"""F4: the service is killed at each outside call of a payment. Afterwards everybody continues as usual."""
 
 from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import pytest
 
-from tests.faults.crashing import Crashing, CrashingWorker, in_both
+from tests.faults.crashing import Crashing, CrashingWorker
 from tests.faults.payment_ways import WAYS, GivingBack, Way
 from tests.payments.conftest import Till
 from tests.payments.history.checker import check
 from tests.support.box import AgentClient, Box
 from tests.support.http_user import HttpUser
+
+pytestmark = pytest.mark.slow
 
 POINTS = int(os.environ.get("CRASH_POINTS", "4"))  # of each system call of a part, spread evenly
 PROVIDER = ("sendto", "recvfrom")
@@ -65,12 +67,14 @@ def sweep(crashing: Crashing, way: Way) -> None:
     way.prepare(f"{run} warm")
     way.act()
     way.again()
-    watched = []
-    for number in range(2):
-        way.prepare(f"{run} watched {number}")
-        watched.append(crashing.points(way.act, dict.fromkeys((*PROVIDER, *crashing.speech)), POINTS))
-        way.again()
-    points = in_both(*watched)
+
+    def watched() -> Iterator[Callable[[], object]]:
+        for number in range(2):
+            way.prepare(f"{run} watched {number}")
+            yield way.act
+            way.again()
+
+    points = crashing.points(watched(), dict.fromkeys((*PROVIDER, *crashing.speech)), POINTS)
     for point in points:
         way.prepare(f"{run} {point.call} {point.nth}")
         with crashing.at(point):

@@ -1,8 +1,9 @@
-"""F12: PostgreSQL is killed under load and started again: what was acknowledged is there, and clients are told."""
+"""F12: PostgreSQL is killed under load and restarted: nothing acknowledged is lost, and clients get an error."""
 
 from __future__ import annotations
 
 import itertools
+import json
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -19,8 +20,11 @@ from tests.support.op import Op
 from tests.support.process import until
 from tests.support.sink import Sink
 
+pytestmark = pytest.mark.slow
+
 CLIENTS, KILLS = 4, 2
 BACK_WITHIN = 10.0  # seconds
+REFUSED = 50
 MINE = "JOIN elicit_flows_agent a ON a.id = e.agent_id WHERE a.slug = %s"
 
 
@@ -160,7 +164,25 @@ def test_f12_pages_and_probes_say_so_while_postgresql_is_away(fragile: Fragile) 
         assert page.headers["retry-after"]
         assert 'data-page="refused"' in page.text
     assert httpx2.get(f"{fragile.box.url}/readyz", trust_env=False, timeout=20).status_code == 503
-    assert httpx2.get(f"{fragile.box.url}/healthz", trust_env=False, timeout=20).status_code == 200
+    for path in ("/healthz", "/livez"):
+        assert httpx2.get(f"{fragile.box.url}{path}", trust_env=False, timeout=20).status_code == 200
+
+
+def test_an_outage_is_told_without_tracebacks(
+    fragile: Fragile, corp: Op, drive: Op, under_load: Callable[[Stage], Load]
+) -> None:
+    """Whichever job meets the error, and however often. tests/test_logs.py counts the lines."""
+    stage = Stage(fragile.box, fragile.box.fresh_agent(), corp, drive)
+    load = under_load(stage)
+    load.more()
+    before = len(fragile.box.logs("web"))
+    fragile.postgres.kill9()
+    until(lambda: len(load.refused) > REFUSED, "many are refused")
+    load.stop()
+    lines = [json.loads(line) for line in fragile.box.logs("web")[before:].splitlines() if line.startswith("{")]
+    fragile.postgres.start()
+    assert lines
+    assert [line for line in lines if "trace" in line] == []
 
 
 def test_f12_an_outage_that_nobody_noticed_costs_no_request(fragile: Fragile, corp: Op, drive: Op) -> None:

@@ -1,4 +1,4 @@
-"""One flow through every process of the full shape: asked at one, answered at another, told by the worker."""
+"""One elicitation through all processes: created at one, answered at another, delivered by the worker."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ from tests.support.http_user import HttpUser
 from tests.support.op import Op
 from tests.support.process import until
 from tests.support.sink import Sink
+
+pytestmark = pytest.mark.slow
 
 
 @pytest.fixture

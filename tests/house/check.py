@@ -1,4 +1,4 @@
-"""``make check``: every check, one after the other; all are run, the first word of a failure is its name."""
+"""``make check``: runs every check, even after a failure. The first word of a failure is the name of its check."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Write the lock files anew: hashes for every platform, and no index address in them."""
+"""Writes the lock files again: with hashes for every platform, and without addresses of a package index."""
 
 from __future__ import annotations
 
@@ -11,11 +11,14 @@ ROOT = Path(__file__).resolve().parents[2]
 OPTIONS = ["--universal", "--python-version", "3.11", "--generate-hashes"]
 OPTIONS += ["--no-emit-index-url", "--no-emit-find-links", "--quiet", "--custom-compile-command", "make lock"]
 
+# Those below tests/ are for environments of their own, see tests/support/environments.py.
+PEERS = [f"tests/peers/python/{name}" for name in ("mcp-1", "fastmcp-4", "sdk", "sdk-tests", "deploy")]
+FILES = ["requirements", "requirements-extras", "requirements-dev", *PEERS]
+
 
 def main() -> None:
     uv = os.environ.get("UV", "uv")
-    # The last two are for environments of their own, see tests/sdk/mcp/vendors/environments.py.
-    for name in ("requirements", "requirements-dev", "tests/peers/python/mcp-1", "tests/peers/python/fastmcp-4"):
+    for name in FILES:
         subprocess.run(
             [uv, "pip", "compile", *OPTIONS, f"{name}.in", "--output-file", f"{name}.txt"], cwd=ROOT, check=True
         )

@@ -1,4 +1,4 @@
-"""The house rules that no other tool holds, read from the syntax tree. See docs/adr/."""
+"""The house rules that no other tool checks, read from the syntax tree. See docs/adr/."""
 
 from __future__ import annotations
 
@@ -9,13 +9,17 @@ from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-MAX_FILE = 300
+MAX_FILE = 400
 MAX_FUNCTION = 50
 # Where an import inside a function has a reason.
 LAZY = {"config/celery.py", "elicit_flows/apps.py", "elicit_flows/admin/apps.py"}
 
 # Where whatever happens has to be survived, and is logged.
-GUARDS = {"elicit_flows/worker.py", "elicit_flows/kinds/payment/providers/guard.py"}
+GUARDS = {
+    "elicit_flows/jobs/worker.py",
+    "elicit_flows/kinds/payment/providers/guard.py",
+    "elicit_flows/vault/refresh_job.py",  # one row must not undo the others of its transaction
+}
 
 Fault = tuple[str, int, str]
 
@@ -80,7 +84,7 @@ def check_call(path: str, node: ast.Call) -> Iterator[tuple[int, str]]:
         on_elicitations
         and name.endswith(".update")
         and "status" in keywords
-        and not path.startswith("elicit_flows/flow/")
+        and not path.startswith("elicit_flows/elicitations/")
     ):
         yield node.lineno, "only flow/ writes the status of an elicitation"
     if name.endswith(".reveal") and not path.startswith(REVEALERS):
@@ -93,8 +97,8 @@ REVEALERS = (
     "elicit_flows/kinds/payment/",
     "elicit_flows/kinds/credentials/",
     "elicit_flows/identity/",
-    "elicit_flows/configure/",
-    "elicit_flows/queue/courier.py",
+    "elicit_flows/config_file/",
+    "elicit_flows/events/webhooks.py",
     "elicit_flows/sdk/",
     "sandbox/console.py",
 )

@@ -1,4 +1,4 @@
-"""Dependencies below a version with a known hole are not locked."""
+"""No locked dependency is older than the version that fixed a known vulnerability."""
 
 from __future__ import annotations
 

@@ -5,9 +5,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from elicit_flows.identity import keys
-from elicit_flows.lib import oauth
-from elicit_flows.lib.oauth import cache
+from elicit_flows import oauth
+from elicit_flows.identity import jwks
+from elicit_flows.oauth import cache
 from tests.doubles.policy import loopback_allowed
 from tests.doubles.provider import Provider
 
@@ -16,7 +16,7 @@ from tests.doubles.provider import Provider
 def provider() -> Iterator[Provider]:
     """An identity provider that nobody has asked anything yet."""
     oauth.forget()
-    keys.forget()
+    jwks.forget()
     with loopback_allowed(), Provider() as provider:
         yield provider
 
@@ -28,4 +28,4 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[float]]:
     monkeypatch.setattr(cache, "monotonic", lambda: now[0])
     yield now
     oauth.forget()
-    keys.forget()
+    jwks.forget()

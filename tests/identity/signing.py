@@ -1,4 +1,4 @@
-"""One sign-in against the double, and tokens made to measure."""
+"""Sign-ins against the double, with tokens that a test can change."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from cryptography.hazmat.primitives.asymmetric import padding
 from joserfc.util import urlsafe_b64encode
 
 from elicit_flows import identity
-from elicit_flows.lib.oauth import new_verifier
-from elicit_flows.values import Answer, Secret
+from elicit_flows.domain.values import Answer, Secret
+from elicit_flows.oauth import new_verifier
 from tests.doubles.provider import SIGNING, Provider
 from tests.doubles.server import json_response
 

@@ -1,4 +1,4 @@
-"""The sign-in against the certified provider, with a person pressing its buttons."""
+"""Sign-in at the certified provider, with a scripted person."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from elicit_flows import errors, identity
-from elicit_flows.identity import keys
-from elicit_flows.lib import oauth
-from elicit_flows.lib.oauth import cache
-from elicit_flows.values import Answer, Claim, Secret
+from elicit_flows import identity, oauth
+from elicit_flows.domain import errors
+from elicit_flows.domain.values import Answer, Claim, Secret
+from elicit_flows.identity import jwks
+from elicit_flows.oauth import cache
 from tests.doubles.policy import loopback_allowed
 from tests.support.http_user import HttpUser
 from tests.support.op import Op
@@ -32,7 +32,7 @@ def shared(new_op: Callable[..., Op]) -> Op:
 def op(shared: Op) -> Iterator[Op]:
     shared.reset()
     oauth.forget()
-    keys.forget()
+    jwks.forget()
     with loopback_allowed():
         yield shared
 

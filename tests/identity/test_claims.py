@@ -1,4 +1,4 @@
-"""What an ID token must say, and that everything else is refused (T44 to T46)."""
+"""The claims that an ID token needs. Every other token is refused (T44 to T46)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The provider's keys come and go (T41, T42)."""
+"""The identity provider adds and removes keys (T41, T42)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from joserfc.jwk import RSAKey
 
 from elicit_flows import identity
-from elicit_flows.identity import keys, signature
+from elicit_flows.identity import jwks, signature
 from tests.doubles.provider import SIGNING, Provider
 from tests.doubles.server import Response
 from tests.identity.signing import NONCE, sign_in
@@ -121,5 +121,5 @@ def test_t42_a_failed_second_look_leaves_the_known_keys_in_place(provider: Provi
 
 
 def test_only_so_many_keys_are_read(provider: Provider) -> None:
-    provider.keys = [{"kty": "oct", "k": "YQ"}] * keys.MAX_KEYS + public(SIGNING)
+    provider.keys = [{"kty": "oct", "k": "YQ"}] * jwks.MAX_KEYS + public(SIGNING)
     refused(provider)

@@ -1,4 +1,4 @@
-"""Who may sign an ID token, and with what (T38 to T43)."""
+"""Which keys and algorithms may sign an ID token (T38 to T43)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a site's word for a browser has to say, and that everything else is refused (T38, T44)."""
+"""The claims that a site's assertion needs. Every other assertion is refused (T38, T44)."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import pytest
 from joserfc.jwk import OKPKey
 
 from elicit_flows import identity
-from elicit_flows.identity import keys
+from elicit_flows.domain.values import Claim
+from elicit_flows.identity import jwks
 from elicit_flows.identity.site import Vouched
-from elicit_flows.values import Claim
 from tests.doubles.policy import loopback_allowed
 from tests.doubles.site import SIGNING
 from tests.doubles.site import Site as Double
@@ -28,7 +28,7 @@ def noon(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def site() -> Iterator[Double]:
-    keys.forget()
+    jwks.forget()
     with Double() as double, loopback_allowed():
         double.audience = US
         yield double

@@ -1,4 +1,4 @@
-"""A user's own token as an agent shows it: whose it is, and that everything else is refused (T6, T44, T47, T64)."""
+"""The user's own token that an agent shows: it must be this user's, and every other is refused (T6, T44, T47, T64)."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import pytest
 from joserfc.jwk import RSAKey
 
 from elicit_flows import identity
-from elicit_flows.errors import ProviderUnavailable, UserTokenRefused
+from elicit_flows.domain.errors import ProviderUnavailable, UserTokenRefused
+from elicit_flows.domain.values import Claim
 from elicit_flows.identity.user_token import ACCESS, ID
-from elicit_flows.values import Claim
 from tests.doubles.provider import Provider
 from tests.doubles.server import json_response
 from tests.identity.signing import config, unsigned

@@ -1,4 +1,4 @@
-"""The journeys' own providers beside the standard ones: a second identity provider, and doubles that misbehave."""
+"""The providers of the journeys: a second identity provider, and doubles that answer wrongly."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Doubles:
             one.scripted.clear()
             one.reply.clear()
             one.claims.clear()
-            one.decision, one.user = None, {"sub": "alice", "name": "Alice"}
+            one.decision, one.user, one.opens = None, {"sub": "alice", "name": "Alice"}, True
 
 
 @pytest.fixture(scope="session")

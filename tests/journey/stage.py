@@ -1,4 +1,4 @@
-"""What every journey needs: an agent that asks, the providers, and a look behind the scenes of one box."""
+"""What every journey needs: an agent, the providers, and access to the database of one box."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 import httpx2
 import psycopg
 
+from elicit_flows.web.session_store import stored_key
 from tests.cast import ALICE, Person
 from tests.support import dump
 from tests.support.box import AgentClient, Box
@@ -23,7 +24,8 @@ from tests.support.process import until
 
 Json = dict[str, Any]
 WORKED_ON = {"[sqlite_sequence]"} | {
-    f"[elicit_flows_{name}]" for name in ("elicitation", "event", "delivery", "connection", "feed", "agent", "tally")
+    f"[elicit_flows_{name}]"
+    for name in ("elicitation", "event", "delivery", "connection", "feed", "agent", "tally", "checkout", "health")
 }
 TERMINAL = {"completed", "declined", "cancelled", "expired", "failed"}
 
@@ -192,7 +194,7 @@ class Stage:
 
     def sessions(self, key: str) -> int:
         """How many sessions are kept under that key."""
-        return int(self.sql("SELECT count(*) FROM django_session WHERE session_key = %s", key)[0][0])
+        return int(self.sql("SELECT count(*) FROM django_session WHERE session_key = %s", stored_key(key))[0][0])
 
     def revoked_upstream(self, access_token: str) -> None:
         until(lambda: self.userinfo(access_token).status_code == 401, "the provider has been told of the revocation")

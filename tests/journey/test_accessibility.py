@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from elicit_flows.states import Status
+from elicit_flows.domain.status import Status
 from tests.journey.conftest import Doubles
 from tests.journey.stage import Stage
 from tests.support import op
@@ -68,6 +68,7 @@ def _sign_in(stage: Stage, user: HttpUser, reader: Reader, who: str) -> None:
     reader.user.context.add_cookies([cookie])
 
 
+@pytest.mark.slow
 def test_pages_for_anybody_are_accessible(stage: Stage, reader: Reader):
     url, asked = stage.box.url, stage.ask()
     reader.check(url, "home")
@@ -80,6 +81,7 @@ def test_pages_for_anybody_are_accessible(stage: Stage, reader: Reader):
     reader.check(f"{url}/device", "code")
 
 
+@pytest.mark.slow
 def test_pages_of_a_request_are_accessible(
     stage: Stage, reader: Reader, new_http_user: Callable[..., HttpUser], sink: Sink
 ):
@@ -104,6 +106,7 @@ def test_pages_of_a_request_are_accessible(
         reader.check(f"{over['url']}/done", "done", str(status))
 
 
+@pytest.mark.slow
 def test_pages_that_are_answered_are_accessible(stage: Stage, reader: Reader, http_user: HttpUser):
     _sign_in(stage, http_user, reader, "alice")
     fields = [
@@ -130,6 +133,72 @@ def test_pages_that_are_answered_are_accessible(stage: Stage, reader: Reader, ht
     )
 
 
+@pytest.mark.slow
+def test_pages_of_forms_are_accessible_and_lead_to_what_was_wrong(
+    stage: Stage, reader: Reader, http_user: HttpUser
+) -> None:
+    _sign_in(stage, http_user, reader, "alice")
+    questions = [
+        {"id": "ref", "kind": "text", "message": "Reference", "required": True},
+        {"id": "n", "kind": "integer", "message": "How many?", "required": True},
+    ]
+    when = {"type": "string", "format": "date-time", "title": "When"}
+    ref = {"type": "string", "pattern": "^[A-Z]{2}-[0-9]{4}$", "title": "Reference"}
+    schema = {"type": "object", "properties": {"ref": ref, "when": when}, "required": ["ref"]}
+    danger = {"danger": True, "confirm_label": "Delete", "decline_label": "Keep them"}
+    for one in (
+        stage.ask(kind="form", params={"questions": questions, "shared": True}),
+        stage.ask(kind="form", params={"schema": schema}),
+        stage.ask(kind="confirm", params=danger),
+    ):
+        reader.check(one["url"], "form")
+        reader.user.press("submit")
+        reader.look("form")
+        focused = "document.activeElement.getAttribute('role')"
+        assert reader.user.page.evaluate(focused) == "alert", "who reads by ear hears what was wrong"
+        inside = "document.activeElement.querySelector('h2').innerText"
+        assert reader.user.page.evaluate(inside) == "Nothing was sent yet"
+        order = "[...document.querySelectorAll('h1, [role=alert], .field')].map(one => one.matches('h1, .field'))"
+        assert reader.user.page.evaluate(order)[:2] == [True, False], "after the page's heading, before the questions"
+
+
+def test_buttons_and_warnings_are_told_apart_in_forced_colours(
+    stage: Stage, reader: Reader, http_user: HttpUser
+) -> None:
+    _sign_in(stage, http_user, reader, "alice")
+    page = reader.user.page
+    page.emulate_media(forced_colors="active")
+    border = "one => { const s = getComputedStyle(one); return s.borderStyle + ' ' + s.borderWidth; }"
+    reader.user.open(stage.ask(kind="confirm", params={"danger": True, "confirm_label": "Delete"})["url"])
+    found = [page.eval_on_selector(one, border) for one in (".danger", "[data-action=decline] button", ".warning")]
+    assert len({*found[:2]}) == 2
+    assert found[2].startswith("solid 1px"), "a box around what cannot be undone"
+    reader.user.open(stage.ask(kind="confirm", params={})["url"])
+    found.append(page.eval_on_selector(".primary", border))
+    assert len({found[0], found[1], found[3]}) == 3
+
+
+@pytest.mark.slow
+def test_pages_after_an_answer_are_accessible(
+    stage: Stage, reader: Reader, new_http_user: Callable[..., HttpUser]
+) -> None:
+    alice = new_http_user()
+    asked = stage.ask()
+    stage.complete(alice, asked)
+    _sign_in(stage, alice, reader, "alice")
+    reader.check(f"{asked['url']}/done", "done", "completed")
+    [held] = stage.connections()
+    reader.check(f"{stage.box.url}/account/connections/{held['id']}", "connection")
+    reader.user.page.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
+    reader.user.press("revoke")
+    reader.look("account")
+    said = reader.user.page.get_by_role("status")
+    assert " disconnected. " in said.inner_text()
+    assert "you get a new link" in said.inner_text(), "what to do if that was not meant"
+    assert reader.user.page.evaluate("document.activeElement.getAttribute('role')") == "status"
+
+
+@pytest.mark.slow
 def test_pages_of_a_person_are_accessible(
     stage: Stage, reader: Reader, new_http_user: Callable[..., HttpUser], doubles: Doubles
 ):
@@ -140,7 +209,8 @@ def test_pages_of_a_person_are_accessible(
     stage.ask(reuse="never", message="word" * 60)
     _sign_in(stage, alice, reader, "alice")
     with _paid(stage):
-        reader.check(f"{stage.box.url}/account", "account")
+        for path in ("", "/requests", "/payments", "/activity", "/security", "/ended"):
+            reader.check(f"{stage.box.url}/account{path}", "account")
         reader.check(f"{stage.box.url}/account/delete", "delete")
     reader.check(f"{stage.box.url}/account/deleted", "deleted")
     for row in stage.connections():
@@ -192,3 +262,31 @@ def test_the_whole_way_goes_by_keyboard_alone(stage: Stage, user: User, http_use
     with user.page.expect_navigation():
         keyboard.press("Enter")
     assert user.url.startswith(stage.drive.issuer)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("locale", ["de-DE", "ar", "ja-JP"])
+def test_pages_in_other_languages_are_accessible(
+    stage: Stage, reader: Reader, new_user: Callable[..., User], http_user: HttpUser, locale: str
+) -> None:
+    """German has the longest words, Arabic the other direction, and Japanese no spaces."""
+    reader.user = new_user(viewport=PHONE, is_mobile=True, has_touch=True, locale=locale)
+    reader.check(f"{stage.box.url}/account", "signin")
+    assert reader.user.page.locator("html").get_attribute("lang") == locale.partition("-")[0]
+    _sign_in(stage, http_user, reader, "alice")
+    reader.check(stage.ask(scopes=["files.write"])["url"], "consent")
+    confirm = {"detail": "12 files.", "danger": True, "confirm_label": "Delete"}
+    for kind, params in (("confirm", confirm), ("form", {"schema": {"type": "object", "properties": {
+        "when": {"type": "string", "format": "date-time"}, "size": {"type": "string", "enum": ["s", "m"]},
+        "price": {"type": "number"},
+    }, "required": ["price", "when"]}})):  # fmt: skip
+        reader.check(stage.ask(kind=kind, params=params)["url"], "form")
+        reader.user.press("submit")
+        reader.look("form")
+    asked = stage.ask(reuse="never")
+    stage.complete(http_user, asked)
+    reader.check(f"{asked['url']}/done", "done", "completed")
+    held = http_user.get(f"{asked['url']}/done").text.partition("/account/connections/")[2].partition('"')[0]
+    reader.check(f"{stage.box.url}/account", "account")
+    reader.check(f"{stage.box.url}/account/connections/{held}", "connection")
+    reader.check(f"{stage.box.url}/account/delete", "delete")

@@ -1,4 +1,4 @@
-"""What is answered on our own page, and links that lead to the agent's."""
+"""Elicitations that are answered on our own page, and links that lead to a page of the agent."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def link(stage: Stage, url: str, completion: str) -> Json:
     return stage.ask(kind="link", message="Read our terms.", params={"url": url, "completion": completion})
 
 
-@pytest.fixture(params=["Chromium", "Chromium without scripts", "HTTP"])
+@pytest.fixture(params=["Chromium", pytest.param("Chromium without scripts", marks=pytest.mark.slow), "HTTP"])
 def anybody(request: pytest.FixtureRequest) -> Persona:
     if request.param == "HTTP":
         return request.getfixturevalue("new_http_user")()
@@ -53,26 +53,34 @@ def test_a_no_is_an_answer_as_well(stage: Stage, http_user: HttpUser) -> None:
     asked = confirm(stage, **DANGEROUS)
     http_user.open(asked["url"])
     http_user.carry_on("signin", "alice")
-    assert "Keep them" in http_user.text
     http_user.press("decline")
     told = stage.look(asked)
     assert (told["status"], told["action"], told["result"]) == ("declined", "decline", None)
+
+
+def test_t135_yes_and_no_stand_before_the_agents_words(stage: Stage, http_user: HttpUser) -> None:
+    http_user.open(confirm(stage, **DANGEROUS)["url"])
+    http_user.carry_on("signin", "alice")
+    assert "Yes: <bdi>Delete</bdi>" in http_user.answer.text
+    assert "No: <bdi>Keep them</bdi>" in http_user.answer.text
+    assert http_user.answer.text.count('class="primary') == 1, "the colour of what goes on is the yes's"
 
 
 def test_what_is_dangerous_needs_its_word(stage: Stage, anybody: Persona) -> None:
     asked = confirm(stage, **DANGEROUS)
     anybody.open(asked["url"])
     anybody.carry_on("signin", "alice")
-    anybody.press("submit", typed="delet")
-    assert (anybody.page_name, anybody.page_status) == ("form", "pending")
-    assert "Type Delete to go on." in anybody.text
-    assert "Nothing was sent yet." in anybody.text
-    assert stage.events(asked) == ["created"]
     anybody.press("submit", typed="delete")
+    assert (anybody.page_name, anybody.page_status) == ("form", "pending")
+    assert "Type CONFIRM to confirm." in anybody.text
+    assert "Nothing was sent yet" in anybody.text
+    assert stage.events(asked) == ["created"]
+    anybody.press("submit", typed="confirm")
     assert anybody.page_status == "completed"
     assert stage.look(asked)["result"] == {"confirmed": True}
 
 
+@pytest.mark.slow
 def test_by_keyboard_alone_a_dangerous_yes_is_typed_and_sent(stage: Stage, user: User) -> None:
     asked = confirm(stage, **DANGEROUS)
     user.open(asked["url"])
@@ -82,7 +90,7 @@ def test_by_keyboard_alone_a_dangerous_yes_is_typed_and_sent(stage: Stage, user:
         page.keyboard.press("Tab")
         if page.evaluate("document.activeElement.id") == "typed":
             break
-    page.keyboard.type("Delete")
+    page.keyboard.type("Confirm")
     page.keyboard.press("Enter")
     page.wait_for_selector("body[data-page=done]")
     assert stage.status(asked) == "completed"
@@ -210,7 +218,7 @@ def test_credentials_go_into_the_vault_and_to_their_agent_alone(each_stage: Stag
     http_user.carry_on("signin", "alice")
     http_user.press("submit", key="sk-very-secret-typed", team="")
     assert (http_user.answer.status_code, http_user.page_name) == (422, "form")
-    assert "Team is missing." in http_user.text
+    assert "Fill this in." in http_user.text
     assert "sk-very-secret-typed" not in http_user.answer.text
     http_user.press("submit", key="sk-very-secret-typed", team="blue")
     assert http_user.page_status == "completed"

@@ -1,4 +1,4 @@
-"""A proxy says with every request who it let in, signed: that person gets in, and stays as long as it says so."""
+"""A proxy signs who each request comes from: this person is signed in as long as the proxy says so."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from joserfc.jwk import RSAKey
 
-from elicit_flows.identity import keys
+from elicit_flows.identity import jwks
 from elicit_flows.models import Elicitation, IdentityProvider
 from tests.doubles.policy import loopback_allowed
 from tests.doubles.provider import Provider
@@ -27,7 +27,7 @@ NewUser = Callable[..., HttpUser]
 @pytest.fixture
 def gate(served: Served) -> Iterator[Provider]:
     """Signs who is there; the test puts its word into the header, as the proxy does."""
-    keys.forget()
+    jwks.forget()
     with Provider() as double, loopback_allowed():
         IdentityProvider.objects.create(
             slug="gate", sort="proxy", issuer=double.issuer, header="Cf-Access-Jwt-Assertion", audiences=[AUDIENCE],

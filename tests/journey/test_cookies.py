@@ -86,6 +86,7 @@ def test_t55_every_cookie_on_the_way_is_bound_to_this_host_and_https(
 NAMES = {"__Host-sessionid", "__Host-csrftoken"}
 
 
+@pytest.mark.slow
 def test_t55_browsers_keep_them_and_bring_them_back_from_the_provider(
     https_stage: Stage, new_user: Callable[..., User], tls: TlsProxy
 ):

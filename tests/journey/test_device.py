@@ -1,4 +1,4 @@
-"""A code of the certified provider's: shown to the right person, typed in another browser, kept after a yes."""
+"""A code of the certified provider: shown to the right person, typed in another browser, confirmed here."""
 
 from __future__ import annotations
 
@@ -25,6 +25,7 @@ def enter(person: Persona, drive: Op, code: str, who: str, decide: str = "allow"
     person.carry_on("same", who, decide)
 
 
+@pytest.mark.slow
 def test_alice_types_the_code_on_her_phone_and_says_that_the_account_is_hers(
     each_stage: Stage, new_user: Callable[..., User], new_http_user: Callable[..., HttpUser]
 ) -> None:
@@ -65,6 +66,7 @@ def live(drive: Op) -> set[str]:
     return {one["value"] for one in drive.issued("refresh_token") if one["active"]}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("decide", "ends"), [("allow", "started"), ("deny", "declined")])
 def test_without_scripts_a_button_asks_how_it_stands(
     stage: Stage, new_http_user: Callable[..., HttpUser], decide: str, ends: str

@@ -1,4 +1,4 @@
-"""One form in several windows: what is written in one is seen in all, and by the agent's own viewers."""
+"""One form in several windows: a change in one appears in all, and in the agent's own clients."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ SEEDS = [int(seed) for seed in os.environ.get("DRAFT_SEEDS", "1").split(",")]
 
 @pytest.fixture
 def asked(stage: Stage) -> Json:
-    return stage.ask(kind="form", message="So that I can set it up.", params={"questions": QUESTIONS})
+    return stage.ask(kind="form", message="So that I can set it up.", params={"questions": QUESTIONS, "shared": True})
 
 
 @pytest.fixture
@@ -102,6 +102,7 @@ def test_what_is_written_in_one_window_is_seen_in_the_other_and_by_the_agent(
     assert [one for one in complaints if "Failed to load resource" not in one] == []
 
 
+@pytest.mark.slow
 def test_what_was_written_is_there_when_they_come_back_tomorrow(
     stage: Stage, asked: Json, new_user: Callable[..., User]
 ) -> None:
@@ -160,6 +161,7 @@ def test_sending_many_times_at_once_is_one_answer_and_leads_everybody_on(
     assert stage.events(asked) == ["created", "started", "settling", "completed"]
 
 
+@pytest.mark.slow
 def test_the_questions_may_change_while_somebody_answers(
     stage: Stage, asked: Json, two_windows: list[User], http_user: HttpUser
 ) -> None:
@@ -190,6 +192,7 @@ def test_a_question_is_skipped_with_a_reason(stage: Stage, asked: Json, http_use
     }  # fmt: skip
 
 
+@pytest.mark.slow
 def test_an_idle_window_ends_nothing(stage: Stage, asked: Json, two_windows: list[User]) -> None:
     two_windows[0].page.get_by_label("Name").fill("Atlas")
     until(lambda: values(stage, asked) == {"name": "Atlas"}, "it is kept", timeout=25)
@@ -208,7 +211,7 @@ def test_t1_a_stranger_neither_reads_nor_writes_the_draft(stage: Stage, asked: J
     http_user.carry_on("signin", "bob")
     assert http_user.page_name == "mismatch"
     read = http_user.get(url)
-    assert (read.status_code, read.json()) == (403, {"message": "This link was made for somebody else"})
+    assert (read.status_code, read.json()) == (403, {"message": "This link is for someone else"})
     assert form_post(http_user, url, question="q0", q0="Mine", asked="0" * 16).status_code == 403
     assert values(stage, asked) == {"name": "Atlas"}
     assert stage.events(asked) == ["created", "draft", "refused"]
@@ -271,11 +274,12 @@ def _share(stage: Stage, asked: Json, rng: random.Random) -> None:
     share(stage, asked, name, value)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", SEEDS)
 def test_however_they_interleave_all_end_with_the_same_answers(
     stage: Stage, asked: Json, two_windows: list[User], seed: int
 ) -> None:
-    """DRAFT_SEEDS=3,4,5 plays others."""
+    """DRAFT_SEEDS=3,4,5 runs other random histories."""
     rng = random.Random(seed)
     for _ in range(30):
         who = rng.randrange(3)
@@ -296,6 +300,8 @@ def test_however_they_interleave_all_end_with_the_same_answers(
     two_windows[0].press("submit")
     answered = {name: value for name, value in values(stage, asked).items() if value is not None}
     assert stage.look(asked)["result"]["content"] == answered | {"name": "The end"}
+    told = [event["data"] for event in stage.feed() if event["type"] == "elicitation.draft"]
+    assert {str(one["draft"]) for one in told} == {"None"}, "what was written on the way is told to nobody any more"
 
 
 def _held(stage: Stage, asked: Json) -> list[list[str]]:
@@ -314,10 +320,11 @@ def _held(stage: Stage, asked: Json) -> list[list[str]]:
     return sorted([*held, *whys], key=lambda pair: order.index(pair[0]))
 
 
+@pytest.mark.slow
 def test_the_page_is_not_led_away_from_while_its_form_is_on_the_way(
     stage: Stage, asked: Json, new_user: Callable[..., User]
 ) -> None:
-    """It asks meanwhile how the form stands, and learns that it is over before the answer to its own form is there."""
+    """It asks for the state of the form, and learns that it has ended before its own form is answered."""
     user = new_user()
     user.open(asked["url"])
     user.carry_on("signin", "alice")
@@ -331,3 +338,40 @@ def test_the_page_is_not_led_away_from_while_its_form_is_on_the_way(
     user.page.route("**", slowly)
     user.press("submit", q0="Atlas")
     assert (user.page_name, user.page_status) == ("done", "cancelled")
+
+
+@pytest.mark.parametrize("also_wrong", [False, True], ids=["sent", "refused for another answer"])
+def test_what_is_written_after_the_last_save_counts_and_was_not_written_elsewhere(
+    stage: Stage, asked: Json, new_user: Callable[..., User], also_wrong: bool
+) -> None:
+    """The page has saved "At". The person continues, and sends the form before the page saves again."""
+    user = new_user()
+    user.open(asked["url"])
+    user.carry_on("signin", "alice")
+    user.page.locator("[name=q0]").fill("At")
+    until(lambda: values(stage, asked).get("name") == "At", "the page has saved it")
+    wrong = {"q1": "many"} if also_wrong else {}
+    user.press("submit", q0="Atlas", **wrong)
+    if also_wrong:
+        assert user.page.locator(".field .fault").count() == 1, user.text
+        assert user.page.locator("[name=q0]").input_value() == "Atlas"
+        user.press("submit", q1="3")
+    assert (user.page_name, user.page_status) == ("done", "completed"), user.text
+    assert stage.look(asked)["result"]["content"]["name"] == "Atlas"
+
+
+def test_a_save_that_arrives_after_its_page_was_refused_was_not_written_elsewhere(
+    stage: Stage, asked: Json, http_user: HttpUser
+) -> None:
+    """The script was saving "At" when the person sent "Atlas" and a fault. The save arrived after the refusal."""
+    http_user.open(asked["url"])
+    http_user.carry_on("signin", "alice")
+    late = {"question": "q0", "q0": "At"} | {name: held(http_user, name) for name in ("asked", "page")}
+    http_user.press("submit", q0="Atlas", q1="many")
+    assert http_user.answer.status_code == 422
+    assert form_post(http_user, f"{asked['url']}/draft", **late).status_code == 200
+    seen = {"after": held(http_user, "seen"), "page": held(http_user, "page")}
+    assert http_user.http.get(f"{asked['url']}/draft", params=seen).json()["controls"] == {}
+    http_user.press("submit", q1="3")
+    assert http_user.page_status == "completed", http_user.text
+    assert stage.look(asked)["result"]["content"]["name"] == "Atlas"

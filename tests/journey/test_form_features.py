@@ -1,4 +1,6 @@
-"""Every feature of both dialects in a real browser: answered badly, told so beside the question, and answered well."""
+"""Every feature of both form dialects in a browser: a wrong answer gets an error beside its question, a right one
+passes.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +13,7 @@ from tests.journey.stage import Json, Stage
 from tests.kinds.form.asked import of_schema
 from tests.kinds.form.features import QUESTION_FEATURES, SCHEMA_FEATURES, Feature, Sent, sent
 from tests.support.browser import User
+from tests.support.machine import within
 
 NOTHING = object()
 
@@ -39,7 +42,7 @@ def _enter(control: Locator, values: list[str]) -> bool:
         return value in known and bool(control.select_option(value))
     if sort != "textarea" and not value.isprintable():
         return False
-    control.fill(value, timeout=1000)
+    control.fill(value, timeout=within(1) * 1000)
     return control.input_value().split() == value.split()
 
 
@@ -98,6 +101,7 @@ def enter_all(user: User, features: list[Feature]) -> Json:
     return expected
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scripts", [True, False], ids=["with scripts", "without scripts"])
 @pytest.mark.parametrize("features", [SCHEMA_FEATURES, QUESTION_FEATURES], ids=["schema", "questions"])
 def test_every_feature_is_rendered_refused_and_taken_in_a_browser(
@@ -116,8 +120,9 @@ def test_every_feature_is_rendered_refused_and_taken_in_a_browser(
     assert [one for one in user.complaints if "Failed to load resource" not in one] == []
 
 
+@pytest.mark.slow
 def test_a_day_that_there_is_not_is_not_dropped_without_a_word(stage: Stage, new_user: Callable[..., User]) -> None:
-    """A browser's own control for dates has no value while it shows such a day."""
+    """A browser's date control has no value while it shows such a day."""
     user = new_user(locale="en-US")
     asked = stage.ask(kind="form", params={"schema": {"type": "object", "properties": {
         "day": {"type": "string", "format": "date"},

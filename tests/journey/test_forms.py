@@ -73,6 +73,7 @@ def _forgeries(box: Box, foreign_token: str) -> list[tuple[dict[str, str], dict[
     ]
 
 
+@pytest.mark.slow
 def test_t50_no_form_of_ours_is_taken_without_its_token(stage: Stage, new_http_user: NewUser, olga: HttpUser):
     alice, bob = new_http_user(), new_http_user()
     stage.complete(alice, stage.ask())

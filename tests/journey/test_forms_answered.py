@@ -25,12 +25,13 @@ def content(stage: Stage, asked: Json) -> Json:
     return dict(told["result"]["content"])
 
 
-@pytest.fixture(params=["Chromium", "Chromium without scripts"])
+@pytest.fixture(params=["Chromium", pytest.param("Chromium without scripts", marks=pytest.mark.slow)])
 def user_with_or_without_scripts(request: pytest.FixtureRequest) -> User:
     user: User = request.getfixturevalue("new_user")(scripts=request.param == "Chromium")
     return user
 
 
+@pytest.mark.slow
 def test_every_feature_of_the_schema_is_answered_in_a_browser(stage: Stage, user_with_or_without_scripts: User):
     user, asked = user_with_or_without_scripts, form(stage, schema=SCHEMA)
     user.open(asked["url"])
@@ -41,7 +42,7 @@ def test_every_feature_of_the_schema_is_answered_in_a_browser(stage: Stage, user
         assert said in user.text
     assert page.get_by_label("Seats").input_value() == "2"
     assert page.get_by_role("group", name="Extras").get_by_label("wifi").is_checked()
-    assert page.get_by_label("Difference from UTC").input_value() == "+02:00"
+    assert page.get_by_label("Time zone of that time").input_value() == "+02:00"
 
     page.get_by_label("Full name").fill("A")
     page.get_by_label("E-mail").fill("alice@example.com")
@@ -59,7 +60,7 @@ def test_every_feature_of_the_schema_is_answered_in_a_browser(stage: Stage, user
 
     assert (user.page_name, user.page_status) == ("form", "pending")
     assert page.get_by_role("alert").get_by_role("link").all_inner_texts() == ["Full name", "Booking reference"]
-    assert "Write at least 2 characters; these are 1." in user.text
+    assert "Write at least 2 characters; this has 1." in user.text
     assert page.get_by_label("Booking reference").input_value() == "abc"
     assert page.get_by_label("Notes").input_value() == "One\ntwo é 😀"
     described = page.get_by_label("Full name").get_attribute("aria-describedby") or ""
@@ -80,6 +81,7 @@ def test_every_feature_of_the_schema_is_answered_in_a_browser(stage: Stage, user
     assert [one for one in user.complaints if "Failed to load resource" not in one] == []
 
 
+@pytest.mark.slow
 def test_every_kind_of_question_is_answered_in_a_browser(stage: Stage, user_with_or_without_scripts: User):
     user, asked = user_with_or_without_scripts, form(stage, questions=QUESTIONS)
     user.open(asked["url"])
@@ -110,7 +112,7 @@ def test_every_kind_of_question_is_answered_in_a_browser(stage: Stage, user_with
 
 
 def test_what_is_prefilled_and_what_is_missing_are_the_same_without_a_browser(each_stage: Stage, http_user: HttpUser):
-    """On every shape: a database may put the schema's properties in another order."""
+    """On every set-up: a database may change the order of the schema's properties."""
     asked = form(each_stage, schema=SCHEMA)
     http_user.open(asked["url"])
     http_user.carry_on("signin", "alice")
@@ -168,6 +170,7 @@ def test_t69_t70_a_form_that_may_not_be_is_refused_over_http_with_the_place(stag
     assert stage.events() == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("params", [{"schema": SCHEMA}, {"questions": QUESTIONS}], ids=["schema", "questions"])
 def test_the_page_of_a_form_is_accessible(stage: Stage, user: User, params: Json):
     op.node()
@@ -189,6 +192,7 @@ def test_the_page_of_a_form_is_accessible(stage: Stage, user: User, params: Json
         assert user.page.evaluate(WIDTH) <= 375
 
 
+@pytest.mark.slow
 def test_by_keyboard_alone_a_form_is_answered(stage: Stage, user: User):
     properties = {"name": {"type": "string"}, "size": {"type": "string", "enum": ["s", "m"]}, "ok": {"type": "boolean"}}
     asked = form(stage, schema={"type": "object", "properties": properties, "required": ["name", "size", "ok"]})

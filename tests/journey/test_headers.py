@@ -1,4 +1,4 @@
-"""What every answer carries: pages and redirects, good ones and refusals, of people, agents and operators."""
+"""The headers of every answer: pages, redirects and errors, for people, agents and operators."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import httpx2
 import pytest
 from django.test import Client
 
-from elicit_flows import flow
+from elicit_flows import elicitations
 from elicit_flows.lib import ids
 from tests.cast import Person
 from tests.journey.conftest import Doubles
@@ -160,7 +160,7 @@ def test_t51_t56_so_is_our_own_mistake(client: Client, monkeypatch: pytest.Monke
     def broken(_: str) -> None:
         raise RuntimeError("canary of T114")
 
-    monkeypatch.setattr(flow, "find", broken)
+    monkeypatch.setattr(elicitations, "find", broken)
     client.raise_request_exception = False
     answer = client.get("/c/el_x")
     assert answer.status_code == 500

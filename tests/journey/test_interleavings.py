@@ -13,16 +13,18 @@ from datetime import timedelta
 import pytest
 from django.db import connections
 
-from elicit_flows import flow, vault
-from elicit_flows.errors import AlreadyOver, BadCallback, Over, StartAgain
+from elicit_flows import elicitations, vault
+from elicit_flows.domain.errors import AlreadyOver, BadCallback, Over, StartAgain
+from elicit_flows.domain.status import TERMINAL
+from elicit_flows.domain.values import Answer, Claim, Question, Secret
 from elicit_flows.lib import clock, ids
 from elicit_flows.models import Agent, Connection, Elicitation, Event, IdentityProvider
 from elicit_flows.models import Provider as ProviderRow
-from elicit_flows.states import TERMINAL
-from elicit_flows.values import Answer, Claim, Question, Secret
 from tests.doubles.policy import loopback_allowed
 from tests.doubles.provider import Provider
 from tests.doubles.server import Request, Response, Route, json_response
+
+pytestmark = pytest.mark.slow
 
 RUNS = 200
 ACTORS = 5
@@ -47,8 +49,8 @@ class Run:
         self.chance = random.Random(self.seed)
         self.claim = Claim(ISSUER, f"person-{self.seed}")
         params = {"provider": "bad", "scopes": []}
-        self.row, _ = flow.create(self.agent, Question("oauth", self.claim, "May I?", params))
-        url = flow.begin(self.row.pk, self.claim, "browser", "press")
+        self.row, _ = elicitations.create(self.agent, Question("oauth", self.claim, "May I?", params))
+        url = elicitations.begin(self.row.pk, self.claim, "browser", "press")
         self.provider.user = {"sub": f"account-{self.seed}"}
         self.answer = Answer(self.provider.visit(url or ""))
 
@@ -78,26 +80,26 @@ class Run:
         return act
 
     def callback(self) -> None:
-        flow.resume("bad", self.answer, self.claim, "browser")
+        elicitations.resume("bad", self.answer, self.claim, "browser")
 
     def cancel(self) -> None:
-        flow.cancel(flow.find(self.row.pk))
+        elicitations.cancel(elicitations.find(self.row.pk))
 
     def decline(self) -> None:
-        flow.decline(self.row.pk, self.claim)
+        elicitations.decline(self.row.pk, self.claim)
 
     def expire(self) -> None:
         Elicitation.objects.filter(pk=self.row.pk).update(expires_at=clock.now() - timedelta(seconds=1))
-        flow.expire(flow.find(self.row.pk))
+        elicitations.expire(elicitations.find(self.row.pk))
 
     def sweep(self) -> None:
         Elicitation.objects.filter(pk=self.row.pk).update(expires_at=clock.now() - timedelta(seconds=1))
-        flow.sweep()
+        elicitations.sweep()
 
     def reopen(self) -> None:
         """The worker finds it settling for so long that whoever was at it must be gone."""
         Elicitation.objects.filter(pk=self.row.pk).update(settling_since=clock.now() - timedelta(hours=1))
-        flow.sweep()
+        elicitations.sweep()
 
     def check(self) -> str:
         row = Elicitation.objects.get(pk=self.row.pk)

@@ -1,7 +1,8 @@
-"""T34 in Chromium: codes and states go nowhere but to the callback."""
+"""T34 in Chromium: codes and states are sent to the callback only."""
 
 from __future__ import annotations
 
+import pytest
 from playwright.sync_api import Request
 
 from tests.journey.stage import Stage
@@ -36,6 +37,7 @@ def test_t34_no_code_and_no_state_goes_anywhere_but_to_the_callback(stage: Stage
     assert sink.received("/done")[-1].headers.get("referer") is None
 
 
+@pytest.mark.slow
 def test_t34_nor_does_the_history_hold_them(stage: Stage, user: User):
     asked = stage.ask()
     user.connect(asked["url"], "alice")

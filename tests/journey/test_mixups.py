@@ -1,4 +1,4 @@
-"""Codes, states and answers of one provider or flow are worth nothing at another."""
+"""A code, a state or an answer of one provider or flow is refused at any other."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 import pytest
 
-from elicit_flows.lib import oauth
+from elicit_flows import oauth
 from tests.cast import BOB
 from tests.journey.conftest import Doubles
 from tests.journey.stage import Stage, changed, query

@@ -1,4 +1,4 @@
-"""A client of the person's own at the certified provider: typed on our page, and the agent gets its tokens alone."""
+"""A person's own OAuth client at the certified provider: typed on our page; the agent gets only its tokens."""
 
 from __future__ import annotations
 
@@ -47,6 +47,7 @@ def post(stage: Stage, connection: str, what: str) -> httpx2.Response:
     return stage.agent.post(f"/v1/connections/{connection}/{what}")
 
 
+@pytest.mark.slow
 def test_t73_a_client_is_typed_corrected_used_ended_and_its_secret_is_nowhere(
     stage: Stage, user: User, drive: Op, mine: Mine
 ) -> None:

@@ -1,4 +1,4 @@
-"""What a provider says instead of a code."""
+"""Errors that a provider sends to the callback."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Everything at once: one exchange, one end, one event, whoever comes first."""
+"""Simultaneous requests: one exchange, one end and one event, in whichever order they arrive."""
 
 from __future__ import annotations
 

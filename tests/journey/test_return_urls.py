@@ -1,4 +1,4 @@
-"""Where people are sent: to registered addresses and our own pages, letter for letter."""
+"""The service redirects people only to registered addresses and to its own pages, compared letter for letter."""
 
 from __future__ import annotations
 

@@ -1,9 +1,11 @@
-"""As a person who wants to know what an agent did with their account, and wants it to stop, in a real browser."""
+"""The account page in a browser: a person sees what an agent did with their account, and ends it."""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+
+import pytest
 
 from tests.doubles.server import Request, Response
 from tests.journey.conftest import Doubles
@@ -13,6 +15,7 @@ from tests.support.http_user import HttpUser
 from tests.support.process import until
 
 
+@pytest.mark.slow
 def test_t86_a_person_reads_what_an_agent_did_and_ends_it_though_the_provider_is_down(
     stage: Stage, alice: User, new_http_user: Callable[..., HttpUser], doubles: Doubles
 ):
@@ -33,7 +36,7 @@ def test_t86_a_person_reads_what_an_agent_did_and_ends_it_though_the_provider_is
     assert "You connected it" in alice.text
     assert "fetched an access token" in alice.text
 
-    alice.page.locator("summary").click()
+    alice.page.locator("details:has([data-action=revoke]) > summary").click()
     alice.press("revoke")
     assert alice.page_name == "account", "while the provider still thinks about it"
     assert stage.token(asked).status_code == 410
@@ -52,6 +55,7 @@ def test_t86_a_person_reads_what_an_agent_did_and_ends_it_though_the_provider_is
     until(told, "the provider has been told, and the page says so", every=0.5)
 
 
+@pytest.mark.slow
 def test_t61_signing_out_on_every_device_ends_the_other_browser_too(
     stage: Stage, alice: User, new_http_user: Callable[..., HttpUser]
 ):
@@ -61,7 +65,7 @@ def test_t61_signing_out_on_every_device_ends_the_other_browser_too(
     other.press("signin")
     other.press("alice")
     assert other.page_name == "consent"
-    alice.open(f"{stage.box.url}/account")
+    alice.open(f"{stage.box.url}/account/security")
     alice.press("signout-everywhere")
     other.press("continue")
     assert other.page_name == "signin"

@@ -1,4 +1,4 @@
-"""Signing in: a session of its own, begun by the browser that ends it, and fresh enough."""
+"""Sign-in makes a new session, works only in the browser that began it, and must be recent."""
 
 from __future__ import annotations
 
@@ -99,6 +99,23 @@ def test_t17_a_sign_in_may_take_ten_minutes(client: Client, minutes: int, status
     session[SIGN_INS] = [kept | {"stash": vault.seal_stash({"nonce": "n", "verifier": "v"}, ids.digest("s"))}]
     session.save()
     assert client.get("/login/corp/callback", {"state": "s", "code": "c"}).status_code == status
+
+
+def test_t140_who_signs_in_again_is_asked_who_they_are_and_may_take_everything_along(stage: Stage, http_user: HttpUser):
+    """The identity provider would sign them in without asking."""
+    stage.complete(http_user, stage.ask(reuse="never"))
+    http_user.open(f"{stage.box.url}/account")
+    token = dict(http_user.page.forms["signout"].fields)["csrfmiddlewaretoken"]
+    fields = {"csrfmiddlewaretoken": token, "provider": "corp", "next": "/account/delete", "again": "yes"}
+    headers = {"origin": stage.box.url, "sec-fetch-site": "same-origin"}
+    leaves = http_user.send(
+        http_user.http.build_request("POST", f"{stage.box.url}/login", data=fields, headers=headers)
+    ).headers["location"]
+    assert query(leaves)["prompt"] == "login"
+    http_user.open(leaves)
+    http_user.press("alice")
+    assert http_user.page_name == "delete"
+    assert "attachment" in http_user.get(f"{stage.box.url}/account/export").headers["content-disposition"]
 
 
 def test_t7_somebody_else_at_the_computer_switches_and_leaves_nothing_behind(stage: Stage, http_user: HttpUser):

@@ -1,4 +1,4 @@
-"""Several things asked for under one link: done in order, one at a time, each once."""
+"""One link with several steps: they are done in order, one at a time, and each once."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from tests.support.http_user import HttpUser
 from tests.support.process import until
 
 CONNECT = {"kind": "oauth", "params": {"provider": "drive"}}
-ASK = {"kind": "form", "params": {"questions": [{"id": "name", "kind": "text", "message": "Name?", "required": True}]},
+QUESTION = {"id": "name", "kind": "text", "message": "Name?", "required": True}
+ASK = {"kind": "form", "params": {"questions": [QUESTION], "shared": True},
        "message": "So that I can call it something."}  # fmt: skip
 DELETE = {"kind": "confirm", "params": {"detail": "Delete 12 files.", "danger": True, "confirm_label": "Delete"}}
 MOVE = {"kind": "confirm", "params": {"detail": "Move 12 files."}}
@@ -51,7 +52,7 @@ def test_three_things_are_done_in_order_by_one_link_with_one_completion(each_sta
     assert (stage.status(asked), done(stage, asked)) == ("started", ["oauth"])
     user.press("submit", q0="Atlas")
     assert "Delete 12 files." in user.text
-    user.press("submit", typed="Delete")
+    user.press("submit", typed="CONFIRM")
     assert (user.page_name, user.page_status) == ("done", "completed")
     told = stage.look(asked)
     assert (told["action"], [one["kind"] for one in told["result"]["steps"]]) == (
@@ -86,6 +87,7 @@ def test_what_is_done_stays_done_when_they_come_back_tomorrow(stage: Stage, new_
     assert stage.drive.counts()["token.authorization_code"] == 1
 
 
+@pytest.mark.slow
 def test_in_a_browser_with_scripts_the_pages_lead_on_by_themselves(stage: Stage, alice: User) -> None:
     asked = steps(stage, CONNECT, ASK, MOVE)
     alice.open(asked["url"])
@@ -105,11 +107,11 @@ def test_in_a_browser_with_scripts_the_pages_lead_on_by_themselves(stage: Stage,
 
 
 def test_a_page_of_a_step_that_is_done_answers_no_other(stage: Stage, http_user: HttpUser) -> None:
-    """Two windows on a harmless question; what follows it is not."""
+    """Two windows show a harmless question. The question after it is not harmless."""
     asked = steps(stage, MOVE, DELETE)
     http_user.open(asked["url"])
     http_user.carry_on("signin", "alice")
-    stale = http_user.form_request("submit", typed="Delete")
+    stale = http_user.form_request("submit", typed="CONFIRM")
     no = http_user.form_request("decline")
     http_user.press("submit")
     assert "Delete 12 files." in http_user.text
@@ -125,10 +127,10 @@ def test_no_step_can_be_taken_before_its_turn(stage: Stage, http_user: HttpUser)
     http_user.carry_on("signin", "alice")
     [[second]] = stage.sql("SELECT id FROM elicit_flows_elicitation WHERE parent_id = %s AND place = 1", asked["id"])
     for name in ("submit", "continue", "decline"):
-        answer = form_post(http_user, f"{stage.box.url}/c/{second}/{name}", typed="Delete")
+        answer = form_post(http_user, f"{stage.box.url}/c/{second}/{name}", typed="CONFIRM")
         assert answer.status_code == 409, name
     for name in ("submit", "continue", "decline"):
-        assert form_post(http_user, f"{asked['url']}/{name}", typed="Delete").status_code == 409, name
+        assert form_post(http_user, f"{asked['url']}/{name}", typed="CONFIRM").status_code == 409, name
     assert (stage.status(asked), stage.events(asked)) == ("pending", ["created"])
 
 
@@ -160,7 +162,7 @@ def test_the_agent_takes_it_back_at_any_step(stage: Stage, http_user: HttpUser) 
     http_user.open(asked["url"])
     http_user.carry_on("signin", "alice")
     http_user.press("submit")
-    last = http_user.form_request("submit", typed="Delete")
+    last = http_user.form_request("submit", typed="CONFIRM")
     answer = stage.agent.post(f"/v1/elicitations/{asked['id']}/cancel")
     assert (answer.status_code, answer.json()["status"], done(stage, asked)) == (200, "cancelled", ["confirm"])
     assert http_user.send(last).status_code == 410
@@ -169,7 +171,7 @@ def test_the_agent_takes_it_back_at_any_step(stage: Stage, http_user: HttpUser) 
 
 
 def test_taking_it_back_while_a_step_is_being_done_takes_it_back(stage: Stage, http_user: HttpUser) -> None:
-    """Whichever is first: the step that was done just then is told, and nothing more is asked."""
+    """In either order: the finished step is reported, and no further question is asked."""
     for _ in range(5):
         asked = steps(stage, MOVE, MOVE, DELETE)
         http_user.open(asked["url"])
@@ -262,7 +264,7 @@ def test_t62_steps_are_nothing_of_their_own_to_agents(stage: Stage, http_user: H
         assert stage.agent.get(f"/v1/elicitations/{one}").status_code == 404
         for verb in ("cancel", "complete", "consume"):
             assert stage.agent.post(f"/v1/elicitations/{one}/{verb}").status_code == 404
-    http_user.open(f"{stage.box.url}/account")
+    http_user.open(f"{stage.box.url}/account/requests")
     http_user.carry_on("signin", "alice")
     assert http_user.text.count("For /account.") == 1
 
@@ -272,7 +274,7 @@ def test_pressing_the_last_button_many_times_at_once_is_one_end(stage: Stage, ht
     http_user.open(asked["url"])
     http_user.carry_on("signin", "alice")
     http_user.press("submit")
-    http_user.at_once(http_user.form_request("submit", typed="Delete"), 10)
+    http_user.at_once(http_user.form_request("submit", typed="CONFIRM"), 10)
     assert stage.status(asked) == "completed"
     events = stage.events(asked)
     assert (events.count("completed"), events.count("settling")) == (1, 2)

@@ -11,13 +11,19 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 import httpx2
+import pytest
 
 from tests.journey.stage import TERMINAL, Json, Stage
 from tests.support.http_user import HttpUser
 
+pytestmark = pytest.mark.slow
+
 SEED = int(os.environ.get("STEPS_SEED", "1"))
 MOVE = {"kind": "confirm", "params": {"detail": "Move 12 files."}}
-ASK = {"kind": "form", "params": {"questions": [{"id": "name", "kind": "text", "message": "Name?", "required": True}]}}
+ASK = {
+    "kind": "form",
+    "params": {"questions": [{"id": "name", "kind": "text", "message": "Name?", "required": True}], "shared": True},
+}
 READ = {"kind": "link", "params": {"url": "https://example.com/terms", "completion": "by_agent"}}
 FINE = {200, 303, 409, 410}  # done, led on, not now, over
 
@@ -88,3 +94,8 @@ def _check(stage: Stage, asked: Json, each: list[Json]) -> None:
     assert all(kinds == [one["kind"] for one in each][: len(kinds)] for kinds in done), "in order, and none left out"
     assert [len(kinds) for kinds in done] == sorted(len(kinds) for kinds in done), "what is done stays done"
     assert (told["status"] == "completed") == (len(done[-1]) == len(each))
+    written = [event["data"]["draft"] for event in events if event["type"] == "elicitation.draft"]
+    assert set(map(str, written)) <= {"None"}, "nothing of what was written is told after the end"
+    kept = "SELECT count(*) FROM elicit_flows_draft JOIN elicit_flows_elicitation e ON e.id = elicitation_id"
+    unsent = stage.sql(f"{kept} WHERE e.parent_id = %s AND e.status <> 'completed'", asked["id"])
+    assert unsent == [(0,)], "and nothing unsent is kept"

@@ -1,6 +1,8 @@
-"""T57, in Chromium but for one: going back, reloading, pressing twice, and several tabs."""
+"""T57, mostly in Chromium: the back button, reload, double clicks, and several tabs."""
 
 from __future__ import annotations
+
+import pytest
 
 from tests.journey.stage import Stage
 from tests.support.browser import User
@@ -21,6 +23,7 @@ def _completed_once(stage: Stage, user: User, asked: dict[str, str]) -> None:
     stage.check_invariants(asked)
 
 
+@pytest.mark.slow
 def test_t57_back_from_the_provider_and_on_again(stage: Stage, alice: User):
     asked = _consent(stage, alice)
     alice.press("continue")
@@ -30,6 +33,7 @@ def test_t57_back_from_the_provider_and_on_again(stage: Stage, alice: User):
     _completed_once(stage, alice, asked)
 
 
+@pytest.mark.slow
 def test_t57_reloading_before_the_button_and_after_the_end(stage: Stage, alice: User):
     asked = _consent(stage, alice)
     alice.page.reload()
@@ -62,6 +66,7 @@ def test_t57_whichever_answer_to_two_presses_the_browser_follows_leads_on(stage:
     stage.check_invariants(asked)
 
 
+@pytest.mark.slow
 def test_t57_back_after_the_end(stage: Stage, alice: User):
     asked = _consent(stage, alice)
     alice.carry_on("continue", "alice", "allow")
@@ -79,6 +84,7 @@ def _second_tab(user: User, url: str) -> User:
     return tab
 
 
+@pytest.mark.slow
 def test_t57_two_tabs_both_to_the_end(stage: Stage, alice: User):
     asked = _consent(stage, alice)
     tab = _second_tab(alice, asked["url"])
@@ -89,6 +95,7 @@ def test_t57_two_tabs_both_to_the_end(stage: Stage, alice: User):
     _completed_once(stage, alice, asked)
 
 
+@pytest.mark.slow
 def test_t57_two_tabs_and_one_says_no(stage: Stage, alice: User):
     asked = _consent(stage, alice)
     tab = _second_tab(alice, asked["url"])
@@ -101,6 +108,7 @@ def test_t57_two_tabs_and_one_says_no(stage: Stage, alice: User):
     stage.check_invariants(asked)
 
 
+@pytest.mark.slow
 def test_t57_a_tab_that_waits_follows_the_other(stage: Stage, alice: User):
     asked = _consent(stage, alice)
     alice.press("continue")
@@ -111,6 +119,7 @@ def test_t57_a_tab_that_waits_follows_the_other(stage: Stage, alice: User):
     _completed_once(stage, tab, asked)
 
 
+@pytest.mark.slow
 def test_t57_both_tabs_sign_in(stage: Stage, user: User):
     asked = stage.ask()
     user.open(asked["url"])
@@ -124,6 +133,7 @@ def test_t57_both_tabs_sign_in(stage: Stage, user: User):
     _completed_once(stage, user, asked)
 
 
+@pytest.mark.slow
 def test_t57_the_callback_visited_again(stage: Stage, alice: User):
     asked = _consent(stage, alice)
     with alice.page.expect_request(lambda request: "/callback/" in request.url) as callback:

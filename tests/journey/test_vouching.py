@@ -1,4 +1,4 @@
-"""An agent's own site vouches for the browser: the same person gets in, and nobody else, in no other browser."""
+"""An agent's own site signs the person in: only this person, and only in this browser."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import httpx2
 import pytest
 from django.conf import settings
 
-from elicit_flows.identity import keys
+from elicit_flows.identity import jwks
 from elicit_flows.lib import clock, ids
-from elicit_flows.models import IdentityProvider, Vouch
+from elicit_flows.models import IdentityProvider, LoginAssertion
 from tests.cast import program
 from tests.doubles.policy import loopback_allowed
 from tests.doubles.site import Site
@@ -28,7 +28,7 @@ NewUser = Callable[..., HttpUser]
 
 @pytest.fixture
 def site(served: Served) -> Iterator[Site]:
-    keys.forget()
+    jwks.forget()
     with Site() as double, loopback_allowed():
         double.service, double.audience = served.url, settings.ELICIT_PUBLIC_URL
         IdentityProvider.objects.create(
@@ -150,7 +150,7 @@ def test_t5_nobody_takes_the_word_that_anothers_browser_brought(
     alice.open(mallory.location)
     alice.press("vouch")
     assert alice.answer.status_code == 400
-    assert Vouch.objects.get().sub == "alice"
+    assert LoginAssertion.objects.get().sub == "alice"
     for code in ("", "?code=", "?code=x"):
         assert mallory.get(f"{served.url}/login/shop/vouched{code}").status_code == 400
     assert not is_signed_in(mallory, served)
@@ -183,7 +183,7 @@ def test_t5_a_word_is_good_once(new_http_user: NewUser, served: Served, site: Si
     again = new_http_user()
     vouched(again, asked)
     assert again.answer.status_code == 400, "the assertion's name was used"
-    assert Vouch.objects.count() == 1
+    assert LoginAssertion.objects.count() == 1
 
 
 def test_t5_a_word_kept_for_more_than_a_minute_is_forgotten(
@@ -193,8 +193,8 @@ def test_t5_a_word_kept_for_more_than_a_minute_is_forgotten(
     http_user.press("signin")
     with http_user.stopping_at(f"{served.url}/login/shop/vouched"):
         http_user.press("vouch")
-    kept, now = Vouch.objects.get(), clock.now()
-    Vouch.objects.filter(pk=kept.pk).update(created_at=now.replace(year=now.year - 1))
+    kept, now = LoginAssertion.objects.get(), clock.now()
+    LoginAssertion.objects.filter(pk=kept.pk).update(created_at=now.replace(year=now.year - 1))
     http_user.follow()
     assert http_user.answer.status_code == 400
     assert not is_signed_in(http_user, served)
@@ -248,14 +248,15 @@ def test_t7_somebody_else_at_the_computer_switches(http_user: HttpUser, site: Si
     assert "Bob" not in http_user.text
 
 
-def test_the_site_is_told_the_link_and_a_state_and_nothing_else(
+def test_the_site_is_told_the_link_a_state_and_the_language_and_nothing_else(
     http_user: HttpUser, site: Site, link: Callable[..., str]
 ) -> None:
     asked = link()
     http_user.open(asked)
     http_user.press("signin")
     said = query(http_user.url)
-    assert said.keys() == {"elicitation", "state"}
+    assert said.keys() == {"elicitation", "state", "ui_locales"}
+    assert said["ui_locales"] == "en"
     assert asked.endswith(said["elicitation"])
     assert len(said["state"]) == 43
 

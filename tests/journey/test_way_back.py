@@ -1,4 +1,4 @@
-"""The callback: one answer to one question, in the browser that asked, and in time."""
+"""The callback accepts one answer for one request, from the same browser and in time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What stands before the service in production: an end of TLS that passes everything on as it is."""
+"""Ends TLS in front of the service, as in production, and passes everything on unchanged."""
 
 from __future__ import annotations
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from elicit_flows.lib import oauth
+from elicit_flows import oauth
 from tests.doubles.policy import loopback_allowed
 from tests.doubles.provider import Provider
 from tests.kinds import real_drive

@@ -1,12 +1,12 @@
-"""Visits of kind oauth against the double."""
+"""Visits of kind oauth to the double."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from elicit_flows.domain.values import Again, Answer, Claim, Finish, Secret, Visit
 from elicit_flows.kinds.oauth import OAuth
-from elicit_flows.kinds.oauth.config import OAuthProvider
-from elicit_flows.values import Again, Answer, Claim, Finish, Secret, Visit
+from elicit_flows.kinds.oauth.provider import OAuthProvider
 from tests.doubles.provider import Provider
 from tests.kinds.contract import KindContract
 

@@ -11,11 +11,14 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from elicit_flows import errors, kinds
+from elicit_flows import http, kinds
+from elicit_flows.api.kind_shapes import KINDS
+from elicit_flows.api.routes import api
+from elicit_flows.domain import errors
+from elicit_flows.domain.status import TERMINAL
+from elicit_flows.domain.values import Again, Answer, Finish, Json, Leave, Visit
 from elicit_flows.kinds.base import Kind
-from elicit_flows.lib import http
-from elicit_flows.states import TERMINAL
-from elicit_flows.values import Again, Answer, Finish, Json, Leave, Visit
+from tests.api.described import Described
 
 NO_ANSWERS: list[dict[str, list[str]]] = [
     {},
@@ -34,6 +37,11 @@ NONSENSE = [
     {"code": ["\x00"], "iss": ["\x00"]},
     {"error": ["<svg onload=alert(1)>"], "error_description": ["<b>x</b>\u202e\x00"]},
 ]
+
+
+def has_null(given: Any) -> bool:
+    inner = given.values() if isinstance(given, dict) else given if isinstance(given, list) else []
+    return given is None or any(has_null(one) for one in inner)
 
 
 class KindContract:
@@ -65,6 +73,18 @@ class KindContract:
             assert kind.clean(cleaned) == cleaned
             assert given == before
             assert json.loads(json.dumps(cleaned)) == cleaned
+
+    def test_the_description_of_the_api_has_these_parameters(self) -> None:
+        """What an agent may send, without null for what is left out, and what an answer says of it."""
+        shapes = KINDS[self.name]
+        described = Described(api.get_openapi_schema())
+        for given, cleaned in self.good:
+            if not has_null(given):
+                described.fits({"$ref": f"#/components/schemas/{shapes.params.__name__}"}, given, self.name)
+            described.fits({"$ref": f"#/components/schemas/{shapes.asked.__name__}"}, cleaned, self.name)
+        for given, _ in self.good:
+            more = given | {"state": "completed"}
+            assert described.why({"$ref": f"#/components/schemas/{shapes.params.__name__}"}, more)
 
     def test_bad_parameters_are_named(self, kind: Kind) -> None:
         for given, places in self.bad:

@@ -8,8 +8,8 @@ from urllib.parse import parse_qs, urlsplit
 
 from joserfc.jwk import ECKey, RSAKey
 
-from elicit_flows.kinds.oauth.config import OAuthProvider
-from elicit_flows.values import Answer, Claim, Finish, Grant, Secret, Visit
+from elicit_flows.domain.values import Answer, Claim, Finish, Grant, Secret, Visit
+from elicit_flows.kinds.oauth.provider import OAuthProvider
 from tests.kinds.connecting import KIND
 from tests.kinds.contract import KindContract
 from tests.support.http_user import HttpUser

@@ -1,4 +1,4 @@
-"""Kind link keeps what every kind promises; only a page that is to lead back is told where to."""
+"""Kind link passes the contract of every kind. Only a page that leads back here is told the address."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from elicit_flows import kinds
-from elicit_flows.errors import Invalid
-from elicit_flows.values import Answer, Claim, Finish, Json, Leave, Visit
+from elicit_flows.domain.errors import Invalid
+from elicit_flows.domain.values import Answer, Claim, Finish, Json, Leave, Visit
 from tests.doubles.policy import loopback_allowed
 from tests.kinds.contract import KindContract
 

@@ -1,4 +1,4 @@
-"""Which account was connected: never another than the one that the tokens are for."""
+"""The account of a connection is always the one that its tokens are for."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from joserfc.util import urlsafe_b64encode
 
-from elicit_flows.values import Finish
+from elicit_flows.domain.values import Finish
 from tests.doubles.provider import Provider
 from tests.doubles.server import Response, json_response, redirect
 from tests.kinds.connecting import by_issuer, by_urls, connect

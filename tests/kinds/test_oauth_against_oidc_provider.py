@@ -1,12 +1,12 @@
-"""Kind oauth against the certified provider: connect, refresh, revoke, with each way of proving who we are."""
+"""Kind oauth at the certified provider: connect, refresh, revoke, with each method of client authentication."""
 
 from __future__ import annotations
 
 import pytest
 
+from elicit_flows import oauth
+from elicit_flows.domain.values import Finish
 from elicit_flows.kinds.oauth import refresh, revoke
-from elicit_flows.lib import oauth
-from elicit_flows.values import Finish
 from tests.kinds.connecting import KIND
 from tests.kinds.real_drive import METHODS, away, config, connect
 from tests.support.http_user import HttpUser

@@ -1,4 +1,4 @@
-"""Kind oauth keeps what every kind promises."""
+"""Kind oauth passes the contract of every kind."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from elicit_flows.values import Json, Visit
+from elicit_flows.domain.values import Json, Visit
 from tests.doubles.provider import Provider
 from tests.kinds import connecting
 from tests.kinds.contract import ProviderContract

@@ -1,4 +1,4 @@
-"""Codes for other devices (RFC 8628) at the certified provider, with each way of proving who we are."""
+"""Device codes (RFC 8628) at the certified provider, with each method of client authentication."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from elicit_flows import errors
+from elicit_flows.domain import errors
+from elicit_flows.domain.values import Claim, Finish, Leave, Show, Visit, Wait
 from elicit_flows.kinds.oauth import refresh
-from elicit_flows.kinds.oauth.registering import description
-from elicit_flows.values import Claim, Finish, Leave, Show, Visit, Wait
+from elicit_flows.kinds.oauth.client_metadata import client_metadata
 from tests.doubles.provider import Provider
 from tests.kinds import real_drive
 from tests.kinds.connecting import KIND, by_issuer, by_urls, visit
@@ -77,7 +77,7 @@ def test_pkce_and_pushed_requests_are_not_of_this_grant(provider: Provider) -> N
 
 
 def test_a_provider_without_codes_is_not_begun_with(provider: Provider) -> None:
-    with pytest.raises(errors.ProviderUnavailable, match="gives out no codes"):
+    with pytest.raises(errors.ProviderUnavailable, match="does not offer the device grant"):
         KIND.begin(visit(by_issuer(provider, grant="device_code")))
 
 
@@ -91,7 +91,7 @@ def test_t21_a_code_is_redeemed_nowhere_but_where_it_was_asked_for(provider: Pro
 
 
 def test_a_service_that_registers_itself_says_what_it_will_do(provider: Provider) -> None:
-    said = description(by_issuer(provider, grant="device_code"), "https://flows.example.com/callback/acme")
+    said = client_metadata(by_issuer(provider, grant="device_code"), "https://flows.example.com/callback/acme")
     assert (said["grant_types"], said["redirect_uris"], said["response_types"]) == (GRANTS, [], [])
 
 

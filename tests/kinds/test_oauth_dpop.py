@@ -7,9 +7,9 @@ from dataclasses import replace
 import httpx2
 import pytest
 
+from elicit_flows import oauth
+from elicit_flows.domain.values import Finish, Grant
 from elicit_flows.kinds.oauth import refresh, revoke
-from elicit_flows.lib import oauth
-from elicit_flows.values import Finish, Grant
 from tests.doubles.provider import Provider
 from tests.kinds import connecting
 from tests.kinds.connecting import by_issuer
@@ -22,7 +22,7 @@ def ask_who(op: Op, grant: Grant, key: str, **said: str) -> httpx2.Response:
     """The provider's userinfo, as an agent asks it; again with the nonce that it wants."""
     token, url = grant.access_token.reveal(), f"{op.issuer}/me"
     for _ in range(2):
-        proof = oauth.proof(key, "GET", url, ath=oauth.hash_of(token), **said)
+        proof = oauth.proof(key, "GET", url, ath=oauth.access_token_hash(token), **said)
         answer = op.http.get("/me", headers={"authorization": f"DPoP {token}", "dpop": proof})
         said = {"nonce": answer.headers.get("dpop-nonce", "")}
         if answer.status_code != 401 or not said["nonce"]:

@@ -1,4 +1,4 @@
-"""Connecting an account: leaving, coming back, and what each way of failing leads to."""
+"""Connecting an account: the request, the callback, and the outcome of each error."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from elicit_flows import errors
-from elicit_flows.lib import clock, oauth
-from elicit_flows.values import Again, Answer, Finish
+from elicit_flows import oauth
+from elicit_flows.domain import errors
+from elicit_flows.domain.values import Again, Answer, Finish
+from elicit_flows.lib import clock
 from tests.doubles.provider import Provider
 from tests.doubles.raw import dripping, listening
 from tests.doubles.server import Request, Response, json_response, redirect

@@ -7,8 +7,8 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from elicit_flows import errors
-from elicit_flows.values import Finish
+from elicit_flows.domain import errors
+from elicit_flows.domain.values import Finish
 from tests.doubles.provider import Provider
 from tests.doubles.server import Response, json_response
 from tests.kinds import connecting, real_drive

@@ -1,14 +1,14 @@
-"""A provider that comes to know this service without its operator: RFC 7591, and client ID metadata documents."""
+"""The service registers itself at a provider: RFC 7591, and client ID metadata documents."""
 
 from __future__ import annotations
 
 import pytest
 
-from elicit_flows import errors
+from elicit_flows import oauth
+from elicit_flows.domain import errors
+from elicit_flows.domain.values import Again, Secret
 from elicit_flows.kinds.oauth import refresh
-from elicit_flows.kinds.oauth.registering import document, register
-from elicit_flows.lib import oauth
-from elicit_flows.values import Again, Secret
+from elicit_flows.kinds.oauth.client_metadata import client_document, register
 from tests.doubles.provider import Provider
 from tests.doubles.server import Response, json_response
 from tests.kinds import connecting
@@ -38,7 +38,7 @@ def test_the_provider_reads_who_we_are_at_our_own_address(op: Op, http_user: Htt
     key = RSA.as_pem(private=True).decode() if auth == "private_key_jwt" else None
     ours = OURS.replace("real", auth)
     asked = config(op, client_id=ours, client_secret=Secret(key) if key else None, token_auth=auth)
-    said = document(asked, BACK)
+    said = client_document(asked, BACK)
     assert "PRIVATE" not in str(said)
     assert not any("d" in one for one in said.get("jwks", {}).get("keys", []))
     op.control("documents", **{ours: said})
@@ -64,7 +64,7 @@ def test_an_answer_that_is_none_registers_nothing(provider: Provider, answer: Re
 
 
 def test_where_nobody_may_register_it_is_said(provider: Provider) -> None:
-    with pytest.raises(errors.ProviderUnavailable, match="does not let services register"):
+    with pytest.raises(errors.ProviderUnavailable, match="does not offer dynamic client registration"):
         register(by_issuer(provider, registration="dynamic"), CALLBACK)
 
 

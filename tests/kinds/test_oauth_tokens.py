@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from elicit_flows import oauth
+from elicit_flows.domain.values import Finish, Grant, Secret
 from elicit_flows.kinds.oauth import refresh, revoke
-from elicit_flows.lib import oauth
-from elicit_flows.values import Finish, Grant, Secret
 from tests.doubles.provider import Provider
 from tests.doubles.server import Response, json_response, redirect
 from tests.kinds.connecting import by_issuer, by_urls, connect

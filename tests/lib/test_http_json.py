@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from elicit_flows.lib import http
+from elicit_flows import http
 
 
 @pytest.mark.parametrize(

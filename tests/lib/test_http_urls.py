@@ -6,8 +6,8 @@ from ipaddress import IPv4Address, IPv6Address, ip_address
 
 import pytest
 
-from elicit_flows.lib import http
-from elicit_flows.lib.http import addresses
+from elicit_flows import http
+from elicit_flows.http import destinations
 from tests.doubles.policy import dialing, loopback_allowed
 
 INSIDE_4 = """
@@ -62,7 +62,7 @@ def test_t89_no_spelling_of_an_inner_ipv6_address_is_sent_to(host: str) -> None:
 
 @pytest.mark.parametrize("address", (INSIDE_4 + INSIDE_6).split())
 def test_t89_an_inner_address_is_not_public_whatever_name_leads_to_it(address: str) -> None:
-    assert not addresses.public(ip_address(address))
+    assert not destinations.public(ip_address(address))
 
 
 @pytest.mark.parametrize("address", OUTSIDE)

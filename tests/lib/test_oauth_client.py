@@ -13,7 +13,7 @@ import pytest
 from joserfc import jwt
 from joserfc.jwk import ECKey, RSAKey
 
-from elicit_flows.lib import oauth
+from elicit_flows import oauth
 from tests.doubles.policy import loopback_allowed
 from tests.doubles.provider import Provider
 from tests.doubles.raw import answering, dripping, listening
@@ -262,3 +262,36 @@ def test_scopes_are_named_in_a_refresh_only_when_given(provider: Provider) -> No
     for scopes in ([], ["a", "b"]):
         oauth.refresh(f"{provider.url}/token", client(provider), refresh_token="r", scopes=scopes)
     assert [request.form.get("scope") for request in provider.seen("token")] == [None, "a b"]
+
+
+def test_t35_what_proves_one_client_is_not_sent_for_another(provider: Provider) -> None:
+    provider.scripted["token"] = json_response({"access_token": "a", "token_type": "bearer"})
+    for asking in (client(provider), oauth.Client("public")):
+        oauth.redeem(f"{provider.url}/token", asking, code="c", redirect_uri=CALLBACK, verifier=None)
+        oauth.refresh(f"{provider.url}/token", asking, refresh_token="r")
+    sent = ["authorization" in request.headers for request in provider.seen("token")]
+    assert sent == [True, True, False, False]
+
+
+def test_a_parameter_of_the_provider_is_never_taken_for_an_instruction(provider: Provider) -> None:
+    provider.scripted["token"] = json_response({"access_token": "a", "token_type": "bearer"})
+    odd = {"method": "GET", "url": "https://evil.example.com", "auth": "none", "headers": "x", "state": "s"}
+    asking = oauth.Client("elicit", "s", quirks=oauth.Quirks(token_params=odd, refresh_params=odd))
+    oauth.redeem(f"{provider.url}/token", asking, code="c", redirect_uri=CALLBACK, verifier=None)
+    oauth.refresh(f"{provider.url}/token", asking, refresh_token="r")
+    for request in provider.seen("token"):
+        assert (request.method, request.form | odd) == ("POST", request.form)
+
+
+@pytest.mark.parametrize("secret", ["s\u00e9cret!", 'a"b\\c/d', '\u00e9"&x', "plain-secret"])
+@pytest.mark.parametrize("ascii_only", [True, False])
+def test_t136_a_refusal_repeats_no_secret_however_it_is_written(
+    provider: Provider, secret: str, ascii_only: bool
+) -> None:
+    said = {"error": "invalid_client", "error_description": f"not with {secret} please"}
+    body = json.dumps(said, ensure_ascii=ascii_only).encode()
+    provider.scripted["token"] = Response(400, body, {"Content-Type": "application/json"})
+    asking = oauth.Client("elicit", secret, "client_secret_post")
+    with pytest.raises(oauth.ProviderError) as refused:
+        oauth.refresh(f"{provider.url}/token", asking, refresh_token="r")
+    assert refused.value.said == "not with *** please"

@@ -9,7 +9,7 @@ from urllib.parse import parse_qsl
 
 import pytest
 
-from elicit_flows.lib import oauth
+from elicit_flows import oauth
 from tests.doubles.policy import loopback_allowed
 from tests.doubles.provider import Provider
 from tests.doubles.server import Request, Response, json_response

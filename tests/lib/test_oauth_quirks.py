@@ -1,4 +1,4 @@
-"""Requests bent to what a provider wants, and its answers straightened to what RFC 6749 says."""
+"""Requests adapted to what a provider wants, and its answers to what RFC 6749 says."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 
 import pytest
 
-from elicit_flows.lib.http import Reply
-from elicit_flows.lib.oauth import PLAIN, Quirks, at, bend_url
-from elicit_flows.lib.oauth.quirks import bend_request, straighten
-from elicit_flows.lib.oauth.replies import read_tokens
+from elicit_flows.http import Reply
+from elicit_flows.oauth import PLAIN, Quirks, adapt_url, value_at
+from elicit_flows.oauth.quirks import adapt_request, normalize_response
+from elicit_flows.oauth.responses import read_tokens
 
 ASKED = "https://p.example.com/authorize?client_id=us&scope=a+b&state=s&prompt=login"
 
@@ -28,24 +28,24 @@ def answer(body: Any, kind: str = "application/json", status: int = 200) -> Repl
 
 def test_a_provider_without_quirks_gets_and_gives_everything_as_it_is() -> None:
     reply = answer({"access_token": "x"})
-    assert bend_url(ASKED, PLAIN) is ASKED
-    assert bend_request({"a": "b"}, "c=d", PLAIN) == ({"a": "b"}, b"c=d")
-    assert straighten(reply, PLAIN) is reply
+    assert adapt_url(ASKED, PLAIN) is ASKED
+    assert adapt_request({"a": "b"}, "c=d", PLAIN) == ({"a": "b"}, b"c=d")
+    assert normalize_response(reply, PLAIN) is reply
 
 
 def test_scopes_are_joined_and_parameters_named_as_the_provider_has_them() -> None:
     odd = Quirks(scope_separator=",", scope_param="user_scope", client_id_param="client_key")
-    assert query(bend_url(ASKED, odd)) == {"client_key": "us", "user_scope": "a,b", "state": "s", "prompt": "login"}
+    assert query(adapt_url(ASKED, odd)) == {"client_key": "us", "user_scope": "a,b", "state": "s", "prompt": "login"}
 
 
 def test_a_fixed_parameter_is_added_unless_the_operators_address_says_it() -> None:
     odd = Quirks(authorize_params={"prompt": "consent", "access_type": "offline"})
-    assert query(bend_url(ASKED, odd)) == query(ASKED) | {"access_type": "offline"}
+    assert query(adapt_url(ASKED, odd)) == query(ASKED) | {"access_type": "offline"}
 
 
 def test_a_request_is_sent_as_json_under_the_providers_names() -> None:
     odd = Quirks(request_body="json", client_secret_param="key", request_headers={"user-agent": "us"})
-    headers, body = bend_request({"accept": "a"}, urlencode({"client_secret": "s +&", "code": "c"}), odd)
+    headers, body = adapt_request({"accept": "a"}, urlencode({"client_secret": "s +&", "code": "c"}), odd)
     assert headers == {"accept": "a", "user-agent": "us", "content-type": "application/json"}
     assert json.loads(body) == {"key": "s +&", "code": "c"}
 
@@ -68,7 +68,7 @@ LIVES = [
 def test_a_life_is_read_in_the_unit_that_the_provider_has(unit: Any, said: Any, expected: int | None) -> None:
     said = said(datetime.now(UTC)) if callable(said) else said
     odd = Quirks(expires_field="ends", expires_unit=unit)
-    tokens = read_tokens(straighten(answer({"access_token": "x", "token_type": "bearer", "ends": said}), odd))
+    tokens = read_tokens(normalize_response(answer({"access_token": "x", "token_type": "bearer", "ends": said}), odd))
     assert tokens.expires_in == (pytest.approx(expected, abs=60) if expected and expected > 1 else expected)
 
 
@@ -86,23 +86,23 @@ ANSWERS = [
 
 @pytest.mark.parametrize(("odd", "reply"), ANSWERS)
 def test_tokens_are_found_where_and_as_the_provider_has_them(odd: Quirks, reply: Reply) -> None:
-    assert read_tokens(straighten(reply, odd)).access_token == "x"
+    assert read_tokens(normalize_response(reply, odd)).access_token == "x"
 
 
 def test_scopes_of_an_answer_are_split_as_they_were_joined() -> None:
     reply = answer({"access_token": "x", "token_type": "bearer", "scope": "a|b"})
-    assert read_tokens(straighten(reply, Quirks(scope_separator="|"))).scopes == ("a", "b")
+    assert read_tokens(normalize_response(reply, Quirks(scope_separator="|"))).scopes == ("a", "b")
 
 
 @pytest.mark.parametrize("body", [b"\xff", b"[1]", b"{", b"<html>"])
 def test_what_cannot_be_read_is_left_as_it_came(body: bytes) -> None:
     for form in ("json", "untyped_json", "form"):
         reply = answer(body, "text/html")
-        assert straighten(reply, Quirks(answer_format=form, token_type="unsaid")) is reply  # type: ignore[arg-type]
+        assert normalize_response(reply, Quirks(answer_format=form, token_type="unsaid")) is reply  # type: ignore[arg-type]
 
 
 def test_a_way_into_json_ends_where_there_is_none() -> None:
     said = {"a": [{"b": 1}]}
-    assert [at(said, steps) for steps in [("a", "0", "b"), ("a", "1"), ("a", "b"), ("x", "y"), ()]] == [
+    assert [value_at(said, steps) for steps in [("a", "0", "b"), ("a", "1"), ("a", "b"), ("x", "y"), ()]] == [
         1, None, None, None, said,
     ]  # fmt: skip

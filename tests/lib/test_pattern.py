@@ -6,10 +6,11 @@ import re
 import time
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from elicit_flows.lib.pattern import Pattern, PatternError
+from tests.support.examples import times
 
 # (pattern, found in, not found in)
 MATCHES: list[tuple[str, list[str], list[str]]] = [
@@ -89,7 +90,7 @@ PATTERNS = st.recursive(
 
 
 @given(PATTERNS, st.lists(st.text("ab1 \n", max_size=6), max_size=5))
-@settings(max_examples=400)
+@times(4)
 def test_what_backtracking_finds_is_found(pattern: str, texts: list[str]):
     compiled, other = Pattern(pattern), re.compile(pattern.replace("$", r"\Z"), re.ASCII)
     for text in texts:
@@ -97,7 +98,7 @@ def test_what_backtracking_finds_is_found(pattern: str, texts: list[str]):
 
 
 @given(st.text("()[]{}|*+?\\^$.-:=!<>a1,pbdDu", max_size=20), st.text(max_size=10))
-@settings(max_examples=400)
+@times(4)
 def test_any_text_is_a_pattern_or_is_none(pattern: str, text: str):
     try:
         compiled = Pattern(pattern)

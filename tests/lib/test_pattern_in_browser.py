@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import re
 
+import pytest
 from playwright.sync_api import Browser
 
 from elicit_flows.lib.pattern import Pattern, PatternError
@@ -60,6 +61,7 @@ def patterns(count: int) -> list[str]:
     return [one(2) for _ in range(count)]
 
 
+@pytest.mark.slow
 def test_what_we_take_the_standard_takes_and_finds_in_the_same_texts(browser: Browser) -> None:
     asked = [[pattern, TEXTS] for pattern in patterns(4000)]
     page = browser.new_page()

@@ -142,3 +142,28 @@ def test_an_address_of_the_web_or_of_ours_may_stand_in_a_link(url: str):
 )
 def test_t52_any_other_address_may_not(url: str):
     assert text.safe_url(url) == ""
+    assert not text.is_app_address(url)
+
+
+@pytest.mark.parametrize("url", ["com.example.app:/done", "com.example.app://done?x=1", "org.a-b.c1:/"])
+def test_an_address_of_an_app_has_a_scheme_with_a_dot(url: str):
+    assert text.is_app_address(url)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "app:/done", "intent:/x", "com.example.app:done", "com.example.app:", "com.example.app:/done#x", ".app:/done",
+        "com..app:/done", "com.example.:/done", "com.example.app:/a b", "com.example.app:/a\\b", "1com.example:/done",
+        "COM.example.app:/done", "com.example.app:/d\u00f6ne", "com.example.app:/done\n",
+        f"com.example.app:/{'x' * 2000}",
+    ],
+)  # fmt: skip
+def test_t52_no_other_scheme_is_an_apps(url: str):
+    assert not text.is_app_address(url)
+
+
+def test_t145_what_cannot_be_seen_is_spelled_and_everything_else_stays() -> None:
+    plain = "Line one\n\tline two, עברית, 日本語, é, 👍"
+    assert text.spelled(plain) == plain
+    assert text.spelled("a\u202eb\u2069c\ufeff\x00\U000e0041") == "a[U+202E]b[U+2069]c[U+FEFF][U+0000][U+E0041]"

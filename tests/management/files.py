@@ -96,14 +96,20 @@ class Operator:
     def __init__(self, folder: Path) -> None:
         self.file = folder / "elicit.toml"
 
-    def apply(self, text: str | bytes) -> Ran:
+    def apply(self, text: str | bytes, *options: str) -> Ran:
+        """Empties what the file leaves out, unless other ``options`` are given."""
         self.file.write_bytes(text if isinstance(text, bytes) else text.encode())
         out, err = StringIO(), StringIO()
         try:
-            call_command("apply", str(self.file), stdout=out, stderr=err, no_color=True)
+            call_command("apply", str(self.file), *(options or ["--yes"]), stdout=out, stderr=err, no_color=True)
         except CommandError as error:
             return Ran(out.getvalue().splitlines(), [*err.getvalue().splitlines(), str(error)], error.returncode)
         return Ran(out.getvalue().splitlines(), err.getvalue().splitlines(), 0)
+
+    def export(self) -> str:
+        out = StringIO()
+        call_command("export", stdout=out)
+        return out.getvalue()
 
     def faults(self, text: str | bytes) -> list[str]:
         """``LINE: key: message`` of each, after seeing that the run failed."""

@@ -6,16 +6,17 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from django.contrib.admin.models import LogEntry
 from django.core import serializers
+from pytest_django import Settings
 
 from elicit_flows import vault
 from elicit_flows.api.auth import authenticate
+from elicit_flows.domain.values import Secret
 from elicit_flows.lib import clock
 from elicit_flows.models import Agent, IdentityProvider, PaymentAccount, Provider
-from elicit_flows.values import Secret
 from tests.doubles.policy import loopback_allowed
 from tests.management.files import API_KEY, CLIENT_SECRET, HOOK, SMALL, WHOLE, Operator
-from tests.support.process import PROJECT
 
 OTHER_HOOK = "whsec_" + "B" * 43 + "="
 
@@ -209,9 +210,7 @@ def test_references_may_point_at_rows_made_before(operator: Operator) -> None:
 def test_t19_pkce_off_is_applied_with_a_warning_every_time(operator: Operator) -> None:
     without = SMALL.replace('client_secret = "of', 'pkce = "off"\nclient_secret = "of')
     for _ in range(2):
-        assert operator.apply(without).said == [
-            "provider drive: pkce is off, so whoever gets hold of a code can redeem it"
-        ]
+        assert operator.apply(without).said == ["provider drive: pkce is off, so a stolen code can be redeemed"]
     assert Provider.objects.get().pkce == "off"
 
 
@@ -239,11 +238,48 @@ def test_addresses_of_this_machine_are_for_development_alone(operator: Operator)
         assert operator.apply(near).failed == 0
 
 
-def test_the_example_of_the_documentation_is_applied_as_it_stands(operator: Operator, tmp_path: Path) -> None:
-    (tmp_path / "github").write_text("secret\n")
-    (tmp_path / "stripe").write_text("rk_test_restricted\n")
-    (tmp_path / "stripe-webhooks").write_text("whsec_1\n")
-    example = (PROJECT / "docs" / "configuration.md").read_text().split("```toml\n")[1].split("```")[0]
-    ran = operator.apply(example.replace("/run/secrets/", f"{tmp_path}/"))
-    assert (ran.failed, ran.said) == (0, [])
-    assert [line.rpartition(": ")[2] for line in ran.lines[:4]] == ["made"] * 4
+def test_t113_what_a_file_changes_is_in_the_audit_log_without_its_secrets(operator: Operator) -> None:
+    operator.apply(WHOLE)
+    made = LogEntry.objects.count()
+    assert made == 5
+    operator.apply(WHOLE)
+    assert LogEntry.objects.count() == made, "nothing changed"
+    operator.apply(WHOLE.replace('name = "Drive Bot"', 'name = "Drive Two"').replace(HOOK, OTHER_HOOK))
+    entry = LogEntry.objects.latest("pk")
+    assert entry.get_change_message() == (
+        'By manage.py apply. Changed name from "Drive Bot" to "Drive Two"; webhook_secret.'
+    )
+    assert (entry.user.username, entry.user.is_active, entry.user.has_usable_password()) == ("manage.py", False, False)
+    said = " ".join(one.get_change_message() for one in LogEntry.objects.all())
+    for secret in (CLIENT_SECRET, API_KEY, HOOK, OTHER_HOOK):
+        assert secret not in said
+
+
+def test_t131_a_file_that_moves_a_provider_says_so_and_nothing_stored_follows(operator: Operator) -> None:
+    operator.apply(WHOLE)
+    moved = operator.apply(WHOLE.replace("https://drive.example.com/token", "https://evil.example.com/token"))
+    assert moved.lines[3] == (
+        "provider drive: other hosts now (token at https://evil.example.com); "
+        "what people connected before has to be connected again"
+    )
+    assert 'from "https://drive.example.com/token"' in LogEntry.objects.latest("pk").get_change_message()
+
+
+def test_t132_an_identity_provider_keeps_its_issuer(operator: Operator) -> None:
+    operator.apply(WHOLE)
+    before = stored()
+    ran = operator.apply(WHOLE.replace('issuer = "https://idp.example.com"', 'issuer = "https://evil.example.com"'))
+    assert ran.failed
+    assert "4: issuer: is https://idp.example.com for this slug and cannot change" in ran.said[0]
+    assert "make a new identity provider with another slug" in ran.said[0]
+    assert stored() == before
+
+
+def test_a_sandbox_on_this_machine_may_change_its_port(operator: Operator, settings: Settings) -> None:
+    text = '[[identity_provider]]\nslug = "here"\nissuer = "http://127.0.0.1:8001"\nclient_id = "x"\n'
+    settings.ELICIT_ALLOW_LOOPBACK = True
+    with loopback_allowed():
+        operator.apply(text)
+        assert operator.apply(text.replace("8001", "9001")).lines == ["identity provider here: changed issuer, hosts"]
+        settings.ELICIT_ALLOW_LOOPBACK = False
+        assert "cannot change" in operator.apply(text).said[0]

@@ -10,7 +10,7 @@ import pytest
 from django.core.management import CommandError, call_command
 from pytest_django import Settings
 
-from elicit_flows.configure.lines import Lines
+from elicit_flows.config_file.reader import KeyLines
 from elicit_flows.models import Agent, IdentityProvider, PaymentAccount, Provider
 from tests.management.files import API_KEY, HOOK, SMALL, WHOLE, Operator
 from tests.management.test_apply import stored
@@ -20,7 +20,7 @@ from tests.support.box import Box
 WRONG = {
     "unknown table": ("[[agent]]", "[[agents]]", "36: agents: there is no such table; use identity_provider, provider"),
     "table written as one": ("[[agent]]", "[agent]", "36: agent: write each one under its own [[agent]]"),
-    "unknown key": ("max_age", "max_aeg", "8: max_aeg: there is no such key here; use slug, issuer"),
+    "unknown key": ("max_age", "max_aeg", "8: max_aeg: there is no such key here; use slug, name"),
     "missing key": ('client_id = "our-client"\n', "", "10: client_id: is missing here; add it"),
     "text for a number": ("max_age = 3600", 'max_age = "3600"', "8: max_age: must be a whole number from 0"),
     "truth for a number": ("max_age = 3600", "max_age = true", "8: max_age: must be a whole number from 0"),
@@ -37,19 +37,30 @@ WRONG = {
     "scopes in one": ('["openid", "profile"]', '["openid profile"]', "7: scopes: number 1 must be one scope"),
     "scopes as text": ('["openid", "profile"]', '"openid"', "7: scopes: must be a list"),
     "no openid": ('["openid", "profile"]', '["profile"]', '7: scopes: must contain "openid"'),
-    "token_auth": ('"none"', '"basic"', '26: token_auth: must be "client_secret_basic" or "client_secret_post" or'),
-    "pkce": ('pkce = "S256"', 'pkce = "plain"', '27: pkce: must be "S256" or "off"'),
-    "grant": ('pkce = "S256"', 'grant = "code"', '27: grant: must be "authorization_code" or "device_code"'),
+    "token_auth": ('"none"', '"basic"', '26: token_auth: must be one of: "client_secret_basic", "client_secret_post"'),
+    "pkce": ('pkce = "S256"', 'pkce = "plain"', '27: pkce: must be one of: "S256", "off"'),
+    "grant": ('pkce = "S256"', 'grant = "code"', '27: grant: must be one of: "authorization_code", "device_code"'),
     "device": (
         'pkce = "S256"',
         'device_authorization_url = "ftp://x"',
         "27: device_authorization_url: ",
     ),
-    "par": ('pkce = "S256"', 'par = "yes"', '27: par: must be "auto" or "required" or "off"'),
-    "dpop": ('pkce = "S256"', 'dpop = "on"', '27: dpop: must be "off" or "required"'),
+    "par": ('pkce = "S256"', 'par = "yes"', '27: par: must be one of: "auto", "required", "off"'),
+    "dead grant": ('pkce = "S256"', 'dead_grant = ["x"]', "27: dead_grant: number 1 must have words and may have path"),
+    "dead grant, no words": (
+        'pkce = "S256"', "dead_grant = [{ words = [] }]", "27: dead_grant: number 1, words must have one at least",
+    ),
+    "dead grant, trouble": (
+        'pkce = "S256"', 'dead_grant = [{ words = ["x"], status = 503 }]',
+        "27: dead_grant: number 1, status must be a whole number from 200 to 499",
+    ),
+    "dead grant, no way": (
+        'pkce = "S256"', 'dead_grant = [{ words = ["x"], path = [] }]', "27: dead_grant: number 1, path must be a list",
+    ),
+    "dpop": ('pkce = "S256"', 'dpop = "on"', '27: dpop: must be one of: "off", "required"'),
     "resource": ('pkce = "S256"', 'resources = ["files"]', "27: resources: number 1 must be an absolute URI"),
     "resource in part": ('pkce = "S256"', 'resources = ["https://a.example/#b"]', "27: resources: number 1"),
-    "known by both": ('pkce = "S256"', 'registration = "dynamic"', "25: client_id: is not the operator's to say"),
+    "known by both": ('pkce = "S256"', 'registration = "dynamic"', "25: client_id: is not set by the operator"),
     "secret in a document": (
         'client_id = "ours"\ntoken_auth = "none"', 'token_auth = "client_secret_post"\nregistration = "document"',
         '25: token_auth: must be "none" or "private_key_jwt"',
@@ -65,6 +76,8 @@ WRONG = {
     "hook not base64": (HOOK, "whsec_" + "-" * 44, "45: webhook_secret: must be whsec_ and base64 of 24 to 64 bytes"),
     "return url over http": ("https://drive-bot.example.com/done", "http://x.example.com", "43: return_urls: number 1"),
     "return url with user": ("https://drive-bot.example.com/done", "https://a:b@x.org/", "43: return_urls: number 1"),
+    "return url to a scheme of all": ("https://drive-bot.example.com/done", "myapp:/done", "43: return_urls: number 1"),
+    "return url with a script": ("https://drive-bot.example.com/done", "javascript:x", "43: return_urls: number 1"),
     "webhook to this machine": (
         "https://drive-bot.example.com/hooks", "https://127.0.0.1/hooks", "44: webhook_url: is refused",
     ),
@@ -83,7 +96,7 @@ WRONG = {
     "private key without issuer": (
         'preset = "github"', 'preset = "github"\ntoken_auth = "private_key_jwt"', "10: issuer: is missing; private_key",
     ),
-    "payment provider": ('"stripe"', '"paypal"', '31: provider: must be "stripe"'),
+    "payment provider": ('"stripe"', '"paypal"', '31: provider: must be one of: "stripe"'),
     "key with a blank": ('"env:STRIPE_KEY"', '"sk_test_ 1"', "32: secret_key: must be 1 to 500 visible ASCII"),
     "publishable key": ('"env:STRIPE_KEY"', '"pk_test_1"', "32: secret_key: must be a secret key, sk_"),
     "hook for a key": ('"env:STRIPE_KEY"', '"whsec_1"', "32: secret_key: must be a secret key, sk_"),
@@ -157,7 +170,7 @@ def test_a_key_that_moves_from_one_agent_to_another_is_refused_in_a_sentence(ope
     before = stored()
     ran = operator.apply(SMALL.replace('"elicit"', '"changed"') + file.format(two, one))
     assert (ran.failed, stored()) == (1, before)
-    assert "moves from one to another. Apply it in two steps" in ran.said[-1]
+    assert "moves from one row to another. Apply it in two steps" in ran.said[-1]
 
 
 @pytest.mark.parametrize(("secret", "key"), [("short-but-secret", "api_key"), ("whsec_secret", "webhook_secret")])
@@ -196,6 +209,7 @@ def box(migrated_sqlite: Path) -> Iterator[Box]:
     made.remove()
 
 
+@pytest.mark.slow
 def test_as_a_process_it_exits_with_one_after_a_wrong_file_and_with_nothing_after_a_good_one(
     box: Box, tmp_path: Path
 ) -> None:
@@ -259,7 +273,7 @@ def test_lines_are_found_as_people_write_files() -> None:
             "slug='b'",
         ]
     )
-    lines = Lines(text)
+    lines = KeyLines(text)
     assert lines.of("agent", 0, "slug") == 3
     assert lines.of("agent", 0, "not there") == 2
     assert lines.of("agent", 1, "return_urls") == 9

@@ -6,7 +6,7 @@ import pytest
 
 from elicit_flows import catalogue, vault
 from elicit_flows.kinds.credentials.config import TokenRequest, Verify
-from elicit_flows.kinds.credentials.verifying import PLACE
+from elicit_flows.kinds.credentials.verification import PLACE
 from elicit_flows.lib.pattern import Pattern
 from elicit_flows.models import Provider
 from tests.management.files import Operator
@@ -117,9 +117,9 @@ def test_a_file_overrides_what_a_preset_says_and_may_leave_the_check_out(operato
 
 # what is written instead of what, and the fault's line, key and words
 WRONG = {
-    "no fields": (OWN[OWN.index("fields") : OWN.index("[provider.verify]")], "", "1: fields: is missing; add what is"),
+    "no fields": (OWN[OWN.index("fields") : OWN.index("[provider.verify]")], "", "1: fields: is missing; add the"),
     "fields as text": (OWN[OWN.index("fields") : OWN.index("[provider.verify]")], 'fields = "key"\n', "5: fields: giv"),
-    "name of a field": ('name = "account"', 'name = "Account"', "5: fields: number 1, name: name it in 1 to 40 of a-z"),
+    "name of a field": ('name = "account"', 'name = "Account"', "5: fields: number 1, name: give a name of 1 to 40"),
     "unknown key": ('label = "Key"', 'label = "Key", hint = "x"', "5: fields: number 2, hint: there is no such key"),
     "pattern": ("^key_", "(", "5: fields: number 2, pattern: "),
     "example": ('"key_…"', '""', "5: fields: number 2, example: give an example of at most 200"),
@@ -131,13 +131,13 @@ WRONG = {
     "check over http": ("https://api.example.com/", "http://api.example.com/", "10: verify: url is refused: The URL m"),
     "field in host": ("https://api.example.com/{account}", "https://{account}.example.com/", "10: verify: url is refu"),
     "unknown field": ('"{key}"', '"{kye}"', "10: verify: names the field kye, which is not one of fields"),
-    "loose brace": ('"{key}"', '"{key} {Key}"', "10: verify: has a brace that stands around no name of a field"),
+    "loose brace": ('"{key}"', '"{key} {Key}"', "10: verify: has a brace that does not enclose a field"),
     "status": ("[404]", "[200]", "10: verify: refused must be a list of statuses from 300 to 499"),
-    "both": ("refused = [404]", "refused = [404]\naccepted = [404]", "10: verify: says that a status is accepted and"),
+    "both": ("refused = [404]", "refused = [404]\naccepted = [404]", "10: verify: has a status in both accepted and"),
     "unknown part": ("refused", "rejected", "10: verify: must be a table with accepted, basic, headers, refused, url"),
     "no url": ('url = "https://api.example.com/{account}"\n', "", "10: verify: must have a url"),
-    "header's name": ("x-key =", '"x key" =', "10: verify: headers has x key, which is no header that may be sent"),
-    "our header": ("x-key =", "Host =", "10: verify: headers has Host, which is no header that may be sent"),
+    "header's name": ("x-key =", '"x key" =', "10: verify: headers has x key, which is not a header that may be set"),
+    "our header": ("x-key =", "Host =", "10: verify: headers has Host, which is not a header that may be set"),
     "header's value": ('"{key}"', '"{key}\\n"', "10: verify: headers has x-key, whose value is not 1 to 1000 vis"),
     "one field in basic": ("refused = [404]", 'basic = ["key"]', "10: verify: basic must be the names of two fields"),
 }  # fmt: skip
@@ -155,12 +155,12 @@ def test_a_wrong_value_is_named_with_its_line_and_changes_nothing(operator: Oper
 @pytest.mark.parametrize(
     ("check", "said"),
     [
-        ('{ url = "https://api.example.com/" }', "says nowhere what was typed, so it would accept anything"),
+        ('{ url = "https://api.example.com/" }', "does not use any field, so it would accept anything"),
         (
             '{ url = "https://a.example.com/", basic = ["key", "key"], headers = { Authorization = "x" } }',
             "has basic and",
         ),
-        ('{ url = "https://a.example.com/{key}", headers = { a = "1", A = "2" } }', "headers names one twice"),
+        ('{ url = "https://a.example.com/{key}", headers = { a = "1", A = "2" } }', "headers has the same name twice"),
         ('"https://api.example.com/"', "must be a table with"),
     ],
 )
@@ -179,7 +179,7 @@ def test_what_is_for_credentials_is_refused_at_an_oauth_provider(operator: Opera
 def test_a_slug_stays_of_its_sort(operator: Operator) -> None:
     operator.apply(OWN)
     oauth = '[[provider]]\nslug = "keys"\npreset = "github"\nclient_id = "x"\nclient_secret = "y"\n'
-    assert operator.faults(oauth) == ["2: slug: is that of a provider for credentials; give this one another"]
+    assert operator.faults(oauth) == ["2: slug: belongs to a provider for credentials; use another slug for this one"]
 
 
 OWN_CLIENT = """\
@@ -217,12 +217,12 @@ def test_a_client_that_people_type_has_its_fields_made_for_it(operator: Operator
 FIELD = '{ name = "client_id", label = "ID", secret = false }'
 OF_A_CLIENT = {
     "another field": (f'fields = [{FIELD}, {{ name = "key", label = "Key" }}]', "9: fields: must be client_id and cl"),
-    "one field": (f"fields = [{FIELD}]", "9: fields: must be client_id and client_secret, and no others"),
+    "one field": (f"fields = [{FIELD}]", "9: fields: must be client_id and client_secret and no others"),
     "one more": (f'fields = [{FIELD}, {{ name = "client_secret", label = "S" }}, {{ name = "site", label = "S" }}]',
-                 "9: fields: must be client_id and client_secret, and no others"),
+                 "9: fields: must be client_id and client_secret and no others"),
     "seen": (f'fields = [{FIELD}, {{ name = "client_secret", label = "S", secret = false }}]', "9: fields: shows the"),
     "check": ('verify = { url = "https://api.example.com/", headers = { x = "{client_secret}" } }',
-              "9: verify: cannot stand beside token_url: asking for a token is the check"),
+              "9: verify: cannot be combined with token_url, because fetching a token is the check"),
     "authorization": ('authorize_url = "https://id.example.com/auth"', "9: authorize_url: is for OAuth providers"),
     "our client": ('client_id = "ours"', "9: client_id: is for OAuth providers, and this one is for credentials"),
 }  # fmt: skip
@@ -241,8 +241,8 @@ def test_what_does_not_go_with_a_client_that_people_type_is_said(operator: Opera
         ("client_secret_post", "private_key_jwt", "6: token_auth: must be client_secret_basic or client_secret_post"),
         ("client_secret_post", "none", "6: token_auth: must be client_secret_basic or client_secret_post"),
         ("https://id", "http://id", "5: token_url: is refused"),
-        ('"credentials"', '"keys"', '4: sort: must be "oauth" or "credentials"'),
-        ('sort = "credentials"', 'preset = "paypal-app"\nsort = "oauth"', "5: sort: is for the preset to say"),
+        ('"credentials"', '"keys"', '4: sort: must be one of: "oauth", "credentials"'),
+        ('sort = "credentials"', 'preset = "paypal-app"\nsort = "oauth"', "5: sort: is decided by the preset"),
     ],
 )
 def test_a_wrong_value_of_such_a_provider_is_said(operator: Operator, old: str, new: str, expected: str) -> None:
@@ -253,7 +253,7 @@ def test_a_wrong_value_of_such_a_provider_is_said(operator: Operator, old: str, 
 def test_tokens_without_a_place_to_ask_for_them_are_refused(operator: Operator) -> None:
     faults = operator.faults(OWN.replace('name = "Key House"', 'scopes = ["a"]\ntoken_auth = "client_secret_post"'))
     assert [fault.partition(";")[0] for fault in faults] == [
-        "3: scopes: is for tokens", "4: token_auth: is for tokens",
+        "3: scopes: applies to tokens only", "4: token_auth: applies to tokens only",
     ]  # fmt: skip
 
 

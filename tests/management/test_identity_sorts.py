@@ -32,7 +32,7 @@ def test_a_site_is_made_and_stays_a_site(operator: Operator) -> None:
     as_openid = '[[identity_provider]]\nslug = "shop"\nissuer = "https://shop.example.com"\nclient_id = "x"\n'
     ran = operator.apply(as_openid)
     assert ran.failed
-    assert "slug: is that of sort site" in ran.said[0]
+    assert 'slug: belongs to an identity provider with sort = "site"' in ran.said[0]
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from django.core.management import CommandError, call_command
 from django.test import Client
 
 from elicit_flows.models import Operator
-from elicit_flows.vault import operators
+from elicit_flows.vault import two_factor
 
 PASSWORD = re.compile(r"with the password (\S{24})\n")
 
@@ -67,8 +67,8 @@ def test_who_is_disabled_is_out_at_once_and_in_again_with_a_new_password(db: Non
 
 def test_a_lost_second_factor_is_reset(db: None) -> None:
     run("ole", "--role", "viewer")
-    row = operators.operator(User.objects.get())
-    operators.key_uri(row, "x")
+    row = two_factor.operator(User.objects.get())
+    two_factor.key_uri(row, "x")
     Operator.objects.update(confirmed=True, recovery=["x"])
     run("ole", "--reset-second-factor")
     row.refresh_from_db()
@@ -78,9 +78,9 @@ def test_a_lost_second_factor_is_reset(db: None) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["ole"], "There is no operator ole. To make one, say --role auditor, operator, viewer."),
+        (["ole"], "There is no operator ole. To create one, use --role administrator, auditor, operator, viewer."),
         (["o le", "--role", "viewer"], "NAME is 'o le': Enter a valid username"),
-        (["olga"], "olga is there already. Say what to change: see --help."),
+        (["olga"], "olga exists already. Name what to change: see --help."),
         (["ole", "--disable"], "There is no operator ole"),
     ],
 )

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from elicit_flows import vault
+from elicit_flows.domain.values import Secret
 from elicit_flows.models import Agent, PaymentAccount
-from elicit_flows.values import Secret
 from sandbox.configure import configuration
 from tests.doubles.policy import loopback_allowed
 from tests.management.files import STRIPE_HOOK, STRIPE_KEY, WHOLE, Operator
@@ -43,6 +43,7 @@ def test_an_account_opens_with_the_vault_and_its_secrets_stand_nowhere_in_the_cl
         ('["whsec_old"]', "[]", "changed webhook_secrets"),
         ('"sk_test_1"', '"rk_live_1"\nlivemode = true', "changed livemode, secret_key"),
         ('"sk_test_1"', '"sk_test_1"\nkeep_late = true', "changed keep_late"),
+        ('"sk_test_1"', '"sk_test_1"\nallow_save = true', "changed allow_save"),
         ('"sk_test_1"', '"sk_test_1"\nrefund_mismatch = true', "changed refund_mismatch"),
     ],
 )
@@ -88,14 +89,18 @@ def test_an_account_at_mollie_needs_no_webhook_secret(operator: Operator) -> Non
     [
         (
             MOLLIE.replace("test_1", "sk_test_1"),
-            "secret_key: must begin with live_… or test_…: so do the keys of mollie",
+            "secret_key: must begin with one of live_…, test_…: so do the keys of mollie",
         ),
-        (ACCOUNT.replace("sk_test_1", "live_1"), "secret_key: must begin with sk_live_… or rk_live_… or sk_test_… or "),
+        (
+            ACCOUNT.replace("sk_test_1", "live_1"),
+            "secret_key: must begin with one of sk_live_…, rk_live_…, sk_test_…, ",
+        ),
         (MOLLIE.replace("test_1", "live_1"), "livemode: is false, but secret_key is a live key"),
         (MOLLIE + "livemode = true\n", "livemode: is true, but secret_key is no live key (live_…)"),
         (MOLLIE.replace("mollie", "paypal"), "provider: "),
+        (MOLLIE + "allow_save = true\n", "allow_save: is true, but mollie has no mode save; leave it out"),
     ],
-    ids=["another's key", "mollie's key", "live", "test", "nobody"],
+    ids=["another's key", "mollie's key", "live", "test", "nobody", "nothing to save"],
 )
 def test_a_key_is_one_of_its_provider_and_says_whether_money_is_real(
     operator: Operator, account: str, said: str
@@ -108,9 +113,7 @@ def test_a_key_is_one_of_its_provider_and_says_whether_money_is_real(
 def test_a_live_key_is_shown_to_no_double(operator: Operator, key: str) -> None:
     with loopback_allowed():
         faults = operator.faults(LIVE.replace("sk_live_1", key) + NEAR)
-        assert faults == [
-            "7: api_base: must not stand beside a live key: such a key is shown to its own provider alone"
-        ]
+        assert faults == ["7: api_base: must not be set with a live key: such a key is sent to its own provider alone"]
         assert operator.apply(ACCOUNT + NEAR).failed == 0
     assert PaymentAccount.objects.get().api_base == "http://127.0.0.1:8001"
 

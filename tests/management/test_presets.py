@@ -35,6 +35,7 @@ def table(entry: Entry) -> str:
     return said
 
 
+@pytest.mark.slow
 def test_every_entry_makes_a_provider_as_it_says(operator: Operator) -> None:
     ran = operator.apply("".join(map(table, catalogue.entries().values())))
     assert ran.failed == 0, ran.said
@@ -63,6 +64,20 @@ def test_any_field_of_the_file_overrides_the_preset(operator: Operator) -> None:
     assert (made.name, made.scopes, made.token_auth) == ("Our Git", (), "client_secret_post")
     assert made.issuer == "https://git.example.com/issuer"
     assert made.revocation_url == "https://git.example.com/revocation_url"
+
+
+def test_the_words_for_a_dead_grant_are_the_presets_until_the_operator_says_others(operator: Operator) -> None:
+    operator.apply(TABLE.format("hubspot"))
+    (sign,) = vault.oauth(Provider.objects.get()).quirks.dead_grant
+    assert (sign.words, sign.path, sign.status) == (("BAD_REFRESH_TOKEN",), ("status",), 400)
+    own = 'dead_grant = [{ words = ["gone", "190"], path = ["error", "code"] }]\n'
+    assert not operator.apply(TABLE.format("hubspot") + own).failed
+    (sign,) = vault.oauth(Provider.objects.get()).quirks.dead_grant
+    assert (sign.words, sign.path, sign.status) == (("gone", "190"), ("error", "code"), None)
+    operator.apply(TABLE.format("hubspot") + "dead_grant = []\n")
+    assert vault.oauth(Provider.objects.get()).quirks.dead_grant == ()
+    keys = '[[provider]]\nslug = "keys"\nfields = [{ name = "key", label = "Key" }]\n'
+    assert operator.apply(keys + own).failed
 
 
 MENDED = """\
@@ -112,8 +127,19 @@ def test_what_differs_from_customer_to_customer_is_filled_in(operator: Operator)
     assert made.token_url == "https://our-shop.myshopify.com/admin/oauth/access_token"
 
 
+def test_what_differs_from_person_to_person_may_be_left_to_them(operator: Operator) -> None:
+    assert not operator.apply(TABLE.format("shopify")).failed
+    row = Provider.objects.get()
+    assert [one.name for one in row.open_variables()] == ["shop"]
+    assert vault.oauth(vault.for_person(row, {"shop": "hers"})).token_url == (
+        "https://hers.myshopify.com/admin/oauth/access_token"
+    )
+    faults = operator.faults('[[provider]]\nslug = "x"\npreset = "microsoft-tenant"\nregistration = "dynamic"\n')
+    assert any("registration: cannot be dynamic while variables" in fault for fault in faults), faults
+
+
 WRONG = {
-    "missing": (TABLE.format("shopify"), "are not what Shopify needs: shop is needed (Name of the shop), such as"),
+    "missing": (TABLE.format("okta"), "are not what Okta needs: domain is needed ("),
     "unfit": (SHOP.format("our-shop/../x"), "are not what Shopify needs: shop is needed"),
     "another host": (SHOP.format("evil.com/"), "are not what Shopify needs: shop is needed"),
     "unknown": (TABLE.format("github") + 'variables = { shop = "x" }\n', "the preset has no variable shop"),

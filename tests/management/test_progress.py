@@ -45,7 +45,7 @@ def test_told_to_stop_it_ends_after_the_batch_and_says_how_to_go_on(number: int)
     with pytest.raises(Stopped) as stopped, Progress(OutputWrapper(io.StringIO()), "manage.py tidy") as told:
         seen.extend(work(9, told, at=3, number=number))
     assert told.counts == {"rows": 300}, "the third was finished, the fourth not begun"
-    assert str(stopped.value) == "Stopped; done so far: 300 rows. `manage.py tidy` goes on with the rest."
+    assert str(stopped.value) == "Stopped; done so far: 300 rows. `manage.py tidy` continues with the rest."
     assert stopped.value.returncode == 130
     assert signal.getsignal(number) is before
 

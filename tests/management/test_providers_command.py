@@ -13,13 +13,12 @@ from io import StringIO
 import pytest
 from django.core.management import CommandError, call_command
 
-from elicit_flows import catalogue
+from elicit_flows import catalogue, oauth
 from elicit_flows.catalogue import Entry
 from elicit_flows.catalogue.oauth import Endpoints
-from elicit_flows.lib import oauth
-from elicit_flows.management.catalogue import writing
-from elicit_flows.management.catalogue.probing import probe
+from elicit_flows.management import provider_entries
 from elicit_flows.management.progress import Stopped
+from elicit_flows.management.provider_entries import probe
 from tests.doubles.key_provider import KeyProvider
 from tests.doubles.policy import loopback_allowed
 from tests.doubles.provider import Provider
@@ -83,14 +82,14 @@ def test_a_provider_that_moved_is_not(provider: Provider, monkeypatch: pytest.Mo
     provider.metadata = {"issuer": "https://elsewhere.example.com"}
     assert [one.fine for one in probe(at(provider), {})] == [False] * 5
     monkeypatch.setattr(catalogue, "find", lambda slug: at(provider))
-    with pytest.raises(CommandError, match="is not as its entry says"):
+    with pytest.raises(CommandError, match="does not match its entry"):
         said("test", "gitlab")
 
 
 def test_one_that_gives_tokens_to_anybody_is_not(provider: Provider) -> None:
     provider.scripted["token"] = json_response({"access_token": "x", "token_type": "bearer"})
     found = {one.what: one for one in probe(at(provider), {})}
-    assert (found["token"].fine, found["token"].said) == (False, f"{provider.url}/token: gives tokens to anybody")
+    assert (found["token"].fine, found["token"].answer) == (False, f"{provider.url}/token: gives tokens to anybody")
 
 
 def test_all_are_asked_one_after_the_other_and_the_rest_when_it_was_stopped(
@@ -103,11 +102,11 @@ def test_all_are_asked_one_after_the_other_and_the_rest_when_it_was_stopped(
     assert said("test") == "fine     a\nfine     b\nfine     c\n"
     assert said("test", "--after", "a") == "fine     b\nfine     c\n"
     provider.scripted["token"] = stopping
-    with pytest.raises(Stopped, match=r"done so far: 1 entries. `manage.py providers test --after a` goes on"):
+    with pytest.raises(Stopped, match=r"done so far: 1 entries. `manage.py providers test --after a` continues"):
         said("test")
     del provider.scripted["token"]
     provider.scripted["revoke"] = Response(404)
-    with pytest.raises(CommandError, match="2 are not as their entry says"):
+    with pytest.raises(CommandError, match="2 do not match their entries"):
         said("test", "--after", "a")
 
 
@@ -125,7 +124,7 @@ def test_a_check_of_keys_has_to_refuse_one_that_is_none() -> None:
         assert found.fine
         provider.scripted["check"] = json_response({})
         (found,) = probe(usual.model_copy(update={"verify": verify}), {})
-        assert (found.fine, found.said) == (False, f"{provider.url}/check: takes anything for a key")
+        assert (found.fine, found.answer) == (False, f"{provider.url}/check: accepts any key")
 
 
 def test_a_provider_of_clients_that_people_make_is_asked_with_one_that_nobody_has(provider: Provider) -> None:
@@ -137,7 +136,7 @@ def test_a_provider_of_clients_that_people_make_is_asked_with_one_that_nobody_ha
         if scripted:
             provider.scripted["token"] = scripted
         (found,) = probe(moved, {})
-        assert (found.fine, found.what) == (fine, "token"), found.said
+        assert (found.fine, found.what) == (fine, "token"), found.answer
 
 
 def test_a_variable_that_is_missing_is_asked_for() -> None:
@@ -150,7 +149,7 @@ def test_an_entry_comes_from_a_discovery_document(provider: Provider) -> None:
     found = oauth.discover(provider.issuer)
     public = {name: f"https://id.example.com/{name}" for name in ("authorization_endpoint", "token_endpoint")}
     none = dict.fromkeys(("revocation_endpoint", "userinfo_endpoint"))
-    text = writing.from_discovery(
+    text = provider_entries.entry_from_discovery(
         "corp", 'The "Corp"', replace(found, issuer="https://id.example.com", **public, **none), date(2026, 1, 2)
     )
     entry = catalogue.read(text, "corp", "corp.toml")

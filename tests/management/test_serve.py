@@ -13,7 +13,7 @@ SILENCE = 6.0
 
 
 def test_a_client_that_comes_back_to_a_silent_connection_is_answered(embedded_box: Box) -> None:
-    """A server that hangs up just as the client asks again is an error that no client can tell from a crash."""
+    """A client cannot tell a server that closes the connection just then from a crash."""
     at = urlsplit(embedded_box.url)
     kept = http.client.HTTPConnection(at.hostname or "", at.port, timeout=10)
     kept.request("GET", "/healthz")

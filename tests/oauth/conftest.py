@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from elicit_flows.lib import oauth
+from elicit_flows import oauth
 from elicit_flows.models import Provider as ProviderRow
 from tests.doubles.policy import loopback_allowed
 from tests.doubles.provider import Provider

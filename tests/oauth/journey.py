@@ -5,31 +5,35 @@ from __future__ import annotations
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
-from elicit_flows import flow
-from elicit_flows.flow import permits
+from elicit_flows import elicitations
+from elicit_flows.domain.values import Answer, Claim, Question
+from elicit_flows.elicitations import agent_access
 from elicit_flows.models import Elicitation, Event
-from elicit_flows.values import Answer, Claim, Question
 from tests.doubles.provider import Provider
 from tests.support.rows import ALICE_CLAIM, Known
 
 BROWSER = "the-browser's-own-secret"
 
 
-def ask(known: Known, *, claim: Claim = ALICE_CLAIM, reuse: str = "if_valid", **params: Any) -> Elicitation:
-    permits.forget()
+def ask(
+    known: Known, *, claim: Claim = ALICE_CLAIM, reuse: str = "if_valid", expires_in: int = 900, **params: Any
+) -> Elicitation:
+    agent_access.forget()
     said = {"provider": "drive", "scopes": ["files.read"], **params}
-    row, _ = flow.create(known.row, Question("oauth", claim, "Connect your drive.", said, reuse=reuse))
+    row, _ = elicitations.create(
+        known.row, Question("oauth", claim, "Connect your drive.", said, reuse=reuse, expires_in=expires_in)
+    )
     return row
 
 
 def press(row: Elicitation, button: str = "a-press") -> str:
-    url = flow.begin(row.pk, row.claim, BROWSER, button)
+    url = elicitations.begin(row.pk, row.claim, BROWSER, button)
     assert url
     return url
 
 
 def come_back(double: Provider, row: Elicitation, url: str) -> Elicitation:
-    flow.resume("drive", Answer(double.visit(url)), row.claim, BROWSER)
+    elicitations.resume("drive", Answer(double.visit(url)), row.claim, BROWSER)
     row.refresh_from_db()
     return row
 

@@ -9,17 +9,17 @@ from typing import Any
 import pytest
 from django.db import connections
 
-from elicit_flows import flow, vault
-from elicit_flows.errors import Over, ProviderUnavailable, StartAgain, WrongUser
-from elicit_flows.flow import permits
-from elicit_flows.lib import ids, tally
-from elicit_flows.models import Attempt, Connection, Elicitation, HeldGrant
+from elicit_flows import elicitations, vault
+from elicit_flows.domain.errors import Over, ProviderUnavailable, StartAgain, WrongUser
+from elicit_flows.domain.values import Claim, Question
+from elicit_flows.elicitations import agent_access
+from elicit_flows.lib import counters, ids
+from elicit_flows.models import Attempt, Connection, Elicitation, PendingGrant
 from elicit_flows.models import Provider as ProviderRow
-from elicit_flows.values import Claim, Question
 from tests.doubles.provider import Provider
 from tests.doubles.server import Request, Response, json_response
 from tests.oauth.journey import BROWSER, ask, told
-from tests.support import dump
+from tests.support import dump, jobs
 from tests.support.moving import MovingClock
 from tests.support.rows import ALICE_CLAIM, Known
 
@@ -33,32 +33,32 @@ def by_device(drive_row: ProviderRow, double: Provider) -> None:
 
 
 def press(row: Elicitation, button: str = "a-press") -> None:
-    assert flow.begin(row.pk, row.claim, BROWSER, button) is None
+    assert elicitations.begin(row.pk, row.claim, BROWSER, button) is None
     row.refresh_from_db()
 
 
 def code_of(row: Elicitation) -> str:
-    on_page = flow.shown(row, BROWSER)
+    on_page = elicitations.device_prompt(row, BROWSER)
     assert on_page
     assert not on_page.over
     return str(on_page.what["code"])
 
 
 def over(row: Elicitation) -> str:
-    on_page = flow.shown(row, BROWSER)
+    on_page = elicitations.device_prompt(row, BROWSER)
     return on_page.over if on_page else ""
 
 
 def poll(clock: MovingClock, seconds: float = 1.1) -> int:
     """Whether it was time to ask after so many seconds."""
     clock.forward(seconds=seconds)
-    return flow.poll_due()
+    return jobs.poll_due()
 
 
 def answer(row: Elicitation, choice: str) -> Elicitation:
-    change = flow.look(row.pk, row.claim).change
+    change = elicitations.look(row.pk, row.claim).change
     assert change
-    return flow.choose(row.pk, row.claim, choice, change.held)
+    return elicitations.choose(row.pk, row.claim, choice, change.held)
 
 
 @pytest.fixture
@@ -74,7 +74,7 @@ def test_the_code_is_typed_the_account_is_theirs_and_the_token_works(
     assert begun.status == "started"
     asked = double.seen("device")[0].form
     assert (asked["scope"], "redirect_uri" in asked) == ("files.read", False)
-    assert flow.poll_due() == 0  # not before its time
+    assert jobs.poll_due() == 0  # not before its time
     assert poll(moving_clock) == 1
     double.enter(code_of(begun))
     assert poll(moving_clock) == 1
@@ -95,16 +95,16 @@ def test_t120_nothing_is_kept_of_an_account_that_is_not_theirs(
 ) -> None:
     double.enter(code_of(begun), "mallory")
     poll(moving_clock)
-    change = flow.look(begun.pk, ALICE_CLAIM).change
+    change = elicitations.look(begun.pk, ALICE_CLAIM).change
     assert change
     assert (change.came, change.meant) == ("Mallory", None)
     assert answer(begun, "no").status == "started"
-    assert vault.give_back_due() == 1
+    assert jobs.revoke_rejected_grants() == 1
     assert not any(issued.live for issued in double.tokens.values())
-    assert (Connection.objects.count(), HeldGrant.objects.count()) == (0, 0)
+    assert (Connection.objects.count(), PendingGrant.objects.count()) == (0, 0)
     assert told(known) == ["elicitation.created", "elicitation.started"]
     with pytest.raises(StartAgain):
-        flow.choose(begun.pk, ALICE_CLAIM, "yes", change.held)
+        elicitations.choose(begun.pk, ALICE_CLAIM, "yes", change.held)
 
 
 def test_t120_a_yes_is_for_the_account_that_the_page_showed(
@@ -112,16 +112,16 @@ def test_t120_a_yes_is_for_the_account_that_the_page_showed(
 ) -> None:
     double.enter(code_of(begun))
     poll(moving_clock)
-    before = flow.look(begun.pk, ALICE_CLAIM).change
+    before = elicitations.look(begun.pk, ALICE_CLAIM).change
     press(begun, "another")
     double.enter(code_of(begun), "mallory")
     poll(moving_clock)
     assert before
     with pytest.raises(StartAgain):
-        flow.choose(begun.pk, ALICE_CLAIM, "yes", before.held)
+        elicitations.choose(begun.pk, ALICE_CLAIM, "yes", before.held)
     assert not Connection.objects.exists()
     with pytest.raises(WrongUser):
-        flow.choose(begun.pk, Claim(ALICE_CLAIM.iss, "bob"), "yes", before.held)
+        elicitations.choose(begun.pk, Claim(ALICE_CLAIM.iss, "bob"), "yes", before.held)
 
 
 def test_t120_where_no_account_is_named_it_is_asked_all_the_same(
@@ -130,7 +130,7 @@ def test_t120_where_no_account_is_named_it_is_asked_all_the_same(
     double.scripted["userinfo"] = Response(404)
     double.enter(code_of(begun))
     poll(moving_clock)
-    change = flow.look(begun.pk, ALICE_CLAIM).change
+    change = elicitations.look(begun.pk, ALICE_CLAIM).change
     assert change
     assert (change.came, Connection.objects.count()) == ("", 0)
     assert answer(begun, "yes").result["account"] is None
@@ -146,7 +146,7 @@ def test_t29_connecting_again_with_another_account_is_a_choice(
     press(again)
     double.enter(code_of(again), "bob")
     poll(moving_clock)
-    change = flow.look(again.pk, ALICE_CLAIM).change
+    change = elicitations.look(again.pk, ALICE_CLAIM).change
     assert change
     assert (change.came, change.meant) == ("Bob", "Alice")
     assert answer(again, "replace").result["account"]["id"] == "bob"
@@ -155,7 +155,7 @@ def test_t29_connecting_again_with_another_account_is_a_choice(
 
 def test_t120_nobody_but_who_pressed_sees_the_code(begun: Elicitation) -> None:
     assert code_of(begun)
-    assert flow.shown(begun, "another-browser") is None
+    assert elicitations.device_prompt(begun, "another-browser") is None
     assert code_of(begun) not in str(begun.snapshot())
 
 
@@ -167,11 +167,11 @@ def test_slow_down_is_kept_and_no_answer_doubles_the_pause(
     del double.scripted["token"]
     assert (poll(moving_clock, 5), poll(moving_clock, 1.1)) == (0, 1)
     double.scripted["token"] = NO_ANSWER
-    tally.take()
+    counters.drain()
     assert (poll(moving_clock, 5), poll(moving_clock, 1.1)) == (0, 1)
     assert (poll(moving_clock, 11), poll(moving_clock, 1.1)) == (0, 1)
     assert (poll(moving_clock, 23), poll(moving_clock, 1.1)) == (0, 1)
-    assert tally.take()["provider_errors", ("drive", "poll")].count == 3
+    assert counters.drain()["provider_errors", ("drive", "poll")].count == 3
     del double.scripted["token"]
     assert poll(moving_clock, 48.1) == 1
     assert (poll(moving_clock, 5), poll(moving_clock, 1.1)) == (0, 1)  # as before
@@ -182,8 +182,8 @@ def test_slow_down_is_kept_and_no_answer_doubles_the_pause(
     ("error", "status", "said"),
     [
         ("access_denied", "declined", ""),
-        ("expired_token", "started", "ran out before it was entered"),
-        ("invalid_grant", "started", "does not know the code any more"),
+        ("expired_token", "started", "expired before it was entered"),
+        ("invalid_grant", "started", "no longer knows the code"),
         ("unauthorized_client", "failed", ""),
     ],
 )
@@ -218,9 +218,9 @@ def test_t25_tokens_that_come_after_the_end_are_given_back(
 
     def meanwhile(request: Request) -> Response:
         if end == "cancel":
-            flow.cancel(begun)
+            elicitations.cancel(begun)
         elif end == "decline":
-            flow.decline(begun.pk, ALICE_CLAIM)
+            elicitations.decline(begun.pk, ALICE_CLAIM)
         elif end == "press":
             press(begun, "another")
         else:
@@ -232,7 +232,7 @@ def test_t25_tokens_that_come_after_the_end_are_given_back(
     assert poll(moving_clock) == 1
     assert not any(issued.live for issued in double.tokens.values())
     assert double.calls["revoke"] == 1
-    assert not HeldGrant.objects.exists()
+    assert not PendingGrant.objects.exists()
 
 
 @pytest.mark.parametrize("end", ["cancel", "decline", "expire"])
@@ -240,9 +240,9 @@ def test_what_is_over_is_asked_about_no_more(
     double: Provider, begun: Elicitation, moving_clock: MovingClock, end: str
 ) -> None:
     if end == "cancel":
-        flow.cancel(begun)
+        elicitations.cancel(begun)
     elif end == "decline":
-        flow.decline(begun.pk, ALICE_CLAIM)
+        elicitations.decline(begun.pk, ALICE_CLAIM)
     assert poll(moving_clock, 3600) == 0
     assert double.calls["token"] == 0
 
@@ -250,16 +250,16 @@ def test_what_is_over_is_asked_about_no_more(
 def test_f7_a_worker_that_died_over_it_leaves_a_plain_sentence(
     double: Provider, begun: Elicitation, moving_clock: MovingClock
 ) -> None:
-    """It had asked, and the provider had answered with tokens; nobody wrote that down."""
+    """The worker had asked and the provider had answered with tokens. Then the worker died before it stored them."""
     double.enter(code_of(begun))
     moving_clock.forward(seconds=1.1)
     attempt = Attempt.objects.get()
     stash = vault.open_stash(attempt.stash, attempt.state_hash)
     double._entered({"device_code": stash["kind"]["device_code"]})
     Attempt.objects.update(poll_at=attempt.poll_at + timedelta(seconds=60))  # its lease
-    assert flow.poll_due() == 0
+    assert jobs.poll_due() == 0
     assert poll(moving_clock, 60) == 1
-    assert "does not know the code any more" in over(begun)
+    assert "no longer knows the code" in over(begun)
     press(begun, "another")
     double.enter(code_of(begun))
     poll(moving_clock)
@@ -271,7 +271,7 @@ def test_t26_of_two_workers_one_asks(double: Provider, begun: Elicitation, movin
 
     def one(_: int) -> int:
         try:
-            return flow.poll_due()
+            return jobs.poll_due()
         finally:
             connections.close_all()
 
@@ -303,7 +303,7 @@ def test_a_press_that_was_cut_off_goes_on(known: Known, double: Provider) -> Non
     with pytest.raises(ProviderUnavailable):
         press(row)
     row.refresh_from_db()
-    assert (row.status, flow.shown(row, BROWSER)) == ("pending", None)
+    assert (row.status, elicitations.device_prompt(row, BROWSER)) == ("pending", None)
     del double.scripted["device"]
     press(row)
     assert (row.status, Attempt.objects.count()) == ("started", 1)
@@ -313,7 +313,7 @@ def test_what_ended_meanwhile_shows_no_code(known: Known, double: Provider) -> N
     row = ask(known)
 
     def cancel(request: Request) -> Response:
-        flow.cancel(row)
+        elicitations.cancel(row)
         connections.close_all()
         return double._device(request)
 
@@ -321,7 +321,7 @@ def test_what_ended_meanwhile_shows_no_code(known: Known, double: Provider) -> N
     with pytest.raises(Over):
         press(row)
     row.refresh_from_db()
-    assert flow.shown(row, BROWSER) is None
+    assert elicitations.device_prompt(row, BROWSER) is None
 
 
 @pytest.mark.parametrize(
@@ -342,14 +342,14 @@ def test_t32_an_answer_without_a_code_shows_none(known: Known, double: Provider,
     double.device_reply = reply
     with pytest.raises(ProviderUnavailable):
         press(row)
-    assert flow.shown(row, BROWSER) is None
+    assert elicitations.device_prompt(row, BROWSER) is None
 
 
 def test_t53_the_link_leads_to_the_host_that_is_named(known: Known, double: Provider) -> None:
     double.device_reply = {"verification_uri_complete": "https://elsewhere.example.com/?user_code=x"}
     row = ask(known)
     press(row)
-    on_page = flow.shown(row, BROWSER)
+    on_page = elicitations.device_prompt(row, BROWSER)
     assert on_page
     assert on_page.what["complete"] == on_page.what["address"]
 
@@ -357,11 +357,11 @@ def test_t53_the_link_leads_to_the_host_that_is_named(known: Known, double: Prov
 def test_a_step_is_done_by_a_code_as_well(known: Known, double: Provider, moving_clock: MovingClock) -> None:
     link = {"kind": "link", "params": {"url": "https://x.example/way", "completion": "by_agent"}}
     steps = {"steps": [{"kind": "oauth", "params": {"provider": "drive"}}, link]}
-    permits.forget()
-    whole, _ = flow.create(known.row, Question("steps", ALICE_CLAIM, "Two things.", steps))
+    agent_access.forget()
+    whole, _ = elicitations.create(known.row, Question("steps", ALICE_CLAIM, "Two things.", steps))
     step = whole.steps.get(place=0)
     press(step)
-    double.enter(code_of(flow.look(whole.pk, ALICE_CLAIM).elicitation))
+    double.enter(code_of(elicitations.look(whole.pk, ALICE_CLAIM).elicitation))
     assert poll(moving_clock) == 1
     answer(step, "yes")
     whole.refresh_from_db()
@@ -376,7 +376,7 @@ def test_the_interval_is_the_providers_within_reason(
     row = ask(known)
     press(row)
     assert (poll(moving_clock, held - 0.5), poll(moving_clock, 0.6)) == (0, 1)
-    on_page = flow.shown(row, BROWSER)
+    on_page = elicitations.device_prompt(row, BROWSER)
     assert on_page
     assert on_page.what["complete"] == on_page.what["address"] == f"{double.url}/enter"
     assert ids.digest(BROWSER) == Attempt.objects.get().browser_hash

@@ -15,7 +15,7 @@ from django.core.management import call_command
 from django.core.management.base import CommandError
 
 from elicit_flows import vault
-from elicit_flows.flow import permits
+from elicit_flows.elicitations import agent_access
 from elicit_flows.management.commands import import_tokens
 from elicit_flows.models import Agent, Connection
 from elicit_flows.models import Provider as ProviderRow
@@ -37,7 +37,7 @@ def line(known: Known, sub: str = "alice", **more: Any) -> dict[str, Any]:
 
 def run(path: Path, *lines: dict[str, Any] | bytes) -> tuple[str, str]:
     """What the command says on each stream."""
-    permits.forget()
+    agent_access.forget()
     if lines:
         path.write_bytes(b"\n".join(one if isinstance(one, bytes) else json.dumps(one).encode() for one in lines))
     out, err = StringIO(), StringIO()
@@ -138,7 +138,7 @@ def test_it_stops_between_batches_and_is_taken_up_again(
     known: Known, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(import_tokens, "BATCH", 2)
-    keep, kept = import_tokens.Command._keep, []
+    keep, kept = import_tokens.Command._import_batch, []
 
     def stop_after_the_first(self: import_tokens.Command, batch: list[Any]) -> int:
         kept.append(keep(self, batch))
@@ -147,7 +147,7 @@ def test_it_stops_between_batches_and_is_taken_up_again(
 
     lines = [line(known, f"user-{number}") for number in range(5)]
     with monkeypatch.context() as patched:
-        patched.setattr(import_tokens.Command, "_keep", stop_after_the_first)
+        patched.setattr(import_tokens.Command, "_import_batch", stop_after_the_first)
         _, err = run(path, *lines)
     assert "done so far: 2 imported" in err
     assert Connection.objects.count() == 2
@@ -156,7 +156,7 @@ def test_it_stops_between_batches_and_is_taken_up_again(
 
 
 def bring(api: httpx2.Client, said: dict[str, Any]) -> httpx2.Response:
-    permits.forget()
+    agent_access.forget()
     return api.post("/v1/connections", json={name: value for name, value in said.items() if name != "agent"})
 
 

@@ -7,14 +7,16 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from django.db import connections
 
-from elicit_flows import flow
-from elicit_flows.errors import Over, ProviderUnavailable, StartAgain
+from elicit_flows import elicitations
+from elicit_flows.domain.errors import Over, ProviderUnavailable, StartAgain, TooMany
+from elicit_flows.elicitations import connect
 from elicit_flows.models import Attempt
 from elicit_flows.models import Provider as ProviderRow
 from tests.doubles.provider import Provider
 from tests.doubles.server import Request, Response
 from tests.oauth import journey
 from tests.oauth.journey import ask, come_back, press
+from tests.support.moving import MovingClock
 from tests.support.rows import Known
 
 
@@ -78,7 +80,7 @@ def test_what_ended_meanwhile_sends_nobody_away(known: Known, pushes: Provider) 
     row = ask(known)
 
     def cancel(request: Request) -> Response:
-        flow.cancel(row)
+        elicitations.cancel(row)
         connections.close_all()
         return pushes._pushed(request)
 
@@ -100,3 +102,19 @@ def test_an_older_press_does_not_come_back_to_life(known: Known, pushes: Provide
     with pytest.raises(StartAgain):
         press(row)
     assert Attempt.objects.filter(used_at=None).count() == 1
+
+
+def test_t125_many_buttons_of_one_link_are_a_few_attempts(
+    known: Known, pushes: Provider, moving_clock: MovingClock
+) -> None:
+    row = ask(known, expires_in=3600)
+    for number in range(connect.MOST_ATTEMPTS):
+        press(row, f"button-{number}")
+    for number in range(40):
+        with pytest.raises(TooMany, match="Open your link again in 10 minutes") as refused:
+            press(row, f"further-{number}")
+    assert Attempt.objects.count() == pushes.calls["par"] == connect.MOST_ATTEMPTS
+    assert press(row, f"button-{connect.MOST_ATTEMPTS - 1}"), "the latest still leads on"
+    assert refused.value.elicitation == row.pk
+    moving_clock.forward(seconds=refused.value.retry_after or 0)
+    assert press(row, "later")

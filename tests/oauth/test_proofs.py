@@ -11,8 +11,7 @@ import pytest
 from joserfc import jwt
 from joserfc.jwk import ECKey
 
-from elicit_flows import vault
-from elicit_flows.lib import oauth
+from elicit_flows import oauth, vault
 from elicit_flows.models import Connection
 from elicit_flows.models import Provider as ProviderRow
 from tests.doubles.provider import Provider
@@ -56,24 +55,26 @@ def test_the_vault_signs_and_the_key_stays(known: Known, bound: Connection, serv
     (header, plain), (_, with_nonce) = (read(answer["dpop"]) for answer in answers)
     assert (header["typ"], header["alg"]) == ("dpop+jwt", "ES256")
     assert (plain["htm"], plain["htu"]) == ("GET", "https://api.example.com/files")
-    assert plain["ath"] == oauth.hash_of(token["access_token"])
+    assert plain["ath"] == oauth.access_token_hash(token["access_token"])
     assert with_nonce["nonce"] == "n-1"
     assert plain["jti"] != with_nonce["jti"]
-    assert ECKey.import_key(header["jwk"]).thumbprint() == oauth.thumbprint(vault.connections.dpop_key(bound).reveal())  # type: ignore[union-attr]
+    key = vault.connections.opened(bound, "dpop_key")
+    assert key is not None
+    assert ECKey.import_key(header["jwk"]).thumbprint() == oauth.thumbprint(key.reveal())
 
 
 def test_a_proof_may_be_for_a_token_of_before(known: Known, bound: Connection, served: Served) -> None:
-    ath = oauth.hash_of("the-token-that-i-hold")
+    ath = oauth.access_token_hash("the-token-that-i-hold")
     with known.client(served.url) as api:
         assert read(ask(api, bound, ath=ath).json()["dpop"])[1]["ath"] == ath
 
 
 def test_a_refresh_keeps_the_key(known: Known, bound: Connection, double: Provider) -> None:
-    before = vault.connections.dpop_key(bound)
+    before = vault.connections.opened(bound, "dpop_key")
     rows.expire(bound)
     assert vault.token(known.row, bound.pk)["token_type"] == "DPoP"
     bound.refresh_from_db()
-    assert vault.connections.dpop_key(bound) == before
+    assert vault.connections.opened(bound, "dpop_key") == before
     proof = double.seen("token")[-1].headers["dpop"]
     assert read(proof)[1]["htu"] == f"{double.url}/token"
 
@@ -113,5 +114,5 @@ def test_a_token_that_is_not_bound_needs_none(known: Known, drive_row: ProviderR
 
 
 def test_t75_the_key_is_sealed_wherever_it_is_kept(bound: Connection, committed_database: str) -> None:
-    key = json.loads(vault.connections.dpop_key(bound).reveal())["d"]  # type: ignore[union-attr]
+    key = json.loads(vault.connections.opened(bound, "dpop_key").reveal())["d"]  # type: ignore[union-attr]
     assert key not in dump.database(committed_database)

@@ -6,15 +6,15 @@ from collections.abc import Callable
 
 import pytest
 
-from elicit_flows import flow, vault
-from elicit_flows.errors import BadRequest, Invalid, Over, StartAgain, WrongUser
-from elicit_flows.models import Connection, Elicitation, HeldGrant
+from elicit_flows import elicitations, vault
+from elicit_flows.domain.errors import BadRequest, Invalid, Over, StartAgain, WrongUser
+from elicit_flows.domain.values import Claim
+from elicit_flows.models import Connection, Elicitation, PendingGrant
 from elicit_flows.models import Provider as ProviderRow
-from elicit_flows.values import Claim
 from tests.doubles.provider import Provider
 from tests.doubles.server import Response
 from tests.oauth.journey import ask, come_back, connect, press, query, told
-from tests.support import dump, rows
+from tests.support import dump, jobs, rows
 from tests.support.moving import MovingClock
 from tests.support.rows import ALICE_CLAIM, Known
 
@@ -35,8 +35,8 @@ def other(known: Known, double: Provider, first: Connection) -> Elicitation:
 
 def choose(row: Elicitation, choice: str, claim: Claim = ALICE_CLAIM) -> Elicitation:
     """What they press on the page as it stands."""
-    waiting = vault.held(row)
-    return flow.choose(row.pk, claim, choice, waiting.pk if waiting else "")
+    waiting = vault.pending_grant(row)
+    return elicitations.choose(row.pk, claim, choice, waiting.pk if waiting else "")
 
 
 def works(double: Provider, known: Known, row: Connection) -> str:
@@ -60,7 +60,7 @@ def test_t29_another_account_changes_nothing_before_a_yes(
     assert (other.status, other.result) == ("started", None)
     assert [row.pk for row in Connection.objects.all()] == [first.pk]
     assert works(double, known, first) == "alice"
-    change = flow.look(other.pk, ALICE_CLAIM).change
+    change = elicitations.look(other.pk, ALICE_CLAIM).change
     assert change
     assert (change.meant, change.came) == ("Alice", "Bob")
     held = [token for token, issued in double.tokens.items() if issued.user["sub"] == "bob"]
@@ -75,7 +75,7 @@ def test_t29_both(known: Known, double: Provider, first: Connection, other: Elic
     second = Connection.objects.exclude(pk=first.pk).get()
     assert row.result["connection"] == second.pk
     assert (works(double, known, first), works(double, known, second)) == ("alice", "bob")
-    assert not HeldGrant.objects.exists()
+    assert not PendingGrant.objects.exists()
 
 
 def test_t29_replace(known: Known, double: Provider, first: Connection, other: Elicitation) -> None:
@@ -93,15 +93,15 @@ def test_t29_going_back_gives_the_grant_back_and_starts_again(
     known: Known, double: Provider, first: Connection, other: Elicitation
 ) -> None:
     assert choose(other, "back").status == "started"
-    assert flow.look(other.pk, ALICE_CLAIM).change is None
-    assert vault.give_back_due() == 1
+    assert elicitations.look(other.pk, ALICE_CLAIM).change is None
+    assert jobs.revoke_rejected_grants() == 1
     assert not any(issued.live for issued in double.tokens.values() if issued.user["sub"] == "bob")
     double.user = {"sub": "alice", "name": "Alice"}
     assert come_back(double, other, press(other, "again")).status == "completed"
     assert other.result["connection"] == first.pk
 
 
-@pytest.mark.parametrize("end", [flow.cancel, lambda row: flow.decline(row.pk, ALICE_CLAIM)])
+@pytest.mark.parametrize("end", [elicitations.cancel, lambda row: elicitations.decline(row.pk, ALICE_CLAIM)])
 def test_t25_what_ended_meanwhile_is_chosen_no_more_and_given_back(
     double: Provider, other: Elicitation, moving_clock: MovingClock, end: Callable[[Elicitation], object]
 ) -> None:
@@ -109,17 +109,17 @@ def test_t25_what_ended_meanwhile_is_chosen_no_more_and_given_back(
     with pytest.raises(Over):
         choose(other, "both")
     moving_clock.forward(minutes=11)
-    assert vault.give_back_due() == 1
-    assert not HeldGrant.objects.exists()
+    assert jobs.revoke_rejected_grants() == 1
+    assert not PendingGrant.objects.exists()
     assert double.calls["revoke"] == 1
 
 
 def test_t29_after_ten_minutes_there_is_nothing_to_choose(other: Elicitation, moving_clock: MovingClock) -> None:
-    waiting = HeldGrant.objects.get()
+    waiting = PendingGrant.objects.get()
     moving_clock.forward(minutes=10, seconds=1)
-    assert flow.look(other.pk, ALICE_CLAIM).change is None
+    assert elicitations.look(other.pk, ALICE_CLAIM).change is None
     with pytest.raises(StartAgain):
-        flow.choose(other.pk, ALICE_CLAIM, "both", waiting.pk)
+        elicitations.choose(other.pk, ALICE_CLAIM, "both", waiting.pk)
 
 
 def test_t29_only_the_right_person_chooses(other: Elicitation) -> None:
@@ -135,12 +135,12 @@ def test_t86_a_provider_that_does_not_listen_is_told_again(
 ) -> None:
     choose(other, "back")
     double.scripted["revoke"] = Response(503)
-    assert vault.give_back_due() == 0
-    assert vault.give_back_due() == 0
+    assert jobs.revoke_rejected_grants() == 0
+    assert jobs.revoke_rejected_grants() == 0
     assert double.calls["revoke"] == 1
     del double.scripted["revoke"]
     moving_clock.forward(minutes=2)
-    assert vault.give_back_due() == 1
+    assert jobs.revoke_rejected_grants() == 1
     assert not any(issued.live for issued in double.tokens.values() if issued.user["sub"] == "bob")
 
 
@@ -150,22 +150,22 @@ def test_an_account_that_lives_elsewhere_is_not_cut_off(
     rows.connection(rows.agent(), drive_row, rows.grant(account="bob"))
     double.calls.clear()
     choose(other, "back")
-    assert vault.give_back_due() == 1
+    assert jobs.revoke_rejected_grants() == 1
     assert double.calls["revoke"] == 0
 
 
 def test_t29_of_two_accounts_that_came_the_later_is_the_one_to_choose(
     double: Provider, first: Connection, other: Elicitation
 ) -> None:
-    bobs = HeldGrant.objects.get()
+    bobs = PendingGrant.objects.get()
     double.user = {"sub": "carol", "name": "Carol"}
     come_back(double, other, press(other, "again"))
     with pytest.raises(StartAgain):
-        flow.choose(other.pk, ALICE_CLAIM, "both", bobs.pk)
-    change = flow.look(other.pk, ALICE_CLAIM).change
+        elicitations.choose(other.pk, ALICE_CLAIM, "both", bobs.pk)
+    change = elicitations.look(other.pk, ALICE_CLAIM).change
     assert change
     assert change.came == "Carol"
-    assert vault.give_back_due() == 1
+    assert jobs.revoke_rejected_grants() == 1
     assert choose(other, "both").result["account"]["id"] == "carol"
 
 

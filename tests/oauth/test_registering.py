@@ -6,11 +6,11 @@ import httpx2
 import pytest
 from django.db import connections
 
-from elicit_flows import flow, vault
-from elicit_flows.errors import ProviderUnavailable, StartAgain
+from elicit_flows import elicitations, vault
+from elicit_flows.domain.errors import ProviderUnavailable, StartAgain
+from elicit_flows.domain.values import Answer
 from elicit_flows.models import Connection, Elicitation, Registration
 from elicit_flows.models import Provider as ProviderRow
-from elicit_flows.values import Answer
 from tests.doubles.provider import Provider
 from tests.doubles.server import Request, Response
 from tests.oauth.journey import BROWSER, ask, come_back, connect, press, query
@@ -48,7 +48,7 @@ def test_t26_of_two_who_come_at_once_one_registers(known: Known, unknown: Provid
     row = ask(known)
 
     def another_comes(request: Request) -> Response:
-        with pytest.raises(ProviderUnavailable, match="just being registered"):
+        with pytest.raises(ProviderUnavailable, match="is being registered"):
             press(row, "another-press")
         connections.close_all()
         return unknown._registered(request)
@@ -71,7 +71,7 @@ def test_after_a_failure_the_next_press_tries_again(known: Known, unknown: Provi
 def test_whoever_died_while_registering_is_overtaken(
     known: Known, unknown: Provider, drive_row: ProviderRow, moving_clock: MovingClock
 ) -> None:
-    assert vault.registration._claim(drive_row)
+    assert vault.client_registration._claim(drive_row)
     with pytest.raises(ProviderUnavailable):
         press(ask(known))
     moving_clock.forward(seconds=31)
@@ -93,7 +93,7 @@ def test_forgotten_by_the_provider_it_registers_anew(known: Known, unknown: Prov
 
 def come_back_with(row: Elicitation, state: str, double: Provider) -> None:
     fields = {"state": [state], "code": ["a-code"], "iss": [double.issuer]}
-    flow.resume("drive", Answer(fields), row.claim, BROWSER)
+    elicitations.resume("drive", Answer(fields), row.claim, BROWSER)
 
 
 def test_the_document_says_who_we_are_to_anybody(known: Known, drive_row: ProviderRow, served: Served) -> None:

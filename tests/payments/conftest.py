@@ -28,6 +28,15 @@ LONG_AGO = "2020-01-01 00:00:00"
 KEY, SECRET = "sk_test_development_only_sandbox", "whsec_development_only_sandbox"
 
 
+ADDRESSES = (f"127.1.{number // 250}.{number % 250 + 1}" for number in itertools.count())
+
+
+@pytest.fixture
+def http_user(new_http_user: Callable[..., HttpUser]) -> HttpUser:
+    """At an address of their own: a minute has more payments than one address may come back from."""
+    return new_http_user(address=next(ADDRESSES))
+
+
 @dataclass
 class Stripe:
     """The double, from outside: what it was asked, and what is to go wrong."""
@@ -97,7 +106,7 @@ class Till:
         seen = self.stripe.state()["requests"]
         return [one for one in seen if (one["method"], one["path"]) == ("POST", "/v1/checkout/sessions")]
 
-    def look_now(self) -> None:
+    def start(self) -> None:
         """The time has come for the sweep to ask about every checkout that is still open."""
         statement = "UPDATE elicit_flows_checkout SET look_at = %s WHERE look_at IS NOT NULL AND status <> 'paid'"
         self.sql(statement, LONG_AGO)
@@ -154,7 +163,7 @@ def tills(
             stripe = Stripe(start(box.url, tmp_path_factory.mktemp("stripe") / "log", running))
             account = {
                 "slug": "sandbox", "provider": provider, "secret_key": KEY, "webhook_secrets": [SECRET],
-                "api_base": stripe.url, "livemode": False,
+                "api_base": stripe.url, "livemode": False, "allow_save": provider == "stripe",
             }  # fmt: skip
 
             def table(one: Program) -> Json:

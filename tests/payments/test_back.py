@@ -97,6 +97,7 @@ def test_case_29_a_refund_at_the_dashboard_is_seen_and_told(till: Till, http_use
     assert till.stands(asked) == ("completed", "refunded", [*DONE, "payment.refunded", "payment.refunded"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("outcome", "back"), [("done", 700), ("failed", 0)])
 def test_case_29_a_refund_that_the_bank_decides_later_counts_when_it_has(
     till: Till, http_user: HttpUser, outcome: str, back: int
@@ -131,6 +132,7 @@ def test_case_29_a_refund_whose_answer_is_lost_is_made_once(till: Till, http_use
     assert till.stands(asked) == ("completed", "refunded", [*DONE, "payment.refunded"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("outcome", "then"), [("won", "active"), ("lost", "revoked")])
 def test_case_29_a_dispute_suspends_what_was_paid_for(till: Till, http_user: HttpUser, outcome: str, then: str) -> None:
     asked = paid(till, http_user, item="report")

@@ -62,6 +62,7 @@ def complete(till: Till, asked: Json) -> None:
     assert till.stands(asked) == ("completed", "paid", DONE)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mood", ["start", "start!"])
 def test_case_35_at_the_button_there_is_a_page_that_says_so_and_the_next_press_works(
     broken: MoodyTill, till: Till, http_user: HttpUser, mood: str
@@ -90,10 +91,11 @@ def test_case_35_at_the_return_the_page_is_whole_and_the_sweep_asks_again(
     assert http_user.answer.status_code == 200
     assert till.stands(asked) == ("started", "open", ["created", "started"])
     broken.be()
-    till.look_now()
+    till.start()
     complete(till, asked)
 
 
+@pytest.mark.slow
 def test_case_35_the_sweep_goes_on_with_the_others(
     broken: MoodyTill, till: Till, new_http_user: Callable[..., HttpUser]
 ) -> None:
@@ -105,13 +107,13 @@ def test_case_35_the_sweep_goes_on_with_the_others(
         go_away(till, user)
     before = till.box.logs().count(ALERT)
     broken.be(f"fetch {ref_of(pages[0])}")
-    till.look_now()
+    till.start()
     for asked in asks[1:]:
         complete(till, asked)
     assert till.box.logs().count(ALERT) == before + 1
     assert till.stands(asks[0]) == ("started", "open", ["created", "started"])
     broken.be()
-    till.look_now()
+    till.start()
     complete(till, asks[0])
 
 

@@ -57,7 +57,7 @@ def test_t111_when_every_hint_is_lost_the_sweep_completes(each_till: Till, http_
     till.at_stripe(http_user, asked)
     go_away(till, http_user)
     assert till.stands(asked) == ("started", "open", ["created", "started"])
-    till.look_now()
+    till.start()
     till.becomes(asked, "completed", timeout=20)
     assert till.stands(asked) == ("completed", "paid", DONE)
 
@@ -197,7 +197,7 @@ def test_t106_who_paid_before_the_page_could_be_closed_has_paid(till: Till, http
 def run_out(till: Till, asked: dict[str, object]) -> None:
     """The elicitation's time is over, as time would have it."""
     till.sql("UPDATE elicit_flows_elicitation SET expires_at = %s WHERE id = %s", "2020-01-01 00:00:00", asked["id"])
-    till.look_now()
+    till.start()
 
 
 def test_case_23_a_page_that_ran_out_gives_way_to_another(till: Till, http_user: HttpUser) -> None:

@@ -74,6 +74,6 @@ def test_time_does_not_end_it_while_its_page_can_be_paid(till: Till, http_user: 
     past = "2020-01-01 00:00:00"
     till.sql("UPDATE elicit_flows_elicitation SET expires_at = %s WHERE %s IN (id, parent_id)", past, asked["id"])
     assert till.look(asked)["status"] == "started"
-    till.look_now()
+    till.start()
     until(lambda: till.look(asked)["status"] == "expired", "the provider's page is closed first", timeout=15)
     assert till.events(asked)[-1] == "expired"

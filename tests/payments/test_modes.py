@@ -40,7 +40,8 @@ def test_case_31_a_card_is_saved_and_nothing_is_charged(each_till: Till, http_us
     till.pay(http_user, asked)
     found = till.becomes(asked, "completed")
     assert found["result"] == {
-        "payment": till.payment_id(asked), "amount": 0, "currency": "eur", "status": "saved", "receipt_url": None,
+        "payment": till.payment_id(asked), "livemode": False, "amount": 0, "currency": "eur", "status": "saved",
+        "receipt_url": None,
     }  # fmt: skip
     assert till.stands(asked) == ("completed", "saved", DONE)
     after = till.stripe.state()

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import threading
 
+import pytest
+
 from tests.payments.conftest import Till
 from tests.support.http_user import HttpUser
 from tests.support.process import until
@@ -11,6 +13,7 @@ from tests.support.process import until
 CREATE = "POST /v1/checkout/sessions"
 
 
+@pytest.mark.slow
 def test_f17_who_waited_for_a_page_that_was_given_up_is_not_sent_there_and_may_press_again(
     till: Till, http_user: HttpUser
 ) -> None:
@@ -24,7 +27,7 @@ def test_f17_who_waited_for_a_page_that_was_given_up_is_not_sent_there_and_may_p
         return [one["id"] for one in till.stripe.state()["sessions"] if one["id"] not in before]
 
     (lost,) = until(opened, "Stripe has opened a page")
-    till.look_now()
+    till.start()
     until(lambda: till.session_of(lost)["status"] == "expired", "the sweep has closed it")
     pressing.join(20)
     assert (http_user.page_name, http_user.answer.status_code) == ("refused", 503)

@@ -22,6 +22,8 @@ from tests.support.box import Box
 from tests.support.http_user import HttpUser
 from tests.support.process import until
 
+pytestmark = pytest.mark.slow
+
 ROUNDS = 8
 
 
@@ -180,7 +182,7 @@ BODY = {"amount": 1500, "reason": "A page was missing."}
 def test_case_25_who_pays_while_the_agent_takes_it_back_has_paid_or_gets_it_back(
     till: Till, through: Doors, http_user: HttpUser
 ) -> None:
-    """T105. The agent comes a little later in each round: before, amid and after what the provider's news does."""
+    """T105. In each round the agent's request comes a little later: before, during and after the provider's webhook."""
     asks = []
     for number in range(ROUNDS):
         asks.append(asked := till.ask(item=f"report {number}"))
@@ -213,7 +215,7 @@ def cancel(through: Doors, till: Till, asked: Json, door: int, *, after: float =
 def test_case_25_the_one_who_ends_it_and_the_news_that_it_is_paid_do_not_wait_for_each_other(
     till: Till, through: Doors, http_user: HttpUser, end: str
 ) -> None:
-    """Both are held up where they meet, so that neither is alone when it goes on."""
+    """Both requests wait at the point where they meet, so they continue at the same time."""
     till.stripe.order("weather", drop=True)
     asked = till.ask()
     http_user.open(asked["url"])

@@ -121,6 +121,7 @@ def rolling(new_till: Callable[..., Till], rolling_box: Box) -> Till:
     return till
 
 
+@pytest.mark.slow
 @pytest.mark.limit(180)
 def test_case_17_a_webhook_secret_is_changed_without_losing_a_webhook(
     rolling: Till, new_http_user: Callable[..., HttpUser]
@@ -152,7 +153,7 @@ def test_case_17_a_webhook_secret_is_changed_without_losing_a_webhook(
     unheard = pays(SECRET, answered=400)
     pays(NEW, answered=200)
     assert till.stands(unheard) == ("started", "open", ["created", "started"])
-    till.look_now()
+    till.start()
     till.becomes(unheard, "completed", timeout=15)
     assert till.stands(unheard) == ("completed", "paid", DONE)
 
@@ -167,7 +168,7 @@ def test_t99_an_account_without_a_secret_takes_no_webhook_and_still_sees_what_wa
     for secret in (SECRET, ""):
         assert post(till.box.url, FORMS["as it is"](event), secret).status_code == 503
     assert kept(till, event["id"]) == 0
-    till.look_now()
+    till.start()
     till.becomes(asked, "completed", timeout=15)
     assert till.stands(asked) == ("completed", "paid", DONE)
 

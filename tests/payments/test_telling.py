@@ -9,12 +9,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from elicit_flows import worker
 from elicit_flows.kinds.payment.values import DisputeSeen, RefundSeen, State
 from elicit_flows.models import Agent, Delivery, Payment
 from tests.doubles.policy import loopback_allowed
-from tests.ledger.conftest import Till
-from tests.support import money, rows
+from tests.settlement.conftest import Till
+from tests.support import jobs, money, rows
 from tests.support.moving import MovingClock
 from tests.support.sink import Sink
 
@@ -42,7 +41,7 @@ def till(committed: None, receiver: Sink) -> Till:
 
 
 def deliver() -> None:
-    worker.deliver_until_idle(30)
+    jobs.deliver()
 
 
 def test_case_34_what_was_not_received_for_an_hour_is_sent_again_under_the_same_id(
@@ -83,7 +82,7 @@ def test_case_34_what_was_not_received_for_an_hour_is_sent_again_under_the_same_
 def test_case_34_who_had_received_it_and_was_not_believed_gets_the_same_id_again(
     till: Till, receiver: Sink, moving_clock: MovingClock
 ) -> None:
-    """The answer was lost: the agent drops what it has seen by its id, and pays attention once."""
+    """The answer to the webhook was lost. The agent recognises the event by its id, and handles it once."""
     receiver.cut("/hooks", times=4)
     row = till.ask()
     till.hear(till.open(row), State.PAID)

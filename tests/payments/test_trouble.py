@@ -12,6 +12,7 @@ from tests.payments.conftest import Till
 from tests.payments.racing import at_once
 from tests.support.box import Box
 from tests.support.http_user import HttpUser
+from tests.support.machine import within
 from tests.support.process import until
 
 DONE = ["created", "started", "settling", "completed"]
@@ -44,12 +45,12 @@ def test_f17_an_answer_that_is_lost_makes_no_second_page(till: Till, http_user: 
 def test_f17_trouble_at_the_provider_leaves_the_link_usable(
     till: Till, http_user: HttpUser, name: str, times: int
 ) -> None:
-    """Case 28: a page says so, soon; the next press works."""
+    """Case 28: the person soon gets a page with the error, and the next press works."""
     till.stripe.order("fault", name=name, on=CREATE, times=times)
     asked = till.ask()
     began = time.monotonic()
     http_user.connect(asked["url"], "alice")
-    assert time.monotonic() - began < 20
+    assert time.monotonic() - began < within(20)
     assert (http_user.page_name, http_user.answer.status_code) == ("refused", 503)
     assert till.stands(asked) == ("pending", "open", ["created"])
     till.stripe.order("calm")
@@ -59,6 +60,7 @@ def test_f17_trouble_at_the_provider_leaves_the_link_usable(
     assert len(till.paid_at_stripe(asked)) == 1
 
 
+@pytest.mark.slow
 def test_f17_a_provider_that_hangs_keeps_nobody_waiting_for_long(
     new_till: Callable[[Box], Till], embedded_box: Box, full_box: Box, new_http_user: Callable[..., HttpUser]
 ) -> None:
@@ -77,7 +79,7 @@ def check_patience(till: Till, user: HttpUser, fault: str) -> None:
     began = time.monotonic()
     user.connect(asked["url"], "alice")
     took = time.monotonic() - began
-    assert (user.page_name, user.answer.status_code, took < 20) == ("refused", 503, True)
+    assert (user.page_name, user.answer.status_code, took < within(20)) == ("refused", 503, True)
     assert till.stands(asked) == ("pending", "open", ["created"])
     till.stripe.order("calm")
     till.pay(user, asked)
@@ -86,14 +88,15 @@ def check_patience(till: Till, user: HttpUser, fault: str) -> None:
     assert len(till.opened_at_stripe(asked)) == 1
 
 
+@pytest.mark.slow
 def test_case_27_a_page_that_nobody_heard_of_is_given_up_and_another_opened(till: Till, http_user: HttpUser) -> None:
-    """The service stopped between asking and writing down, for longer than the key would be good for."""
+    """The service stopped between the request and the recording, for longer than the idempotency key is valid."""
     till.stripe.order("fault", name="lose_reply", on=CREATE, times=3)
     asked = till.ask()
     http_user.connect(asked["url"], "alice")
     assert http_user.page_name == "refused"
     (lost,) = sessions(till, payment_of(till, asked))
-    till.look_now()
+    till.start()
 
     def given_up() -> bool:
         return bool(till.session_of(lost)["status"] == "expired")

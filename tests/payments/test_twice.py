@@ -75,7 +75,7 @@ def looks(till: Till, page: str) -> int:
 
 
 def test_case_26_the_bank_may_take_longer_than_the_link_lasts(each_till: Till, http_user: HttpUser) -> None:
-    """Decided so: who did their part in time has paid, whenever their bank says so."""
+    """By decision: a person who paid in time has paid, whenever their bank reports it."""
     till = each_till
     asked = till.ask(more={"expires_in": 60})
     page = till.at_stripe(http_user, asked)
@@ -108,6 +108,7 @@ def test_case_26_what_the_bank_refuses_after_the_time_is_up_ends_it(till: Till, 
     assert till.paid_at_stripe(asked) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("outcome", ["ok", "fail"])
 def test_case_26_what_the_agent_took_back_meanwhile_goes_back_when_it_comes(
     till: Till, http_user: HttpUser, outcome: str

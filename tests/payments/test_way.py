@@ -142,6 +142,7 @@ def test_case_24_what_the_agent_takes_back_can_be_paid_no_more(till: Till, http_
     assert till.stands(asked) == ("cancelled", "closed", ["created", "started", "cancelled"])
 
 
+@pytest.mark.slow
 def test_a_declined_card_leaves_the_page_open_for_another(till: Till, http_user: HttpUser) -> None:
     asked = till.ask()
     till.at_stripe(http_user, asked)

@@ -4,7 +4,7 @@ import { Client, StreamableHTTPClientTransport, UrlElicitationRequiredError } fr
 import { capabilities, complete, elicit, limits, play, takingTurns, told } from "./mcp_host.mjs";
 
 const mode = told.version === "2025-11-25" ? "legacy" : { pin: told.version };
-const client = new Client({ name: "v2", version: "1" }, { capabilities, versionNegotiation: { mode } });
+const client = new Client({ name: `v2 ${told.version}`, version: "1" }, { capabilities, versionNegotiation: { mode } });
 if (told.links) client.setRequestHandler("elicitation/create", elicit);
 client.setNotificationHandler("notifications/elicitation/complete", complete);
 

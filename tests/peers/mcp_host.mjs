@@ -2,18 +2,20 @@
 //
 // Told, as JSON in the first argument: `urls` (requests take turns among several), `version` of the protocol, `tool`,
 // `arguments`, `links` (whether it opens links), `action` (its answer to a link), `held` (it answers when a line comes on
-// standard input), `timeout` of a request in ms, `patient` (it calls again while the answer begins with "waiting:").
+// standard input), `timeout` of a request in ms, `progress` (it wants to hear of it, and each lets it wait on), `patient` (it
+// calls again while the answer begins with "waiting:").
 //
 // Out, a line each: {"version": …} once connected, {"link": URL, "id": …}, {"refused": URL, "id": …} for each link of a
-// -32042, {"complete": ID}, and last {"text": …, "isError": …} or {"error": …, "code": …}.
+// -32042, {"complete": ID}, {"progress": NUMBER, "message": …}, and last {"text": …, "isError": …} or {"error": …, "code": …}.
 
 import { createInterface } from "node:readline";
 
 export const told = JSON.parse(process.argv[2]);
 export const capabilities = told.links ? { elicitation: { url: {} } } : {};
-export const limits = told.timeout ? { timeout: told.timeout } : {};
-
 const say = (line) => process.stdout.write(`${JSON.stringify(line)}\n`);
+const hears = { resetTimeoutOnProgress: true, onprogress: ({ progress, message }) => say({ progress, message }) };
+export const limits = { ...(told.timeout ? { timeout: told.timeout } : {}), ...(told.progress ? hears : {}) };
+
 const input = createInterface({ input: process.stdin })[Symbol.asyncIterator]();
 const finished = new Map();
 const deed = (id) => {

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import socket
 import subprocess
 import sys
@@ -15,6 +14,8 @@ import pytest
 from tests.sandbox.browser import Browser
 from tests.sandbox.conftest import KEY, SERVICE
 from tests.sdk.fake import COMPLETED, ELICITATION, FakeService, Reply, problem
+from tests.support import process
+from tests.support.process import clean_env, fork_server
 
 Start = Callable[..., str]
 CONNECTIONS = ("GET", "/v1/connections")
@@ -123,10 +124,8 @@ def test_other_sites_cannot_press_its_buttons(sandbox: str, headers: dict[str, s
 
 
 def run(*arguments: str, key: str | None = None) -> subprocess.CompletedProcess[str]:
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("ELICIT_")}
-    environment = kept | ({"ELICIT_API_KEY": key} if key else {})
     command = [sys.executable, "-m", "sandbox", *arguments]
-    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=30, check=False)
+    return process.run(command, clean_env({"ELICIT_API_KEY": key} if key else {}), fork_server())
 
 
 @pytest.mark.parametrize("key", ["sk_live_" + "a" * 32, "el-live-" + "a" * 32, "LIVE_" + "a" * 32])

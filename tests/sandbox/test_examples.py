@@ -10,7 +10,10 @@ from pathlib import Path
 import pytest
 
 from tests.sdk.fake import COMPLETED, ELICITATION, FakeService, Reply
+from tests.support.machine import within
 from tests.support.process import PROJECT
+
+pytestmark = pytest.mark.slow
 
 QUICKSTART = [sys.executable, str(PROJECT / "examples/quickstart.py")]
 PLAIN_HTTP = ["sh", str(PROJECT / "examples/plain_http.sh")]
@@ -29,7 +32,9 @@ def place(tmp_path: Path) -> Path:
 def run(command: list[str], place: Path, service: FakeService) -> subprocess.CompletedProcess[str]:
     kept = {name: value for name, value in os.environ.items() if not name.startswith("ELICIT_")}
     environment = kept | {"ELICIT_URL": service.url, "FILES_URL": f"{service.url}/files", "PYTHONPATH": str(PROJECT)}
-    return subprocess.run(command, cwd=place, env=environment, capture_output=True, text=True, timeout=30, check=False)
+    return subprocess.run(
+        command, cwd=place, env=environment, capture_output=True, text=True, timeout=within(60), check=False
+    )
 
 
 def command_for(example: list[str], service: FakeService) -> list[str]:

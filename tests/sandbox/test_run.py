@@ -56,6 +56,7 @@ def nobody_at(port: int) -> bool:
         return probe.connect_ex(("127.0.0.1", port)) != 0
 
 
+@pytest.mark.slow
 def test_it_prepares_starts_both_and_ends_both(place: Path, make_run: Callable[..., Process]) -> None:
     port, sandbox_port = free_port(), free_port()
     process = make_run(port, sandbox_port, ELICIT_API_KEY="somebody-elses-live-key")
@@ -80,6 +81,7 @@ def test_it_prepares_starts_both_and_ends_both(place: Path, make_run: Callable[.
     assert nobody_at(sandbox_port)
 
 
+@pytest.mark.slow
 def test_a_second_run_keeps_the_key(place: Path, make_run: Callable[..., Process]) -> None:
     (place / "var").mkdir()
     (place / "var/demo.key").write_text("k" * 32)
@@ -91,6 +93,7 @@ def test_a_second_run_keeps_the_key(place: Path, make_run: Callable[..., Process
     assert (place / "var/demo.key").read_text() == "k" * 32
 
 
+@pytest.mark.slow
 def test_when_one_dies_the_other_is_ended_and_the_dead_one_named(place: Path, make_run: Callable[..., Process]) -> None:
     port, sandbox_port = free_port(), free_port()
     process = make_run(port, sandbox_port, FAKE="dies")
@@ -112,6 +115,7 @@ def test_a_taken_port_is_named_before_anything_is_done(
     assert not (place / "asked").exists()
 
 
+@pytest.mark.slow
 def test_a_configuration_that_does_not_apply_starts_nothing(place: Path, make_run: Callable[..., Process]) -> None:
     process = make_run(free_port(), free_port(), FAKE="refuses")
     assert ended(process) == 1

@@ -1,14 +1,23 @@
 """One service in a box for all that drives it, with its users; and one that follows a script."""
 
 from collections.abc import AsyncIterator, Callable, Iterator
+from pathlib import Path
 
 import pytest
 
 from elicit_flows.sdk import Elicit
-from elicit_flows.sdk.testing import ScriptedUser, elicit_box, elicit_service, elicit_user
+from elicit_flows.sdk.testing import ScriptedUser, Service, elicit_service, elicit_user
 from tests.sdk.fake import FakeService
+from tests.sdk.forked import ForkedService
 
-__all__ = ["elicit_box", "elicit_service", "elicit_user"]
+__all__ = ["elicit_service", "elicit_user"]
+
+
+@pytest.fixture(scope="session")
+def elicit_box(tmp_path_factory: pytest.TempPathFactory, migrated_sqlite: Path) -> Iterator[Service]:
+    """The service and the sandbox, started once for all tests."""
+    with ForkedService(tmp_path_factory.mktemp("elicit"), migrated_sqlite) as service:
+        yield service
 
 
 @pytest.fixture

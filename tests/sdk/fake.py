@@ -105,7 +105,12 @@ def _handler(service: FakeService) -> type[BaseHTTPRequestHandler]:
             sent = self.rfile.read(int(self.headers.get("Content-Length") or 0))
             query = {name: values[0] for name, values in parse_qs(url.query).items()}
             headers = {name.lower(): value for name, value in self.headers.items()}
-            service.asked.append(Asked(self.command, url.path, query, headers, json.loads(sent) if sent else None))
+            body = (
+                json.loads(sent)
+                if sent and "json" in headers.get("content-type", "")
+                else parse_qs(sent.decode()) or None
+            )
+            service.asked.append(Asked(self.command, url.path, query, headers, body))
             rest = service.replies[self.command, url.path]
             self.send(rest.popleft() if rest else problem(500, "not_in_the_script"))
 

@@ -50,7 +50,9 @@ async def test_oauth_shows_the_link_waits_and_its_outcome_buys_a_token(service: 
 
 
 async def test_payment_says_what_for_and_its_outcome_names_the_payment(service: FakeService, elicit: Elicit) -> None:
-    result = {"payment": "pa_1", "amount": 1999, "currency": "eur", "status": "paid", "receipt_url": None}
+    result = {
+        "payment": "pa_1", "livemode": False, "amount": 1999, "currency": "eur", "status": "paid", "receipt_url": None,
+    }  # fmt: skip
     service.on(*CREATE, Reply(COMPLETED | {"kind": "payment", "result": result}, 201))
     outcome = await elicit.payment(
         ALICE, 1999, "eur", description="A report", message="Pay.", on_url=print,
@@ -62,6 +64,7 @@ async def test_payment_says_what_for_and_its_outcome_names_the_payment(service: 
     assert asked.body["params"] == wanted
     assert isinstance(outcome, Completed)
     assert outcome.payment == "pa_1"
+    assert outcome.livemode is False
 
 
 async def test_an_answer_that_still_holds_asks_nobody(service: FakeService, elicit: Elicit) -> None:
@@ -160,7 +163,7 @@ async def test_waiting_goes_on_after_lost_connections_and_503(service: FakeServi
 
 async def test_waiting_ends_when_the_service_stays_away(service: FakeService) -> None:
     service.on(*ONE, *[DROP] * 20)
-    async with Elicit(service.url, "key", patience=0.3) as impatient:
+    async with Elicit(service.url, "key", retry_for=0.3) as impatient:
         with pytest.raises(ElicitError) as gone:
             await impatient.wait("el_1")
     assert gone.value.code == "unreachable"

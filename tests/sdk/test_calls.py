@@ -66,7 +66,7 @@ async def test_what_will_not_pass_soon_is_not_waited_for(service: FakeService, e
 async def test_what_is_not_the_service_is_named_as_such(
     service: FakeService, elicit: Elicit, reply: Reply, code: str
 ) -> None:
-    service.on(*ONE, reply)
+    service.on(*ONE, *[reply] * 9)
     with pytest.raises(ElicitError) as refused:
         await elicit.get("el_1")
     assert refused.value.code == code
@@ -83,7 +83,8 @@ async def test_cancel_connections_and_revoke(service: FakeService, elicit: Elici
     await elicit.revoke(connection)
 
     assert connection.scopes == ("files.read",)
-    assert service.asked[1].query == {"iss": "https://idp.example", "sub": "alice", "provider": "acme"}
+    wanted = {"iss": "https://idp.example", "sub": "alice", "provider": "acme", "limit": "100"}
+    assert service.asked[1].query == wanted
 
 
 async def test_a_link_can_be_told_as_a_code(service: FakeService, elicit: Elicit) -> None:
@@ -202,3 +203,13 @@ def test_the_sdk_needs_neither_django_nor_pytest() -> None:
     script = f"import sys, elicit_flows.sdk; print(sorted({unwanted} & set(sys.modules)))"
     ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, env={**os.environ})
     assert ran.stdout.strip() == "[]"
+
+
+def test_a_scripted_user_needs_no_pytest() -> None:
+    """None stands for a module that is not there."""
+    script = (
+        "import sys; sys.modules['pytest'] = None; from elicit_flows.sdk.testing import ScriptedUser, Service; "
+        "print(ScriptedUser('http://127.0.0.1:8001', 'alice').claim.sub)"
+    )
+    ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert (ran.returncode, ran.stdout.strip()) == (0, "alice"), ran.stderr

@@ -1,4 +1,4 @@
-"""Every block of docs/sdk.md is run, against the service and the sandbox as the plug-in starts them."""
+"""Every block of docs/how-to/python-sdk.md is run, against the service and the sandbox as the plug-in starts them."""
 
 from __future__ import annotations
 
@@ -6,11 +6,8 @@ import ast
 import asyncio
 import inspect
 import re
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,30 +16,21 @@ from standardwebhooks import Webhook
 from elicit_flows.sdk import Completed
 from elicit_flows.sdk.testing.service import Service
 from elicit_flows.sdk.testing.user import ScriptedUser
-from tests.support.process import PROJECT, clean_env
+from tests.support.process import PROJECT
 
-PAGE = (PROJECT / "docs/sdk.md").read_text(encoding="utf-8")
+pytestmark = pytest.mark.slow
+
+PAGE = (PROJECT / "docs" / "how-to/python-sdk.md").read_text(encoding="utf-8")
 TESTED = {
-    "Ask and wait", "Without await", "Outcomes", "Waiting for long", "Events", "Forms that several people fill in",
-    "Webhooks", "Tests of your agent",
+    "Ask and wait", "Without await", "Outcomes", "Errors", "Waiting for long", "Events",
+    "Forms that several people fill in", "Webhooks",
 }  # fmt: skip
 Run = Callable[..., dict[str, Any]]
-
-AGENT = """
-import httpx2
-from elicit_flows.sdk import SyncElicit
-
-def list_files(user, show):
-    with SyncElicit() as elicit:
-        token = elicit.token(elicit.oauth(user, "acme", scopes=["files.read"], message="List.", on_url=show))
-    answer = httpx2.get(f"{user.iss}/acme/api/files", headers={"Authorization": token.authorization}, trust_env=False)
-    return [file["name"] for file in answer.json()["files"]]
-"""
 
 
 def blocks(heading: str) -> list[str]:
     section = PAGE.partition(f"\n## {heading}\n")[2].partition("\n## ")[0]
-    return re.findall(r"```python\n(.*?)```", section, re.DOTALL)
+    return re.findall(r"```python sdk\n(.*?)```", section, re.DOTALL)
 
 
 @pytest.fixture(scope="module")
@@ -61,7 +49,7 @@ def run(service: Service, monkeypatch: pytest.MonkeyPatch) -> Iterator[Run]:
     def run(heading: str, **names: Any) -> dict[str, Any]:
         [block] = blocks(heading)
         names |= {"user": alice.claim, "send_to_user": lambda url: says_yes(alice, url)}
-        code = compile(block, "docs/sdk.md", "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
+        code = compile(block, "docs/how-to/python-sdk.md", "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
         left = eval(code, names)
         if inspect.isawaitable(left):
             asyncio.run(awaited(left))
@@ -93,6 +81,10 @@ def test_outcomes(run: Run) -> None:
     assert run("Outcomes")["answer"] == "done"
 
 
+def test_errors(run: Run) -> None:
+    assert re.fullmatch(r"params\.amount: Give a whole .* \[invalid, request [0-9a-f]{16}\]", run("Errors")["why"])
+
+
 def test_waiting_for_long(run: Run) -> None:
     left = run("Waiting for long")
     assert left["elicitation"].over
@@ -121,17 +113,6 @@ def test_webhooks(run: Run) -> None:
     assert left["receive"](headers, body) == 204
     assert left["dealt_with"] == {"ev_1"}
     assert left["receive"](headers, body + b" ") == 400
-
-
-def test_tests_of_your_agent(tmp_path: Path) -> None:
-    names = ["conftest.py", "test_agent.py"]
-    for name, text in zip([*names, "my_agent.py"], [*blocks("Tests of your agent"), AGENT], strict=True):
-        (tmp_path / name).write_text(text)
-    env = clean_env({"PYTHONPATH": f"{PROJECT}:{tmp_path}", "ELICIT_CHECKOUT": str(PROJECT)})
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:django", str(tmp_path)]
-    ran = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, check=False)
-    assert ran.returncode == 0, ran.stdout + ran.stderr
-    assert "1 passed" in ran.stdout
 
 
 def test_every_block_of_the_page_is_run_by_one_of_these() -> None:

@@ -34,7 +34,7 @@ def elicit(served: Served, key: str) -> Iterator[SyncElicit]:
 
 @pytest.fixture
 def form(elicit: SyncElicit) -> Elicitation:
-    return elicit.create("form", ALICE, {"questions": QUESTIONS}, message="Tell me.")
+    return elicit.create("form", ALICE, {"questions": QUESTIONS, "shared": True}, message="Tell me.")
 
 
 def test_a_draft_is_written_read_and_sent(elicit: SyncElicit, form: Elicitation) -> None:

@@ -17,6 +17,8 @@ from tests.support.http_user import HttpUser
 from tests.support.op import Op
 from tests.support.process import PROJECT, Process
 
+pytestmark = pytest.mark.slow
+
 AGENT = """
 import asyncio, sys
 from elicit_flows.sdk import Elicit

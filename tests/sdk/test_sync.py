@@ -16,6 +16,7 @@ import pytest
 
 from elicit_flows.sdk import Completed, Elicit, ElicitError, NotCompleted, Outcome, StillWaiting, SyncElicit
 from tests.sdk.fake import COMPLETED, ELICITATION, SILENCE, FakeService, Reply, problem, stream
+from tests.support.machine import within
 from tests.support.process import until
 
 ALICE = ("https://idp.example", "alice")
@@ -66,7 +67,7 @@ def ask(elicit: SyncElicit, on_url: object = print) -> Outcome:
 def test_it_has_every_method_of_the_async_one_with_the_same_signature() -> None:
     awaited, called = public(Elicit), public(SyncElicit)
     assert awaited.pop("aclose") == called.pop("close")
-    for name in ("events", "elicitations"):  # generators
+    for name in ("events", "elicitations", "payments"):  # generators
         awaited[name] = awaited[name].replace(return_annotation=called[name].return_annotation)
     assert called == awaited
     assert len(called) > 20
@@ -144,8 +145,8 @@ def test_a_timeout_ends_the_wait_within_a_second(service: FakeService, elicit: S
     began = time.monotonic()
     with pytest.raises(StillWaiting):
         elicit.confirm(ALICE, message="May I?", on_url=print, timeout=0.3)
-    assert 0.3 <= time.monotonic() - began < 1.3
-    assert service.hung_up.acquire(timeout=SOON)
+    assert 0.3 <= time.monotonic() - began < within(1.3)
+    assert service.hung_up.acquire(timeout=within(SOON))
 
 
 def test_ctrl_c_ends_the_wait_hangs_up_and_leaves_the_client_usable(
@@ -157,13 +158,13 @@ def test_ctrl_c_ends_the_wait_hangs_up_and_leaves_the_client_usable(
         pool.submit(interrupt_once_asked, service, 2)
         with pytest.raises(KeyboardInterrupt):
             elicit.wait("el_1")
-    assert service.hung_up.acquire(timeout=SOON)
+    assert service.hung_up.acquire(timeout=within(SOON))
     assert elicit.wait("el_1").over
 
 
 def test_many_threads_wait_at_once_on_one_client(service: FakeService, elicit: SyncElicit) -> None:
     together = threading.Barrier(4)
-    service.on(*ONE, *[Reply(ELICITATION)] * 4, *[Reply(COMPLETED, when=lambda: together.wait(SOON))] * 4)
+    service.on(*ONE, *[Reply(ELICITATION)] * 4, *[Reply(COMPLETED, when=lambda: together.wait(within(SOON)))] * 4)
     with ThreadPoolExecutor(4) as pool:
         assert all(one.over for one in pool.map(elicit.wait, ["el_1"] * 4))
     assert [thread.name for thread in threading.enumerate()].count("elicit") == 1
@@ -177,9 +178,9 @@ def test_closing_tells_whoever_waits_and_ends_the_thread(service: FakeService) -
         waiting(service)
         elicit.close()
         with pytest.raises(ElicitError) as closed:
-            waits.result(SOON)
+            waits.result(within(SOON))
     assert closed.value.code == "closed"
-    assert service.hung_up.acquire(timeout=SOON)
+    assert service.hung_up.acquire(timeout=within(SOON))
     assert "elicit" not in [thread.name for thread in threading.enumerate()]
     elicit.close()
     with pytest.raises(RuntimeError, match="closed"):
@@ -203,7 +204,7 @@ def test_events_are_a_plain_iterator_that_goes_on_after_a_cut_and_closes_early(
     assert [next(events).id for _ in range(3)] == ["ev_1", "ev_2", "ev_3"]
     assert not service.hung_up.acquire(blocking=False)
     events.close()
-    assert service.hung_up.acquire(timeout=SOON)
+    assert service.hung_up.acquire(timeout=within(SOON))
     assert [asked.headers.get("last-event-id") for asked in service.asked] == [None, "c2"]
 
 
@@ -213,7 +214,7 @@ def test_ctrl_c_ends_the_events(interruptible: None, service: FakeService, elici
         pool.submit(interrupt_once_asked, service)
         with pytest.raises(KeyboardInterrupt):
             next(elicit.events())
-    assert service.hung_up.acquire(timeout=SOON)
+    assert service.hung_up.acquire(timeout=within(SOON))
 
 
 def test_closing_the_client_ends_the_events(service: FakeService) -> None:
@@ -222,7 +223,7 @@ def test_closing_the_client_ends_the_events(service: FakeService) -> None:
     events = elicit.events()
     next(events)
     elicit.close()
-    assert service.hung_up.acquire(timeout=SOON)
+    assert service.hung_up.acquire(timeout=within(SOON))
     with pytest.raises(RuntimeError, match="closed"):
         next(events)
 

@@ -7,11 +7,17 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.support.process import PROJECT
+
+pytestmark = pytest.mark.slow
 
 CALLS = """
 from typing import assert_type
-from elicit_flows.sdk import Draft, Elicit, Elicitation, Event, Outcome, SyncElicit, Token
+from elicit_flows.sdk import (
+    Completed, Draft, Elicit, Elicitation, Event, OnUrl, Outcome, RateLimitedError, SyncElicit, Token, User
+)
 
 USER = ("https://idp.example", "alice")
 
@@ -26,6 +32,19 @@ def called(elicit: SyncElicit) -> None:
     elicit.oauth(USER, "acme", message="m", on_url=print, expires="soon")  # wrong
     elicit.payment(USER, "5.00", "eur", description="d", message="m", on_url=print)  # wrong
     elicit.answer("el_1", "q", {"state": "sent"})  # wrong
+
+def narrowed(elicit: SyncElicit, user: User, show: OnUrl) -> str:
+    outcome = elicit.oauth(user, "acme", scopes="files.read", on_url=show)
+    outcome.connection  # wrong
+    if outcome:
+        assert_type(outcome, Completed)
+        return outcome.connection
+    outcome.result  # wrong
+    return outcome.elicitation.id
+
+def limited(refused: RateLimitedError) -> None:
+    assert_type(refused.retry_after, float | None)
+    assert_type(refused.request_id, str | None)
 
 async def awaited(elicit: Elicit) -> None:
     assert_type(await elicit.draft("el_1"), Draft)

@@ -19,7 +19,7 @@ from tests.cast import OLGA, Operator, Program, program
 from tests.support import box_config
 from tests.support.box_config import Tables, to_toml
 from tests.support.ports import free_port
-from tests.support.process import PROJECT, Process, clean_env
+from tests.support.process import Loaded, Process, clean_env, fork_server, run
 
 SHAPES = ("embedded", "full")
 SPARE_AGENTS = 30
@@ -53,6 +53,7 @@ class Box:
         self.database_url = database_url or f"sqlite:///{self.home}/elicit.sqlite3"
         self.redis_url = redis_url
         self.env = {**self._environment(), **(settings or {})}
+        self._loaded = Loaded(self.home)
         self.processes = dict(self._processes())
         self.programs: dict[str, Program] = {}
         self.tables: Tables = {}
@@ -96,16 +97,19 @@ class Box:
             )
 
     def _process(self, name: str, *command: str) -> Process:
-        return Process([sys.executable, *command], self.home / f"{name}.log", env=self.env)
+        log = self.home / f"{name}.log"
+        return Process([sys.executable, *command], log, env=self.env, forked_from=self._loaded)
 
     def manage(
-        self, *arguments: str, check: bool = True, env: dict[str, str] | None = None
+        self, *arguments: str, check: bool = True, env: dict[str, str] | None = None, loaded: bool = True
     ) -> subprocess.CompletedProcess[str]:
-        """Runs ``manage.py`` with the box's environment; output is text, with ``check`` failure is an error."""
-        ran = subprocess.run(
-            [sys.executable, "manage.py", *arguments], env=clean_env({**self.env, **(env or {})}), cwd=PROJECT,
-            capture_output=True, text=True, check=False,
-        )  # fmt: skip
+        """Runs ``manage.py`` with the box's environment; output is text, with ``check`` failure is an error.
+
+        ``loaded=False`` sets Django up anew, for tests of what that does; another ``env`` needs it.
+        """
+        ours = clean_env({**self.env, **(env or {})})
+        server = self._loaded(ours) if loaded and not env else fork_server()
+        ran = run([sys.executable, "manage.py", *arguments], ours, server)
         assert not check or ran.returncode == 0, f"manage.py {' '.join(arguments)}\n{ran.stdout}{ran.stderr}"
         return ran
 
@@ -120,7 +124,7 @@ class Box:
             self.tables[name] = [*kept, *rows]
         file = self.home / f"apply-{next(self._numbers)}.toml"
         file.write_text(to_toml(self.tables), encoding="utf-8")
-        return self.manage("apply", "--skip-checks", str(file)).stdout
+        return self.manage("apply", "--yes", "--skip-checks", str(file)).stdout
 
     def add_agents(self, *programs: Program, beside: Tables | None = None) -> None:
         """Applies the tables of these agents, with ``beside`` in the same file."""
@@ -208,6 +212,7 @@ class Box:
             client.close()
         for process in self.processes.values():
             process.kill9()
+        self._loaded.close()
         if self in LIVE:
             LIVE.remove(self)
         shutil.rmtree(self.home, ignore_errors=True)

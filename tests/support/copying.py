@@ -11,7 +11,7 @@ BESIDE = (".venv", "tests/peers/node_modules")  # not in git, and never edited
 
 
 def copied(tree: Path) -> Path:
-    """The project as git knows it, changes included."""
+    """The project as git knows it, changes included; git knows the copy too, for tests that ask it."""
     tree.mkdir()
     known = subprocess.run(
         ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
@@ -25,6 +25,8 @@ def copied(tree: Path) -> Path:
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_bytes(source.read_bytes())
             target.chmod(source.stat().st_mode)
+    for command in (["init", "--quiet"], ["add", "--all"]):
+        subprocess.run(["git", "-c", "init.defaultBranch=main", *command], cwd=tree, check=True)
     for name in BESIDE:
         if (PROJECT / name).exists():
             (tree / name).symlink_to(PROJECT / name)

@@ -7,21 +7,37 @@ from __future__ import annotations
 
 import atexit
 import os
+import re
 import shutil
+import sys
 import tempfile
 from pathlib import Path
 
 import django
 
 from tests.support.ports import free_port
+from tests.support.process import RUN
+from tests.support.services import REDIS_DATABASES
 
 FULL = os.environ.get("TEST_SHAPE", "embedded") == "full"
 _OURS = ("DATABASE_URL", "REDIS_URL", "CELERY_BROKER_URL", "SECRET_KEY", "SECRET_KEY_FALLBACKS", "ELICIT_")
-HOME = Path(tempfile.mkdtemp(prefix="elicit-tests-"))
+
+
+def _chosen(server: str) -> int:
+    return int(os.environ.setdefault(f"TEST_{server}_PORT", str(free_port())))
+
+
+HOME = Path(tempfile.mkdtemp(prefix="elicit-tests-", dir=RUN))
 atexit.register(shutil.rmtree, HOME, ignore_errors=True)
 # Where the shared servers will be, where Django wants to know before any test has run. Otherwise they choose when they
 # start: until then another program might take the port.
-POSTGRES_PORT, REDIS_PORT = (free_port(), free_port()) if FULL else (None, None)
+# The process that leads the run chooses for all of its workers.
+POSTGRES_PORT, REDIS_PORT = (_chosen("POSTGRES"), _chosen("REDIS")) if FULL else (None, None)
+
+
+def _redis_database() -> int:
+    """One for each worker, behind those that the tests are given."""
+    return REDIS_DATABASES - 2 - int(re.sub(r"\D", "", os.environ.get("PYTEST_XDIST_WORKER", "")) or "0")
 
 
 def prepare() -> None:
@@ -37,5 +53,7 @@ def prepare() -> None:
     )
     if FULL:
         os.environ["DATABASE_URL"] = f"postgres://postgres@127.0.0.1:{POSTGRES_PORT}/elicit"
-        os.environ["REDIS_URL"] = f"redis://127.0.0.1:{REDIS_PORT}/0"
+        os.environ["REDIS_URL"] = f"redis://127.0.0.1:{REDIS_PORT}/{_redis_database()}"
+    # Where it is installed, jsonschema builds forty grammars at its import, for formats that no schema of ours has.
+    sys.modules["rfc3987_syntax"] = None  # type: ignore[assignment]
     django.setup()

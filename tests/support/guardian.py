@@ -1,13 +1,16 @@
 """Ends what a test run started, also when the run itself was killed.
 
+    python guardian.py [FOLDER]
+
 Runs as its own process. Reads "pid start-time" lines from standard input; when the input ends (the run is over,
-however it ended) whatever of that is still alive is asked to end, and killed two seconds later.
+however it ended) whatever of that is still alive is asked to end, and killed two seconds later. Then FOLDER is removed.
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import signal
 import sys
 import time
@@ -41,6 +44,8 @@ def main() -> None:
     while alive() and time.monotonic() < deadline:
         time.sleep(0.05)
     end(alive(), signal.SIGKILL)
+    for folder in sys.argv[1:]:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 if __name__ == "__main__":

@@ -39,10 +39,12 @@ class HttpUser(Persona):
 
     ``response`` is the last answer, ``trail`` every answer since the last ``open`` or ``press``. With ``stop_at`` set,
     a redirect to an address that begins with it is not followed: ``location`` then says where it would have gone.
+    ``address``: of this machine's own (127.0.0.0/8), from which the requests come.
     """
 
-    def __init__(self, *, headers: dict[str, str] | None = None) -> None:
-        self.http = httpx2.Client(trust_env=False, verify=False, timeout=40, headers=headers)
+    def __init__(self, *, headers: dict[str, str] | None = None, address: str | None = None) -> None:
+        transport = httpx2.HTTPTransport(verify=False, trust_env=False, local_address=address)
+        self.http = httpx2.Client(transport=transport, timeout=40, headers=headers)
         self.response: httpx2.Response | None = None
         self.trail: list[httpx2.Response] = []
         self.stop_at: str | None = None

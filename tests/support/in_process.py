@@ -1,20 +1,26 @@
-"""The databases of tests that run the code inside the test process, rather than in a box."""
+"""The databases of tests that run the code inside the test process."""
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pytest
+from django.contrib.contenttypes.models import ContentType
 from django.db import connections
 from pytest_django import DjangoDbBlocker
 
 from config import env
 from elicit_flows.api import auth
-from elicit_flows.flow import patience, permits
+from elicit_flows.elicitations import agent_access, payment
+from elicit_flows.jobs import readiness
+from elicit_flows.lib import http_answers, rate_limits, thread_pools
 from tests.support.environment import FULL, HOME
 from tests.support.process import PROJECT
 from tests.support.services import Postgres
+
+thread_pools.strict = True  # a view that asks outside without saying so fails
 
 
 def _point_default_at(url: str) -> None:
@@ -34,10 +40,21 @@ def in_process_services(request: pytest.FixtureRequest) -> None:
 
 
 @pytest.fixture(scope="session")
-def django_db_modify_db_settings(in_process_services: None) -> None:
-    """A file, as in production: an in-memory SQLite locks tables, not the file, and fails where a file would wait."""
-    if not FULL:
-        connections.settings["default"]["TEST"]["NAME"] = str(HOME / "test.sqlite3")
+def django_db_setup(
+    request: pytest.FixtureRequest, in_process_services: None, django_test_environment: None,
+    django_db_blocker: DjangoDbBlocker,
+) -> None:  # fmt: skip
+    """A copy of a migrated database, where pytest-django would migrate one in each worker.
+
+    A file, as in production: an in-memory SQLite locks tables, not the file, and fails where a file would wait.
+    """
+    if FULL:
+        url = str(request.getfixturevalue("postgres").database())
+    else:
+        shutil.copy(request.getfixturevalue("migrated_sqlite"), HOME / "test.sqlite3")
+        url = f"sqlite:///{HOME}/test.sqlite3"
+    with django_db_blocker.unblock():
+        _point_default_at(url)
 
 
 @pytest.fixture(autouse=True)
@@ -48,10 +65,17 @@ def _postgres_if_marked(request: pytest.FixtureRequest) -> None:
 
 @pytest.fixture(autouse=True)
 def _nothing_remembered() -> None:
-    """A process knows agents and accounts by their numbers for a while; another test's rows have the same numbers."""
-    permits.forget()
+    """A process knows agents and accounts by their numbers for a while; another test's rows have the same numbers.
+
+    All tests come from one address, so what one counted against a limit is no concern of the next.
+    """
+    agent_access.forget()
     auth._remembered.clear()
-    patience._resting.clear()
+    auth._known.clear()
+    payment.slow_accounts.forget()
+    rate_limits.forget()
+    readiness.forget()
+    http_answers.forget()
 
 
 @contextmanager
@@ -60,9 +84,11 @@ def default_database(url: str, blocker: DjangoDbBlocker) -> Iterator[None]:
     before = connections.settings["default"], connections["default"]
     with blocker.unblock():
         _point_default_at(url)
+        ContentType.objects.clear_cache()  # its rows have other ids in another database
         yield
         connections["default"].close()
     connections.settings["default"], connections["default"] = before
+    ContentType.objects.clear_cache()
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""What a run leaves out because the machine lacks something: said in the last lines, refused when REQUIRE_ALL=1."""
+"""Tests that were left out because the machine lacks something. They are listed at the end; REQUIRE_ALL=1 fails."""
 
 from __future__ import annotations
 

@@ -1,13 +1,13 @@
-"""Rows about money for tests that need no provider: as ``manage.py apply`` and finished flows make them."""
+"""Rows for payments, for tests that need no provider: like those of ``manage.py apply`` and finished flows."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from elicit_flows import vault
+from elicit_flows.domain.values import Claim, Secret
 from elicit_flows.lib import clock, ids
 from elicit_flows.models import Entitlement, Payment, PaymentAccount
-from elicit_flows.values import Claim, Secret
 from tests.support.rows import ALICE_CLAIM, Known
 
 KEY, HOOK = "sk_test_canary", "whsec_canary"

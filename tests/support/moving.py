@@ -1,4 +1,4 @@
-"""The product's clock, moved: everything in the product that asks for the time asks ``elicit_flows.lib.clock``."""
+"""Moves the clock of the product: all its code asks ``elicit_flows.lib.clock`` for the time."""
 
 from __future__ import annotations
 
@@ -18,6 +18,10 @@ class MovingClock:
     def forward(self, **by: float) -> None:
         """As ``timedelta`` takes it: ``forward(hours=80)``."""
         self.ahead += timedelta(**by)
+
+    def to(self, moment: datetime) -> None:
+        """``moment`` knows its time zone."""
+        self.ahead = moment - datetime.now(moment.tzinfo)
 
     def now(self, zone: tzinfo | None = None) -> datetime:
         return datetime.now(zone) + self.ahead

@@ -1,4 +1,4 @@
-"""What a scripted person does, whatever it is that renders the pages for them."""
+"""The actions of a scripted person, with or without a browser."""
 
 from __future__ import annotations
 
@@ -56,7 +56,8 @@ class Persona(ABC):
         for _ in range(MOST_PAGES):
             offered = self.actions()
             action = next((one for one in willing if one in offered), None)
-            if action is None or self.stopped:
+            # "Try again" on a page that says why it does not go on is for later.
+            if action is None or self.stopped or (action == "continue" and self.page_name == "refused"):
                 return self
             self.press(action)
         raise AssertionError(f"still going round after {MOST_PAGES} pages, at {self.url}: {self.text[:500]}")

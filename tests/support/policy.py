@@ -1,4 +1,4 @@
-"""What every test is held to: a time limit, no network but this machine's own, and nothing left out in silence."""
+"""The rules for every test: a time limit, no network beyond this machine, and nothing left out silently."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import ipaddress
 import signal
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
@@ -17,10 +18,12 @@ import pytest
 
 from tests.support.box import LIVE
 from tests.support.left_out import summary
-from tests.support.process import dismiss_guardian
+from tests.support.machine import within
+from tests.support.process import dismiss_guardian, fork_server
 
 LIMIT = 60  # seconds for the test itself; @pytest.mark.limit(seconds) gives another
 SETUP_LIMIT = 300  # seconds: the first test to ask starts servers, and installs the peers on a new machine
+WHY = 300  # characters of what a failed test said, beside its name
 LOG_TAIL = 6_000  # characters of each log in the report of a failed test
 LOCAL_NAMES = {"localhost", "localhost.", "ip6-localhost"}
 
@@ -80,9 +83,14 @@ def only_this_machine(request: pytest.FixtureRequest) -> Iterator[None]:
 @contextmanager
 def _alarm(seconds: float, item: pytest.Item) -> Iterator[None]:
     def ring(number: int, frame: FrameType | None) -> None:
+        left = within(seconds) - (time.monotonic() - began)
+        if left > 0:
+            signal.setitimer(signal.ITIMER_REAL, left)
+            return
         faulthandler.dump_traceback(all_threads=True)
         pytest.fail(f"{item.name} took more than {seconds:g} s")
 
+    began = time.monotonic()
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -129,6 +137,20 @@ def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
     return report
 
 
+class NamesFailures:
+    """Writes the name of what failed, and why, when it fails: pytest's -q names it when all is over."""
+
+    def __init__(self, terminal: pytest.TerminalReporter) -> None:
+        self._terminal = terminal
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.failed:
+            crash = getattr(report.longrepr, "reprcrash", None)
+            why = crash.message.partition("\n")[0][:WHY] if crash else ""
+            self._terminal.write(f"\nfailed in {report.when}: {report.nodeid}: {why}\n", red=True, flush=True)
+
+
 @pytest.hookimpl(trylast=True)
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     lines = summary(terminalreporter.stats.get("skipped", []))
@@ -138,8 +160,14 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
             terminalreporter.line(line)
 
 
+@pytest.hookimpl(trylast=True)
 def pytest_configure(config: pytest.Config) -> None:
     sys.addaudithook(_audit)
+    terminal = config.pluginmanager.get_plugin("terminalreporter")
+    if terminal:
+        config.pluginmanager.register(NamesFailures(terminal))
+    if config.getoption("numprocesses", None):
+        fork_server()  # before the workers ask for it
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:

@@ -1,25 +1,45 @@
-"""Processes that the tests start: each in a group of its own, its output in a file, its end guaranteed."""
+"""Processes that the tests start: each in a group of its own, its output in a file, its end guaranteed.
+
+A Python program of the project is forked from one process of the run that has the libraries loaded (fork_server.py).
+"""
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import os
 import pwd
 import re
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
 from tests.support import guardian
+from tests.support.forking import Fork, ForkServer
+from tests.support.machine import within
 
 PROJECT = Path(__file__).resolve().parent.parent.parent
+RUN_LIMIT = 300.0  # seconds
 _KEPT = ("PATH", "HOME", "LANG", "TMPDIR", "LD_LIBRARY_PATH")
 T = TypeVar("T")
+RUN_NAME = "TEST_RUN_FOLDER"
 _guardian: subprocess.Popen[str] | None = None
+_forking: subprocess.Popen[bytes] | None = None
+
+LEADS = RUN_NAME not in os.environ  # others of the run have it from the process that leads
+if LEADS:
+    # All temporary files of the run lie in it, so that nothing is left of a process that was killed.
+    os.environ[RUN_NAME] = os.environ["TMPDIR"] = tempfile.mkdtemp(prefix="elicit-run-")
+    tempfile.tempdir = None  # so that the next temporary file follows TMPDIR
+    Path(os.environ[RUN_NAME]).chmod(0o755)  # PostgreSQL runs as somebody else
+    atexit.register(shutil.rmtree, os.environ[RUN_NAME], ignore_errors=True)
+RUN = Path(os.environ[RUN_NAME])  # what the workers of a run share
 
 
 def clean_env(extra: Mapping[str, str] | None = None) -> dict[str, str]:
@@ -34,41 +54,84 @@ def identity(user: str | None) -> dict[str, Any]:
 
 
 def until(ready: Callable[[], T], what: str, *, timeout: float = 30.0, every: float = 0.02) -> T:
-    """Asks again and again until the answer is true; TimeoutError that says ``what`` after ``timeout`` seconds."""
-    deadline = time.monotonic() + timeout
+    """Asks again and again until the answer is true; TimeoutError that says ``what`` after ``timeout`` seconds.
+
+    They are seconds of a machine that has nothing else to do.
+    """
+    began, limit = time.monotonic(), 0.0
     while True:
         answer = ready()
         if answer:
             return answer
-        if time.monotonic() > deadline:
-            raise TimeoutError(f"{what}: not within {timeout:g} s")
+        limit = max(limit, within(timeout))
+        if time.monotonic() - began > limit:
+            raise TimeoutError(f"{what}: not within {time.monotonic() - began:.1f} s")
         time.sleep(every)
 
 
-def _guard(pid: int) -> None:
+def guard(pid: int) -> None:
     global _guardian
     if _guardian is None:
-        _guardian = subprocess.Popen(
-            [sys.executable, guardian.__file__], stdin=subprocess.PIPE, text=True, start_new_session=True
-        )
+        command = [sys.executable, guardian.__file__, *([str(RUN)] if LEADS else [])]
+        _guardian = subprocess.Popen(command, stdin=subprocess.PIPE, text=True, start_new_session=True)
     assert _guardian.stdin is not None
     _guardian.stdin.write(f"{pid} {guardian.started_at(pid)}\n")
     _guardian.stdin.flush()
 
 
 def dismiss_guardian() -> None:
-    """Ends the guardian and, with it, whatever was not ended before."""
-    global _guardian
+    """Ends the fork server and the guardian and, with them, whatever was not ended before."""
+    global _forking, _guardian
+    if _forking is not None:
+        _forking.communicate()  # the end of its input
+        _forking = None
     if _guardian is not None:
         _guardian.communicate()
         _guardian = None
+
+
+def fork_server() -> ForkServer:
+    """The one of the run, which the process that leads starts and ends."""
+    global _forking
+    path = RUN / "forks"
+    if _forking is None and LEADS:
+        command = [sys.executable, "-u", "-m", "tests.support.fork_server", str(path)]
+        _forking = subprocess.Popen(
+            command, stdin=subprocess.PIPE, cwd=PROJECT, env=clean_env(), start_new_session=True
+        )
+        # When its input ends, by this or by this process's death, it ends what lives as long as the run, and itself.
+        atexit.register(dismiss_guardian)
+    return ForkServer(path)
+
+
+def forkable(command: Sequence[str], env: Mapping[str, str]) -> bool:
+    """Whether a Python program of the tests, on their libraries, needs nothing that Python does as it starts."""
+    ours = command[0] == sys.executable and len(command) > 1 and (command[1] == "-m" or command[1].endswith(".py"))
+    return ours and env.get("PYTHONPATH", str(PROJECT)) == str(PROJECT)
+
+
+def run(
+    command: Sequence[str], env: Mapping[str, str], server: ForkServer, cwd: Path = PROJECT
+) -> subprocess.CompletedProcess[str]:
+    """As ``subprocess.run`` with its output captured, forked from ``server``."""
+    with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as error:
+        fork = server.fork(command[1:], env, cwd, output.fileno(), error.fileno())
+        guard(fork.pid)
+        assert fork.stdin is not None
+        fork.stdin.close()
+        status = fork.wait(RUN_LIMIT)
+        said = []
+        for file in (output, error):
+            file.seek(0)
+            said.append(file.read().decode(errors="replace"))
+    return subprocess.CompletedProcess(list(command), status, *said)
 
 
 class Process:
     """One program that can be started, stopped, killed, paused and started again.
 
     ``log`` receives standard output and error of every start, one after the other. ``user`` is the account to run
-    as, for programs that refuse to be root.
+    as, for programs that refuse to be root. ``forked_from`` says which server it is a fork of, for its environment.
     """
 
     def __init__(
@@ -80,6 +143,7 @@ class Process:
         cwd: Path = PROJECT,
         user: str | None = None,
         stop_with: signal.Signals = signal.SIGTERM,
+        forked_from: Callable[[Mapping[str, str]], ForkServer] | None = None,
     ) -> None:
         self.command = list(command)
         self.log = log
@@ -87,7 +151,8 @@ class Process:
         self.cwd = cwd
         self.user = user
         self.stop_with = stop_with
-        self._child: subprocess.Popen[bytes] | None = None
+        self._forked_from = forked_from
+        self._child: subprocess.Popen[bytes] | Fork | None = None
         self._before = 0
 
     @property
@@ -101,20 +166,25 @@ class Process:
 
     def start(self) -> None:
         assert not self.alive, f"{self.command[0]} is running already"
+        self._wait(15.0)  # one that ended by itself leaves its pipe
         self._before = len(self.output())
         with self.log.open("ab") as log:
             # Standard input is a pipe of ours: a child may take its end as the sign to leave.
-            self._child = subprocess.Popen(
-                self.command,
-                stdin=subprocess.PIPE,
-                stdout=log,
-                stderr=subprocess.STDOUT,
-                env=self.env,
-                cwd=self.cwd,
-                start_new_session=True,
-                **identity(self.user),
-            )
-        _guard(self._child.pid)
+            if self._forked_from or forkable(self.command, self.env):
+                server = self._forked_from(self.env) if self._forked_from else fork_server()
+                self._child = server.fork(self.command[1:], self.env, self.cwd, log.fileno(), log.fileno())
+            else:
+                self._child = subprocess.Popen(
+                    self.command,
+                    stdin=subprocess.PIPE,
+                    stdout=log,
+                    stderr=subprocess.STDOUT,
+                    env=self.env,
+                    cwd=self.cwd,
+                    start_new_session=True,
+                    **identity(self.user),
+                )
+        guard(self._child.pid)
 
     def signal(self, number: signal.Signals) -> None:
         """Sends ``number`` to the whole group."""
@@ -151,21 +221,30 @@ class Process:
                 until(self._ended, f"{self.command[0]} ends", timeout=timeout)
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(self.pid, signal.SIGKILL)
-            self._child.wait()
+        status = self._child.wait()
         if self._child.stdin:
             self._child.stdin.close()
-        return self._child.returncode
+        return status
 
     def _ended(self) -> bool:
+        if isinstance(self._child, Fork):
+            return self._child.ended()
         return os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
 
     def output(self) -> str:
+        """Everything it has printed; a device keeps nothing."""
+        if self.log.is_char_device():
+            return ""
         return self.log.read_text(errors="replace") if self.log.exists() else ""
+
+    def printed(self) -> str:
+        """What it has printed since it was last started."""
+        return self.output()[self._before :]
 
     def wait_for_output(self, pattern: str, *, timeout: float = 30.0) -> re.Match[str]:
         """Waits until what it has printed since it was last started matches; fails at once when it has ended."""
         what = f"{self.command[0]} prints {pattern!r}"
-        found = self.wait_until(lambda: re.search(pattern, self.output()[self._before :]), what, timeout)
+        found = self.wait_until(lambda: re.search(pattern, self.printed()), what, timeout)
         assert found is not None
         return found
 
@@ -182,3 +261,25 @@ class Process:
             return until(ready_or_dead, what, timeout=timeout)
         except TimeoutError as error:
             raise TimeoutError(f"{error}\n{self.output()[-4000:]}") from None
+
+
+class Loaded:
+    """Fork servers that have the service loaded, one for each environment; their logs are in ``home``."""
+
+    def __init__(self, home: Path) -> None:
+        self._home = home
+        self._running: dict[frozenset[tuple[str, str]], tuple[Process, ForkServer]] = {}
+
+    def __call__(self, env: Mapping[str, str]) -> ForkServer:
+        key = frozenset(env.items())
+        if key not in self._running:
+            path = self._home / f"forks-{len(self._running)}"
+            command = [sys.executable, "-m", "tests.support.fork_server", str(path), "--service"]
+            process = Process(command, path.with_suffix(".log"), env=env)
+            process.start()
+            self._running[key] = process, ForkServer(path)
+        return self._running[key][1]
+
+    def close(self) -> None:
+        for process, _ in self._running.values():
+            process.kill9()

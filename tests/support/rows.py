@@ -18,12 +18,15 @@ from django.db import transaction
 from pytest_django import DjangoDbBlocker
 
 from elicit_flows import vault
+from elicit_flows.domain.values import Claim, Grant, Secret
 from elicit_flows.lib import clock, ids
 from elicit_flows.models import (
     Agent,
     Attempt,
+    Cancellation,
     Checkout,
     Connection,
+    ConnectionUse,
     Customer,
     Delivery,
     Draft,
@@ -33,28 +36,28 @@ from elicit_flows.models import (
     Erasure,
     Event,
     Feed,
-    HeldGrant,
+    Health,
     IdentityProvider,
     Inbound,
     Invitation,
+    LoginAssertion,
     Member,
     Operator,
     Passkey,
     Payment,
     PaymentAccount,
+    PendingGrant,
     ReceiptKey,
     Refund,
     Registration,
+    SignedIn,
     SignOut,
     SpendLimit,
     Tally,
-    Use,
     UserCode,
     VaultKey,
-    Vouch,
 )
 from elicit_flows.models import Provider as ProviderRow
-from elicit_flows.values import Claim, Grant, Secret
 from tests.cast import Program, program
 from tests.doubles.provider import Provider
 from tests.support.environment import FULL, HOME
@@ -65,11 +68,11 @@ ALICE_CLAIM = Claim(ISSUER, "alice")
 
 # Children before parents, as the foreign keys want it.
 OURS = (
-    Delivery, Event, Feed, Attempt, HeldGrant, Use, Connection, EntitlementUse, Entitlement, Refund, Inbound, Checkout,
-    Payment, Draft, UserCode, Elicitation, Agent.identity_providers.through, Agent.providers.through,
-    Agent.payment_accounts.through, SpendLimit, Agent, Customer, ReceiptKey, PaymentAccount, Registration,
-    ProviderRow, Vouch, IdentityProvider, VaultKey, Session, SignOut, Erasure, Operator, LogEntry, User.groups.through,
-    User, Tally, Passkey, Invitation, Member,
+    Delivery, Event, Feed, Attempt, PendingGrant, ConnectionUse, Connection, EntitlementUse, Entitlement, Refund,
+    Cancellation, Inbound, Checkout, Payment, Draft, UserCode, Elicitation, Agent.identity_providers.through,
+    Agent.providers.through, Agent.payment_accounts.through, SpendLimit, Agent, Customer, ReceiptKey, PaymentAccount,
+    Registration, ProviderRow, LoginAssertion, IdentityProvider, VaultKey, SignedIn, Session, SignOut, Erasure,
+    Operator, LogEntry, User.groups.through, User, Tally, Health, Passkey, Invitation, Member,
 )  # fmt: skip
 
 

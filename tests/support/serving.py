@@ -17,31 +17,31 @@ from django.db import connections
 from pytest_django import DjangoDbBlocker
 
 from config.asgi import Service
-from elicit_flows.api.waiting import ears, hub
-from elicit_flows.lib.headers_in_time import HeadersInTime
-from elicit_flows.queue import bell
+from elicit_flows.api.streaming import broker, wakeup_listener
+from elicit_flows.events import wakeups
+from elicit_flows.lib.http_server import LimitedHeadProtocol
 from tests.support.in_process import default_database
 from tests.support.process import until
 
-hub.LINGER = 0.0  # seconds: between tests nobody may ask the database
-ears.PAUSE = 0.05  # seconds: a server here ends at once, not when its listener next looks up
+broker.LINGER = 0.0  # seconds: between tests nobody may ask the database
+wakeup_listener.PAUSE = 0.05  # seconds: a server here ends at once, not when its listener next looks up
 
 
 class Served:
     """``url`` is where it answers. ``worker`` runs the embedded worker beside it, which most tests do without."""
 
     def __init__(self, *, worker: bool = False) -> None:
-        self._listeners = bell.feed_listeners[:], bell.work_listeners[:]
-        self._ears: list[threading.Thread] = []
+        self._listeners = wakeups.feed_listeners[:], wakeups.work_listeners[:]
+        self._listening: list[threading.Thread] = []
         self.service = Service()
-        self.service._keeper = None  # between tests nobody may write what was counted either
+        self.service._metrics = None  # between tests nobody may write what was counted either
         if not worker:
             self.service._worker = None
         self._socket = socket.create_server(("127.0.0.1", 0), backlog=512)
         self.url = f"http://127.0.0.1:{self._socket.getsockname()[1]}"
         config = uvicorn.Config(
-            self.service, http=HeadersInTime, log_config=None, proxy_headers=False, access_log=False, lifespan="on",
-            timeout_graceful_shutdown=2,
+            self.service, http=LimitedHeadProtocol, log_config=None, proxy_headers=False, access_log=False,
+            lifespan="on", ws="none", timeout_graceful_shutdown=2,
         )  # fmt: skip
         self._server = uvicorn.Server(config)
         self._thread = threading.Thread(target=self._server.run, args=([self._socket],), daemon=True)
@@ -49,7 +49,7 @@ class Served:
     def start(self) -> Served:
         self._thread.start()
         until(lambda: self._server.started, "the server in this process started", timeout=10)
-        self._ears = [thread for thread in threading.enumerate() if thread.name == "ears"]
+        self._listening = [thread for thread in threading.enumerate() if thread.name == "wake-ups"]
         return self
 
     @property
@@ -57,35 +57,45 @@ class Served:
         """How many requests wait now."""
         return self.service._waiting.admission.waiting
 
+    @property
+    def asleep(self) -> int:
+        """How many of them have read what there is, and will read no more until they are told."""
+        hub = self.service._waiting.hub
+        watches = list(hub._watches.values()) if hub else []
+        places = [place for watch in watches for place in list(watch._waiters.values())]
+        sleeping = [waiter._asleep for waiters in places for waiter in list(waiters)]
+        return sum(bool(future and not future.done()) for future in sleeping)
+
     def leave(self) -> None:
         """Tells it to stop, as SIGTERM does."""
         self._server.should_exit = True
 
     def stop(self) -> None:
-        pools = [self.service._quick._pool, self.service._away._pool]
+        pools = [thread for pool in self.service.pools for thread in pool.threads]
         if self.service._waiting.hub:
             pools.append(self.service._waiting.hub._pool)
         for pool in pools:
-            _hang_up(pool)
+            hang_up(pool)
         self.leave()
         self._thread.join(15)
-        for listener in self._ears:
+        for listener in self._listening:
             listener.join(5)
-        bell.feed_listeners[:], bell.work_listeners[:] = self._listeners
+        wakeups.feed_listeners[:], wakeups.work_listeners[:] = self._listeners
         for pool in pools:
             pool.shutdown()
         self._socket.close()
 
 
-def _hang_up(pool: ThreadPoolExecutor) -> None:
+def hang_up(pool: ThreadPoolExecutor) -> None:
     """Every thread of the pool closes its database connection: they would hold on to the test's database."""
-    together = threading.Barrier(len(pool._threads) or 1)
+    threads = list(pool._threads)
+    together = threading.Barrier(len(threads) or 1)
 
     def close() -> None:
         together.wait(10)
         connections.close_all()
 
-    wait([pool.submit(close) for _ in pool._threads])
+    wait([pool.submit(close) for _ in threads])
 
 
 @pytest.fixture(scope="session")

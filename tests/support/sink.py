@@ -12,6 +12,7 @@ from typing import Any
 
 from standardwebhooks.webhooks import Webhook
 
+from tests.support.machine import within
 from tests.support.ports import free_port
 
 
@@ -110,8 +111,8 @@ class Sink:
     ``status hang drip cut redirect retry_after`` set the mode of a path; ``behave`` takes any ``Mode``.
     """
 
-    def __init__(self) -> None:
-        self.port = free_port()
+    def __init__(self, port: int | None = None) -> None:
+        self.port = port or free_port()
         self.released = threading.Event()
         self._changed = threading.Condition()
         self._modes: dict[str, Mode] = {}
@@ -182,17 +183,20 @@ class Sink:
     def wait_for_event(
         self, path: str, type: str, elicitation: str | None = None, *, timeout: float = 20.0
     ) -> Delivery:
-        """The first delivery of that type (for that elicitation)."""
-        deadline = time.monotonic() + timeout
+        """The first delivery of that type (for that elicitation); AssertionError after ``timeout`` seconds.
+
+        They are seconds of a machine that has nothing else to do.
+        """
+        began = time.monotonic()
         while True:
             for one in self.received(path):
                 event = one.event
                 if event["type"] == type and elicitation in {None, event.get("elicitation")}:
                     return one
             with self._changed:
-                left = deadline - time.monotonic()
-                assert left > 0, f"{path} received no {type} within {timeout:g} s"
-                self._changed.wait(min(left, 0.1))
+                waited = time.monotonic() - began
+                assert waited < within(timeout), f"{path} received no {type} within {waited:.1f} s"
+                self._changed.wait(0.1)
 
     def forget(self) -> None:
         """Everything received and every mode."""

@@ -1,4 +1,4 @@
-"""A small site to try the scripted people on: it remembers what it was sent."""
+"""A small site to test the scripted people. It remembers the requests that it gets."""
 
 from __future__ import annotations
 

@@ -18,6 +18,8 @@ from tests.support.process import until
 from tests.support.sink import Sink
 from tests.support.strace import crash_at, watching
 
+pytestmark = pytest.mark.slow
+
 
 def ask(agent: AgentClient, corp: Op) -> dict[str, str]:
     body = {"kind": "oauth", "subject": ALICE.subject(corp.issuer), "message": "…", "params": {"provider": "drive"}}

@@ -11,7 +11,7 @@ from django.contrib.sessions.models import Session
 from django.db import connection, connections
 from django.utils import timezone
 
-from elicit_flows.flow import permits
+from elicit_flows.elicitations import agent_access
 from tests.support import rows
 from tests.support.environment import FULL
 
@@ -80,4 +80,4 @@ def test_nothing_under_var_is_used() -> None:
 def test_what_the_process_remembers_of_one_database_is_not_taken_for_another(on_postgres: str, slug: str) -> None:
     """Both agents have the same number, and a process remembers for a second what an agent may do."""
     rows.provider(slug=slug)
-    assert list(permits.of(rows.agent().row).providers) == [slug]
+    assert list(agent_access.of(rows.agent().row).providers) == [slug]

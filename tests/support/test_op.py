@@ -18,6 +18,8 @@ from tests.support.http_user import HttpUser
 from tests.support.op import Op
 
 BACK = "http://127.0.0.1:9/callback/drive"
+pytestmark = pytest.mark.slow
+
 SECRET = "a-secret-of-forty-characters-for-the-test"
 VERIFIER = "v" * 64
 

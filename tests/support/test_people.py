@@ -17,6 +17,8 @@ from tests.support.http_user import HttpUser
 from tests.support.persona import Persona
 from tests.support.site import Site
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def site() -> Iterator[Site]:

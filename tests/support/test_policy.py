@@ -1,4 +1,4 @@
-"""What every test is held to, tried on small test files in a run of their own."""
+"""The rules for every test, tested with small test files in a run of their own."""
 
 from __future__ import annotations
 
@@ -40,6 +40,7 @@ def test_who_reaches_outside_fails_even_if_the_refusal_is_swallowed(tmp_path: Pa
     assert ran.stdout.count("E   AssertionError: the test reached outside") == len(ATTEMPTS)
 
 
+@pytest.mark.slow
 def test_who_means_to_reach_outside_is_refused_as_without_a_network(tmp_path: Path) -> None:
     ran = run(
         tmp_path,
@@ -49,6 +50,7 @@ def test_who_means_to_reach_outside_is_refused_as_without_a_network(tmp_path: Pa
     assert ran.returncode == 0, ran.stdout
 
 
+@pytest.mark.slow
 def test_this_machine_may_be_reached(tmp_path: Path) -> None:
     ran = run(
         tmp_path,
@@ -77,11 +79,13 @@ def test_a_test_that_takes_too_long_fails_and_shows_where_it_was(tmp_path: Path)
     assert "most recent call first" in ran.stdout  # every thread's stack
 
 
+@pytest.mark.slow
 def test_a_code_that_catches_everything_does_not_catch_the_limit(tmp_path: Path) -> None:
     body = "    try:\n        time.sleep(20)\n    except Exception:\n        pass\n"
     assert run(tmp_path, f"import time\n@pytest.mark.limit(0.3)\ndef test_it():\n{body}").returncode == 1
 
 
+@pytest.mark.slow
 def test_warnings_are_errors(tmp_path: Path) -> None:
     ran = run(tmp_path, "import warnings\ndef test_it():\n    warnings.warn('old')\n")
     assert "UserWarning: old" in ran.stdout
@@ -95,13 +99,22 @@ LEAVING = (
 )
 
 
+@pytest.mark.slow
 def test_what_is_left_out_is_named_in_the_last_lines(tmp_path: Path) -> None:
     ran = run(tmp_path, LEAVING)
     assert ran.returncode == 0
     assert "Chromium: not found (remedy) (2 tests)" in "\n".join(ran.stdout.splitlines()[-4:])
 
 
+@pytest.mark.slow
 def test_ci_fails_where_something_is_left_out(tmp_path: Path) -> None:
     ran = run(tmp_path, LEAVING, REQUIRE_ALL="1")
     assert ran.returncode == 1
     assert "Chromium: not found (remedy) (and REQUIRE_ALL=1)" in ran.stdout
+
+
+@pytest.mark.slow
+def test_a_failure_is_named_with_its_reason_when_it_happens(tmp_path: Path) -> None:
+    ran = run(tmp_path, "def test_it():\n    assert False\ndef test_next():\n    pass\n")
+    named = ran.stdout.find("\nfailed in call: ::test_it: assert False\n")
+    assert 0 <= named < ran.stdout.index("[100%]"), ran.stdout

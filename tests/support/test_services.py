@@ -15,9 +15,11 @@ import pytest
 import redis as redis_client
 
 from tests.support import binaries, guardian
-from tests.support.ports import HIGHEST, LOWEST, free_port, is_free
-from tests.support.process import PROJECT, Process, until
+from tests.support.ports import HIGHEST, LOWEST, _locked, free_port, is_free
+from tests.support.process import PROJECT, Process, clean_env, until
 from tests.support.services import Postgres, Redis
+
+pytestmark = pytest.mark.slow
 
 
 def rows(url: str, statement: str) -> list[tuple[object, ...]]:
@@ -120,6 +122,21 @@ def test_no_port_is_given_twice_nor_from_the_clients_range() -> None:
     assert all(LOWEST <= port <= HIGHEST < 32_768 for port in ports)
 
 
+def test_a_port_is_given_to_one_process_of_the_machine_until_that_ends() -> None:
+    """Two runs once shared a port: requests to a program that was not yet running were answered by another's."""
+    code = "from tests.support.ports import free_port; print(free_port(), free_port(), flush=True); input()"
+    with subprocess.Popen(
+        [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=PROJECT
+    ) as other:
+        assert other.stdin
+        assert other.stdout
+        theirs = [int(port) for port in other.stdout.readline().split()]
+        assert all(is_free(port) and not _locked(port) for port in theirs)
+        other.stdin.write("\n")
+    assert len(theirs) == 2
+    assert all(map(_locked, theirs))
+
+
 def test_a_process_that_ends_early_fails_at_once_with_its_words(tmp_path: Path) -> None:
     process = Process([sys.executable, "-c", "print('no such thing'); raise SystemExit(3)"], tmp_path / "log")
     process.start()
@@ -149,19 +166,24 @@ def test_children_that_outlive_their_parent_are_ended_with_it(tmp_path: Path) ->
     until(lambda: not guardian.started_at(child), "the child is gone", timeout=5)
 
 
-def test_what_a_killed_run_started_is_ended(tmp_path: Path) -> None:
-    """The guardian's reason: kill -9 leaves a run no time to clean up."""
+def test_what_a_killed_run_started_is_ended_and_its_files_are_removed(tmp_path: Path) -> None:
+    """Why the guardian exists: after kill -9 a run cannot clean up."""
     script = (
-        "import sys, time; from pathlib import Path; from tests.support.process import Process\n"
+        "import os, sys, time; from pathlib import Path; from tests.support.process import Process\n"
+        "print(os.environ['TMPDIR'], flush=True)\n"
         f"child = Process([sys.executable, '-c', 'import time; time.sleep(60)'], Path({str(tmp_path / 'log')!r}))\n"
         "child.start(); print(child.pid, flush=True); time.sleep(60)"
     )
-    with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True, cwd=PROJECT) as run:
+    command = [sys.executable, "-c", script]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=PROJECT, env=clean_env()) as run:
         assert run.stdout is not None
+        folder = Path(run.stdout.readline().strip())
         child = int(run.stdout.readline())
         assert guardian.started_at(child)
+        assert folder.is_dir()
         os.kill(run.pid, signal.SIGKILL)
     until(lambda: not guardian.started_at(child), "the child of the killed run is gone", timeout=15)
+    until(lambda: not folder.exists(), "its temporary files are gone", timeout=15)
 
 
 def test_a_closed_folder_is_copied_for_the_user_that_may_not_read_it(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Whether a process that is being killed still counts as one that lives."""
+"""Whether a process that is being killed still counts as alive."""
 
 from __future__ import annotations
 

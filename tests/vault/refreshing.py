@@ -1,4 +1,4 @@
-"""What tests of refreshing look at, and how something is made to happen in the middle of it."""
+"""Helpers for tests of refreshing: what they check, and how they interrupt a refresh."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def told(row: Connection) -> list[str]:
 
 
 def access_token_of(row: Connection) -> str:
-    found = kept.access_token(now(row))
+    found = kept.opened(now(row), "access_token")
     assert found is not None
     return found.reveal()
 

@@ -1,4 +1,4 @@
-"""T80, T82, T84: refreshed before anybody asks, as seldom as can be, and never all at once."""
+"""T80, T82, T84: tokens are refreshed before anybody asks for them, as rarely as possible, and never all at once."""
 
 from __future__ import annotations
 
@@ -8,15 +8,16 @@ from itertools import pairwise
 
 import pytest
 
-from elicit_flows import tasks, vault
-from elicit_flows.errors import ReauthorizationRequired
+from elicit_flows import vault
+from elicit_flows.domain.errors import ReauthorizationRequired
+from elicit_flows.job_table import REFRESH
 from elicit_flows.lib import clock
 from elicit_flows.models import Connection
 from elicit_flows.models import Provider as ProviderRow
-from elicit_flows.vault import background, schedule
+from elicit_flows.vault import refresh_job, refresh_schedule
 from tests.doubles.provider import Provider
 from tests.doubles.server import Response, json_response
-from tests.support import rows
+from tests.support import jobs, rows
 from tests.support.moving import MovingClock
 from tests.support.rows import Known
 from tests.vault.refreshing import access_token_of, now, told
@@ -26,14 +27,13 @@ HOUR, DAY = 3600, 86400
 
 @pytest.fixture(autouse=True)
 def no_provider_rests() -> Iterator[None]:
-    background._resting.clear()
+    refresh_job.silent_providers.forget()
     yield
-    background._resting.clear()
+    refresh_job.silent_providers.forget()
 
 
 def sweep() -> None:
-    while vault.refresh_due():
-        pass
+    jobs.refresh()
 
 
 def due_in(row: Connection) -> float:
@@ -53,7 +53,7 @@ def due_in(row: Connection) -> float:
 def test_a_token_serves_for_most_of_its_life_whatever_its_length(
     known: Known, drive_row: ProviderRow, double: Provider, moving_clock: MovingClock, life: int, at: tuple[int, ...]
 ) -> None:
-    """Five fetches while it lives are no refresh at all; one at its very end is one."""
+    """Five fetches of a valid token cause no refresh. One at the end of its life causes one."""
     row = rows.connection(known, drive_row, rows.grant(double, expires_in=life))
     double.expires_in = life
     given, past = set(), 0
@@ -93,7 +93,7 @@ def test_the_worker_is_there_before_the_agent(
     sweep()
     assert double.calls["token"] == 0
     moving_clock.forward(seconds=6)
-    tasks.refresh()
+    jobs.refresh()
     assert (double.calls["token"], now(row).generation, told(row)) == (1, 2, ["connection.refreshed"])
     assert double.live(access_token_of(row))
 
@@ -151,7 +151,7 @@ def test_what_is_switched_off_is_not_refreshed_until_it_is_on_again(
 def test_t84_a_provider_that_is_down_is_asked_less_and_less_and_the_grant_lives(
     known: Known, held: Connection, double: Provider, moving_clock: MovingClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(background, "REST", 0.0)
+    monkeypatch.setattr(refresh_job.silent_providers, "rest", 0.0)
     Connection.objects.filter(pk=held.pk).update(refresh_due_at=clock.now())
     double.scripted["token"] = Response(503)
     pauses = []
@@ -183,7 +183,7 @@ def test_t84_what_is_due_elsewhere_does_not_wait_for_a_provider_that_is_down(
         Connection.objects.update(refresh_due_at=clock.now() - timedelta(hours=1))
         Connection.objects.filter(pk=other.pk).update(refresh_due_at=clock.now())
         sweep()
-        assert down.calls["token"] == background.AT_ONCE
+        assert down.calls["token"] == REFRESH.per_party
         assert now(other).generation == 2
 
 
@@ -213,4 +213,4 @@ def test_what_cannot_be_opened_holds_up_nobody(known: Known, drive_row: Provider
 
 def test_the_schedule_says_the_same_when_it_is_asked_twice(known: Known, drive_row: ProviderRow) -> None:
     row = rows.connection(known, drive_row)
-    assert schedule.next_refresh(now(row)) == schedule.next_refresh(now(row)) == now(row).refresh_due_at
+    assert refresh_schedule.next_refresh(now(row)) == refresh_schedule.next_refresh(now(row)) == now(row).refresh_due_at

@@ -1,4 +1,4 @@
-"""The worker refreshes in either shape: the thread inside the server, and Celery's with its beat."""
+"""The worker refreshes tokens in both set-ups: as a thread inside the server, and with Celery and its beat."""
 
 from __future__ import annotations
 

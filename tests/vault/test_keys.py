@@ -1,4 +1,4 @@
-"""T78: what the operator is told about the keys, and what is refused."""
+"""T78: what the operator is told about the vault keys, and which keys cannot be removed."""
 
 from __future__ import annotations
 
@@ -47,23 +47,23 @@ def held(ring: LazySettings, known: Known, drive_row: ProviderRow) -> list[Conne
 
 def test_t78_keys_says_what_each_seals_and_which_may_go(held: list[Connection]) -> None:
     before = said("keys")
-    assert "new: seals 0 texts\n    the newest" in before
-    assert "old: seals 242 texts (connection.access_token 120, connection.refresh_token 120, " in before
+    assert "new: encrypts 0 texts\n    the newest" in before
+    assert "old: encrypts 242 texts (connection.access_token 120, connection.refresh_token 120, " in before
     assert "needed until `manage.py rotate` has run" in before
     assert key("old").partition(":")[2] not in before
-    assert "connection.refresh_token: 120 sealed anew" in said("rotate")
+    assert "connection.refresh_token: 120 re-encrypted" in said("rotate")
     after = said("keys")
-    assert "new: seals 242 texts" in after
-    assert "old: seals 0 texts\n    may be taken out" in after
-    assert "Everything is under the newest key." in said("rotate")
+    assert "new: encrypts 242 texts" in after
+    assert "old: encrypts 0 texts\n    can be removed" in after
+    assert "Everything is encrypted with the newest key." in said("rotate")
 
 
 def test_t78_a_key_in_use_is_not_retired(held: list[Connection], ring: LazySettings) -> None:
-    for name, why in (("old", "still seals 242 texts"), ("new", "the newest"), ("older", "no key 'older'")):
+    for name, why in (("old", "still encrypts 242 texts"), ("new", "the newest"), ("older", "no key 'older'")):
         with pytest.raises(CommandError, match=why):
             said("keys", "retire", name)
     said("rotate")
-    assert "nothing needs it" in said("keys", "retire", "old")
+    assert "no stored text needs it" in said("keys", "retire", "old")
     assert not VaultKey.objects.filter(pk="old").exists()
     ring.ELICIT_VAULT_KEYS = key("new")
     vault.verify_keys()
@@ -71,7 +71,7 @@ def test_t78_a_key_in_use_is_not_retired(held: list[Connection], ring: LazySetti
 
 def test_t78_a_key_that_is_missing_is_said_to_be(held: list[Connection], ring: LazySettings) -> None:
     ring.ELICIT_VAULT_KEYS = key("new")
-    assert "old: seals 242 texts" in said("keys")
+    assert "old: encrypts 242 texts" in said("keys")
     assert "missing from ELICIT_VAULT_KEYS: put it back" in said("keys")
 
 
@@ -86,7 +86,7 @@ def test_t78_a_rotation_goes_by_batches_stops_between_them_and_goes_on(
 
     with monkeypatch.context() as patched:
         patched.setattr(Progress, "done", stopped_in_the_second)
-        with pytest.raises(Stopped, match="goes on with the rest"):
+        with pytest.raises(Stopped, match="continues with the rest"):
             said("rotate")
     assert vault.left_to_rotate() == 242 - 120
     sizes = [batch.sealed for batch in vault.rotate()]
@@ -98,7 +98,7 @@ def test_a_text_that_does_not_open_is_named_and_holds_up_nothing(
 ) -> None:
     Connection.objects.filter(pk=held[3].pk).update(access_token="v1.old.AAAA", refresh_token="v1.gone.AAAA")
     out: dict[str, Any] = {"stdout": StringIO()}
-    with pytest.raises(CommandError, match="2 do not open and were left as they are") as refused:
+    with pytest.raises(CommandError, match="2 cannot be decrypted and were not changed") as refused:
         call_command("rotate", **out)
     assert held[3].pk in str(refused.value)
     assert vault.left_to_rotate() == 2

@@ -1,4 +1,4 @@
-"""T80 with four server processes: one provider call, whoever asks and wherever."""
+"""T80 with four server processes: a refresh is one call to the provider, whichever processes ask for it."""
 
 from __future__ import annotations
 
@@ -19,6 +19,8 @@ from tests.support.box import Box
 from tests.support.in_process import default_database
 from tests.support.rows import Known
 from tests.vault.test_own_client import own_house, typed
+
+pytestmark = pytest.mark.slow
 
 CALLERS = 50  # in each process
 

@@ -1,4 +1,4 @@
-"""T83, T84: what is given out, and what the provider's answers mean."""
+"""T83, T84: which tokens are given out, and what each answer of the provider means."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ import pytest
 from django.db import connections, transaction
 
 from elicit_flows import vault
-from elicit_flows.errors import ProviderUnavailable, ReauthorizationRequired
+from elicit_flows.domain.errors import ProviderUnavailable, ReauthorizationRequired
+from elicit_flows.domain.values import Grant
 from elicit_flows.lib import clock
 from elicit_flows.models import Connection
 from elicit_flows.models import Provider as ProviderRow
-from elicit_flows.values import Grant
 from elicit_flows.vault import connections as kept
 from elicit_flows.vault import tokens
 from tests.doubles.provider import Provider
@@ -127,7 +127,7 @@ def test_t84_whoever_has_a_living_token_waits_for_a_provider_in_trouble_no_secon
 def test_t84_a_provider_in_trouble_is_asked_once_in_two_seconds(
     known: Known, held: Connection, double: Provider, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(tokens, "PATIENCE", 0.3)
+    monkeypatch.setattr(tokens, "WAIT_FOR_REFRESH", 0.3)
     double.scripted["token"] = Response(503)
     for _ in range(4):
         with pytest.raises(ProviderUnavailable):
@@ -141,7 +141,7 @@ def test_t84_a_refusal_counts_only_if_nobody_was_quicker(known: Known, held: Con
 
     def refuse(request: Request) -> Response:
         with transaction.atomic():
-            kept.put(row := now(held), peers)
+            kept.store_tokens(row := now(held), peers)
             row.save()
         connections.close_all()
         return json_response({"error": "invalid_grant"}, 400)

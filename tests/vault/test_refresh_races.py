@@ -1,4 +1,4 @@
-"""T80, T81, T82, T85: refreshing once, whatever happens to whoever does it."""
+"""T80, T81, T82, T85: a token is refreshed once, whatever happens to the process that refreshes it."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ import pytest
 from django.db import connections
 
 from elicit_flows import vault
-from elicit_flows.errors import ConnectionRevoked, FlowError, ProviderUnavailable, ReauthorizationRequired
+from elicit_flows.domain.errors import ConnectionRevoked, FlowError, ProviderUnavailable, ReauthorizationRequired
+from elicit_flows.domain.values import Json
 from elicit_flows.lib import clock
 from elicit_flows.models import Connection
 from elicit_flows.models import Provider as ProviderRow
-from elicit_flows.values import Json
 from elicit_flows.vault import connections as kept
-from elicit_flows.vault import refreshing, schedule, tokens
+from elicit_flows.vault import refresh, tokens
 from tests.doubles.provider import Provider
 from tests.doubles.server import Request, Response
-from tests.support import rows
+from tests.support import jobs, rows
 from tests.support.moving import MovingClock
 from tests.support.rows import Known
 from tests.vault.refreshing import access_token_of, meanwhile, now, told
@@ -75,7 +75,7 @@ def test_t80_many_callers_at_once_are_one_refresh_on_postgres(on_postgres: str, 
 def test_t81_whoever_lost_the_lease_while_refreshing_writes_nothing(
     known: Known, held: Connection, double: Provider
 ) -> None:
-    """The first is stopped with the provider's answer in its hands; the second does the whole refresh meanwhile."""
+    """The first process is stopped after it got the provider's answer. The second does the whole refresh meanwhile."""
     double.rotates = False  # as a provider with a grace period: the second may use the same refresh token
     second: list[Json] = []
 
@@ -93,13 +93,13 @@ def test_t81_whoever_lost_the_lease_while_refreshing_writes_nothing(
 
 def test_t81_a_lease_is_longer_than_a_provider_may_take() -> None:
     most = 20  # seconds, as kinds.oauth.refresh says of itself
-    assert most < schedule.LEASE.total_seconds() < tokens.PATIENCE, "and who waits outlives a holder that died"
+    assert most < refresh.LEASE.total_seconds() < tokens.WAIT_FOR_REFRESH, "and who waits outlives a holder that died"
 
 
 def test_t81_a_caller_does_not_wait_for_ever(
     known: Known, held: Connection, double: Provider, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(tokens, "PATIENCE", 0.2)
+    monkeypatch.setattr(tokens, "WAIT_FOR_REFRESH", 0.2)
     Connection.objects.filter(pk=held.pk).update(refresh_lease_until=clock.now() + timedelta(seconds=20))
     with pytest.raises(ProviderUnavailable) as refused:
         vault.token(known.row, held.pk)
@@ -121,7 +121,7 @@ def killed_before_the_commit(
         raise Killed
 
     with monkeypatch.context() as patched:
-        patched.setattr(refreshing, "_record", die)
+        patched.setattr(refresh, "_record", die)
         with pytest.raises(Killed):
             vault.token(known.row, held.pk)
     assert double.calls["token"] == 1
@@ -136,11 +136,11 @@ def test_t82_after_a_crash_the_next_caller_heals_it_or_the_agent_is_told(
     double.rotates = not grace
     request.getfixturevalue("killed_before_the_commit")
     assert (now(held).generation, now(held).status) == (1, "active")
-    monkeypatch.setattr(tokens, "PATIENCE", 0.0)
+    monkeypatch.setattr(tokens, "WAIT_FOR_REFRESH", 0.0)
     with pytest.raises(ProviderUnavailable):
         vault.token(known.row, held.pk)
     assert double.calls["token"] == 1, "while the dead one's lease lasts nobody asks twice"
-    moving_clock.forward(seconds=schedule.LEASE.total_seconds())
+    moving_clock.forward(seconds=refresh.LEASE.total_seconds())
     if grace:
         assert double.live(vault.token(known.row, held.pk)["access_token"])
         assert told(held) == ["connection.refreshed"]
@@ -157,20 +157,20 @@ def test_t82_a_refresh_that_died_is_taken_up_by_one_sweep_though_nobody_asks(
     known: Known, held: Connection, double: Provider, moving_clock: MovingClock, request: pytest.FixtureRequest,
     *, grace: bool,
 ) -> None:  # fmt: skip
-    """Also of a connection that the worker would not look at for long."""
+    """Also for a connection that the worker would not check for a long time."""
     double.rotates = not grace
     Connection.objects.filter(pk=held.pk).update(refresh_due_at=None, created_at=clock.now() - timedelta(days=90))
     request.getfixturevalue("killed_before_the_commit")
-    assert vault.refresh_due() == 0, "the lease of the dead one lasts"
+    assert jobs.refresh_due() == 0, "the lease of the dead one lasts"
     assert now(held).refresh_started_at is not None
-    moving_clock.forward(seconds=schedule.LEASE.total_seconds())
-    while vault.refresh_due():
+    moving_clock.forward(seconds=refresh.LEASE.total_seconds())
+    while jobs.refresh_due():
         pass
     assert double.calls["token"] == 2
     assert told(held) == ["connection.refreshed" if grace else "connection.reauthorization_required"]
     assert (now(held).health, now(held).refresh_started_at) == ("ok" if grace else "reauthorization_required", None)
     moving_clock.forward(hours=1)
-    assert vault.refresh_due() == 0
+    assert jobs.refresh_due() == 0
 
 
 def test_t85_revoked_while_refreshing_stays_revoked_and_the_late_tokens_are_given_back(
@@ -182,7 +182,7 @@ def test_t85_revoked_while_refreshing_stays_revoked_and_the_late_tokens_are_give
     assert (now(held).status, told(held)) == ("revoked", ["connection.revoked"])
     late = next(reversed(double.tokens))
     assert double.live(late)
-    while vault.tell_due_providers():
+    while jobs.tell_due_providers():
         pass
     assert not double.live(late)
     assert (now(held).upstream, now(held).access_token, now(held).refresh_token) == ("done", "", "")
@@ -193,13 +193,13 @@ def test_t85_revoked_and_upstream_told_before_the_late_tokens_come(
 ) -> None:
     def revoke_and_tell() -> None:
         vault.revoke(now(held))
-        assert vault.tell_due_providers() == 1
+        assert jobs.tell_due_providers() == 1
 
     meanwhile(double, revoke_and_tell)
     with pytest.raises(ConnectionRevoked):
         vault.token(known.row, held.pk)
     late = next(reversed(double.tokens))
-    while vault.tell_due_providers():
+    while jobs.tell_due_providers():
         pass
     assert not double.live(late), "tokens that came after the provider was told are given back too"
 
@@ -212,7 +212,7 @@ def test_t85_connected_again_while_refreshing_keeps_the_new_grant(
     answer = vault.token(known.row, held.pk)
     assert answer["access_token"] == again.access_token.reveal()
     assert access_token_of(held) == again.access_token.reveal()
-    refreshed = kept.refresh_token(now(held))
+    refreshed = kept.opened(now(held), "refresh_token")
     assert refreshed == again.refresh_token
 
 
@@ -254,7 +254,7 @@ def test_a_random_mix_of_everything_leaves_one_truth(known: Known, drive_row: Pr
     assert now(row).status == "revoked"
     with pytest.raises(FlowError):
         vault.token(known.row, row.pk)
-    while vault.tell_due_providers():
+    while jobs.tell_due_providers():
         pass
     assert [token for token in double.tokens if double.live(token)] == []
     assert told(row).count("connection.revoked") == 1

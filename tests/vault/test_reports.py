@@ -1,4 +1,4 @@
-"""T80, T84: an agent says that the provider refused its token: one question to the provider, not one a report."""
+"""T80, T84: reports of refused tokens: several reports of one token cause one request to the provider."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import pytest
 from django.db import transaction
 
 from elicit_flows import vault
-from elicit_flows.errors import NotFound, ReauthorizationRequired
+from elicit_flows.domain.errors import NotFound, ReauthorizationRequired
+from elicit_flows.domain.values import Grant, Secret
 from elicit_flows.lib import clock
 from elicit_flows.models import Connection
 from elicit_flows.models import Provider as ProviderRow
-from elicit_flows.values import Grant, Secret
 from tests.doubles.provider import Provider
 from tests.doubles.server import Response, json_response
 from tests.support import rows
@@ -53,12 +53,12 @@ def test_t80_an_agent_in_a_loop_asks_the_provider_once_in_thirty_seconds(
 ) -> None:
     for expected in (1, 2):
         for _ in range(10):
-            vault.report(known.row, refused.pk)
+            vault.report_rejected_token(known.row, refused.pk)
         assert double.calls["token"] == expected
         moving_clock.forward(seconds=31)
     double.scripted["token"] = Response(503)
     for _ in range(10):
-        vault.report(known.row, refused.pk)
+        vault.report_rejected_token(known.row, refused.pk)
     assert double.calls["token"] == 3, "a try that failed counts as well"
 
 
@@ -66,7 +66,7 @@ def test_a_token_that_is_younger_than_the_report_is_left_alone(
     known: Known, drive_row: ProviderRow, double: Provider
 ) -> None:
     row = rows.connection(known, drive_row, rows.grant(double))
-    assert vault.report(known.row, row.pk).status == "active"
+    assert vault.report_rejected_token(known.row, row.pk).status == "active"
     assert double.calls["token"] == 0
 
 
@@ -74,7 +74,7 @@ def test_t84_a_report_while_the_provider_is_down_kills_nothing(
     known: Known, refused: Connection, double: Provider
 ) -> None:
     double.scripted["token"] = Response(503)
-    said = vault.report(known.row, refused.pk).summary()
+    said = vault.report_rejected_token(known.row, refused.pk).summary()
     assert (said["status"], said["health"], said["last_refresh_error"]) == ("active", "failing", "provider_unavailable")
     assert told(refused) == []
 
@@ -83,7 +83,7 @@ def test_a_dead_grant_is_told_with_what_the_agent_needs_to_ask_anew(
     known: Known, refused: Connection, double: Provider
 ) -> None:
     double.scripted["token"] = json_response({"error": "invalid_grant"}, 400)
-    said = vault.report(known.row, refused.pk).summary()
+    said = vault.report_rejected_token(known.row, refused.pk).summary()
     assert (said["status"], said["last_refresh_error"]) == ("reauthorization_required", "invalid_grant")
     event = known.row.event_set.get()
     assert event.type == "connection.reauthorization_required"
@@ -91,7 +91,7 @@ def test_a_dead_grant_is_told_with_what_the_agent_needs_to_ask_anew(
     asked_anew = {"provider": "drive", "subject": {"iss": rows.ISSUER, "sub": "alice"}, "scopes": ["files.read"]}
     assert asked_anew.items() <= event.data.items()
     assert event.data["account"]["id"] == "alice"
-    assert vault.report(known.row, refused.pk).status == "reauthorization_required"
+    assert vault.report_rejected_token(known.row, refused.pk).status == "reauthorization_required"
     assert (double.calls["token"], len(told(refused))) == (1, 1)
 
 
@@ -102,7 +102,7 @@ def test_without_refresh_token_a_report_ends_the_connection(
     bare = Grant(given.access_token, None, "Bearer", None, given.scopes, "alice", "alice")
     row = rows.connection(known, drive_row, bare)
     moving_clock.forward(seconds=31)
-    assert vault.report(known.row, row.pk).status == "reauthorization_required"
+    assert vault.report_rejected_token(known.row, row.pk).status == "reauthorization_required"
     assert (told(row), double.calls["token"]) == (["connection.reauthorization_required"], 0)
 
 
@@ -111,7 +111,7 @@ def test_typed_credentials_that_were_refused_are_typed_anew(known: Known, moving
     named = {"key": Secret("one")}
     row = vault.keep_credentials(known.row, rows.ALICE_CLAIM, at, "", named)
     moving_clock.forward(seconds=31)
-    assert vault.report(known.row, row.pk).status == "reauthorization_required"
+    assert vault.report_rejected_token(known.row, row.pk).status == "reauthorization_required"
     with pytest.raises(ReauthorizationRequired):
         vault.open_credentials(known.row, row.pk)
     vault.keep_credentials(known.row, rows.ALICE_CLAIM, at, "", {"key": Secret("two")})
@@ -122,7 +122,7 @@ def test_credentials_without_a_provider_too(known: Known, moving_clock: MovingCl
     with transaction.atomic():
         row = vault.keep_credentials(known.row, rows.ALICE_CLAIM, None, "API key", {"key": Secret("one")})
     moving_clock.forward(seconds=31)
-    assert vault.report(known.row, row.pk).status == "reauthorization_required"
+    assert vault.report_rejected_token(known.row, row.pk).status == "reauthorization_required"
     assert told(row) == ["connection.reauthorization_required"]
 
 
@@ -131,7 +131,7 @@ def test_a_provider_that_is_switched_off_is_not_asked(
 ) -> None:
     drive_row.enabled = False
     drive_row.save()
-    assert vault.report(known.row, refused.pk).status == "active"
+    assert vault.report_rejected_token(known.row, refused.pk).status == "active"
     assert double.calls["token"] == 0
 
 
@@ -140,16 +140,16 @@ def test_a_report_during_a_refresh_waits_for_nobody_and_asks_nobody(
 ) -> None:
     rows.expire(refused)
     seen: list[str] = []
-    meanwhile(double, lambda: seen.append(vault.report(known.row, refused.pk).status))
+    meanwhile(double, lambda: seen.append(vault.report_rejected_token(known.row, refused.pk).status))
     vault.token(known.row, refused.pk)
     assert (seen, double.calls["token"]) == (["active"], 1)
 
 
 def test_what_is_not_the_agents_or_is_revoked(known: Known, refused: Connection, double: Provider) -> None:
     with pytest.raises(NotFound):
-        vault.report(rows.agent().row, refused.pk)
+        vault.report_rejected_token(rows.agent().row, refused.pk)
     vault.revoke(now(refused))
-    said = vault.report(known.row, refused.pk).summary()
+    said = vault.report_rejected_token(known.row, refused.pk).summary()
     assert (said["status"], said["health"], said["next_refresh_at"]) == ("revoked", "revoked", None)
     assert double.calls["token"] == 0
     assert clock.now() > refused.created_at

@@ -1,4 +1,4 @@
-"""T76, T77: what is sealed opens in its place alone."""
+"""T76, T77: a sealed text can be opened only in the place that it was sealed for."""
 
 from __future__ import annotations
 
@@ -10,13 +10,12 @@ from typing import Any
 import pytest
 
 from elicit_flows import vault
-from elicit_flows.errors import Unavailable
-from elicit_flows.lib.crypto import KeyRing, SealBroken, UnknownKey
+from elicit_flows.domain.errors import Unavailable
+from elicit_flows.domain.values import Claim, Secret
 from elicit_flows.models import Agent, Connection, Elicitation, Event
 from elicit_flows.models import Provider as ProviderRow
-from elicit_flows.values import Claim, Secret
 from elicit_flows.vault import rotation
-from elicit_flows.vault.seal import place
+from elicit_flows.vault.seal import KeyRing, SealBroken, UnknownKey, place
 from tests.support import rows
 from tests.support.rows import Known
 
@@ -134,7 +133,9 @@ def test_another_key_under_the_same_name_opens_nothing() -> None:
 
 
 def test_t77_no_nonce_is_used_twice() -> None:
-    """96 random bits: a hundred thousand drawings meet with a chance of 6e-20, a 32-bit nonce's surely would."""
+    """96 random bits: among a hundred thousand nonces two are equal with a chance of 6e-20. With 32 bits some surely
+    are.
+    """
     ring = KeyRing.parse("k1:" + base64.b64encode(bytes(32)).decode())
     nonces = {base64.urlsafe_b64decode(ring.seal(b"", "").rpartition(".")[2])[:12] for _ in range(100_000)}
     assert len(nonces) == 100_000

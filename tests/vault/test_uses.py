@@ -1,4 +1,4 @@
-"""The record of what an agent did with a connection: who did what and when, a row an hour, a write a minute."""
+"""The record of what agents did with a connection: one row for each hour, at most one write for each minute."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from elicit_flows import vault
-from elicit_flows.errors import ReauthorizationRequired
+from elicit_flows.domain.errors import ReauthorizationRequired
+from elicit_flows.domain.values import Secret
 from elicit_flows.lib import clock
-from elicit_flows.models import Connection, Use
+from elicit_flows.models import Connection, ConnectionUse
 from elicit_flows.models import Provider as ProviderRow
-from elicit_flows.values import Secret
 from elicit_flows.vault import tokens
 from tests.doubles.provider import Provider
 from tests.doubles.server import json_response
@@ -64,7 +64,7 @@ def test_of_two_processes_that_fetch_within_the_minute_one_counts(known: Known, 
     """Both have read the row before either wrote."""
     one, other = (Connection.objects.get(pk=fresh.pk) for _ in range(2))
     for row in (one, other):
-        tokens.connections.note_use(row, Use.Action.FETCHED)
+        tokens.connections.note_use(row, ConnectionUse.Action.FETCHED)
     assert told(fresh)[1:] == [("fetched", "agent", 1)]
 
 
@@ -74,8 +74,8 @@ def test_who_renewed_and_who_ended_it_is_kept(known: Known, held: Connection, do
     double.scripted["token"] = json_response({"error": "invalid_grant"}, 400)
     with pytest.raises(ReauthorizationRequired):
         vault.token(known.row, held.pk)
-    vault.revoke(held, Use.Actor.PERSON)
-    vault.revoke(held, Use.Actor.AGENT)
+    vault.revoke(held, ConnectionUse.Actor.PERSON)
+    vault.revoke(held, ConnectionUse.Actor.AGENT)
     assert told(held) == [
         ("connected", "person", 1),
         ("refreshed", "service", 1),

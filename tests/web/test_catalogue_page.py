@@ -1,13 +1,16 @@
-"""The page of the catalogue: anybody may look, it is searched without a script, and claims what the entries claim."""
+"""The catalogue page: it is public, its search needs no script, and it shows what the entries say."""
 
 from __future__ import annotations
 
 import re
 
+import pytest
 from django.test import Client
 
 from elicit_flows import catalogue
 from tests.web.samples import Page
+
+pytestmark = pytest.mark.django_db
 
 
 def looked(client: Client, **asked: str) -> Page:
@@ -35,6 +38,6 @@ def test_it_is_searched_by_name_kind_and_what_was_checked(client: Client) -> Non
     assert slugs(looked(client, q=" zendesk ", kind="basic")) == {"zendesk-token"}
     agreed = looked(client, checked="library")
     assert slugs(agreed) == {slug for slug, entry in catalogue.entries().items() if entry.checked == "library"}
-    assert re.search(r"Notion notion OAuth · Libraries agree: .*grant", agreed.text())
+    assert re.search(r"Notion notion OAuth · Several libraries have the same addresses · .*grant", agreed.text())
     assert slugs(looked(client, q="nothing of that name")) == slugs(looked(client, kind="odd")) == set()
-    assert "An operator can add it" in looked(client, q="nothing of that name").text()
+    assert "An operator can add one" in looked(client, q="nothing of that name").text()

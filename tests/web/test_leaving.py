@@ -1,4 +1,4 @@
-"""Taking everything along, and having everything deleted."""
+"""Exporting one's data, and deleting all of it."""
 
 from __future__ import annotations
 
@@ -14,12 +14,22 @@ from django.db import connection as database
 from django.db import transaction
 from django.test import Client
 
-from elicit_flows import flow, vault, worker
-from elicit_flows.models import Connection, Elicitation, Erasure, Event, HeldGrant, Payment, PaymentAccount
+from elicit_flows import elicitations, people, vault
+from elicit_flows.domain.values import Answer, Claim, Question
+from elicit_flows.events import feed
+from elicit_flows.jobs import worker
+from elicit_flows.models import (
+    Cancellation,
+    Connection,
+    Elicitation,
+    Erasure,
+    Event,
+    Payment,
+    PaymentAccount,
+    PendingGrant,
+)
 from elicit_flows.models import Provider as ProviderRow
-from elicit_flows.queue import feed
-from elicit_flows.values import Answer, Claim, Question
-from tests.support import money, rows
+from tests.support import jobs, money, rows
 from tests.support.moving import MovingClock
 from tests.support.rows import ISSUER, Known
 from tests.web.samples import ROOT, Page
@@ -48,16 +58,18 @@ def account(drive: ProviderRow) -> PaymentAccount:
 
 
 def ask(bot: Known, kind: str, params: dict[str, Any], claim: Claim = ALICE) -> Elicitation:
-    return flow.create(bot.row, Question(kind, claim, "the-private-question", params, metadata={"call": "my-note"}))[0]
+    return elicitations.create(
+        bot.row, Question(kind, claim, "the-private-question", params, metadata={"call": "my-note"})
+    )[0]
 
 
 def answer(row: Elicitation, **controls: str) -> None:
-    flow.submit(row.pk, row.claim, typed(row, **controls))
+    elicitations.submit(row.pk, row.claim, typed(row, **controls))
 
 
 def typed(row: Elicitation, **controls: str) -> Answer:
     """What the page sends."""
-    shown = flow.shared(row)
+    shown = elicitations.page_draft(row)
     sent = controls | ({"asked": shown.asked, "seen": str(shown.seq)} if shown else {})
     return Answer({name: [value] for name, value in sent.items()})
 
@@ -70,7 +82,7 @@ def life(bot: Known, drive: ProviderRow, account: PaymentAccount) -> dict[str, A
     keys = ask(bot, "credentials", {"fields": [{"name": "key", "label": "Key", "secret": True}]})
     answer(keys, key="typed-s3cret")
     half = ask(bot, "form", {"schema": SCHEMA})
-    flow.save(half.pk, ALICE, "q0", typed(half, q0="half-written"))
+    elicitations.save_page(half.pk, ALICE, "q0", typed(half, q0="half-written"))
     held = rows.connection(bot, drive, rows.grant(account="alice-of-the-canaries", expires_in=10**6), ALICE)
     vault.token(bot.row, held.pk)
     paid = money.payment(bot, account, ALICE)
@@ -110,21 +122,42 @@ def test_what_is_exported_is_all_there_is_and_no_secret(life: dict[str, Any], bo
 
 
 def test_the_page_describes_every_member_of_the_export(life: dict[str, Any]) -> None:
-    page = (ROOT / "docs" / "account.md").read_text()
+    page = (ROOT / "docs/reference/account-pages.md").read_text()
     described = page.partition("## Taking everything along")[2].partition("\n## ")[0]
-    said = flow.about(ALICE)
+    said = people.export_data(ALICE)
     ours = {name for kind in ("connections", "payments") for one in said[kind] for name in one} - set(_of_the_api())
     for name in (*said, *ours, *said["connections"][0]["uses"][0], "steps", "drafts", "events"):
         assert f"`{name}`" in described or f"{name}," in described or f", {name}" in described, name
 
 
 def _of_the_api() -> dict[str, Any]:
-    return {**Connection(provider=None).summary(), **Payment().summary()}
+    return {**Connection(provider=None).summary(), **Payment(account=PaymentAccount()).summary()}
+
+
+@pytest.mark.parametrize("age", [301, 11 * 3600])
+def test_t140_an_old_session_takes_nothing_along_and_deletes_nothing(life: dict[str, Any], age: int) -> None:
+    stolen = browser(ALICE.sub, age)
+    for answer, following in (
+        (stolen.get("/account/export"), "/account"),
+        (stolen.get("/account/delete"), "/account/delete"),
+        (stolen.post("/account/delete"), "/account/delete"),
+    ):
+        shown = Page(answer.text)
+        assert shown.all("body")[0]["data-page"] == "signin"
+        assert "Sign in again" in shown.text()
+        sent = {str(one["name"]): one.get("value") for one in shown.all("input")}
+        assert (sent["next"], sent["again"]) == (following, "yes")
+        for word in PRIVATE:
+            assert word not in answer.text
+    assert stolen.post("/account/delete").status_code == 403
+    assert not Erasure.objects.exists()
+    assert "attachment" in browser(ALICE.sub, 290).get("/account/export").headers["content-disposition"]
 
 
 def test_nothing_of_another_person_is_exported(life: dict[str, Any]) -> None:
     said = json.loads(browser("bob").get("/account/export").text)
-    assert [name for name, value in said.items() if isinstance(value, list) and value] == []
+    assert [name for name, value in said.items() if isinstance(value, list) and value] == ["sessions"]
+    assert len(said["sessions"]) == 1, "the one that asks"
     assert Page(Client().get("/account/export").text).all("body")[0]["data-page"] == "signin"
 
 
@@ -132,7 +165,7 @@ def test_who_deletes_everything_is_told_first_what_goes_and_what_stays(life: dic
     money.payment(bot, life["paid"].account, ALICE, status="active", description="The paper")
     alice = browser(ALICE.sub)
     text = page(alice, "/account/delete").text()
-    for said in ("2 connections", "3 requests", "(2 payments)", "The paper", "a subscription; have it ended first"):
+    for said in ("2 connections", "3 requests", "(2 payments)", "The paper", "cancel it first"):
         assert said in text, said
     assert Connection.objects.filter(status="revoked").count() == 0, "looking changes nothing"
     assert page(alice).all("body")[0]["data-page"] == "account"
@@ -148,14 +181,14 @@ def test_t119_everything_about_a_person_goes_when_they_say_so(
     for client in (here, there):
         assert page(client).all("body")[0]["data-page"] == "signin"
     assert Connection.objects.exclude(status="revoked").count() == 0, "at once"
-    flow.sweep_erasures()
-    assert flow.find(life["half"].pk).status == "cancelled"
+    people.sweep_erasures()
+    assert elicitations.find(life["half"].pk).status == "cancelled"
     assert types(bot)[-3:].count("connection.revoked") == 2
     assert "elicitation.cancelled" in types(bot)
     assert Elicitation.objects.count() == 3, "an agent that polls may still read how it ended"
     Connection.objects.filter(upstream="pending").update(upstream="done", access_token="", refresh_token="")
     moving_clock.forward(minutes=61)
-    flow.sweep_erasures()
+    people.sweep_erasures()
     left = stored()
     for said in PRIVATE:
         assert said not in left.replace(sign_out(left), ""), said
@@ -172,10 +205,10 @@ def sign_out(left: str) -> str:
 
 
 def test_t119_the_deletion_and_the_export_know_every_table_that_names_a_person() -> None:
-    """Who adds one decides here what becomes of it."""
+    """Whoever adds a table decides here what becomes of its rows."""
     named = {model.__name__ for model in apps.get_models() if any(field.name == "sub" for field in model._meta.fields)}
-    deleted, renamed = {"Connection", "Elicitation", "Customer", "Member"}, {"Payment", "Entitlement"}
-    gone_by_themselves = {"SignOut", "Vouch"}  # within hours
+    deleted, renamed = {"Connection", "Elicitation", "Customer", "Member", "SignedIn"}, {"Payment", "Entitlement"}
+    gone_by_themselves = {"SignOut", "LoginAssertion"}  # within hours
     assert named == deleted | renamed | gone_by_themselves | {"Erasure"}
 
 
@@ -184,33 +217,47 @@ def test_t119_what_others_have_stays_and_who_comes_back_begins_anew(
 ) -> None:
     bobs = rows.connection(bot, drive, claim=Claim(ISSUER, "bob"))
     browser(ALICE.sub).post("/account/delete")
-    flow.sweep_erasures()
+    people.sweep_erasures()
     moving_clock.forward(seconds=1)
     new = rows.connection(bot, drive, rows.grant(expires_in=10**6), ALICE)
     asked = ask(bot, "form", {"schema": SCHEMA})
-    flow.cancel(asked)
+    elicitations.cancel(asked)
     Connection.objects.filter(upstream="pending").update(upstream="done")
     moving_clock.forward(minutes=61)
-    worker.tick()
+    jobs.tick()
     assert set(Connection.objects.all()) == {bobs, new}
     assert [row.pk for row in Elicitation.objects.all()] == [asked.pk]
     assert Event.objects.filter(type="elicitation.cancelled").latest("position").data["message"] != ""
     assert Erasure.objects.get().done_at is not None
 
 
+def test_t119_a_payment_method_that_was_saved_is_removed_with_everything_else(
+    life: dict[str, Any], bot: Known, account: PaymentAccount
+) -> None:
+    saved = money.payment(bot, account, ALICE, mode="save", amount=0, status="saved")
+    others = money.payment(bot, account, Claim(ISSUER, "bob"), mode="save", amount=0, status="saved")
+    granted = money.entitlement(saved)
+    people.request_erasure(ALICE)
+    assert [one.payment_id for one in Cancellation.objects.exclude(try_at=None)] == [saved.pk], "the provider is told"
+    granted.refresh_from_db()
+    assert (Payment.objects.get(pk=saved.pk).status, granted.status) == ("removed", "revoked")
+    assert Payment.objects.get(pk=others.pk).status == "saved"
+    assert Event.objects.filter(type="payment.removed").count() == 1
+
+
 def test_an_erasure_waits_for_a_provider_that_has_yet_to_be_told(
     life: dict[str, Any], moving_clock: MovingClock
 ) -> None:
     browser(ALICE.sub).post("/account/delete")
-    flow.sweep_erasures()
+    people.sweep_erasures()
     moving_clock.forward(hours=2)
-    flow.sweep_erasures()
+    people.sweep_erasures()
     assert Connection.objects.get().upstream == "pending", "its token is needed to tell"
     assert Erasure.objects.get().done_at is None
     assert "is being deleted" in page(browser_again(ALICE)).text()
     Connection.objects.update(upstream="done")
     moving_clock.forward(minutes=11)
-    flow.sweep_erasures()
+    people.sweep_erasures()
     assert not Connection.objects.exists()
     assert Erasure.objects.get().done_at is not None
 
@@ -219,17 +266,17 @@ def test_an_erasure_waits_for_a_grant_that_has_yet_to_be_given_back(
     life: dict[str, Any], moving_clock: MovingClock
 ) -> None:
     with transaction.atomic():
-        vault.hold(life["answered"], life["held"], rows.grant(account="another"))
+        vault.store_pending_grant(life["answered"], life["held"], rows.grant(account="another"))
     browser(ALICE.sub).post("/account/delete")
-    flow.sweep_erasures()
+    people.sweep_erasures()
     Connection.objects.filter(upstream="pending").update(upstream="done")
     moving_clock.forward(minutes=61)
-    flow.sweep_erasures()
-    assert HeldGrant.objects.get().elicitation == Elicitation.objects.get() == life["answered"]
+    people.sweep_erasures()
+    assert PendingGrant.objects.get().elicitation == Elicitation.objects.get() == life["answered"]
     assert Connection.objects.get() == life["held"]
-    HeldGrant.objects.all().delete()
+    PendingGrant.objects.all().delete()
     moving_clock.forward(minutes=11)
-    flow.sweep_erasures()
+    people.sweep_erasures()
     assert not Elicitation.objects.exists()
     assert Erasure.objects.get().done_at is not None
 
@@ -238,7 +285,7 @@ def browser_again(claim: Claim) -> Client:
     """Signed in after everything was signed out."""
     client = browser(claim.sub)
     session = client.session
-    session["person"] |= {"epoch": flow.epoch(claim)}
+    session["person"] |= {"epoch": people.session_epoch(claim)}
     session.save()
     return client
 
@@ -246,14 +293,14 @@ def browser_again(claim: Claim) -> Client:
 def test_an_erasure_that_was_cut_off_is_gone_on_with(
     life: dict[str, Any], bot: Known, moving_clock: MovingClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A process that dies right after the press has written down that everything is to go."""
+    """A process that dies right after the button was pressed has recorded that everything is to be deleted."""
     with monkeypatch.context() as dying:
         dying.setattr(vault, "revoke", _die)
         with pytest.raises(SystemExit):
             browser(ALICE.sub).post("/account/delete")
     assert Connection.objects.filter(status="revoked").count() == 0
     for _ in range(2):
-        worker.tick()
+        worker.expire()
         Connection.objects.filter(upstream="pending").update(upstream="done")
         moving_clock.forward(minutes=61)
     assert not Connection.objects.exists()
@@ -265,7 +312,7 @@ def _die(*args: object) -> None:
 
 
 def test_who_asks_by_letter_is_forgotten_by_hand(life: dict[str, Any]) -> None:
-    with pytest.raises(CommandError, match=r"'https://idp\.wrong' is the issuer of no identity provider here"):
+    with pytest.raises(CommandError, match=r"'https://idp\.wrong' is not the issuer of an identity provider here"):
         call_command("forget", "https://idp.wrong", ALICE.sub)
     assert not Erasure.objects.exists()
     call_command("forget", ISSUER, ALICE.sub, stdout=io.StringIO())

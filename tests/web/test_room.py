@@ -1,4 +1,4 @@
-"""A person's room: what their connections are, what was done with them, and ending all of it."""
+"""The account page: a person's connections, what was done with them, and how to end them."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from dataclasses import replace
 import pytest
 from django.test import Client
 
-from elicit_flows import flow, vault
-from elicit_flows.models import Connection, Event, Use
+from elicit_flows import elicitations, vault
+from elicit_flows.domain.values import Claim, Question
+from elicit_flows.lib import clock
+from elicit_flows.models import Connection, ConnectionUse, Event
 from elicit_flows.models import Provider as ProviderRow
-from elicit_flows.values import Claim, Question
 from tests.support import rows
 from tests.support.rows import ALICE_CLAIM, ISSUER, Known
 from tests.web.samples import Page
@@ -33,11 +34,12 @@ def held(bot: Known, drive: ProviderRow) -> Connection:
     return rows.connection(bot, drive)
 
 
-def browser(sub: str = "alice") -> Client:
-    """One in which that person is signed in."""
+def browser(sub: str = "alice", age: int = 0) -> Client:
+    """One in which that person signed in ``age`` seconds ago."""
     client = Client()
     session = client.session
     session["person"] = {"iss": ISSUER, "sub": sub, "label": sub.title(), "auth_time": 0, "browser": "b"}
+    session["person"]["at"] = int(clock.now().timestamp()) - age
     session.save()
     return client
 
@@ -62,14 +64,15 @@ def test_what_a_connection_may_do_stands_there_in_words(bot: Known) -> None:
     readonly = "https://www.googleapis.com/auth/drive.readonly"
     row = rows.connection(bot, google, replace(rows.grant(), scopes=("email", readonly, "something.new")))
     text = page(browser(), f"/account/connections/{row.pk}").text()
-    assert "See your e-mail address email" in text
-    assert f"See and download all of your Google Drive files {readonly}" in text
-    assert "something.new" in text
+    assert "Read See your e-mail address" in text
+    assert "See and download all of your Google Drive files" in text
+    assert "Other something.new" in text
+    assert f"Technical names email {readonly} something.new" in text
 
 
 def test_t64_what_another_person_connected_is_not_there(held: Connection) -> None:
     bob = browser("bob")
-    assert page(bob, f"/account/connections/{held.pk}", 404).source.count(held.pk) == 0
+    assert page(bob, f"/account/connections/{held.pk}", 404).text().count(held.pk) == 0
     assert bob.post(f"/account/connections/{held.pk}/revoke").status_code == 404
     assert bob.post(f"/account/agents/{held.agent.slug}/revoke").status_code == 404
     held.refresh_from_db()
@@ -93,11 +96,14 @@ def test_all_that_an_agent_has_ends_at_once_and_what_others_have_stays(
     kept = [rows.connection(rows.agent("other-bot"), drive), rows.connection(bot, drive, claim=BOB)]
     alice = browser()
     answer = alice.post(f"/account/agents/{bot.row.slug}/revoke")
-    assert (answer.status_code, answer.headers["location"]) == (303, "/account")
+    assert (answer.status_code, answer.headers["location"]) == (303, f"/account?ended_of={bot.row.slug}")
+    shown = page(alice, answer.headers["location"])
+    assert "is disconnected." in shown.text()
+    assert [one["tabindex"] for one in shown.all("div") if one.get("role") == "status"] == ["-1"]
     assert set(vault.held_by(ALICE_CLAIM)) | set(vault.held_by(BOB)) == set(kept)
     assert Event.objects.filter(type="connection.revoked").count() == 2
-    assert Use.objects.filter(action="revoked", actor="person").count() == 2
-    assert "What has ended" in page(alice).text()
+    assert ConnectionUse.objects.filter(action="revoked", actor="person").count() == 2
+    assert "Drive for" in " ".join(page(alice, "/account/ended").text().split())
     assert alice.post(f"/account/agents/{bot.row.slug}/revoke").status_code == 404
 
 
@@ -114,7 +120,7 @@ def test_t61_signing_out_everywhere_ends_every_session_of_that_person_and_no_oth
 
 
 def test_t61_a_pending_button_does_nothing_after_signing_out_everywhere(bot: Known, drive: ProviderRow) -> None:
-    asked = flow.create(bot.row, Question("confirm", ALICE_CLAIM, "May I?", {}))[0]
+    asked = elicitations.create(bot.row, Question("confirm", ALICE_CLAIM, "May I?", {}))[0]
     here, there = browser(), browser()
     here.post("/logout/everywhere")
     assert there.post(f"/c/{asked.pk}/decline").status_code == 403

@@ -1,4 +1,4 @@
-"""Questions in AHP's dialect, each with an answer that our draft may hold."""
+"""Questions in AHP's dialect, each with a valid answer."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from elicit_flows.values import Json
+from elicit_flows.domain.values import Json
 from tests.kinds.form.asked import QUESTIONS
 
 LINES = st.text(st.characters(categories=["L", "N"]), min_size=1, max_size=12)

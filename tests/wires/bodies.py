@@ -1,14 +1,13 @@
-"""Elicitations as the API says them, of every kind and in every status."""
+"""Elicitations as the API returns them, of every kind and status."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
-from elicit_flows.states import ACTION, OPEN, TERMINAL, Status
-from elicit_flows.values import Json
+from elicit_flows.domain.status import ACTION, OPEN, TERMINAL, Status
+from elicit_flows.domain.values import Json
 from tests.kinds.form import asked, strategies
 
 URL = "https://flows.test/c/el_0123456789abcdef0123456789abcdef"
@@ -59,6 +58,3 @@ TEXTS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=4
 FORMS = strategies.schemas().map(lambda schema: {"schema": schema, "order": list(schema["properties"])})
 ANY_PARAMS = st.dictionaries(TEXTS, strategies.ANYTHING, max_size=4)
 ANY_KIND = st.sampled_from(["oauth", "payment", "credentials", "confirm", "link", "steps"])
-
-# How long the machine takes for one example says nothing about it.
-UNHURRIED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])

@@ -1,4 +1,4 @@
-"""ACP: what we send is valid by its schema once the scope is added, and answers are read without guessing."""
+"""ACP: our messages are valid by its schema once the scope is added, and answers are read strictly."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 
 from elicit_flows import kinds
-from elicit_flows.errors import AlreadyOver, Invalid
-from elicit_flows.values import Json
+from elicit_flows.domain.errors import AlreadyOver, Invalid
+from elicit_flows.domain.values import Json
 from elicit_flows.wires import acp
 from elicit_flows.wires.reply import Reply
-from tests.wires.bodies import ANY_KIND, ANY_PARAMS, EVERY, FORMS, ID, OVER, PLAIN, TEXTS, UNHURRIED, URL, body, of_form
+from tests.wires.bodies import ANY_KIND, ANY_PARAMS, EVERY, FORMS, ID, OVER, PLAIN, TEXTS, URL, body, of_form
 from tests.wires.validator import Schema
 
 ACP = Schema("acp.json")
@@ -40,14 +40,12 @@ def test_acp_5_a_message_is_complete_with_any_scope_and_not_without(scope: Json)
     assert not ACP.fits("CreateElicitationRequest", acp.request(body())["params"])
 
 
-@UNHURRIED
 @given(message=TEXTS, kind=ANY_KIND, params=ANY_PARAMS)
 def test_whatever_an_agent_asks_the_message_is_valid(message: str, kind: str, params: Json):
     asked = body(message=message, kind=kind, params=params)
     ACP.check("CreateElicitationRequest", acp.request(asked, acp.in_session("s1"))["params"])
 
 
-@UNHURRIED
 @given(params=FORMS)
 def test_whatever_form_is_asked_form_mode_is_valid(params: Json):
     found = acp.message(of_form(params), True)["params"]

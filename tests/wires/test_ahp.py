@@ -1,4 +1,4 @@
-"""AHP: the actions are valid by its schema; questions and answers go both ways without loss."""
+"""AHP: our actions are valid by its schema, and questions and answers are converted without loss."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from elicit_flows.errors import AlreadyOver, Invalid
+from elicit_flows.domain.errors import AlreadyOver, Invalid
+from elicit_flows.domain.values import Json
 from elicit_flows.kinds.form import params as forms
-from elicit_flows.values import Json
 from elicit_flows.wires import ahp, ahp_answers
 from elicit_flows.wires.ahp_questions import questions_of
 from elicit_flows.wires.reply import Reply
 from tests.kinds.form.asked import QUESTIONS
 from tests.wires.answers import drafts
-from tests.wires.bodies import ANY_KIND, ANY_PARAMS, EVERY, FORMS, ID, OVER, TEXTS, UNHURRIED, URL, body, of_form
+from tests.wires.bodies import ANY_KIND, ANY_PARAMS, EVERY, FORMS, ID, OVER, TEXTS, URL, body, of_form
 from tests.wires.validator import Schema
 
 AHP = Schema("ahp.json", "ahp-more.json")
@@ -39,13 +39,11 @@ def test_every_action_is_valid(name: str, status: str):
     assert ("questions" in action["request"]) is (name in ("schema", "questions"))
 
 
-@UNHURRIED
 @given(message=TEXTS, kind=ANY_KIND, params=ANY_PARAMS)
 def test_whatever_an_agent_asks_the_action_is_valid(message: str, kind: str, params: Json):
     AHP.check("ChatInputRequestedAction", ahp.message(body(message=message, kind=kind, params=params)))
 
 
-@UNHURRIED
 @given(params=FORMS)
 def test_whatever_schema_is_asked_the_questions_are_valid(params: Json):
     action = ahp.message(of_form(params))
@@ -53,7 +51,6 @@ def test_whatever_schema_is_asked_the_questions_are_valid(params: Json):
     assert [one["id"] for one in action["request"].get("questions", [])] == params["order"]
 
 
-@UNHURRIED
 @given(params=FORMS)
 def test_a_question_asks_what_its_property_asks(params: Json):
     """Read by the form's own reader, the questions are the same fields as the schema's."""
@@ -140,7 +137,6 @@ def test_ahp_13_the_completion_carries_the_final_answers():
     assert "answers" not in ahp.message(body("questions", "declined", result=None))
 
 
-@UNHURRIED
 @given(drafts())
 def test_ahp_3_an_answer_there_and_back_is_the_same(pair: tuple[Json, Json]):
     question, answer = pair

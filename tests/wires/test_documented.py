@@ -1,4 +1,4 @@
-"""``docs/protocols.md`` promises what there is."""
+"""``docs/reference/protocols.md`` and ``docs/explanation/conformance.md`` name only what exists."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ import elicit_flows.wires
 from elicit_flows.wires import MESSAGES
 from tests.support.process import PROJECT
 
-TEXT = (PROJECT / "docs" / "protocols.md").read_text()
+TEXT = (PROJECT / "docs/reference/protocols.md").read_text()
 ROW = re.compile(r"^\| ((?:L|ACP|AHP|MT|T)-\d+) \| .+ \| (.+) \|$", re.MULTILINE)
 
+CONFORMANCE = (PROJECT / "docs/explanation/conformance.md").read_text()
 MOST = {"ACP": 16, "AHP": 15, "L": 15, "MT": 9, "T": 10}
 
 
@@ -26,7 +27,7 @@ def known_tests() -> set[str]:
 
 
 def test_every_feature_row_names_a_test_that_there_is_or_says_why_not():
-    rows = ROW.findall(TEXT)
+    rows = ROW.findall(CONFORMANCE)
     wanted = [f"{name}-{number}" for name, most in MOST.items() for number in range(1, most + 1)]
     assert [name for name, _ in rows] == wanted
     known = known_tests()
@@ -37,7 +38,7 @@ def test_every_feature_row_names_a_test_that_there_is_or_says_why_not():
 
 
 def test_every_case_of_mcp_names_tests_that_there_are():
-    text = (PROJECT / "docs" / "mcp.md").read_text()
+    text = CONFORMANCE
     numbers = [int(number) for row in re.findall(r"^\| ([\d, ]+) \|", text, re.MULTILINE) for number in row.split(",")]
     assert sorted(numbers) == list(range(1, 26))
     assert set(re.findall(r"`(test_\w+)`", text)) <= known_tests()

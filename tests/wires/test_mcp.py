@@ -1,4 +1,4 @@
-"""Both revisions of MCP: what we send is valid by their schemas, and what comes back is read as they mean it."""
+"""Both revisions of MCP: our messages are valid by their schemas, and answers are read as the specification says."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from elicit_flows.errors import AlreadyOver, Invalid
-from elicit_flows.values import Json
+from elicit_flows.domain.errors import AlreadyOver, Invalid
+from elicit_flows.domain.values import Json
 from elicit_flows.wires import mcp_2025_11_25 as old
 from elicit_flows.wires import mcp_2026_07_28 as new
 from elicit_flows.wires.forms import submitted
@@ -24,7 +24,6 @@ from tests.wires.bodies import (
     PLAIN,
     SCHEMA,
     TEXTS,
-    UNHURRIED,
     URL,
     body,
     of_form,
@@ -72,7 +71,6 @@ def test_every_message_of_2026_is_valid_and_has_nothing_of_the_old_revision(name
     }
 
 
-@UNHURRIED
 @given(message=TEXTS, kind=ANY_KIND, params=ANY_PARAMS)
 def test_whatever_an_agent_asks_the_messages_are_valid(message: str, kind: str, params: Json):
     asked = body(message=message, kind=kind, params=params)
@@ -81,7 +79,6 @@ def test_whatever_an_agent_asks_the_messages_are_valid(message: str, kind: str, 
     assert old.message(asked)["params"]["message"] == message
 
 
-@UNHURRIED
 @given(params=FORMS, message=TEXTS)
 def test_whatever_form_is_asked_form_mode_is_valid_in_both(params: Json, message: str):
     asked = of_form(params, message=message)
@@ -178,7 +175,6 @@ def test_answers_in_the_shape_of_a_draft_of_the_protocol_are_refused(responses: 
         new.reply(responses, "k")
 
 
-@UNHURRIED
 @given(st.recursive(st.none() | st.booleans() | st.text(), lambda inner: st.dictionaries(st.text(), inner)))
 def test_nothing_but_accept_is_read_as_accept(result: Any):
     try:

@@ -1,4 +1,4 @@
-"""The dialects of hosts and clients of an older vintage, as the documents of then have them."""
+"""Older versions of the protocols, as their documents describe them."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from elicit_flows.errors import AlreadyOver, Invalid
-from elicit_flows.values import Json
+from elicit_flows.domain.errors import AlreadyOver, Invalid
+from elicit_flows.domain.values import Json
 from elicit_flows.wires import acp, acp_session_elicitation, ahp, ahp_session_input, mcp_input_list
 from elicit_flows.wires.reply import Reply
-from tests.wires.bodies import EVERY, FORMS, ID, OVER, PLAIN, UNHURRIED, URL, body, of_form
+from tests.wires.bodies import EVERY, FORMS, ID, OVER, PLAIN, URL, body, of_form
 from tests.wires.validator import Schema
 
 AHP = Schema("ahp.json", "ahp-more.json")
@@ -81,7 +81,6 @@ def test_the_list_is_recognised_and_has_the_link_in_words(name: str):
     assert URL in result["inputRequests"][0]["description"]
 
 
-@UNHURRIED
 @given(params=FORMS)
 def test_a_form_as_a_list_is_recognised_or_refused(params: Json):
     if not params["order"]:

@@ -1,4 +1,4 @@
-"""``GET /v1/elicitations/{id}/wire/{protocol}``: the ready-made message, as an agent without our SDK gets it."""
+"""``GET /v1/elicitations/{id}/wire/{protocol}``: the complete message, as an agent without our SDK gets it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import httpx2
 import pytest
 
-from elicit_flows.values import Json
+from elicit_flows.domain.values import Json
 from elicit_flows.wires import MESSAGES, ahp_answers, mcp_2025_11_25
 from elicit_flows.wires.forms import submitted
 from tests.kinds.form.asked import QUESTIONS, SCHEMA
@@ -115,12 +115,12 @@ def put(api: httpx2.Client, asked: Json, answers: dict[str, Json]) -> None:
 def test_what_a_client_typed_in_form_mode_is_kept_as_if_typed_on_our_page(api: httpx2.Client):
     asked = ask(api, "form", {"schema": SCHEMA})
     reply = mcp_2025_11_25.reply({"action": "accept", "content": CONTENT})
-    put(api, asked, submitted(reply.content or {}))
-    assert api.post(f"/v1/elicitations/{asked['id']}/complete").json()["result"] == {"content": CONTENT}
+    done = api.post(f"/v1/elicitations/{asked['id']}/complete", json={"answers": submitted(reply.content or {})})
+    assert done.json()["result"] == {"content": CONTENT}
 
 
 def test_answers_of_ahps_clients_reach_the_draft_and_come_back(api: httpx2.Client):
-    asked = ask(api, "form", {"questions": QUESTIONS})
+    asked = ask(api, "form", {"questions": QUESTIONS, "shared": True})
     questions = {one["id"]: one for one in wire(api, asked, "ahp").json()["request"]["questions"]}
     assert list(questions.values()) == QUESTIONS
     put(api, asked, {name: ahp_answers.from_ahp(questions[name], said) for name, said in ANSWERS.items()})

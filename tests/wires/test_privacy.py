@@ -1,4 +1,4 @@
-"""T9: a message has the link, the agent's words and a form's questions, and nothing else of the elicitation."""
+"""T9: a message contains the link, the agent's text and a form's questions, and nothing else of the elicitation."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from elicit_flows.states import TERMINAL
-from elicit_flows.values import Json
+from elicit_flows.domain.status import TERMINAL
+from elicit_flows.domain.values import Json
 from elicit_flows.wires import MESSAGES, acp_session_elicitation, ahp, ahp_session_input, mcp_2025_11_25, mcp_input_list
-from tests.wires.bodies import ID, OPEN_ONES, PARAMS, UNHURRIED, URL, body
+from tests.wires.bodies import ID, OPEN_ONES, PARAMS, URL, body
 
 CANARY = "canary-7f3a"
 PRIVATE: Json = {
@@ -52,7 +52,6 @@ def test_t9_what_is_said_of_the_end_carries_no_result_but_a_forms_answers(said: 
         assert ID in text
 
 
-@UNHURRIED
 @given(st.text(st.characters(exclude_categories=["Cs"]), min_size=6))
 def test_t9_whatever_the_user_is_called_the_messages_are_the_same(sub: str):
     for build in EVERYTHING.values():

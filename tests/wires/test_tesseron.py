@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from elicit_flows.errors import AlreadyOver, Invalid
-from elicit_flows.values import Json
+from elicit_flows.domain.errors import AlreadyOver, Invalid
+from elicit_flows.domain.values import Json
 from elicit_flows.wires import tesseron
 from elicit_flows.wires.reply import Reply
-from tests.wires.bodies import ANY_KIND, ANY_PARAMS, EVERY, FORMS, OVER, PLAIN, TEXTS, UNHURRIED, URL, body, of_form
+from tests.wires.bodies import ANY_KIND, ANY_PARAMS, EVERY, FORMS, OVER, PLAIN, TEXTS, URL, body, of_form
 from tests.wires.validator import Schema
 
 TESSERON = Schema("tesseron.json")
@@ -33,7 +33,6 @@ def test_every_prompt_is_valid_and_has_the_link(name: str, status: str):
     assert message["params"]["question"].startswith("I need you for a moment.")
 
 
-@UNHURRIED
 @given(message=TEXTS, kind=ANY_KIND, params=ANY_PARAMS)
 def test_whatever_an_agent_asks_the_prompt_is_valid(message: str, kind: str, params: Json):
     TESSERON.check("ElicitationRequest", sent(tesseron.message(body(message=message, kind=kind, params=params))))
@@ -43,7 +42,6 @@ def test_t_5_a_prompt_for_a_link_has_no_fields():
     assert tesseron.message(body())["params"]["schema"] == {"type": "object", "properties": {}, "required": []}
 
 
-@UNHURRIED
 @given(params=FORMS)
 def test_t_4_a_form_is_valid_or_refused_before_it_is_sent(params: Json):
     lists = [key for key, rule in params["schema"]["properties"].items() if rule["type"] == "array"]

@@ -1,4 +1,4 @@
-"""The schemas that the other tests here rest on: nothing is missing in what was cut, and they refuse what is wrong."""
+"""The schemas that the other tests use are complete, and they refuse wrong messages."""
 
 from __future__ import annotations
 

@@ -1,5 +1,1 @@
-"""Kind confirm: yes or no to exactly what is said."""
-
-from elicit_flows.kinds.confirm.kind import Confirm
-
-__all__ = ["Confirm"]
+"""Kind confirm: a yes or a no to a stated action."""

@@ -1,4 +1,4 @@
-"""Kind credentials: keys and passwords, typed into our page only."""
+"""Kind credentials: keys and passwords, which are typed only into our page."""
 
 from elicit_flows.kinds.credentials.kind import Credentials
 

@@ -1,20 +1,21 @@
-"""A credentials provider as its operator configured it. There is no secret in it."""
+"""A credentials provider as its operator configured it. It contains no secret."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from elicit_flows.lib.oauth import PLAIN, Quirks
-from elicit_flows.values import Json
+from elicit_flows.domain.values import Json
+from elicit_flows.oauth import PLAIN, Quirks
 
 
 @dataclass(frozen=True, slots=True)
 class Verify:
-    """One GET request that shows whether credentials are good. ``{field}`` in ``url`` and in the values of ``headers``
-    stands for what was typed there; ``basic`` names the fields of a user name and a password (RFC 7617).
+    """One GET request that shows whether credentials are valid.
 
-    2xx and ``accepted`` mean that they are; 401, 403 and ``refused`` that they are not; anything else says nothing.
+    ``{field}`` in ``url`` and in the values of ``headers`` is replaced by what was typed there. ``basic`` names the
+    fields with user name and password (RFC 7617). The credentials are valid for 2xx and the statuses in ``accepted``,
+    and invalid for 401, 403 and those in ``refused``. Any other status leaves it unknown.
     """
 
     url: str
@@ -25,7 +26,7 @@ class Verify:
 
     @classmethod
     def of(cls, said: Json) -> Verify:
-        """From what a file or a row says; it was checked before."""
+        """From the configuration file or a row, which were checked before."""
         user, password = said.get("basic") or ("", "")
         return cls(
             url=said["url"],
@@ -38,21 +39,22 @@ class Verify:
 
 @dataclass(frozen=True, slots=True)
 class TokenRequest:
-    """What is typed is a client of the person's own: where and how its access tokens are asked for (RFC 6749, 4.4)."""
+    """How to fetch access tokens for a client of the person's own (RFC 6749, section 4.4)."""
 
     url: str
     auth: str = "client_secret_basic"  # client_secret_post
     scopes: tuple[str, ...] = ()
-    resources: tuple[str, ...] = ()  # what tokens are to be for (RFC 8707)
-    revocation_url: str = ""  # where they are given back (RFC 7009), if anywhere
+    resources: tuple[str, ...] = ()  # the audience of the tokens (RFC 8707)
+    revocation_url: str = ""  # where tokens are revoked (RFC 7009); "" if nowhere
     quirks: Quirks = PLAIN
-    scope_words: Mapping[str, str] = field(default_factory=dict)  # what a scope lets an agent do, for the person
+    scope_words: Mapping[str, str] = field(default_factory=dict)  # what a scope allows, in words for the person
 
 
 @dataclass(frozen=True, slots=True)
 class CredentialsProvider:
-    """``fields`` as ``fields.complete`` makes them; ``find_url`` is the page where people find what to type, or "".
-    With ``token`` the fields are ``client_id`` and ``client_secret``, and there is no ``verify``.
+    """``fields``: as ``fields.complete`` makes them. ``find_url``: the page where people find what to type, or "".
+
+    With ``token``, the fields are ``client_id`` and ``client_secret``, and there is no ``verify``.
     """
 
     slug: str

@@ -1,4 +1,4 @@
-"""The fields of a page for credentials: what may be said of them, and whether what was typed fits."""
+"""The fields of a credentials page: their definition, and the check of what was typed."""
 
 from __future__ import annotations
 
@@ -7,18 +7,19 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Any
 
+from elicit_flows.domain.values import Json
 from elicit_flows.kinds.params import is_line, is_text
 from elicit_flows.lib.pattern import MAX_PATTERN, Pattern, PatternError
-from elicit_flows.values import Json
+from elicit_flows.lib.sentences import sentence, sentences
 
 MAX_FIELDS = 20
 MAX_LABEL = 100
 MAX_HELP = 500
 MAX_EXAMPLE = 200
 MAX_VALUE = 8192  # a private key in PEM has about 3,000 characters
-MAX_MATCHED = 2000  # the same where a pattern is held against it, which takes time for each character
-AGENTS = ("name", "label", "secret", "help", "pattern")  # what an agent may say of a field
-OPERATORS = (*AGENTS, "example")  # what an operator may
+MAX_MATCHED = 2000  # lower for a field with a pattern, because matching takes time for each character
+AGENTS = ("name", "label", "secret", "help", "pattern")  # keys that an agent may give for a field
+OPERATORS = (*AGENTS, "example")  # keys that an operator may give
 NAME = re.compile(r"[a-z][a-z0-9_]{0,39}")
 
 Fault = tuple[list[Any], str]
@@ -27,7 +28,7 @@ compiled = lru_cache(maxsize=256)(Pattern)
 
 
 def faults(fields: Any, keys: Sequence[str]) -> Iterator[Fault]:
-    """What is wrong with a list of fields that may say ``keys``: the place in it, and a sentence."""
+    """What is wrong with a list of fields whose allowed keys are ``keys``: the place in the list, and a sentence."""
     if not isinstance(fields, list) or not 1 <= len(fields) <= MAX_FIELDS:
         yield [], f"Give a list of 1 to {MAX_FIELDS} fields."
         return
@@ -42,36 +43,38 @@ def complete(field: Json, keys: Sequence[str]) -> Json:
 
 
 def problem(field: Json, typed: str) -> str:
-    """What is wrong with ``typed`` as this field's value, in a sentence that does not repeat it; "" when nothing is."""
-    label, pattern = field["label"], field.get("pattern")
+    """What is wrong with ``typed`` as this field's value, as a sentence that does not repeat it; "" if nothing is."""
+    pattern = field.get("pattern")
     most = MAX_MATCHED if pattern else MAX_VALUE
     if not typed:
-        return f"{label} is missing."
+        return sentence("Fill this in.")
     if len(typed) > most:
-        return f"{label} may have {most} characters."
+        return sentences(
+            "This may have at most %(count)s character.", "This may have at most %(count)s characters.", most
+        )
     if "\0" in typed:
-        return f"{label} has a character that cannot be kept."
+        return sentence("This contains a character that cannot be stored.")
     if pattern and not compiled(pattern).search(typed):
-        return f"{label} does not look as it should. Copy it again, whole and nothing else."
+        return sentence("This does not have the expected form. Copy all of it again, and nothing else.")
     return ""
 
 
 def _faults(place: int, field: Any, keys: Sequence[str]) -> Iterator[Fault]:
     if not isinstance(field, dict):
-        yield [place], "A field is an object with a name and a label."
+        yield [place], "Give an object with a name and a label."
         return
     for name in field:
         if name not in keys:
             yield [place, name], f"There is no such key; use {', '.join(keys)}."
     name = field.get("name")
     if not isinstance(name, str) or not NAME.fullmatch(name):
-        yield [place, "name"], "Name it in 1 to 40 of a-z, 0-9 and _, beginning with a letter."
+        yield [place, "name"], "Give a name of 1 to 40 characters from a-z, 0-9 and _, beginning with a letter."
     if not is_line(field.get("label"), MAX_LABEL):
-        yield [place, "label"], f"Label it in 1 to {MAX_LABEL} visible characters on one line."
+        yield [place, "label"], f"Give a label of 1 to {MAX_LABEL} visible characters on one line."
     if not isinstance(field.get("secret", True), bool):
         yield [place, "secret"], "Say true or false."
     if field.get("help") is not None and not is_text(field["help"], MAX_HELP):
-        yield [place, "help"], f"Help in at most {MAX_HELP} characters, or leave it out."
+        yield [place, "help"], f"Give at most {MAX_HELP} characters, or leave it out."
     if "example" in keys and field.get("example") is not None and not is_line(field["example"], MAX_EXAMPLE):
         yield [place, "example"], f"Give an example of at most {MAX_EXAMPLE} visible characters, or leave it out."
     if unfit := _unfit(field.get("pattern")):
@@ -79,7 +82,7 @@ def _faults(place: int, field: Any, keys: Sequence[str]) -> Iterator[Fault]:
 
 
 def _unfit(pattern: Any) -> str:
-    """Why this pattern cannot be used; "" for none and for one that can."""
+    """Why this pattern cannot be used; "" if there is none, or if it can."""
     if pattern is None:
         return ""
     if not isinstance(pattern, str) or not 0 < len(pattern) <= MAX_PATTERN:

@@ -1,26 +1,30 @@
-"""Keys and passwords: what the agent needs and must not see typed. They go into the vault, and nowhere else."""
+"""Keys and passwords, which the agent needs but must not see being typed. They are stored only in the vault."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from elicit_flows.errors import BadCallback, Invalid, ProviderUnavailable
-from elicit_flows.kinds.credentials import fields, own_client, params, sealing, verifying
+from elicit_flows import oauth
+from elicit_flows.domain.errors import BadCallback, Invalid, ProviderUnavailable
+from elicit_flows.domain.values import Again, Answer, Finish, Grant, Json, Leave, Secret, Visit
+from elicit_flows.kinds.credentials import client_credentials, fields, params, sealing, verification
 from elicit_flows.kinds.credentials.config import CredentialsProvider, TokenRequest
-from elicit_flows.kinds.credentials.verifying import Verdict
-from elicit_flows.lib import oauth, text
-from elicit_flows.values import Again, Answer, Finish, Grant, Json, Leave, Secret, Visit
+from elicit_flows.kinds.credentials.verification import Verdict
+from elicit_flows.lib import text
+from elicit_flows.lib.sentences import Sentence, sentence
 
-SEALED = "sealed"  # the one field of what was handed over sealed to the agent's own key
-FOR_TOKENS = "for-tokens"  # sent by a page that promised tokens alone; no field can be called so
-_SWITCHED_OFF = "This provider is switched off."
-_CHANGED = "What the agent gets was changed meanwhile. Nothing was kept. Open the link again and read the page."
+SEALED = "sealed"  # the only field of credentials that are encrypted to the agent's own key
+FOR_TOKENS = "for-tokens"  # sent by a page that promised only tokens; the hyphen keeps it apart from field names
+_SWITCHED_OFF = sentence("This provider is switched off.")
+_CHANGED = sentence(
+    "What the agent gets has changed since you opened this page. Nothing was saved. Open the link again."
+)
 
 
 class Credentials:
-    """Hand over credentials. The result names a connection; the values are fetched through it, never told.
+    """Ask for credentials. The result names a connection, through which the agent fetches the values.
 
-    ``config`` is the operator's provider where the agent names one, else None.
+    ``config`` is the operator's provider if the agent names one, or else None.
     """
 
     context: str | None = "provider"
@@ -32,9 +36,11 @@ class Credentials:
 
     def describe(self, asked: Json, config: CredentialsProvider | None) -> Json:
         """``{title, host, host_warning, provider, fields: [{name, label, secret, help, ...}], find_url, checked_at,
-        tokens, scopes, scope_words}``: ``provider`` is the name of the operator's provider or "", ``checked_at`` the
-        host that is asked whether they are good, or "". With ``tokens`` the agent gets tokens from there, and never
-        what was typed. No fields: the provider is switched off.
+        tokens, scopes, scope_words}``.
+
+        ``provider`` is the name of the operator's provider, or "". ``checked_at`` is the host that is asked whether the
+        credentials are valid, or "". With ``tokens``, the agent gets tokens from there, and never what was typed.
+        Without fields, the provider is switched off.
         """
         shown = list(_fields(asked, config))
         name = config.name if config else asked.get("provider") or ""
@@ -57,7 +63,7 @@ class Credentials:
         raise BadCallback("This is answered on its own page.")
 
     def check_answer(self, visit: Visit, answer: Answer) -> None:
-        """Every field has a value that fits. Raises Invalid, which repeats none, and ProviderUnavailable."""
+        """Check that every field has a valid value. Raises Invalid, which repeats no value, and ProviderUnavailable."""
         asked, config = _fields(visit.params, visit.config), visit.config
         if not asked:
             raise ProviderUnavailable(_SWITCHED_OFF)
@@ -69,7 +75,7 @@ class Credentials:
             raise Invalid(errors)
 
     def resume(self, visit: Visit, answer: Answer) -> Finish | Again:
-        """Asks the provider where it says how. At most ten seconds."""
+        """Store the credentials, after asking the provider if it has a check. Takes at most ten seconds."""
         asked, config = _fields(visit.params, visit.config), visit.config
         if not asked:
             return Again("provider_unavailable", _SWITCHED_OFF)
@@ -77,7 +83,12 @@ class Credentials:
             return Again("provider_unavailable", _CHANGED)
         named = {field["name"]: Secret(_typed(field, answer)) for field in asked}
         if config and config.token:
-            return _with_token(config, config.token, named, visit.params["seal_to"])
+            # Store the client with its first token. Getting one is the check.
+            # Configured while this was open: the service could not use credentials that only the agent can read.
+            if visit.params["seal_to"]:
+                return Finish.failed("provider_changed", "This provider issues tokens now. Ask again without seal_to.")
+            grant = _granted(config.name, config.token, named)
+            return grant if isinstance(grant, Again) else Finish("completed", credentials=named, grant=grant)
         if again := _verified(config, asked, named):
             return again
         key = visit.params["seal_to"]
@@ -85,59 +96,62 @@ class Credentials:
 
 
 def _fields(asked: Json, config: CredentialsProvider | None) -> Sequence[Json]:
-    """The agent's own, or the provider's; none when that is switched off."""
+    """The agent's own fields, or the provider's; none if that is switched off."""
     return asked["fields"] or (config.fields if config else ())
 
 
 def _typed(field: Json, answer: Answer) -> str:
-    """What comes around a value when it is copied is not part of it."""
+    """The value without the white space that copying adds."""
     return (answer.one(field["name"]) or "").strip()
 
 
 def _problem(field: Json, config: CredentialsProvider | None, typed: str) -> str:
     said = fields.problem(field, typed)
     if not said and config and _unfit(config, field["name"], typed):
-        return f"{field['label']} has a character that does not belong there, or too many. Copy it again."
+        return sentence("This has too many characters, or one that is not allowed. Copy it again.")
     return said
 
 
 def _unfit(config: CredentialsProvider, name: str, typed: str) -> bool:
     if config.token:
-        return own_client.unfit(typed)
-    return config.verify is not None and verifying.unfit(config.verify, name, typed)
+        return client_credentials.unfit(typed)
+    return config.verify is not None and verification.unfit(config.verify, name, typed)
 
 
-def _with_token(
-    config: CredentialsProvider, request: TokenRequest, named: Mapping[str, Secret], seal_to: Json | None
-) -> Finish | Again:
-    """The client with its first token: that it is given one is the check."""
-    if seal_to:  # the operator made it so while this was open: nothing could be asked for with what is sealed away
-        return Finish.failed("provider_changed", "This provider gives tokens now. Ask again without seal_to.")
-    grant = _granted(config.name, request, named)
-    return grant if isinstance(grant, Again) else Finish("completed", credentials=named, grant=grant)
+def _not_accepted(name: str) -> Sentence:
+    return sentence(
+        "%(name)s does not accept this. Nothing was saved. Check what you typed, and send it again.", name=name
+    )
+
+
+def _not_available(name: str) -> Sentence:
+    return sentence("%(name)s is not available to check this. Nothing was saved. Try again.", name=name)
 
 
 def _granted(name: str, request: TokenRequest, named: Mapping[str, Secret]) -> Grant | Again:
     try:
-        return own_client.ask(request, named)
+        return client_credentials.ask(request, named)
     except (oauth.ClientRefused, oauth.InvalidGrant) as refused:
-        said = f"{name} gives this client no token. Nothing was kept. Check what you typed, and what it may do there."
+        said = sentence(
+            "%(name)s issues no token to this client. Nothing was saved. Check what you typed and its permissions.",
+            name=name,
+        )
         if isinstance(refused, oauth.ClientRefused) and refused.code == "invalid_client":
-            said = f"{name} does not accept this. Nothing was kept. Check what you typed, and send it again."
-        return Again("refused", said, field=own_client.SECRET)
+            said = _not_accepted(name)
+        return Again("refused", said, field=client_credentials.SECRET)
     except oauth.OAuthError:
-        said = f"{name} cannot be asked now whether this is right. Nothing was kept. Try again."
-        return Again("provider_unavailable", said, field=own_client.ID)
+        said = _not_available(name)
+        return Again("provider_unavailable", said, field=client_credentials.ID)
 
 
 def _verified(config: CredentialsProvider | None, asked: Sequence[Json], named: Mapping[str, Secret]) -> Again | None:
-    """Why nothing is kept, said beside the field that is most likely at fault."""
-    verdict = verifying.ask(config.verify, named) if config and config.verify else Verdict.ACCEPTED
+    """Why nothing is stored, shown beside the field that is most likely wrong; None if the credentials are valid."""
+    verdict = verification.ask(config.verify, named) if config and config.verify else Verdict.ACCEPTED
     if config is None or verdict == Verdict.ACCEPTED:
         return None
     if verdict == Verdict.UNKNOWN:
-        said = f"{config.name} cannot be asked now whether this is right. Nothing was kept. Try again."
+        said = _not_available(config.name)
         return Again("provider_unavailable", said, field=asked[0]["name"])
     secret = next((field for field in asked if field["secret"]), asked[0])
-    said = f"{config.name} does not accept this. Nothing was kept. Check what you typed, and send it again."
+    said = _not_accepted(config.name)
     return Again("refused", said, field=secret["name"])

@@ -1,4 +1,4 @@
-"""Answers before the form is sent: what one may be, what it shows on the page, and what they come to."""
+"""Answers before the form is submitted: their check, how the page shows them, and the content that they make."""
 
 from __future__ import annotations
 
@@ -6,52 +6,48 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from elicit_flows.errors import Invalid
+from elicit_flows.domain.errors import Invalid
+from elicit_flows.domain.values import Answer, Json
 from elicit_flows.kinds.form import formats
-from elicit_flows.kinds.form.answers import NO, OWN, OWN_TEXT, WHY, YES, ZONE, Sent, leave_out, reason_of, value_of
-from elicit_flows.kinds.form.checking import check_one, missing, show
 from elicit_flows.kinds.form.fields import Field, Questions, Sort
 from elicit_flows.kinds.form.limits import MAX_REASON, MAX_TEXT
+from elicit_flows.kinds.form.submission import NO, OWN, OWN_TEXT, WHY, YES, ZONE, Sent, leave_out, reason_of, value_of
+from elicit_flows.kinds.form.validation import check_one, missing, show
 from elicit_flows.kinds.params import is_line
-from elicit_flows.values import Answer, Json
 
 DRAFT, SUBMITTED, SKIPPED = "draft", "submitted", "skipped"
-Drafts = Mapping[str, Json | None]  # by the questions' keys; None where somebody cleared one
-Controls = dict[str, list[str]]  # what a page's controls hold, by their names
+Drafts = Mapping[str, Json | None]  # by the questions' keys; None if the answer was cleared
+Controls = dict[str, list[str]]  # the values of a page's controls, by their names
 
 
-def clean(field: Field, given: Json) -> Json:
-    """``{state, value}`` or ``{state: "skipped", reason?}``, checked. Raises Invalid at ``answer``."""
+def clean(field: Field, given: Json, at: tuple[str, ...] = ("answer",)) -> Json:
+    """``{state, value}`` or ``{state: "skipped", reason?}``, checked. Raises Invalid with places below ``at``."""
     state = given.get("state")
+    if state not in (DRAFT, SUBMITTED, SKIPPED):
+        raise _refused(at, "state", "Give draft, submitted or skipped.")
+    name = "reason" if state == SKIPPED else "value"
+    for other in given:
+        if other not in ("state", name):
+            raise _refused(at, other, f"An answer in this state has only {name}.")
     if state == SKIPPED:
-        return _skipped(field, given)
-    if state not in (DRAFT, SUBMITTED):
-        raise Invalid.at("answer.state", "Say draft, submitted or skipped.")
-    _only(given, "value")
+        reason = given.get("reason")
+        if field.required:
+            raise _refused(at, "state", "This question is required and cannot be skipped.")
+        if reason is not None and not is_line(reason, MAX_REASON):
+            raise _refused(at, "reason", f"Say why in 1 to {MAX_REASON} visible characters on one line.")
+        return {"state": SKIPPED} | ({"reason": reason} if reason else {})
     said = fault(field, given.get("value"), submitted=state == SUBMITTED)
     if said:
-        raise Invalid.at("answer.value", said)
+        raise _refused(at, "value", said)
     return {"state": state, "value": given["value"]}
 
 
-def _skipped(field: Field, given: Json) -> Json:
-    _only(given, "reason")
-    reason = given.get("reason")
-    if field.required:
-        raise Invalid.at("answer.state", "This question has to be answered.")
-    if reason is not None and not is_line(reason, MAX_REASON):
-        raise Invalid.at("answer.reason", f"Say why in 1 to {MAX_REASON} visible characters on one line.")
-    return {"state": SKIPPED} | ({"reason": reason} if reason else {})
-
-
-def _only(given: Json, name: str) -> None:
-    for other in given:
-        if other not in ("state", name):
-            raise Invalid.at(f"answer.{other}", f"An answer in this state has only {name}.")
+def _refused(at: tuple[str, ...], name: str, message: str) -> Invalid:
+    return Invalid([{"loc": [*at, name], "message": message}], message)
 
 
 def fault(field: Field, value: Any, *, submitted: bool) -> str:
-    """What is wrong with a value. One that is being written has to be of the question's sort, and no more."""
+    """What is wrong with a value. While it is being written, only its type is checked."""
     if submitted:
         return check_one(field, value)
     high = MAX_TEXT if field.sort == Sort.TEXT else None
@@ -59,7 +55,7 @@ def fault(field: Field, value: Any, *, submitted: bool) -> str:
 
 
 def typed(field: Field, answer: Answer) -> Json | None:
-    """What a page's controls say to one question; None where they are empty. Raises Invalid, BadCallback."""
+    """The answer in a page's controls for one question; None if they are empty. Raises Invalid and BadCallback."""
     value = value_of(field, answer)
     if value is not None:
         return clean(field, {"state": DRAFT, "value": value})
@@ -68,7 +64,7 @@ def typed(field: Field, answer: Answer) -> Json | None:
 
 
 def controls(field: Field, answer: Json | None) -> Controls:
-    """What the page's controls of that question hold; each of them is named."""
+    """The values of the page's controls for that question; every control is named."""
     shown: Controls = {field.name: []}
     if field.format == "date-time":
         shown[field.name + ZONE] = []
@@ -98,7 +94,7 @@ def _shown(field: Field, value: Any) -> Controls:
 
 
 def total(questions: Questions, drafts: Drafts) -> Sent:
-    """What the drafts come to when somebody accepts them now. Only what was submitted counts as answered."""
+    """The content, if the drafts were accepted now. Only submitted answers count."""
     sent = Sent()
     for field in questions.fields:
         answer = drafts.get(field.key) or {}
@@ -113,8 +109,17 @@ def total(questions: Questions, drafts: Drafts) -> Sent:
     return sent
 
 
+def unanswered(questions: Questions, drafts: Drafts) -> list[str]:
+    """The keys of the required questions without a submitted answer.
+
+    Submitted answers were checked when they were written, and are not checked again for each read.
+    """
+    given = {key for key, answer in drafts.items() if answer and answer["state"] == SUBMITTED}
+    return [field.key for field in questions.fields if field.required and field.key not in given]
+
+
 def kept(field: Field, answer: Json) -> bool:
-    """Whether a draft outlives a change of its question: it is still of the question's sort."""
+    """Whether a draft survives a change of its question, because it still has the question's type."""
     if answer["state"] == SKIPPED:
         return not field.required
     return not fault(field, answer["value"], submitted=answer["state"] == SUBMITTED)

@@ -1,4 +1,4 @@
-"""What is asked, whichever dialect asked it: the page and the check of an answer know only this."""
+"""A question in the form that the page and the check of answers use, whichever way it was given."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ NUMERIC = (Sort.NUMBER, Sort.INTEGER)
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """One of the things to choose from; ``value`` is what the agent gets, and is 1 to 200 visible characters."""
+    """One option of a choice. ``value`` is what the agent gets: 1 to 200 visible characters."""
 
     value: str
     label: str
@@ -33,10 +33,10 @@ class Option:
 class Field:
     """One question. ``key`` is its name in the agent's content, ``name`` its name on the page.
 
-    ``low`` and ``high`` bound a text's characters, a number, or how many are chosen; None where there is no bound.
-    ``default`` is a typed value or None. ``vacant`` is what the content holds when nothing was answered; None: nothing.
-    With ``freeform`` one may write an answer of one's own, and the value is ``{value, freeformValues}``. ``skippable``:
-    one may say why one does not answer.
+    ``low`` and ``high`` bound a text's length, a number, or how many options are chosen; None: no bound. ``default`` is
+    a typed value or None. ``vacant`` is what the content contains if nothing was answered; None: nothing. With
+    ``freeform``, a person may write an answer of their own, and the value is ``{value, freeformValues}``.
+    ``skippable``: a person may say why they do not answer.
     """
 
     key: str
@@ -70,5 +70,5 @@ class Questions:
 
 
 def named(fields: list[Field]) -> tuple[Field, ...]:
-    """Each with a name for the page by its place, so that no agent chooses what a form's controls are called."""
+    """The fields with names for the page by their position, so that an agent cannot choose the names of controls."""
     return tuple(replace(field, name=f"q{place}") for place, field in enumerate(fields))

@@ -1,4 +1,4 @@
-"""How big a form may be (T69). A page of a form at all these limits is still sent and read in one go."""
+"""How big a form may be (T69). A page at all of these limits can still be sent and read as one form."""
 
 MAX_FIELDS = 50
 MAX_OPTIONS = 200  # of one question
@@ -7,9 +7,9 @@ MAX_KEY = 100
 MAX_LABEL = 300
 MAX_HELP = 1000
 MAX_VALUE = 200  # of an option
-MAX_FAULTS = 20  # told at once
+MAX_FAULTS = 20  # reported in one answer
 
-MAX_LINE = 2000  # characters of an answer whose question sets no bound, or has a pattern
+MAX_LINE = 2000  # characters of an answer if the question sets no bound, or has a pattern
 MAX_TEXT = 10_000  # characters of an answer, whatever the question says
 MAX_REASON = 500  # characters of why a question is skipped
 LONG = 200  # beyond this a text gets a larger control

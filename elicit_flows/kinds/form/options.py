@@ -1,23 +1,23 @@
-"""Choosing from a list, as the JSON Schema dialect says it in five ways."""
+"""Choices from a list, which JSON Schema forms can express in five ways."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from elicit_flows.domain.values import Json
 from elicit_flows.kinds.form.fields import Field, Option, Sort
 from elicit_flows.kinds.form.limits import MAX_HELP, MAX_LABEL, MAX_OPTIONS, MAX_VALUE
-from elicit_flows.kinds.form.reading import Reader
+from elicit_flows.kinds.form.object_reader import Reader
 from elicit_flows.kinds.params import is_text
-from elicit_flows.values import Json
 
 _NOT_WITH_OPTIONS = ("minLength", "maxLength", "pattern", "format")
 
 
 def single(reader: Reader, kept: Json, common: Json, required: bool) -> tuple[Field, Json]:
-    """``enum``, ``enum`` with ``enumNames``, or ``oneOf``; the property as it is kept."""
+    """The field for ``enum``, ``enum`` with ``enumNames``, or ``oneOf``, and the property as it is stored."""
     for name in _NOT_WITH_OPTIONS:
         if name in kept:
-            reader.fault(name, "Leave it out: the options say what can be answered.")
+            reader.fault(name, "Leave it out: the options decide what can be answered.")
     if "enum" in kept and "oneOf" in kept:
         reader.fault("oneOf", "Use either enum or oneOf.")
     if "oneOf" in kept:
@@ -28,8 +28,9 @@ def single(reader: Reader, kept: Json, common: Json, required: bool) -> tuple[Fi
 
 
 def many(reader: Reader, kept: Json, common: Json, required: bool) -> tuple[Field, Json]:
-    """``items`` with ``enum`` or ``anyOf``; the property as it is kept. A required list may be empty unless
-    ``minItems`` says otherwise.
+    """The field for ``items`` with ``enum`` or ``anyOf``, and the property as it is stored.
+
+    A required list may be empty unless ``minItems`` says otherwise.
     """
     items = Reader(reader.given.get("items"), [*reader.path, "items"], reader.faults)
     kept["items"] = items.only(("type", "enum", "anyOf"))
@@ -46,7 +47,7 @@ def many(reader: Reader, kept: Json, common: Json, required: bool) -> tuple[Fiel
     low, high = (reader.count(name, MAX_OPTIONS) for name in ("minItems", "maxItems"))
     reader.in_order("minItems", low, "maxItems", high)
     if offered and low is not None and low > len(offered):
-        reader.fault("minItems", "There are not so many options.")
+        reader.fault("minItems", "This is more than there are options.")
     empty = required and not low
     field = Field(
         sort=Sort.MANY, required=required and not empty, low=low, high=high, options=offered,
@@ -87,12 +88,12 @@ def _titled(reader: Reader, name: str) -> tuple[tuple[Option, ...], list[Json]]:
             one.text("description", MAX_HELP),
         )
         if option.value and option.value in {other.value for other in found}:
-            one.fault("const", "This stands in the list already.")
+            one.fault("const", "Leave it out: the list has this value already.")
         found.append(option)
     return tuple(found), kept
 
 
 def _untitled(one: Reader) -> str:
     if one.given.get("title") is None:
-        one.fault("title", "Say what a person reads.")
+        one.fault("title", "Give the text that a person reads.")
     return ""

@@ -1,19 +1,19 @@
-"""What the page needs to know of a question; plain data, nothing of it trusted."""
+"""What the page needs to know about a question. Plain data; none of it is trusted."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from elicit_flows.domain.values import Json
 from elicit_flows.kinds.form import formats
-from elicit_flows.kinds.form.answers import NO, OWN, OWN_TEXT, WHY, YES, ZONE
-from elicit_flows.kinds.form.checking import longest, show
 from elicit_flows.kinds.form.fields import NUMERIC, Field, Sort
 from elicit_flows.kinds.form.limits import LONG
+from elicit_flows.kinds.form.submission import NO, OWN, OWN_TEXT, WHY, YES, ZONE
+from elicit_flows.kinds.form.validation import example_of, longest, show
 from elicit_flows.lib import text
-from elicit_flows.values import Json
 
-RADIOS = 7  # more options than these go into a menu, unless they have descriptions, which a menu cannot show
+RADIOS = 7  # more options are shown as a menu, unless they have descriptions, which a menu cannot show
 
 _TYPES = {"email": "email", "uri": "url", "date": "date", "date-time": "datetime-local"}
 _AUTOCOMPLETE = {"your name": "name", "full name": "name", "fullname": "name", "full_name": "name"}
@@ -22,8 +22,8 @@ _AUTOCOMPLETE = {"your name": "name", "full name": "name", "fullname": "name", "
 def describe(field: Field) -> Json:
     """``{id, key, control, label, help, required, low, high, …}``.
 
-    ``control`` is line, area, moment, yesno, radios, menu or ticks. ``low`` and ``high`` are bounds to be read, None
-    where there is none worth saying. ``value`` and each option's ``chosen`` are the default.
+    ``control`` is line, area, moment, yesno, radios, menu or ticks. ``low`` and ``high`` are the bounds as text, None
+    if there are none to show. ``value`` and each option's ``chosen`` are the default.
     """
     return {
         "id": field.name,
@@ -56,9 +56,10 @@ def _control(field: Field) -> str:
 
 
 def _typed(field: Field) -> Json:
-    """For what is written. Numbers are texts to the browser: a number control drops what it does not understand, and
-    what somebody wrote would be gone without a word. ``most`` is twice the bound, for browsers count in halves of
-    characters beyond the Basic Multilingual Plane.
+    """The members for questions that are answered by typing.
+
+    Numbers use text controls: a number control drops what it does not understand, and the person's input would be lost.
+    ``most`` is twice the bound, because browsers count a character beyond the Basic Multilingual Plane as two.
     """
     local, zone = formats.split(field.default) if field.format == "date-time" and field.default else ("", "+00:00")
     written = field.sort == Sort.TEXT
@@ -71,6 +72,7 @@ def _typed(field: Field) -> Json:
         "least": int(field.low) if written and field.low else None,
         "most": 2 * longest(field) if counted and field.high is not None else None,
         "pattern": field.pattern,
+        "example": example_of(field),
         "value": _shown(default),
         "zone_name": field.name + ZONE,
         "zone": zone,
@@ -83,7 +85,7 @@ def _hours(zone: str) -> float:
 
 
 def _shown(default: Any) -> str:
-    """A default as its control begins with it; what the agent hid in it is left out."""
+    """A default as its control shows it first, without invisible characters from the agent."""
     if default is None or isinstance(default, tuple):
         return ""
     if isinstance(default, bool):
@@ -92,7 +94,7 @@ def _shown(default: Any) -> str:
 
 
 def _inputmode(field: Field) -> str:
-    """The keyboard of a phone; the numeric ones have no minus."""
+    """The keyboard of a phone. Numeric keyboards have no minus, so they are used only for numbers from 0."""
     if field.sort not in NUMERIC or field.low is None or field.low < 0:
         return ""
     return "numeric" if field.sort == Sort.INTEGER else "decimal"
@@ -123,7 +125,7 @@ def _choices(field: Field) -> Json:
 
 
 def refill(fields: list[Json], sent: Mapping[str, Sequence[str]], faults: Mapping[str, str]) -> list[Json]:
-    """The fields, each with its ``fault`` or ""; what ``sent`` names holds that instead of its default."""
+    """The fields, each with its ``fault`` or "". What ``sent`` contains replaces the default."""
     return [
         field | (_sent(field, sent) if field["id"] in sent else {}) | {"fault": faults.get(field["id"], "")}
         for field in fields

@@ -1,20 +1,20 @@
-"""What both dialects say alike: texts with their bounds, and defaults."""
+"""What schemas and lists of questions have in common: texts with their bounds, and defaults."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
+from elicit_flows.domain.values import Json
 from elicit_flows.kinds.form import formats
-from elicit_flows.kinds.form.checking import check_one, compiled, longest
 from elicit_flows.kinds.form.fields import Field, Sort
 from elicit_flows.kinds.form.limits import MAX_NUMBER
-from elicit_flows.kinds.form.reading import Reader
+from elicit_flows.kinds.form.object_reader import Reader
+from elicit_flows.kinds.form.validation import check_one, compiled, longest
 from elicit_flows.lib.pattern import MAX_PATTERN, PatternError
-from elicit_flows.values import Json
 
 
 def text(reader: Reader, bounds: tuple[str, str], common: Json, required: bool) -> Field:
-    """A text with a format, a pattern and bounds under these two names, as far as they are given."""
+    """A text field with the format, pattern and bounds that are given. ``bounds``: the names of the two bounds."""
     low, high = (reader.count(name, MAX_NUMBER) for name in bounds)
     reader.in_order(bounds[0], low, bounds[1], high)
     field = Field(
@@ -36,7 +36,7 @@ def _format(reader: Reader) -> str:
     if value is None or (isinstance(value, str) and value in formats.FORMATS):
         return value or ""
     if value == "password":
-        reader.fault("format", "A form shows its answers to you. Use kind credentials for a password.")
+        reader.fault("format", "Use kind credentials for a password: the answers of a form are shown to you.")
     else:
         reader.fault("format", f"Use one of {', '.join(formats.FORMATS)}, or leave it out.")
     return ""
@@ -58,7 +58,7 @@ def _pattern(reader: Reader) -> str:
 
 
 def with_default(reader: Reader, name: str, field: Field) -> Field:
-    """With what its page is filled with at first. A default that is no answer is a fault."""
+    """The field with its default. A default that would not be a valid answer is a fault."""
     value = reader.given.get(name)
     if value is None:
         return field
@@ -66,6 +66,6 @@ def with_default(reader: Reader, name: str, field: Field) -> Field:
         value = int(value)
     said = check_one(replace(field, freeform=False), value)
     if said:
-        reader.fault(name, f"This would be no answer to it. {said}")
+        reader.fault(name, f"This would not be a valid answer. {said}")
         return field
     return replace(field, default=tuple(value) if isinstance(value, list) else value)

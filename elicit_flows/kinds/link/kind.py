@@ -1,18 +1,19 @@
-"""Visit a page. It is over when the user comes back from it, or when the agent says so."""
+"""Kind link: the user visits a page. It is completed when they come back from it, or when the agent says so."""
 
 from __future__ import annotations
 
 from typing import Any
 from urllib.parse import urlencode, urlsplit, urlunsplit
 
-from elicit_flows.errors import Invalid
+from elicit_flows import http
+from elicit_flows.domain.errors import Invalid
+from elicit_flows.domain.values import Answer, Finish, Json, Leave, Visit
 from elicit_flows.kinds.params import fault, unknown
-from elicit_flows.lib import http, text
-from elicit_flows.values import Answer, Finish, Json, Leave, Visit
+from elicit_flows.lib import text
 
 COMPLETIONS = ("on_return", "by_agent")
 MAX_URL = 2000
-BACK = "elicit_return"  # the parameter in which the page is told where to send the browser when it is done
+BACK = "elicit_return"  # the parameter that tells the page where to send the browser afterwards
 _NAMES = ("url", "completion")
 
 
@@ -42,7 +43,9 @@ class Link:
         return {"title": host, "host": host, "host_warning": warning, **asked}
 
     def begin(self, visit: Visit) -> Leave:
-        """The page itself; one that is to lead back is told where to, with a state that only this browser can use."""
+        """The page itself. With ``on_return`` it gets an address to come back to, whose state only this browser can
+        use.
+        """
         if visit.params["completion"] == "by_agent":
             return Leave(visit.params["url"], {})
         url = urlsplit(visit.params["url"])
@@ -50,14 +53,14 @@ class Link:
         return Leave(urlunsplit(url._replace(query=f"{url.query}&{back}" if url.query else back)), {})
 
     def check_answer(self, visit: Visit, answer: Answer) -> None:
-        """Coming back is the whole answer."""
+        """Nothing to check: coming back is the answer."""
 
     def resume(self, visit: Visit, answer: Answer) -> Finish:
         return Finish("completed", result={})
 
 
 def _problem(url: Any) -> str:
-    """Why nobody is sent there; "" for an address of the web that is what it seems to be."""
+    """Why nobody may be sent there; "" for a web address without tricks."""
     if not isinstance(url, str) or not 0 < len(url) <= MAX_URL or text.safe_url(url) != url or url.startswith("/"):
         return f"Give an https address of at most {MAX_URL} characters."
     try:

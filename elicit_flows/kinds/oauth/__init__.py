@@ -1,6 +1,6 @@
 """Connect an account at an OAuth provider."""
 
-from elicit_flows.kinds.oauth.exchange import refresh, revoke
 from elicit_flows.kinds.oauth.kind import OAuth
+from elicit_flows.kinds.oauth.renewal import refresh, revoke
 
 __all__ = ["OAuth", "refresh", "revoke"]

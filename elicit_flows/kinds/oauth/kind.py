@@ -1,16 +1,27 @@
-"""The kind: leave for the provider, come back with a code, end with a grant; or type a code there, on any device."""
+"""Kind oauth: the person goes to the provider and comes back with a code, or types a code there on any device. Both
+ways end with a grant.
+"""
 
 from __future__ import annotations
 
-from elicit_flows import errors
-from elicit_flows.kinds.oauth import device, params
-from elicit_flows.kinds.oauth.concluding import SWITCHED_OFF, asked_of, conclude, key_of, refusal, wanted
-from elicit_flows.kinds.oauth.config import OAuthProvider
-from elicit_flows.kinds.oauth.endpoints import Endpoints, authorize_url, resolve
-from elicit_flows.kinds.oauth.exchange import client
-from elicit_flows.kinds.oauth.pushing import push
-from elicit_flows.lib import oauth, text
-from elicit_flows.values import Again, Answer, Finish, Json, Leave, Show, Visit, Wait
+from elicit_flows import oauth
+from elicit_flows.domain import errors
+from elicit_flows.domain.values import Again, Answer, Finish, Json, Leave, Show, Visit, Wait
+from elicit_flows.kinds.oauth import device_grant, params
+from elicit_flows.kinds.oauth.provider import (
+    SWITCHED_OFF,
+    OAuthProvider,
+    authorization_refused,
+    authorize_url,
+    client,
+    finish_with,
+    provider_identity,
+    redemption_refused,
+    resolve,
+    same_endpoints,
+    scopes_to_request,
+)
+from elicit_flows.lib import text
 
 MAX_CODE = 4096
 
@@ -27,25 +38,27 @@ class OAuth:
         return params.clean(given)
 
     def describe(self, asked: Json, config: OAuthProvider | None) -> Json:
-        """``{title, host, host_warning, scopes, scope_words, by_device}``: what is connected, the ASCII host that comes
-        next (with a sentence where it may imitate another; "" where nobody leaves), and what is asked for, some in
-        words. Asks nobody.
+        """``{title, host, host_warning, scopes, scope_words, by_device}``.
+
+        ``host`` is the ASCII host that comes next, "" if the browser stays here. ``host_warning`` is a sentence if the
+        host may imitate another. Makes no outside call.
         """
         if config is None:
             unknown = {"host": "", "host_warning": "", "scope_words": {}, "by_device": False}
             return {"title": asked["provider"], "scopes": asked["scopes"], **unknown}
         url = "" if config.by_device else authorize_url(config) or ""
+        url = "" if "{" in url else url  # the person has still to say where it is
         return {
             "title": config.name,
             "host": text.ascii_host(url),
             "host_warning": text.host_warning(url),
-            "scopes": list(wanted(asked, config)),
+            "scopes": list(scopes_to_request(asked, config)),
             "scope_words": config.scope_words,
             "by_device": config.by_device,
         }
 
     def begin(self, visit: Visit) -> Leave:
-        """The provider's authorization page, or the request for a code. Raises ProviderUnavailable."""
+        """The provider's authorization page, or the step that requests a device code. Raises ProviderUnavailable."""
         config: OAuthProvider | None = visit.config
         if config is None:
             raise errors.ProviderUnavailable(SWITCHED_OFF)
@@ -54,11 +67,14 @@ class OAuth:
         except oauth.DiscoveryError as error:
             raise errors.ProviderUnavailable(str(error)) from None
         if config.by_device:
-            return device.begin(config, endpoints)
-        scopes = wanted(visit.params, config)
+            return device_grant.begin(config, endpoints)
+        scopes = scopes_to_request(visit.params, config)
         verifier = None if config.pkce == "off" else oauth.new_verifier()
         nonce = oauth.new_verifier() if "openid" in scopes and config.quirks.nonce else None
         key = oauth.new_dpop_key() if config.dpop == "required" else None
+        # Providers ignore parameters that they do not know (RFC 6749, section 3.1). Those that do not say so in their
+        # entry. What the operator wrote in the address stays.
+        tells_language = config.quirks.ui_locales and "ui_locales=" not in endpoints.authorize
         url = oauth.authorization_url(
             endpoints.authorize,
             client_id=config.client_id,
@@ -68,26 +84,42 @@ class OAuth:
             verifier=verifier,
             nonce=nonce,
             login_hint=visit.account if nonce else None,
+            ui_locales=visit.language if tells_language else None,
             resource=list(config.resources),
             dpop_jkt=oauth.thumbprint(key) if key else None,
         )
-        url = oauth.bend_url(url, config.quirks)
-        kept = {"verifier": verifier, "nonce": nonce, "sends_iss": endpoints.sends_iss, "dpop_key": key}
-        return Leave(url, kept | asked_of(config, endpoints), hand_over=endpoints.pushed is not None)
+        url = oauth.adapt_url(url, config.quirks)
+        kept: Json = {"verifier": verifier, "nonce": nonce, "sends_iss": endpoints.sends_iss, "dpop_key": key}
+        kept |= {"variables": dict(config.variables), **provider_identity(config, endpoints)}
+        return Leave(url, kept, hand_over=endpoints.pushed is not None)
 
     def hand_over(self, visit: Visit, url: str) -> str | Show:
-        """Pushes the authorization request (RFC 9126), or asks for a code. Raises ProviderUnavailable."""
+        """Push the authorization request ``url`` (RFC 9126), or request a device code if ``url`` is "".
+
+        Takes at most 20 seconds. Raises ProviderUnavailable and ClientUnknown.
+        """
         config: OAuthProvider | None = visit.config
         if config is None:
             raise errors.ProviderUnavailable(SWITCHED_OFF)
-        return push(config, url) if url else device.ask(visit, config)
+        try:
+            if not url:
+                return device_grant.ask(visit, config)
+            endpoint = resolve(config).pushed
+            return oauth.push(endpoint, client(config), url) if endpoint else url
+        except oauth.Transient as trouble:
+            raise errors.ProviderUnavailable(str(trouble), retry_after=2) from None
+        except oauth.OAuthError as refused:
+            if isinstance(refused, oauth.ProviderError) and refused.code == "invalid_client":
+                raise errors.ClientUnknown from None
+            what = "refuses the request" if url else "issues no code"
+            raise errors.ProviderUnavailable(f"The provider {what}: {refused}") from None
 
     def poll(self, visit: Visit) -> Finish | Again | Wait:
-        """Whether the code was typed. At most 30 seconds."""
-        return device.poll(visit)
+        """Ask once whether the code was typed; takes at most 30 seconds."""
+        return device_grant.poll(visit)
 
     def check_answer(self, visit: Visit, answer: Answer) -> None:
-        """One code or one error, from the issuer that was asked (RFC 9207). Raises BadCallback."""
+        """Check that there is one code or one error, from the issuer that was asked (RFC 9207). Raises BadCallback."""
         stash = visit.stash
         try:
             given = answer.fields.get("iss", [])
@@ -101,38 +133,22 @@ class OAuth:
             raise errors.BadCallback("The provider's answer is too long.")
 
     def resume(self, visit: Visit, answer: Answer) -> Finish | Again:
-        """Redeems the code. At most 30 seconds."""
+        """Redeem the code; takes at most 30 seconds."""
         refused = answer.one("error")
         if refused is not None:
-            return refusal(refused, answer.one("error_description"))
-        config: OAuthProvider | None = visit.config
-        if config is None:
-            return Again("provider_unavailable", SWITCHED_OFF)
+            return authorization_refused(refused, answer.one("error_description"))
         try:
-            endpoints = resolve(config)
-        except oauth.DiscoveryError as error:
-            return Again("provider_unavailable", str(error))
-        if any(visit.stash.get(name) != value for name, value in asked_of(config, endpoints).items()):
-            return Again("provider_changed", "The provider's settings were changed meanwhile. Start again.")
-        return _redeem(visit, config, endpoints, answer.one("code") or "")
-
-
-def _redeem(visit: Visit, config: OAuthProvider, endpoints: Endpoints, code: str) -> Finish | Again:
-    try:
-        tokens = oauth.redeem(
-            endpoints.token,
-            client(config, key_of(visit)),
-            code=code,
-            redirect_uri=visit.redirect_uri,
-            verifier=visit.stash.get("verifier"),
-            resources=config.resources,
-        )
-    except oauth.InvalidGrant:
-        return Again("invalid_grant", "The provider did not accept its own answer any more. Try again.")
-    except oauth.Transient:
-        return Again("provider_unavailable", "The provider does not answer. Try again.")
-    except oauth.ProviderError as error:
-        if error.code == "invalid_client" and config.registration == "dynamic":
-            return Again(errors.ClientUnknown.code, errors.ClientUnknown.title)
-        return Finish.failed("provider_error", str(error))
-    return conclude(visit, config, endpoints, tokens)
+            endpoints = same_endpoints(visit)
+            if isinstance(endpoints, Again):
+                return endpoints
+            tokens = oauth.redeem(
+                endpoints.token,
+                client(visit.config, visit.stash.get("dpop_key")),
+                code=answer.one("code") or "",
+                redirect_uri=visit.redirect_uri,
+                verifier=visit.stash.get("verifier"),
+                resources=visit.config.resources,
+            )
+            return finish_with(visit, endpoints, tokens, answer)
+        except oauth.OAuthError as error:
+            return redemption_refused(error, visit.config)

@@ -1,49 +1,53 @@
-"""What an agent may ask of kind oauth."""
+"""The parameters of kind oauth."""
 
 from __future__ import annotations
 
 import re
-from typing import Any
 
-from elicit_flows.errors import Invalid
-from elicit_flows.lib.oauth import SCOPE_TOKEN
-from elicit_flows.values import Json
+from elicit_flows.domain.errors import Invalid
+from elicit_flows.domain.values import Json, is_slug
+from elicit_flows.oauth import SCOPE_TOKEN
 
 MAX_SCOPES = 50
-_SLUG = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
-_NAMES = ("provider", "scopes", "connection")
+_BAD_SCOPE = "Give 1 to 256 visible ASCII characters without space, quote or backslash (RFC 6749, section 3.3)."
+_NAMES = ("provider", "scopes", "connection", "variables")
+MAX_VARIABLES = 10
 
 
 def clean(params: Json) -> Json:
-    """``{provider, scopes, connection?}``, scopes without repetitions, [] when left out. Raises Invalid, with every
-    error at once.
+    """``{provider, scopes, connection?, variables?}``: scopes without repetitions, [] if left out. Raises Invalid with
+    all errors.
     """
-    errors = [_error([name], f"There is no such parameter; use {', '.join(_NAMES)}.") for name in _unknown(params)]
+    unknown = [name for name in params if name not in _NAMES]
+    errors = [_error([name], f"There is no such parameter; use {', '.join(_NAMES)}.") for name in unknown]
     provider, scopes = params.get("provider"), params.get("scopes", [])
-    if not isinstance(provider, str) or not _SLUG.fullmatch(provider):
+    if not is_slug(provider):
         errors.append(_error(["provider"], "Name the provider by its slug, a non-empty string."))
     if not isinstance(scopes, list) or len(scopes) > MAX_SCOPES:
         errors.append(_error(["scopes"], f"Give a list of at most {MAX_SCOPES} scopes."))
     else:
-        errors += [_error(["scopes", place], _BAD_SCOPE) for place, scope in enumerate(scopes) if not _is_scope(scope)]
+        errors += [
+            _error(["scopes", place], _BAD_SCOPE)
+            for place, scope in enumerate(scopes)
+            if not (isinstance(scope, str) and SCOPE_TOKEN.fullmatch(scope))
+        ]
     again = {name: params[name] for name in ("connection",) if params.get(name) is not None}
     if not all(isinstance(one, str) and _ID.fullmatch(one) for one in again.values()):
-        errors.append(_error(["connection"], "Name the connection that is to be connected again by its id."))
+        errors.append(_error(["connection"], "Give the id of the connection that is to be connected again."))
+    variables = params.get("variables") or {}
+    if not isinstance(variables, dict) or len(variables) > MAX_VARIABLES:
+        errors.append(_error(["variables"], 'Give an object of names and texts, such as {"shop": "our-shop"}.'))
+    else:
+        errors += [
+            _error(["variables", str(name)], "Give a text of at most 200 characters.")
+            for name, value in variables.items()
+            if not isinstance(value, str) or len(value) > 200
+        ]
     if errors:
         raise Invalid(errors)
-    return {"provider": provider, "scopes": list(dict.fromkeys(scopes)), **again}
-
-
-_BAD_SCOPE = "A scope is 1 to 256 visible ASCII characters without space, quote or backslash (RFC 6749, section 3.3)."
-
-
-def _unknown(params: Json) -> list[str]:
-    return [name for name in params if name not in _NAMES]
-
-
-def _is_scope(scope: Any) -> bool:
-    return isinstance(scope, str) and SCOPE_TOKEN.fullmatch(scope) is not None
+    proposed = {"variables": variables} if variables else {}
+    return {"provider": provider, "scopes": list(dict.fromkeys(scopes)), **again, **proposed}
 
 
 def _error(place: list[str | int], message: str) -> dict[str, object]:

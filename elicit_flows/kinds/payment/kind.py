@@ -1,11 +1,16 @@
-"""The kind as far as it needs nobody: what may be asked, and what the person is shown. The line does the paying."""
+"""The pure part of kind payment: its parameters, and what the person is shown. ``elicitations.payment`` does the
+paying.
+"""
 
 from __future__ import annotations
 
+import calendar
+from datetime import date, timedelta
+
+from elicit_flows.domain.values import Json
 from elicit_flows.kinds.payment import params, providers
 from elicit_flows.kinds.payment.values import Account
-from elicit_flows.lib import text
-from elicit_flows.values import Json
+from elicit_flows.lib import clock, text
 
 _SHOWN = ("amount", "currency", "description", "mode", "interval", "item", "uses")
 
@@ -22,10 +27,12 @@ class Payment:
         return params.clean(given)
 
     def describe(self, asked: Json, config: Account | None) -> Json:
-        """``{title, host, host_warning, livemode, amount, currency, description, mode, interval, item, uses}``.
+        """``{title, host, host_warning, livemode, next_charge, amount, currency, description, mode, interval, item,
+        uses}``.
 
-        ``title`` is what is paid for, ``amount`` is in minor units (see ``lib.money.show``), ``host`` the ASCII host
-        that comes next, "" when the account is switched off; ``livemode`` False means that no real money moves.
+        ``title`` is what is paid for, ``amount`` is in minor units (see ``lib.amounts``). ``host`` is the ASCII host
+        that comes next, "" if the account is switched off. ``livemode`` False means that no real money moves.
+        ``next_charge`` is the day of a subscription's second payment if the first is made today (UTC), or else None.
         """
         url = (config.api_base or providers.get(config.provider).host) if config else ""
         return {name: asked[name] for name in _SHOWN} | {
@@ -33,4 +40,14 @@ class Payment:
             "host": text.ascii_host(url),
             "host_warning": text.host_warning(url),
             "livemode": config.livemode if config else False,
+            "next_charge": following(clock.now().date(), asked["interval"]) if asked["interval"] else None,
         }
+
+
+def following(day: date, interval: str) -> date:
+    """A day, week, month or year later; the last day of a month that is too short."""
+    if interval in {"day", "week"}:
+        return day + timedelta(days=1 if interval == "day" else 7)
+    year, month = divmod(day.month - 1 + (12 if interval == "year" else 1), 12)
+    last = calendar.monthrange(day.year + year, month + 1)[1]
+    return date(day.year + year, month + 1, min(day.day, last))

@@ -1,30 +1,28 @@
-"""What an agent may ask of kind payment."""
+"""The parameters of kind payment."""
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
-from elicit_flows.errors import Invalid
+from elicit_flows.domain.errors import Invalid
+from elicit_flows.domain.values import Json, is_slug
 from elicit_flows.lib import money, text
-from elicit_flows.values import Json
 
 MODES = ("pay", "save", "subscribe")
 INTERVALS = ("day", "week", "month", "year")
-MAX_AMOUNT = 99_999_999  # eight digits are as much as Stripe takes in one payment
+MAX_AMOUNT = 99_999_999  # Stripe accepts at most eight digits
 MAX_DESCRIPTION = 250
 MAX_ITEM = 200
 MAX_USES = 1_000_000
-_SLUG = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _NAMES = ("amount", "currency", "description", "account", "mode", "interval", "item", "uses")
 
 Error = dict[str, object]
 
 
 def clean(params: Json) -> Json:
-    """All eight parameters, those left out as None, ``mode`` as "pay"; ``amount`` is 0 for mode save.
+    """All eight parameters; None for those left out, "pay" for ``mode``, 0 for the ``amount`` of mode save.
 
-    The description comes back as one line without anything invisible. Raises Invalid with every error at once.
+    The description is returned as one line without invisible characters. Raises Invalid with all errors.
     """
     given = {name: params.get(name) for name in _NAMES}
     given["mode"] = mode = "pay" if given["mode"] is None else given["mode"]
@@ -44,13 +42,17 @@ def _line(description: Any) -> Any:
 
 def _price(given: Json) -> list[Error]:
     errors = []
-    if not _is_amount(given["amount"], given["mode"]):
+    amount = given["amount"]
+    least, most = (0, 0) if given["mode"] == "save" else (1, MAX_AMOUNT)
+    if not (_is_integer(amount) and least <= amount <= most):
         errors.append(_error("amount", _BAD_AMOUNT if given["mode"] != "save" else "Mode save takes no amount."))
     if not isinstance(given["currency"], str) or money.digits(given["currency"]) is None:
         errors.append(_error("currency", _BAD_CURRENCY))
     description = given["description"]
     if not isinstance(description, str) or not 0 < len(description) <= MAX_DESCRIPTION:
-        errors.append(_error("description", f"Say in 1 to {MAX_DESCRIPTION} visible characters what is paid for."))
+        errors.append(
+            _error("description", f"Give 1 to {MAX_DESCRIPTION} visible characters that say what is paid for.")
+        )
     return errors
 
 
@@ -58,19 +60,14 @@ _BAD_AMOUNT = f"Give a whole number of minor units from 1 to {MAX_AMOUNT}: 1999 
 _BAD_CURRENCY = "Give an ISO 4217 code in lower case of a currency with 0 or 2 decimal digits, such as eur."
 
 
-def _is_amount(amount: Any, mode: Any) -> bool:
-    least, most = (0, 0) if mode == "save" else (1, MAX_AMOUNT)
-    return _is_integer(amount) and least <= amount <= most
-
-
 def _is_integer(value: Any) -> bool:
-    """A bool is an int to Python and a slip of whoever sent it."""
+    """Whether it is a whole number. A bool is an int in Python, and a mistake here."""
     return isinstance(value, int) and not isinstance(value, bool)
 
 
 def _account(given: Json) -> list[Error]:
     account = given["account"]
-    if account is None or (isinstance(account, str) and _SLUG.fullmatch(account)):
+    if account is None or is_slug(account):
         return []
     return [_error("account", "Name the payment account by its slug, or leave it out.")]
 
@@ -80,27 +77,23 @@ def _mode(given: Json) -> list[Error]:
     if mode not in MODES:
         return [_error("mode", f"Use one of {', '.join(MODES)}.")]
     if mode == "subscribe" and interval not in INTERVALS:
-        return [_error("interval", f"A subscription needs one of {', '.join(INTERVALS)}.")]
+        return [_error("interval", f"Use one of {', '.join(INTERVALS)}: a subscription needs an interval.")]
     if mode != "subscribe" and interval is not None:
-        return [_error("interval", "Only mode subscribe has an interval.")]
+        return [_error("interval", "Leave it out: only mode subscribe has an interval.")]
     return []
 
 
 def _purchase(given: Json) -> list[Error]:
     item, uses = given["item"], given["uses"]
     errors = []
-    if item is not None and not _is_item(item):
-        errors.append(_error("item", f"Name the item in 1 to {MAX_ITEM} visible characters on one line."))
+    # Whether it can name an item. It is compared character by character, so it may have no invisible ones.
+    if item is not None and not (isinstance(item, str) and 0 < len(item) <= MAX_ITEM and item == _line(item)):
+        errors.append(_error("item", f"Give 1 to {MAX_ITEM} visible characters on one line."))
     if uses is not None and not (_is_integer(uses) and 1 <= uses <= MAX_USES):
         errors.append(_error("uses", f"Give a whole number from 1 to {MAX_USES}, or leave it out."))
     elif uses is not None and item is None:
-        errors.append(_error("uses", "Uses are counted for an item: name it."))
+        errors.append(_error("uses", "Give an item as well: uses are counted for an item."))
     return errors
-
-
-def _is_item(item: Any) -> bool:
-    """It is looked up letter by letter, so nothing may stand in it that cannot be seen."""
-    return isinstance(item, str) and 0 < len(item) <= MAX_ITEM and item == _line(item)
 
 
 def _error(name: str, message: str) -> Error:

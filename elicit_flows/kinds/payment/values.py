@@ -1,4 +1,4 @@
-"""What a payment provider is asked and what it answers: frozen values, amounts in minor units."""
+"""What a payment provider is asked, and what it answers: frozen values, amounts in minor units."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
-from elicit_flows.values import Secret
+from elicit_flows.domain.values import Secret
 
 
 class State(StrEnum):
-    """How a checkout stands at its provider."""
+    """The state of a checkout at its provider."""
 
     OPEN = "open"  # may still be paid
-    PROCESSING = "processing"  # the user has done their part; a delayed method is on its way
+    PROCESSING = "processing"  # the user has finished; a delayed payment is under way
     PAID = "paid"
-    SAVED = "saved"  # mode save: a payment method is kept, nothing was charged
+    SAVED = "saved"  # mode save: a payment method is stored, nothing was charged
     ACTIVE = "active"  # mode subscribe: the first period is paid
     FAILED = "failed"
-    EXPIRED = "expired"  # not paid and not payable any more
+    EXPIRED = "expired"  # not paid, and no longer payable
     CANCELLED = "cancelled"
 
 
@@ -28,7 +28,7 @@ ENDS = frozenset(State) - {State.OPEN, State.PROCESSING}
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """An operator's account at a payment provider. ``api_base`` is given only for doubles, on development machines."""
+    """An operator's account at a payment provider. ``api_base`` is only for test doubles on development machines."""
 
     slug: str
     provider: str
@@ -40,10 +40,10 @@ class Account:
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """One checkout to be opened. ``our_id`` comes back in every snapshot; it says nothing about anybody.
+    """One checkout to open. ``our_id`` is returned in every snapshot, and says nothing about the person.
 
-    ``return_url`` and ``cancel_url`` are complete. ``notify_url`` is where its webhooks go, for providers that are told
-    so with each ask. ``customer`` is the provider's own id of a known payer.
+    ``return_url`` and ``cancel_url`` are complete. ``notify_url`` is where its webhooks go, for providers that take it
+    with each checkout. ``customer`` is the provider's id of a known payer.
     """
 
     our_id: str
@@ -57,11 +57,12 @@ class Ask:
     notify_url: str = ""
     interval: str | None = None  # subscribe: day | week | month | year
     customer: str | None = None
+    language: str = ""  # of the page that it was opened from, as the settings spell it: "pt-br"; "" if it is not known
 
 
 @dataclass(frozen=True, slots=True)
 class Started:
-    """A checkout that nobody has seen yet. ``expires_at`` is when the provider closes it by itself."""
+    """A checkout that nobody has seen yet. ``expires_at``: when the provider closes it by itself."""
 
     ref: str
     url: str
@@ -70,7 +71,7 @@ class Started:
 
 @dataclass(frozen=True, slots=True)
 class RefundSeen:
-    """``state`` is pending, done or failed; ``our_id`` is the refund row's id when it was ours."""
+    """``state`` is pending, done or failed. ``our_id`` is the id of the refund row, if the refund is ours."""
 
     ref: str
     amount: int
@@ -89,10 +90,10 @@ class DisputeSeen:
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """What the provider says about a checkout when asked: the only truth about money.
+    """What the provider says about a checkout: the only source of truth about money.
 
-    ``amount`` and ``currency`` are what was asked for, ``our_id`` what the ask named. ``payment_ref`` is what refunds
-    are made of.
+    ``amount`` and ``currency`` are what was asked for, ``our_id`` the id in the ask. ``payment_ref`` is what refunds
+    refer to.
     """
 
     ref: str
@@ -106,12 +107,16 @@ class Snapshot:
     customer: str | None = None
     refunds: tuple[RefundSeen, ...] = ()
     disputes: tuple[DisputeSeen, ...] = ()
+    unpaid: bool = False  # the provider says that nothing was charged and nothing is under way
     period_end: datetime | None = None  # mode subscribe
+    ends_at: datetime | None = None  # mode subscribe: it is cancelled, and not charged after this
 
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """A provider's webhook, verified: a hint where to look. ``ref`` is the checkout's; either may be None."""
+    """A verified webhook of a provider, which says where to look. ``ref`` is the checkout's; ``ref`` and
+    ``payment_ref`` may be None.
+    """
 
     id: str
     type: str

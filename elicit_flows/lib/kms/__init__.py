@@ -1,7 +1,7 @@
-"""Vault keys that a key management service has wrapped: an entry holds what only the service can open.
+"""Vault keys that are wrapped by a key management service: only the service can unwrap them.
 
-A plug-in is a module with two functions: ``new(name, options)`` has the service make 32 bytes and wrap them under its
-key ``name``, and ``unwrap(wrapped, options)`` has it open them, once, when a process starts.
+A plug-in is a module with two functions. ``new(name, options)`` makes the service create 32 bytes and wrap them under
+its key ``name``. ``unwrap(wrapped, options)`` makes it unwrap them, once, when a process starts.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from elicit_flows.lib.kms.errors import KmsError
 
 Options = Mapping[str, str | None]
 
-# Loaded when one is named: what a plug-in stands on need not be installed for the others.
+# Imported when used, so that the library of one plug-in need not be installed for the others.
 PLUGINS = {
     "aws-kms": "elicit_flows.lib.kms.aws",
     "vault": "elicit_flows.lib.kms.transit",
@@ -30,7 +30,7 @@ class Plugin(Protocol):
 
 
 def new(service: str, name: str, options: Options) -> str:
-    """A new key, wrapped: the part of an entry behind ``id:service:``. Raises KmsError."""
+    """A new wrapped key: the part of an entry after ``id:service:``. Raises KmsError."""
     return _plugin(service).new(name, options)
 
 

@@ -1,7 +1,7 @@
-"""Why a key could not be had."""
+"""The error of key management services."""
 
 from __future__ import annotations
 
 
 class KmsError(Exception):
-    """``str`` says why, in words that go behind "key 'k2' cannot be unwrapped: ", and repeats no key."""
+    """``str`` says why, to follow "key 'k2' cannot be unwrapped: ". It contains no key."""

@@ -1,7 +1,7 @@
 """The transit engine of HashiCorp Vault (and OpenBao): ``vault:<path of the key>:<ciphertext>``.
 
-The path is mount and name, ``transit/elicit``; the ciphertext is Vault's own, ``vault:v1:…``. Not by the guarded
-dialer: the operator's Vault stands on a network of their own, where no provider may point us to.
+The path is mount and name, ``transit/elicit``; the ciphertext is Vault's own, ``vault:v1:…``. It does not use the
+guarded HTTP client, which refuses private networks: the operator's Vault is on one.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _PATH = re.compile(r"(?P<mount>[A-Za-z0-9_./-]+)/(?P<name>[A-Za-z0-9_.-]+)")
 
 
 def new(name: str, options: Mapping[str, str | None]) -> str:
-    """The bytes are made in Vault and not shown (``datakey/wrapped``)."""
+    """Vault creates the bytes and does not show them (``datakey/wrapped``)."""
     made = _ask(_place(name, "datakey/wrapped"), {"bits": 256}, options)
     return f"{name}:{_text(made, 'ciphertext')}"
 
@@ -41,7 +41,7 @@ def unwrap(wrapped: str, options: Mapping[str, str | None]) -> bytes:
 def _place(path: str, verb: str) -> str:
     found = _PATH.fullmatch(path)
     if not found:
-        raise KmsError(f"{path!r} is no path of a transit key, such as transit/elicit")
+        raise KmsError(f"{path!r} is not the path of a transit key, such as transit/elicit")
     return f"{found['mount']}/{verb}/{found['name']}"
 
 
@@ -57,16 +57,20 @@ def _ask(place: str, body: dict[str, Any], options: Mapping[str, str | None]) ->
         raise KmsError(f"Vault at {address} does not answer ({type(error).__name__})") from None
     if answer.status_code != 200:
         raise KmsError(f"Vault at {address} answered {answer.status_code}{_why(answer)}")
-    return _data(answer)
+    try:
+        data = answer.json()["data"]
+    except (ValueError, KeyError, TypeError):
+        data = None
+    return data if isinstance(data, dict) else {}
 
 
 def _address(options: Mapping[str, str | None]) -> str:
     address = (options.get("address") or "").rstrip("/")
     if not address or not options.get("token"):
-        raise KmsError("VAULT_ADDR and VAULT_TOKEN have to be set")
+        raise KmsError("VAULT_ADDR and VAULT_TOKEN must be set")
     parts = urlsplit(address)
     if parts.scheme != "https" and not (parts.scheme == "http" and parts.hostname in _THIS_MACHINE):
-        raise KmsError("VAULT_ADDR has to begin with https://, or to be an agent of Vault's on this machine")
+        raise KmsError("VAULT_ADDR must begin with https://, or be a Vault agent on this machine")
     return address
 
 
@@ -83,14 +87,6 @@ def _why(answer: httpx2.Response) -> str:
     except (ValueError, KeyError, TypeError):
         return ""
     return ": " + "; ".join(str(one).strip() for one in said)[:200] if isinstance(said, list) and said else ""
-
-
-def _data(answer: httpx2.Response) -> dict[str, Any]:
-    try:
-        data = answer.json()["data"]
-    except (ValueError, KeyError, TypeError):
-        data = None
-    return data if isinstance(data, dict) else {}
 
 
 def _text(data: dict[str, Any], name: str) -> str:

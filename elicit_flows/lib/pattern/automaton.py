@@ -1,7 +1,7 @@
-"""Glushkov's automaton of a pattern: its positions as the bits of a number, moved by one character at a time.
+"""The Glushkov automaton of a pattern. Its positions are the bits of a number, which each character advances.
 
-What ``^ $ \\b \\B`` mean depends only on the gap between two characters, so there is one automaton per sort of gap, in
-which they are nothing or impossible.
+Whether ``^ $ \\b \\B`` match depends only on the gap between two characters. So there is one automaton for each kind of
+gap, in which they match the empty string or nothing.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from elicit_flows.lib.pattern.charset import CharSet, is_word
 from elicit_flows.lib.pattern.parsing import parse
 from elicit_flows.lib.pattern.tree import Chars, Either, Gap, Node, Repeat, Row
 
-Where = tuple[bool, bool, bool]  # at the start, at the end, between a word's letter and another character
+Where = tuple[bool, bool, bool]  # at the start, at the end, at a word boundary
 
 
 class Pattern:
-    """A pattern, ready to be searched for. Raises PatternError for one that cannot be used."""
+    """A compiled pattern. Raises PatternError for one that cannot be used."""
 
     def __init__(self, source: str) -> None:
         self.source = source
@@ -29,10 +29,15 @@ class Pattern:
         self._alphabet = _Alphabet(sets)
 
     def search(self, text: str) -> bool:
-        """Whether it is found anywhere in ``text``; linear in the length of ``text``."""
+        """Whether it matches anywhere in ``text``. Takes time linear in the length of ``text``."""
         active = 0
         for index, char in enumerate(f"{text}\0"):
-            place = self._place(text, index)
+            before = index > 0 and is_word(text[index - 1])
+            after = index < len(text) and is_word(text[index])
+            where = (index == 0, index == len(text), before != after)
+            if where not in self._places:
+                self._places[where] = _Place.build(self._tree, where)
+            place = self._places[where]
             if place.nullable or active & place.last:
                 return True
             if index == len(text):
@@ -40,17 +45,9 @@ class Pattern:
             active = (place.following(active) | place.first) & self._alphabet.holding(char)
         return False
 
-    def _place(self, text: str, index: int) -> _Place:
-        before = index > 0 and is_word(text[index - 1])
-        after = index < len(text) and is_word(text[index])
-        where = (index == 0, index == len(text), before != after)
-        if where not in self._places:
-            self._places[where] = _Place.build(self._tree, where)
-        return self._places[where]
-
 
 def _collect(node: Node, into: list[CharSet]) -> None:
-    """The set of each position, in the order in which ``_Builder`` counts them."""
+    """The character set of each position, in the order in which ``_Builder`` counts them."""
     if isinstance(node, Chars):
         into.append(node.chars)
     elif isinstance(node, Row | Either):
@@ -66,7 +63,7 @@ def _copies(node: Repeat) -> int:
 
 
 class _Alphabet:
-    """Which positions take a character: one look into a table of intervals, one into a table of categories."""
+    """The positions that accept a character: one look-up in a table of intervals, one in a table of categories."""
 
     def __init__(self, sets: list[CharSet]) -> None:
         self._negated = 0
@@ -94,7 +91,7 @@ class _Alphabet:
 
 
 def _edges(chars: CharSet) -> list[int]:
-    """Where membership changes; overlapping ranges are one."""
+    """The code points at which membership changes. Overlapping ranges are merged."""
     edges: list[int] = []
     end = -1
     for low, high in sorted(chars.ranges):
@@ -108,7 +105,7 @@ def _edges(chars: CharSet) -> list[int]:
 
 @dataclass(slots=True)
 class _Ends:
-    """Of a part: whether it can be nothing, where it begins, and where it ends."""
+    """For a part of the pattern: whether it can be empty, and its first and last positions."""
 
     nullable: bool
     first: int = 0
@@ -117,7 +114,7 @@ class _Ends:
 
 @dataclass(slots=True)
 class _Place:
-    """The automaton for one sort of gap: ``first`` positions can begin there, at ``last`` ones the pattern is found."""
+    """The automaton for one kind of gap: a match can begin at ``first`` positions, and is complete at ``last`` ones."""
 
     nullable: bool
     first: int
@@ -132,7 +129,7 @@ class _Place:
         return cls(ends.nullable, ends.first, ends.last, builder.follow)
 
     def following(self, active: int) -> int:
-        """The positions that can come after any of ``active``; eight at a time, so that many are not dear."""
+        """The positions that can follow any of ``active``, looked up eight at a time to save work."""
         found = 0
         for number, byte in enumerate(active.to_bytes((active.bit_length() + 7) // 8, "little")):
             if byte:
@@ -164,17 +161,14 @@ class _Builder:
         if isinstance(node, Gap):
             return _Ends(nullable=self.holds[node.kind])
         if isinstance(node, Repeat):
-            return self._repeat(node)
+            parts = [self.ends(node.part) for _ in range(_copies(node))]
+            if node.high is None:
+                self._link(parts[-1].last, parts[-1].first)
+            for part in parts[node.low :]:
+                part.nullable = True
+            return self._row(parts)
         parts = [self.ends(part) for part in node.parts]
         return self._row(parts) if isinstance(node, Row) else _either(parts)
-
-    def _repeat(self, node: Repeat) -> _Ends:
-        parts = [self.ends(node.part) for _ in range(_copies(node))]
-        if node.high is None:
-            self._link(parts[-1].last, parts[-1].first)
-        for part in parts[node.low :]:
-            part.nullable = True
-        return self._row(parts)
 
     def _row(self, parts: list[_Ends]) -> _Ends:
         row = _Ends(nullable=True)

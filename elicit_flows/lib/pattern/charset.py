@@ -1,4 +1,4 @@
-"""Sets of characters, as the classes and escapes of a pattern say them."""
+"""Sets of characters, for the classes and escapes of a pattern."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ Ranges = tuple[tuple[int, int], ...]
 
 @dataclass(frozen=True, slots=True)
 class CharSet:
-    """The characters in ``ranges`` (both ends belong) or of ``categories``; all others when ``negated``."""
+    """The characters in ``ranges`` (both ends included) or ``categories``; all others if ``negated``."""
 
     ranges: Ranges = ()
     categories: frozenset[str] = frozenset()
     negated: bool = False
 
     def __or__(self, other: CharSet) -> CharSet:
-        """Both; neither is negated."""
+        """The union; neither may be negated."""
         return CharSet(self.ranges + other.ranges, self.categories | other.categories)
 
 
@@ -31,7 +31,7 @@ def one(code: int) -> CharSet:
 
 
 def complement(ranges: Ranges) -> Ranges:
-    """All that is in none of ``ranges``, which are in order and apart."""
+    """Everything outside of ``ranges``, which must be sorted and must not overlap."""
     gaps, start = [], 0
     for low, high in ranges:
         if start < low:

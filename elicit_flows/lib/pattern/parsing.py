@@ -1,4 +1,4 @@
-"""Reads a pattern (ECMA-262, section 22.2.1, with the ``u`` flag, and a little kinder about escapes)."""
+"""Parses a pattern (ECMA-262, section 22.2.1, with the ``u`` flag, but more tolerant about escapes)."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ _LOOKS = ("(?=", "(?!", "(?<=", "(?<!")
 
 
 class PatternError(ValueError):
-    """The pattern cannot be used here; the message is a sentence that says why."""
+    """The pattern cannot be used. The message is a sentence that says why."""
 
 
 def parse(source: str) -> Node:
-    """Raises PatternError."""
+    """The tree of the pattern. Raises PatternError."""
     if len(source) > MAX_PATTERN:
-        raise PatternError(f"A pattern has at most {MAX_PATTERN} characters.")
+        raise PatternError(f"Give a pattern of at most {MAX_PATTERN} characters.")
     reader = _Reader(source)
     node = reader.either()
     if reader.at < len(source):
@@ -73,7 +73,7 @@ class _Reader:
         if isinstance(node, Gap):
             raise PatternError(f"There is nothing to repeat at position {self.at}.")
         low, high = self._count()
-        if self._next() == "?":  # lazy: which match is found differs, not whether there is one
+        if self._next() == "?":  # lazy: this changes which match is found, not whether there is one
             self.at += 1
         if self._next() in ("*", "+", "?", "{"):
             raise PatternError(f"There is nothing to repeat at position {self.at}.")
@@ -89,13 +89,26 @@ class _Reader:
         low = int(counted[1])
         high = int(counted[3]) if counted[3] else (None if counted[2] else low)
         if high is not None and high < low:
-            raise PatternError(f"{counted[0]} counts down.")
+            raise PatternError(f"In {counted[0]} the first number is greater than the second.")
         return low, high
 
     def _atom(self) -> Node:
         char = self._next()
         if char == "(":
-            return self._group()
+            if self.source.startswith(_LOOKS, self.at):
+                raise PatternError(
+                    "Lookahead and lookbehind are not supported, because they can make a match very slow."
+                )
+            if not self._match(_GROUP):
+                raise PatternError(f"The kind of group at position {self.at} is not supported.")
+            self.depth += 1
+            if self.depth > MAX_DEPTH:
+                raise PatternError(f"Groups may be nested at most {MAX_DEPTH} deep.")
+            node = self.either()
+            if self._take() != ")":
+                raise PatternError("A ( is not closed.")
+            self.depth -= 1
+            return Row((node,))
         if char == "\\":
             return self._escape()
         if char in "*+?{}]":
@@ -107,31 +120,17 @@ class _Reader:
             return Chars(self._class())
         return Chars(DOT if char == "." else charset.one(ord(char)))
 
-    def _group(self) -> Node:
-        if self.source.startswith(_LOOKS, self.at):
-            raise PatternError("Lookahead and lookbehind are not supported here: no pattern may take its time.")
-        if not self._match(_GROUP):
-            raise PatternError(f"The group at position {self.at} is of no kind that is supported here.")
-        self.depth += 1
-        if self.depth > MAX_DEPTH:
-            raise PatternError(f"At most {MAX_DEPTH} groups may stand in each other.")
-        node = self.either()
-        if self._take() != ")":
-            raise PatternError("A ( is not closed.")
-        self.depth -= 1
-        return Row((node,))
-
     def _escape(self) -> Node:
         after = self.source[self.at + 1 : self.at + 2]
         if after in ("b", "B"):
             self.at += 2
             return Gap(after)
         if after == "k" or (after.isdigit() and after != "0"):
-            raise PatternError("Backreferences are not supported here: no pattern may take its time.")
+            raise PatternError("Backreferences are not supported, because they can make a match very slow.")
         return Chars(self._escaped())
 
     def _escaped(self) -> CharSet:
-        """What an escape stands for, outside a class or inside."""
+        """The characters that an escape stands for, inside or outside of a class."""
         start = self.at
         self.at += 1
         if coded := self._match(_HEX):
@@ -146,7 +145,7 @@ class _Reader:
             if found:
                 return found
         if not char or char.isalnum() or not char.isascii():
-            raise PatternError(f"The escape at position {start} is none that is supported here.")
+            raise PatternError(f"The escape at position {start} is not supported.")
         return charset.one(ord(char))
 
     def _class(self) -> CharSet:
@@ -167,7 +166,9 @@ class _Reader:
         self.at += 1
         high = self._member()
         if not (_is_one(low) and _is_one(high)) or low.ranges[0][0] > high.ranges[0][0]:
-            raise PatternError(f"The range that ends at position {self.at - 1} has no order; write a - as \\-.")
+            raise PatternError(
+                f"The range that ends at position {self.at - 1} is not in order; write a literal - as \\-."
+            )
         return CharSet(((low.ranges[0][0], high.ranges[0][0]),))
 
     def _member(self) -> CharSet:

@@ -1,4 +1,4 @@
-"""A pattern as a tree, and how big it is when its repetitions are written out."""
+"""A pattern as a tree, and its size with repetitions written out."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ class Chars:
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """Nothing, at a place: ``kind`` is ``^``, ``$``, ``b`` or ``B``."""
+    """Matches the empty string at a place: ``kind`` is ``^``, ``$``, ``b`` or ``B``."""
 
     kind: str
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One after the other."""
+    """A sequence."""
 
     parts: tuple[Node, ...]
 
@@ -46,7 +46,7 @@ Node = Chars | Gap | Row | Either | Repeat
 
 
 def size(node: Node) -> int:
-    """How many nodes it has with each repetition written out; what ``automaton`` has to do grows with it."""
+    """The number of nodes with each repetition written out. The work of ``automaton`` grows with it."""
     if isinstance(node, Row | Either):
         return 1 + sum(map(size, node.parts))
     if isinstance(node, Repeat):

@@ -1,4 +1,4 @@
-"""Delete everything about a person who asked for it elsewhere than at /account."""
+"""Delete everything about a person, who may have asked for it by e-mail or letter."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from elicit_flows import flow
+from elicit_flows import people
+from elicit_flows.domain.values import Claim
 from elicit_flows.models import IdentityProvider
-from elicit_flows.values import Claim
 
 
 class Command(BaseCommand):
-    help = "Delete everything about a person, as the button at /account/delete does (docs/account.md)."
+    help = "Delete everything about a person, as the button at /account/delete does (docs/reference/account-pages.md)."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("iss", metavar="ISS", help="The issuer of their identity provider, byte for byte.")
@@ -21,6 +21,6 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, iss: str, sub: str, **options: Any) -> None:
         if not IdentityProvider.objects.filter(issuer=iss).exists():
-            raise CommandError(f"{iss!r} is the issuer of no identity provider here. Nothing was done.")
-        flow.ask_to_erase(Claim(iss, sub))
-        self.stdout.write("Everything is being deleted: their agents have lost it, the worker does the rest.")
+            raise CommandError(f"{iss!r} is not the issuer of an identity provider here. Nothing was deleted.")
+        people.request_erasure(Claim(iss, sub))
+        self.stdout.write("Agents have lost access. The worker deletes the data.")

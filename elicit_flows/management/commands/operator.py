@@ -1,4 +1,4 @@
-"""Make an operator, or change what one may do."""
+"""Create an operator, or change one."""
 
 from __future__ import annotations
 
@@ -13,25 +13,34 @@ from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError
 from django.db import transaction
 
-from elicit_flows.admin.noting import note
+from elicit_flows.admin.audit_log import record
 from elicit_flows.admin.roles import ROLES
-from elicit_flows.vault import operators
+from elicit_flows.vault import two_factor
 
 log = logging.getLogger(__name__)
 
 
 class Command(BaseCommand):
     help = (
-        "Make NAME an operator of the admin, or change what they may do. A new one gets a password that counts until "
-        "they choose their own at the first sign-in; it is printed once. All of it is in the audit log."
+        "Create the operator NAME, or change one. A new operator gets a temporary password, which is printed once and "
+        "has to be replaced at the first sign-in. The audit log records all changes."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("name", metavar="NAME")
-        parser.add_argument("--role", choices=sorted(ROLES), help="viewer looks, operator acts, auditor reads it all")
-        parser.add_argument("--new-password", action="store_true", help="Give another first password.")
-        parser.add_argument("--reset-second-factor", action="store_true", help="The next sign-in sets up another.")
-        parser.add_argument("--disable", action="store_true", help="Sign them out, and let them in no more.")
+        parser.add_argument(
+            "--role",
+            choices=sorted(ROLES),
+            help=(
+                "viewer: sees the state of the service; operator: also sees people, and acts; administrator: also "
+                "configures; auditor: sees and exports everything, and changes nothing"
+            ),
+        )
+        parser.add_argument("--new-password", action="store_true", help="Issue a new temporary password.")
+        parser.add_argument(
+            "--reset-second-factor", action="store_true", help="Require a new second factor at the next sign-in."
+        )
+        parser.add_argument("--disable", action="store_true", help="Sign the operator out and block the account.")
 
     @transaction.atomic
     def handle(self, *args: Any, name: str, role: str | None, **options: Any) -> None:
@@ -39,21 +48,26 @@ class Command(BaseCommand):
         if user is None:
             user = self._make(name, role)
         elif not (role or options["new_password"] or options["reset_second_factor"] or options["disable"]):
-            raise CommandError(f"{name} is there already. Say what to change: see --help.")
+            raise CommandError(f"{name} exists already. Name what to change: see --help.")
         elif options["new_password"]:
             self._give_password(user)
         if role:
-            self._give_role(user, role)
+            # Give this role and no other, and no permissions besides.
+            user.groups.set([Group.objects.get(name=role)])
+            user.user_permissions.clear()
+            user.is_staff, user.is_superuser, user.is_active = True, False, True
+            user.save()
+            self._report(user, f"given the role {role}")
         if options["reset_second_factor"]:
-            operators.forget_factor(operators.operator(user))
-            self._say(user, "reset the second factor: the next sign-in sets up another")
+            two_factor.forget_factor(two_factor.operator(user))
+            self._report(user, "reset the second factor: the next sign-in sets up a new one")
         if options["disable"]:
             User.objects.filter(pk=user.pk).update(is_active=False)
-            self._say(user, "disabled")
+            self._report(user, "disabled")
 
     def _make(self, name: str, role: str | None) -> User:
         if role is None:
-            raise CommandError(f"There is no operator {name}. To make one, say --role {', '.join(sorted(ROLES))}.")
+            raise CommandError(f"There is no operator {name}. To create one, use --role {', '.join(sorted(ROLES))}.")
         user = User(username=name, is_staff=True)
         try:
             user.clean_fields(exclude=["password"])
@@ -61,7 +75,7 @@ class Command(BaseCommand):
             raise CommandError(f"NAME is {name!r}: {' '.join(error.messages)}") from error
         user.set_unusable_password()
         user.save()
-        self._say(user, "made")
+        self._report(user, "made")
         self._give_password(user)
         return user
 
@@ -70,20 +84,12 @@ class Command(BaseCommand):
         user.set_password(password)
         user.is_active = True
         user.save()
-        row = operators.operator(user)
+        row = two_factor.operator(user)
         row.given_password = True
         row.save(update_fields=["given_password"])
-        self._say(user, "given a first password")
+        self._report(user, "given a first password")
         self.stdout.write(f"sign in at {settings.ELICIT_PUBLIC_URL}/admin/ with the password {password}")
 
-    def _give_role(self, user: User, role: str) -> None:
-        """This one and no other, nor anything beside it."""
-        user.groups.set([Group.objects.get(name=role)])
-        user.user_permissions.clear()
-        user.is_staff, user.is_superuser, user.is_active = True, False, True
-        user.save()
-        self._say(user, f"given the role {role}")
-
-    def _say(self, user: User, what: str) -> None:
-        note(user, f"By manage.py operator: {what}.")
+    def _report(self, user: User, what: str) -> None:
+        record(user, f"By manage.py operator: {what}.")
         self.stdout.write(f"operator {user.username}: {what}")

@@ -1,4 +1,4 @@
-"""The provider catalogue: what there is, what it says, and whether it is so."""
+"""List, show and test the entries of the provider catalogue, and make new ones."""
 
 from __future__ import annotations
 
@@ -9,41 +9,41 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from elicit_flows import catalogue
+from elicit_flows import catalogue, oauth
 from elicit_flows.catalogue import Entry
-from elicit_flows.lib import clock, oauth
-from elicit_flows.management.catalogue import writing
-from elicit_flows.management.catalogue.probing import probe
+from elicit_flows.lib import clock
+from elicit_flows.management import provider_entries
 from elicit_flows.management.progress import Progress
+from elicit_flows.management.provider_entries import probe
 
 KINDS = ("oauth", "api_key", "basic", "client_credentials")
 CHECKED = ("document", "library", "unverified")
 
 
 class Command(BaseCommand):
-    help = "The provider catalogue (docs/catalogue.md). Without a word: lists it."
+    help = "The provider catalogue (docs/reference/catalogue.md). Without a subcommand: lists it."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--kind", choices=KINDS)
         parser.add_argument("--checked", choices=CHECKED)
         words = parser.add_subparsers(dest="word", metavar="show | test | from-discovery")
-        show = words.add_parser("show", help="what an entry says")
+        show = words.add_parser("show", help="print an entry")
         show.add_argument("slug")
-        test = words.add_parser("test", help="ask the provider, without a client and without a secret")
-        test.add_argument("slug", nargs="?", help="left out: every entry that needs no variable, one after the other")
-        test.add_argument("--after", metavar="SLUG", help="of every entry: those that come after this one")
+        test = words.add_parser("test", help="check an entry against the provider's servers; needs no client")
+        test.add_argument("slug", nargs="?", help="the entry to check; default: every entry that needs no variable")
+        test.add_argument("--after", metavar="SLUG", help="without a slug: check only the entries after this one")
         test.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="a variable of the entry")
-        made = words.add_parser("from-discovery", help="print an entry from what a server publishes about itself")
-        made.add_argument("issuer")
-        made.add_argument("--slug", required=True)
-        made.add_argument("--name", help="for people; the slug when left out")
+        discovery = words.add_parser("from-discovery", help="print an entry from the metadata that a server publishes")
+        discovery.add_argument("issuer")
+        discovery.add_argument("--slug", required=True)
+        discovery.add_argument("--name", help="the name that people see; default: the slug")
 
     def handle(self, *args: Any, word: str | None, **options: Any) -> None:
-        does = {None: self._list, "show": self._show, "test": self._test, "from-discovery": self._made}
+        subcommands = {None: self._list, "show": self._show, "test": self._test, "from-discovery": self._from_discovery}
         try:
-            does[word](options)
-        except catalogue.BadCatalogue as bad:
-            raise CommandError(str(bad)) from None
+            subcommands[word](options)
+        except catalogue.BadCatalogue as error:
+            raise CommandError(str(error)) from None
 
     def _list(self, options: Mapping[str, Any]) -> None:
         entries = list(catalogue.entries().values())
@@ -53,55 +53,58 @@ class Command(BaseCommand):
             self.stdout.write(f"{entry.slug:24} {entry.kind:18} {_checked(entry):20} {entry.name}")
         counts: Counter[tuple[str, str]] = Counter((entry.kind, entry.checked) for entry in entries)
         for kind in KINDS:
-            said = ", ".join(f"{counts[kind, one]} {one}" for one in CHECKED if counts[kind, one])
-            if said:
-                self.stdout.write(f"{kind}: {sum(counts[kind, one] for one in CHECKED)} ({said})")
+            by_check = {checked: counts[kind, checked] for checked in CHECKED if counts[kind, checked]}
+            if by_check:
+                details = ", ".join(f"{count} {checked}" for checked, count in by_check.items())
+                self.stdout.write(f"{kind}: {sum(by_check.values())} ({details})")
 
     def _show(self, options: Mapping[str, Any]) -> None:
         entry = _entry(options["slug"])
-        self.stdout.write(writing.facts(entry))
+        self.stdout.write(provider_entries.entry_facts(entry))
         if entry.note:
             self.stdout.write(f"note: {entry.note}")
-        for name in entry.libraries:  # an operator's own entry may name others than we compare with
+        for name in entry.libraries:  # the catalogue's tests compare it with these libraries
             version = catalogue.libraries().get(name, {}).get("version", "")
             self.stdout.write(f"agrees with: {name} {version}".rstrip())
-        self.stdout.write(f"\n{writing.table(entry)}")
+        self.stdout.write(f"\n{provider_entries.provider_table(entry)}")
 
     def _test(self, options: Mapping[str, Any]) -> None:
         if options["slug"] is None:
-            self._test_all(options["after"] or "")
+            after = options["after"] or ""
+            entries = [entry for slug, entry in catalogue.entries().items() if slug > after and not entry.variables]
+            wrong = 0
+            with Progress(self.stderr, "manage.py providers test", total=len(entries)) as progress:
+                for entry in entries:
+                    faults = [f"{what} {answer}" for fine, what, answer in probe(entry, {}) if not fine]
+                    self.stdout.write(
+                        f"{'NOT SO' if faults else 'fine':8} {entry.slug:24} {'; '.join(faults)}".rstrip()
+                    )
+                    wrong += bool(faults)
+                    progress.again = f"manage.py providers test --after {entry.slug}"
+                    progress.done("entries")
+            if wrong:
+                raise CommandError(f"{wrong} do not match their entries, or cannot be reached from here.")
             return
         entry = _entry(options["slug"])
-        variables = dict(one.partition("=")[::2] for one in options["set"])
+        variables = dict(pair.partition("=")[::2] for pair in options["set"])
         try:
-            found = list(probe(entry, variables))
+            results = list(probe(entry, variables))
         except ValueError as error:
             raise CommandError(f"{error}; give it as --set NAME=VALUE") from None
-        for fine, what, said in found:
-            self.stdout.write(f"{'fine' if fine else 'NOT SO':8} {what:10} {said}")
-        if not all(one.fine for one in found):
-            raise CommandError(f"{entry.name} is not as its entry says, or cannot be reached from here.")
+        for fine, what, answer in results:
+            self.stdout.write(f"{'fine' if fine else 'NOT SO':8} {what:10} {answer}")
+        if not all(result.fine for result in results):
+            raise CommandError(f"{entry.name} does not match its entry, or cannot be reached from here.")
 
-    def _test_all(self, after: str) -> None:
-        entries = [entry for slug, entry in catalogue.entries().items() if slug > after and not entry.variables]
-        wrong = 0
-        with Progress(self.stderr, "manage.py providers test", total=len(entries)) as progress:
-            for entry in entries:
-                faults = [f"{what} {said}" for fine, what, said in probe(entry, {}) if not fine]
-                self.stdout.write(f"{'NOT SO' if faults else 'fine':8} {entry.slug:24} {'; '.join(faults)}".rstrip())
-                wrong += bool(faults)
-                progress.again = f"manage.py providers test --after {entry.slug}"
-                progress.done("entries")
-        if wrong:
-            raise CommandError(f"{wrong} are not as their entry says, or cannot be reached from here.")
-
-    def _made(self, options: Mapping[str, Any]) -> None:
+    def _from_discovery(self, options: Mapping[str, Any]) -> None:
         try:
-            found = oauth.discover(options["issuer"])
+            metadata = oauth.discover(options["issuer"])
         except oauth.DiscoveryError as error:
             raise CommandError(str(error)) from None
         slug = options["slug"]
-        self.stdout.write(writing.from_discovery(slug, options["name"] or slug, found, clock.now().date()))
+        self.stdout.write(
+            provider_entries.entry_from_discovery(slug, options["name"] or slug, metadata, clock.now().date())
+        )
 
 
 def _entry(slug: str) -> Entry:

@@ -1,4 +1,4 @@
-"""Delete what is past its time, as the worker does every hour."""
+"""Delete data whose retention time is over, as the worker does every hour."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from elicit_flows import purge as purging
+from elicit_flows.jobs import purge as purging
 from elicit_flows.management.progress import Progress
 
 
 class Command(BaseCommand):
     help = (
-        "Delete what is past its time (ELICIT_KEEP_…, docs/operating.md), as the worker does every hour. Safe while "
-        "the service runs; it may be stopped and run again."
+        "Delete data whose retention time is over (ELICIT_KEEP_…, docs/reference/retention.md), as the worker does "
+        "every hour. It can run beside the service, and can be stopped and repeated."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("--dry-run", action="store_true", help="Delete nothing; say how much would go.")
+        parser.add_argument("--dry-run", action="store_true", help="Delete nothing; print how much would be deleted.")
 
     def handle(self, *args: Any, dry_run: bool, **options: Any) -> None:
         due = {name: rows.count() for name, rows in purging.due().items()}
@@ -28,4 +28,4 @@ class Command(BaseCommand):
                     progress.done(name, count)
             due |= progress.counts
         for name, count in due.items():
-            self.stdout.write(f"{name}: {count:,} {'would go' if dry_run else 'deleted'}")
+            self.stdout.write(f"{name}: {count:,} {'would be deleted' if dry_run else 'deleted'}")

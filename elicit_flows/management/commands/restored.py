@@ -1,4 +1,4 @@
-"""Make a database that was restored from a backup fit to be served."""
+"""Prepare a database that was restored from a backup."""
 
 from __future__ import annotations
 
@@ -6,14 +6,16 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from elicit_flows.queue import feed
+from elicit_flows import people
+from elicit_flows.events import feed
 
 
 class Command(BaseCommand):
     help = (
-        "Run once after a restore, before the service starts: events go on being counted far beyond what agents have "
-        "read since the backup, so that their cursors skip none."
+        "Run once after a restore, before the service starts. Event positions continue far above those that agents "
+        "have read since the backup, so that their cursors skip no event. All people and operators are signed out."
     )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        self.stdout.write(f"feeds that go on beyond what was read: {feed.leap()}")
+        self.stdout.write(f"feeds moved beyond what agents have read: {feed.skip_positions()}")
+        self.stdout.write(f"sessions ended: {people.end_all_sessions()}")

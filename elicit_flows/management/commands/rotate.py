@@ -1,4 +1,4 @@
-"""Seal everything anew under the newest vault key."""
+"""Encrypt all stored secrets with the newest vault key."""
 
 from __future__ import annotations
 
@@ -10,13 +10,11 @@ from django.core.management.base import BaseCommand, CommandError
 from elicit_flows import vault
 from elicit_flows.management.progress import Progress
 
-AGAIN = "manage.py rotate"
-
 
 class Command(BaseCommand):
     help = (
-        "Seal every stored secret anew under the newest key of ELICIT_VAULT_KEYS, while the service runs. "
-        "It may be stopped: run it again, and it goes on with the rest. `manage.py keys` shows what each key seals."
+        "Encrypt every stored secret with the newest key of ELICIT_VAULT_KEYS, while the service runs. If it was "
+        "stopped, run it again: it continues with the rest. `manage.py keys` shows how much each key encrypts."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -27,13 +25,13 @@ class Command(BaseCommand):
             self.stdout.write(f"receipts: signed with key {vault.new_receipt_key()} from now on")
             return
         broken: list[str] = []
-        with Progress(self.stderr, AGAIN, total=vault.left_to_rotate()) as progress:
+        with Progress(self.stderr, "manage.py rotate", total=vault.left_to_rotate()) as progress:
             for batch in vault.rotate():
                 broken += [f"{batch.column} of {row}" for row in batch.broken]
                 progress.done(batch.column, batch.sealed)
         for column, rows in progress.counts.items():
-            self.stdout.write(f"{column}: {rows} sealed anew")
+            self.stdout.write(f"{column}: {rows} re-encrypted")
         if not progress.counts:
-            self.stdout.write("Everything is under the newest key.")
+            self.stdout.write("Everything is encrypted with the newest key.")
         if broken:
-            raise CommandError(f"{len(broken)} do not open and were left as they are: {', '.join(broken[:20])}.")
+            raise CommandError(f"{len(broken)} cannot be decrypted and were not changed: {', '.join(broken[:20])}.")

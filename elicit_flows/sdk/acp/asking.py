@@ -1,4 +1,4 @@
-"""One open question, from the request to the client to its end."""
+"""One open question of an ACP agent: the request to the client, the wait, and the outcome."""
 
 from __future__ import annotations
 
@@ -7,23 +7,24 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import cast
 
+from elicit_flows.domain.values import Json
 from elicit_flows.sdk.acp.errors import CannotAsk, UnknownAnswer
 from elicit_flows.sdk.acp.peer import Peer
 from elicit_flows.sdk.client import Elicit
 from elicit_flows.sdk.errors import ElicitError
-from elicit_flows.sdk.once import taken_back
+from elicit_flows.sdk.idempotency import taken_back
 from elicit_flows.sdk.outcomes import Cancelled, Outcome, outcome_of
 from elicit_flows.sdk.shapes import Elicitation, GivenAnswer
-from elicit_flows.values import Json
 from elicit_flows.wires.forms import submitted
 from elicit_flows.wires.reply import ACCEPT, CANCEL, Reply
 
 
 @dataclass(frozen=True, slots=True)
 class Asking:
-    """The service says how it ended; of the client only a no counts, and the content of a form.
+    """Asks the client and waits for the service, which says how the question ended.
 
-    The service may say so before, with or after the client's accept, which is consent to open the link and no more.
+    The client's accept of a link is only consent to open it, and may arrive before or after the service's answer, or
+    not at all. What counts of the client's answers is a no, and the content of a form.
     """
 
     elicit: Elicit
@@ -32,8 +33,10 @@ class Asking:
     scope: Json
 
     async def outcome(self) -> Outcome:
-        """Raises CannotAsk, UnknownAnswer. A task that is cancelled takes the question back, unless the connection is
-        gone: then it stays open for ``resume``.
+        """Ask, wait, and return the outcome. Raises CannotAsk and UnknownAnswer.
+
+        Cancelling the task cancels the question, unless the connection is gone: then the question stays open for
+        ``resume``.
         """
         try:
             return await self._race(self.peer.mode(self.asked))
@@ -66,21 +69,24 @@ class Asking:
             await asyncio.gather(reply, over, return_exceptions=True)
 
     async def _read(self, said: Reply, mode: str) -> Outcome | None:
-        """What the client's answer alone comes to; None for an accept of a link."""
+        """The outcome that the client's answer alone decides; None for an accept of a link."""
         if not said.known:
             raise UnknownAnswer(said.action, self.asked)
         if said.action == ACCEPT:
-            return outcome_of(await self._submitted(said.content or {})) if mode == "form" else None
+            # Submit the content of a form. The service checks it as if it had been typed on its page.
+            return (
+                outcome_of(
+                    await self.elicit.complete(self.asked, cast(dict[str, GivenAnswer], submitted(said.content or {})))
+                )
+                if mode == "form"
+                else None
+            )
         return await taken_back(self.elicit, self.asked, said.action)
 
-    async def _submitted(self, content: Json) -> Elicitation:
-        """The content of a form, checked by the service as if it had been typed on its page. Raises ElicitError."""
-        for question, answer in submitted(content).items():
-            await self.elicit.answer(self.asked, question, cast(GivenAnswer, answer))
-        return await self.elicit.complete(self.asked)
-
     async def _drop(self) -> None:
-        """Nobody will act on it; unless it had ended in another way, which ``resume`` then finds."""
+        """Cancel the question, and claim it so that nobody resumes it. If it ended in another way, ``resume``
+        finds it.
+        """
         ended = await taken_back(self.elicit, self.asked, CANCEL)
         if isinstance(ended, Cancelled):
             await self.elicit.consume(ended.elicitation)

@@ -1,20 +1,24 @@
-"""The elicitations of a session that nobody has acted on yet, as the service remembers them."""
+"""The elicitations of a session that nobody has acted on yet, as the service knows them."""
 
 from __future__ import annotations
 
-from elicit_flows.sdk import once
+from elicit_flows.domain.values import Claim
+from elicit_flows.sdk import idempotency
 from elicit_flows.sdk.client import Elicit
 from elicit_flows.sdk.shapes import Elicitation
-from elicit_flows.values import Claim
 
-SCOPE = "acp"  # the member of the metadata that holds the scope
-
-
-async def unfinished(elicit: Elicit, user: Claim, session_id: str) -> list[Elicitation]:
-    """Of this user and no other, oldest first: a session's id alone proves nothing."""
-    return await once.unfinished(elicit, user, lambda one: _session(one) == session_id)
+SCOPE = "acp"  # the member of an elicitation's metadata that holds the scope
+AGENT = "acp_agent"  # the member that holds the agent's name
 
 
-def _session(elicitation: Elicitation) -> str | None:
-    scope = elicitation.metadata.get(SCOPE)
-    return scope.get("sessionId") if isinstance(scope, dict) else None
+async def unfinished(elicit: Elicit, user: Claim, agent: str, session_id: str) -> list[Elicitation]:
+    """Those of this user that this agent asked in this session, oldest first.
+
+    The session's id alone proves nothing, so user and agent have to match as well.
+    """
+    return await idempotency.unfinished(elicit, user, lambda one: _asker(one) == (agent, session_id))
+
+
+def _asker(elicitation: Elicitation) -> tuple[str | None, str | None]:
+    agent, scope = elicitation.metadata.get(AGENT), elicitation.metadata.get(SCOPE)
+    return agent, scope.get("sessionId") if isinstance(scope, dict) else None

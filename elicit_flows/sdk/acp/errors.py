@@ -1,4 +1,4 @@
-"""What keeps an agent from asking over its connection. The service's own refusals are ElicitError, as everywhere."""
+"""Errors of asking over an ACP connection. Refusals by the service are ElicitError, as everywhere."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from elicit_flows.sdk.shapes import Elicitation
 
 
 class CannotAsk(ElicitError):
-    """The client did not advertise the mode that the question needs, or refused the request all the same.
+    """The client did not advertise the mode that the question needs, or it refused the request.
 
-    The question is taken back. Nothing but a form is asked in form mode: what the user types there, the client sees.
+    The question is cancelled. Only a form may be asked in form mode, because the client sees what the user types there.
     """
 
     def __init__(self, detail: str) -> None:
@@ -17,9 +17,9 @@ class CannotAsk(ElicitError):
 
 
 class UnknownAnswer(ElicitError):
-    """The client answered what is neither yes nor no: ``action`` as it came, "" where it could not be read.
+    """The client's answer is neither yes nor no. ``action`` is the answer, "" if it could not be read.
 
-    ``elicitation`` stays open: the same tool call may ask again, or wait for it or cancel it through ``Elicit``.
+    ``elicitation`` stays open: the same tool call may ask again, or use ``Elicit`` to wait for it or cancel it.
     """
 
     def __init__(self, action: str, elicitation: Elicitation) -> None:

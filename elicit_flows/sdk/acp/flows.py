@@ -1,4 +1,4 @@
-"""What an agent makes for each of its connections: ``await flows.in_session(session_id, call_id).oauth("acme")``."""
+"""``AcpFlows``, made once for each connection: ``await flows.in_session(session_id, call_id).oauth("acme")``."""
 
 from __future__ import annotations
 
@@ -10,28 +10,36 @@ from typing import Self
 from acp import Client
 from acp.schema import ClientCapabilities
 
+from elicit_flows.domain.values import Json
 from elicit_flows.sdk.acp.asking import Asking
-from elicit_flows.sdk.acp.earlier import SCOPE, unfinished
+from elicit_flows.sdk.acp.earlier import AGENT, SCOPE, unfinished
 from elicit_flows.sdk.acp.peer import Peer
 from elicit_flows.sdk.client import Elicit
-from elicit_flows.sdk.once import key_of
+from elicit_flows.sdk.idempotency import key_of, named, no_address
 from elicit_flows.sdk.outcomes import Outcome, outcome_of
 from elicit_flows.sdk.questions import Options, Question, Questions
 from elicit_flows.sdk.shapes import Elicitation, User, claim
-from elicit_flows.values import Claim, Json
 from elicit_flows.wires import acp
 
 
 class AcpFlows:
-    """One connection and the person at its other end, whom you have verified; nobody else is asked through it.
+    """Asks the user at the other end of one ACP connection. You must have verified who that is; nobody else is asked.
 
-    ``client_capabilities`` as ``initialize`` got them. ``elicit`` stays yours to close; without one, one is made, which
-    ``aclose`` closes.
+    ``client_capabilities``: what ``initialize`` received. ``agent``: a name that no other agent with the same API key
+    has. All processes of this agent use the same name, so that one can continue what another asked. ``elicit``: a
+    client that you close; None makes one, which ``aclose`` closes.
     """
 
     def __init__(
-        self, conn: Client, client_capabilities: ClientCapabilities | None, user: User, elicit: Elicit | None = None
+        self,
+        conn: Client,
+        client_capabilities: ClientCapabilities | None,
+        user: User,
+        elicit: Elicit | None = None,
+        *,
+        agent: str,
     ) -> None:
+        self._agent = named("agent", agent)
         self._peer = Peer(conn, client_capabilities)
         self._user = claim(user)
         self._elicit = elicit or Elicit()
@@ -39,40 +47,58 @@ class AcpFlows:
         self._shown: set[str] = set()
 
     def in_session(self, session_id: str, tool_call_id: str | None = None) -> Scoped:
-        """Questions within a session, and one tool call of it.
+        """Return the questions of a session, or of one tool call in it.
 
-        A tool call that asks the same thing again, after a crash too, gets what is open or was not acted on yet;
-        without a tool call each question is a new one.
+        A tool call that asks the same thing again, even after a crash, gets the question that is still open or that
+        nobody has acted on. Without ``tool_call_id`` each question is new.
         """
         return Scoped(self, acp.in_session(session_id, tool_call_id), lasting=tool_call_id is not None)
 
     def in_request(self, request_id: str | int) -> Scoped:
-        """Questions before there is a session, while that request of the client's (``authenticate``) is answered."""
+        """Return the questions to ask before a session exists, while you answer a request of the client's
+        (``authenticate``).
+        """
         return Scoped(self, acp.in_request(request_id), lasting=False)
 
     async def resume(self, session_id: str) -> list[Resumed]:
-        """What this user was asked in that session and nobody acted on, oldest first: after a restart, or on a new
-        connection that goes on with an old session.
+        """Return the user's questions in that session that nobody has acted on, oldest first.
+
+        Call it after a restart, or on a new connection that continues an old session. Raises ElicitError.
         """
-        earlier = await unfinished(self._elicit, self._user, session_id)
+        with no_address():
+            earlier = await unfinished(self._elicit, self._user, self._agent, session_id)
         return [Resumed(self, one) for one in earlier if one.id not in self._shown]
 
     async def _ask(self, question: Question, scope: Json, *, lasting: bool) -> Outcome:
-        """Raises CannotAsk, UnknownAnswer, ElicitError."""
-        options = _options(question, scope, self._user if lasting else None)
-        asked = await self._elicit.create(
-            question.kind, self._user, question.params, message=question.message, **options
-        )
+        """Create the question and wait for its outcome. Raises CannotAsk, UnknownAnswer and ElicitError."""
+        options = self._options(question, scope, lasting=lasting)
+        with no_address():
+            asked = await self._elicit.create(
+                question.kind, self._user, question.params, message=question.message, **options
+            )
         return await self._see_through(asked, scope)
 
+    def _options(self, question: Question, scope: Json, *, lasting: bool) -> Options:
+        """The options with agent and scope in the metadata, and, if ``lasting``, an idempotency key that finds the
+        question again.
+        """
+        metadata = {**question.options.get("metadata", {}), SCOPE: scope, AGENT: self._agent}
+        options: Options = {**question.options, "metadata": metadata}
+        if not lasting or "idempotency_key" in options:
+            return options
+        user = self._user
+        key = key_of(SCOPE, user.iss, user.sub, question.kind, question.params, question.message, options)
+        return {**options, "idempotency_key": key}
+
     async def _see_through(self, asked: Elicitation, scope: Json) -> Outcome:
-        """The outcome, handed out once: whoever comes second gets ElicitError 409 ``already_consumed``."""
-        outcome = outcome_of(asked) if asked.over else await self._open(asked, scope)
-        await self._elicit.consume(asked)
+        """Return the outcome, once: a second caller gets ConflictError ``already_consumed``."""
+        with no_address():
+            outcome = outcome_of(asked) if asked.over else await self._open(asked, scope)
+            await self._elicit.consume(asked)
         return outcome
 
     async def _open(self, asked: Elicitation, scope: Json) -> Outcome:
-        if asked.id in self._shown:  # an id is outstanding once on a connection
+        if asked.id in self._shown:  # ACP allows one open request for an id on a connection
             return outcome_of(await self._elicit.wait(asked))
         self._shown.add(asked.id)
         try:
@@ -81,6 +107,7 @@ class AcpFlows:
             self._shown.discard(asked.id)
 
     async def aclose(self) -> None:
+        """Close the client that was made here. One that was given as ``elicit`` stays open."""
         if self._made:
             await self._elicit.aclose()
 
@@ -95,7 +122,7 @@ class AcpFlows:
 
 @dataclass(frozen=True, slots=True)
 class Scoped(Questions[Awaitable[Outcome]]):
-    """``await`` what its methods return: each asks in this scope and waits."""
+    """The questions of one scope. ``await`` what a method returns: it asks, waits and gives the outcome."""
 
     flows: AcpFlows
     scope: Json
@@ -107,25 +134,20 @@ class Scoped(Questions[Awaitable[Outcome]]):
 
 @dataclass(frozen=True, slots=True)
 class Resumed:
-    """A question from before: ``elicitation.kind``, ``.message`` and ``.metadata`` say what it was about."""
+    """An earlier question. ``elicitation.kind``, ``.message`` and ``.metadata`` say what it was about."""
 
     flows: AcpFlows
     elicitation: Elicitation
 
     @property
     def tool_call_id(self) -> str | None:
+        """The tool call that asked; None if the question was asked outside of one."""
         scope: Json = self.elicitation.metadata[SCOPE]
         return scope.get("toolCallId")
 
     async def outcome(self) -> Outcome:
-        """Shows it to the client of this connection, unless it ended meanwhile, and waits. Raises as asking does."""
+        """Show the question to the client of this connection, unless it has ended, wait, and return the outcome.
+
+        Raises CannotAsk, UnknownAnswer and ElicitError.
+        """
         return await self.flows._see_through(self.elicitation, self.elicitation.metadata[SCOPE])
-
-
-def _options(question: Question, scope: Json, user: Claim | None) -> Options:
-    """With the scope in the metadata; for ``user`` a key by which the same question is found again."""
-    options: Options = {**question.options, "metadata": {**question.options.get("metadata", {}), SCOPE: scope}}
-    if user is None or "idempotency_key" in options:
-        return options
-    key = key_of(SCOPE, user.iss, user.sub, question.kind, question.params, question.message, options)
-    return {**options, "idempotency_key": key}

@@ -1,4 +1,4 @@
-"""The client at the other end of one connection: what it can show, and the two messages that it gets."""
+"""The ACP client at the other end of a connection: its capabilities, and the two messages that are sent to it."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from acp import Client, RequestError
 from acp.schema import ClientCapabilities, ElicitationFormMode, ElicitationMode, ElicitationUrlMode
 from pydantic import ValidationError
 
+from elicit_flows.domain.values import Json
 from elicit_flows.sdk.acp.errors import CannotAsk
 from elicit_flows.sdk.shapes import Elicitation
-from elicit_flows.values import Json
 from elicit_flows.wires import acp
 from elicit_flows.wires.reply import CANCEL, Reply
 
-HEARD_SECONDS = 5.0  # a client that does not read for as long is taken for gone
+HEARD_SECONDS = 5.0  # a client that does not read a message for that long counts as gone
 REQUEST_CANCELLED = -32800
 
 
 class Peer:
-    """``capabilities`` as ``initialize`` brought them; none, ``{}`` and null advertise nothing."""
+    """``capabilities``: what ``initialize`` received. None, ``{}`` and null all mean that nothing is supported."""
 
     def __init__(self, conn: Client, capabilities: ClientCapabilities | None) -> None:
         offered = capabilities.elicitation if capabilities else None
@@ -29,20 +29,17 @@ class Peer:
         self._forms = offered is not None and offered.form is not None
 
     def mode(self, asked: Elicitation) -> str:
-        """ "url" wherever the client can show a link; "form" for a form where it can show nothing else.
-
-        Raises CannotAsk.
-        """
+        """ "url" if the client can show a link, or else "form" for a form. Raises CannotAsk for everything else."""
         if self._links:
             return "url"
         if self._forms and asked.kind == "form":
             return "form"
-        raise CannotAsk("The client did not advertise elicitation.url: its user cannot be given a link")
+        raise CannotAsk("The client did not advertise elicitation.url, so it cannot show a link to its user")
 
     async def create(self, asked: Elicitation, mode: str, scope: Json) -> Reply | None:
-        """``elicitation/create``, and what the client says to it, whenever it does. None: the connection is gone.
+        """Send ``elicitation/create`` and wait for the client's answer. None: the connection is gone.
 
-        Raises CannotAsk where the client refuses the request itself.
+        Raises CannotAsk if the client refuses the request itself.
         """
         request = _request(asdict(asked), mode, scope)
         try:
@@ -55,12 +52,12 @@ class Peer:
             if refused.code == REQUEST_CANCELLED:
                 return Reply(CANCEL)
             raise CannotAsk(f"The client refused to ask: {refused} ({refused.code})") from refused
-        if "action" not in response.model_fields_set:  # which 1.0 of the library takes for accept
+        if "action" not in response.model_fields_set:  # version 1.0 of the library fills in "accept"
             return Reply("")
         return acp.reply(response.model_dump(mode="json", by_alias=True))
 
     async def complete(self, asked: Elicitation) -> bool:
-        """``elicitation/complete``; False: the connection is gone."""
+        """Send ``elicitation/complete``. False: the connection is gone."""
         try:
             async with asyncio.timeout(HEARD_SECONDS):
                 await self._conn.complete_elicitation(asked.id)
@@ -70,7 +67,7 @@ class Peer:
 
 
 def _request(body: Json, mode: str, scope: Json) -> ElicitationMode:
-    """Our message as the library's own type, which knows the scope by its members."""
+    """The message as the library's own type, which tells the scope from its members."""
     if mode == "form":
         return ElicitationFormMode.model_validate(acp.form_params(body) | scope).root
     return ElicitationUrlMode.model_validate(acp.params(body) | scope).root

@@ -1,6 +1,6 @@
-"""The input requests of an AHP host, for agents written in Python: see ``AhpInputBridge``.
+"""Questions as input requests of an AHP host, for agents written in Python: see ``AhpInputBridge``.
 
-Needs no library of AHP's: the host gives a function that dispatches actions, and hands its clients' actions in.
+No AHP library is needed: the host passes a function that dispatches actions, and passes in its clients' actions.
 """
 
 from elicit_flows.sdk.ahp.bridge import AhpInputBridge, ToolCall

@@ -1,4 +1,4 @@
-"""One chat of an AHP host: its agent asks here, its clients' answers come in here."""
+"""``AhpInputBridge``: one chat of an AHP host, between the agent that asks and the chat's clients."""
 
 from __future__ import annotations
 
@@ -8,24 +8,24 @@ from collections.abc import Awaitable
 from dataclasses import dataclass
 from typing import cast
 
-from elicit_flows.errors import Invalid
+from elicit_flows.domain.errors import Invalid
+from elicit_flows.domain.values import Json
 from elicit_flows.sdk.ahp.flow import Dispatch, Flow
 from elicit_flows.sdk.client import Elicit
 from elicit_flows.sdk.errors import ElicitError
-from elicit_flows.sdk.once import unfinished
+from elicit_flows.sdk.idempotency import ADDRESSED, named, unfinished
 from elicit_flows.sdk.outcomes import Completed, Outcome
 from elicit_flows.sdk.questions import Options, Question, Questions
 from elicit_flows.sdk.shapes import Elicitation, User, claim
-from elicit_flows.values import Json
 from elicit_flows.wires import ahp_tool_calls
 
-CHAT = "ahp_chat"  # in an elicitation's metadata: whose it is, for a host that starts again
+CHAT, HOST = "ahp_chat", "ahp_host"  # in an elicitation's metadata, so that a restarted host finds its questions
 ANSWER_CHANGED, COMPLETED = "chat/inputAnswerChanged", "chat/inputCompleted"
 
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """A running call of a tool that an MCP server contributed; ``resource`` is that server's identifier, a URI."""
+    """A running call of a tool of an MCP server. ``resource`` is that server's identifier, a URI."""
 
     turn: str
     id: str
@@ -33,47 +33,50 @@ class ToolCall:
 
 
 class AhpInputBridge(Questions[Awaitable[Outcome]]):
-    """``await bridge.oauth("acme")`` asks ``user`` in the chat, and returns how it ended.
+    """Asks ``user`` in a chat of an AHP host: ``await bridge.oauth("acme")`` returns the outcome.
 
-    ``chat`` is the chat's URI. ``dispatch`` takes the host's own actions, one by one and in order: those that begin
-    with ``chat/`` are for the chat's channel, those with ``session/`` for its session's. It must not wait for the
-    bridge. Where nothing has to be asked, nothing is dispatched.
+    ``chat`` is the chat's URI. ``host`` is a name that no other host with the same API key has. The host keeps it over
+    restarts, and finds its ``unfinished`` questions by it.
 
-    Asking raises ElicitError when the service refuses the question or cannot be reached. To cancel the task that waits
-    hangs up and leaves the question open: ``turn_ended`` takes it back.
+    ``dispatch`` receives the host's own actions one by one, in order. Send those that begin with ``chat/`` to the
+    chat's channel and those that begin with ``session/`` to the session's. It must not wait for the bridge. If nothing
+    has to be asked, nothing is dispatched.
+
+    Asking raises ElicitError when the service refuses the question or cannot be reached. Cancelling the task that waits
+    leaves the question open; ``turn_ended`` cancels it.
     """
 
-    def __init__(self, elicit: Elicit, user: User, chat: str, dispatch: Dispatch) -> None:
+    def __init__(self, elicit: Elicit, user: User, chat: str, dispatch: Dispatch, *, host: str) -> None:
+        self._host = named("host", host)
         self._elicit = elicit
         self._user = claim(user)
         self._chat = chat
         self._dispatch = dispatch
         self._flows: dict[str, Flow] = {}
-        self._past: dict[str, Flow] = {}  # of the turn before, for those who come late
+        self._past: dict[str, Flow] = {}  # the previous turn's, to tell late clients how a question ended
 
     def _asked(self, question: Question) -> Awaitable[Outcome]:
         return self.open(question)
 
     def during(self, call: ToolCall) -> Questions[Awaitable[Outcome]]:
-        """The same questions, while ``call`` is ``auth-required``. It runs on once the question is completed; after
-        any other end it is the host's to fail it.
+        """Return the same questions, asked while ``call`` is ``auth-required``.
+
+        The call continues once the question is completed. After any other outcome the host has to fail it.
         """
         return _During(self, call)
 
     async def open(self, question: Question, call: ToolCall | None = None) -> Outcome:
-        """Ask one question, and see it through."""
-        metadata = {**question.options.get("metadata", {}), CHAT: self._chat}
+        """Ask one question and return its outcome. A form's draft is shared with the chat, and its page says so."""
+        params = {"shared": True, **question.params} if question.kind == "form" else question.params
+        metadata = {**question.options.get("metadata", {}), CHAT: self._chat, HOST: self._host}
         options = cast(Options, {**question.options, "metadata": metadata})
-        asked = await self._elicit.create(
-            question.kind, self._user, question.params, message=question.message, **options
-        )
+        asked = await self._elicit.create(question.kind, self._user, params, message=question.message, **options)
         return await self.follow(asked, call)
 
     async def follow(self, asked: Elicitation, call: ToolCall | None = None) -> Outcome:
-        """See through what was asked before, one of ``unfinished``: for a host that starts again. It is requested while
-        it is open.
+        """Continue an earlier question, one of ``unfinished``, after a restart. It is requested again while it is open.
 
-        The outcome is handed out once: whoever comes second gets ElicitError 409 ``already_consumed``.
+        The outcome is returned once: a second caller gets ConflictError ``already_consumed``.
         """
         flow = Flow(self._elicit, asked, self._chat, self._dispatch)
         self._flows[asked.id] = flow
@@ -89,25 +92,30 @@ class AhpInputBridge(Questions[Awaitable[Outcome]]):
         return outcome
 
     async def unfinished(self) -> list[Elicitation]:
-        """What was asked in this chat, by this process or one before it, and nobody has acted on, be it open or over by
-        now; the oldest first.
+        """Return the questions of this chat that nobody has acted on, open or over, oldest first.
+
+        That includes questions that an earlier process of this host asked.
         """
-        return await unfinished(self._elicit, self._user, lambda one: one.metadata.get(CHAT) == self._chat)
+        mine = (self._chat, self._host)
+        return await unfinished(
+            self._elicit, self._user, lambda one: (one.metadata.get(CHAT), one.metadata.get(HOST)) == mine
+        )
 
     async def apply(self, action: Json, client_id: str) -> str | None:
-        """What a client dispatched to the chat: None when it holds, else the ``rejectionReason``.
+        """Apply an action that a client dispatched to the chat. Returns None if it is valid, or else the
+        ``rejectionReason``.
 
-        Echo it at once: ``None`` means that the service has it. For ``chat/inputAnswerChanged`` and
-        ``chat/inputCompleted``; other input actions are not for clients.
+        Echo the action at once when it returns None: the service has it. Takes ``chat/inputAnswerChanged`` and
+        ``chat/inputCompleted``; clients may not send other input actions.
         """
         if not _can_be_sent(action):
-            return "It has a number or a character that cannot be kept."
+            return "The action contains a number or a character that cannot be stored."
         key = str(action.get("requestId"))
         flow = self._flows.get(key) or self._past.get(key)
         if action.get("type") not in (ANSWER_CHANGED, COMPLETED):
-            return "Only the host may do that."
+            return "Only the host may dispatch this action."
         if flow is None:
-            return "There is no request of this id in this chat."
+            return "There is no request with this id in this chat."
         try:
             if action["type"] == ANSWER_CHANGED:
                 await flow.change(action)
@@ -120,17 +128,18 @@ class AhpInputBridge(Questions[Awaitable[Outcome]]):
         return None
 
     async def turn_ended(self) -> None:
-        """For every turn, however it ended: take back what is still open. The host's action that ends the turn may come
-        before or after.
+        """Cancel the questions that are still open. Call it for every turn, before or after the host ends it.
 
-        What was asked stays in the transcript without a response. Raises ElicitError when the service could not be
-        told of one; its link then ends with its time.
+        The requests stay in the transcript without a response. Raises ElicitError if the service could not be told
+        about one; its link then stays valid until it expires.
         """
-        ended = await asyncio.gather(*(flow.abandon() for flow in self._flows.values()), return_exceptions=True)
+        ending = dict(self._flows)  # the next turn may ask while the service is told
+        ended = await asyncio.gather(*(flow.abandon() for flow in ending.values()), return_exceptions=True)
         for error in ended:
             if error is not None:
                 raise error
-        self._past, self._flows = self._flows, {}
+        self._flows = {key: flow for key, flow in self._flows.items() if key not in ending}
+        self._past = ending
 
 
 class _During(Questions[Awaitable[Outcome]]):
@@ -143,14 +152,14 @@ class _During(Questions[Awaitable[Outcome]]):
 
 
 def _reason(error: ElicitError) -> str:
-    """A refusal in the service's words; what went wrong inside is nothing for a client."""
-    if error.status is None or error.status >= 500:
-        return "It could not be kept just now. Try again."
-    return error.detail
+    """The service's refusal as a ``rejectionReason``. Internal errors are not shown to clients."""
+    if error.status is None or error.status >= 500 or error.code in ADDRESSED:
+        return "The answer could not be stored. Try again."
+    return error.reason
 
 
 def _can_be_sent(action: Json) -> bool:
-    """Python reads JSON that it cannot write: infinite numbers, and halves of characters."""
+    """Whether it can be written as JSON. Python reads JSON that it cannot write: infinite numbers, lone surrogates."""
     try:
         json.dumps(action, allow_nan=False, ensure_ascii=False).encode()
     except ValueError:

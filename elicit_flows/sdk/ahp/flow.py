@@ -1,7 +1,7 @@
-"""One question of a chat, from its request to its completion: what the service knows, as AHP's actions, and back.
+"""One question of a chat, from its request to its completion: the service's state as AHP actions, and back.
 
-Two write here at once: the page in the user's browser and the chat's clients. The service numbers what they write, and
-a number that the clients have is not told again; the lock keeps a client's action and its echo together.
+The page in the user's browser and the chat's clients write at the same time. The service numbers the changes, and a
+change that the clients know is not dispatched again. The lock keeps a client's action and its echo together.
 """
 
 from __future__ import annotations
@@ -13,24 +13,24 @@ from typing import Any, cast
 
 import httpx2
 
-from elicit_flows.errors import Invalid
+from elicit_flows.domain.errors import Invalid
+from elicit_flows.domain.values import Json
 from elicit_flows.sdk.ahp import reading
 from elicit_flows.sdk.client import Elicit
 from elicit_flows.sdk.errors import ElicitError
 from elicit_flows.sdk.outcomes import Declined, Outcome, outcome_of
 from elicit_flows.sdk.shapes import Elicitation, GivenAnswer
-from elicit_flows.values import Json
 from elicit_flows.wires import ahp, ahp_answers
 from elicit_flows.wires.ahp_questions import questions_of
 from elicit_flows.wires.reply import ACCEPT, DECLINE
 
 Dispatch = Callable[[Json], object]
 
-CONSENT = "Open the link: what is asked is done there, and this request is completed as soon as it is."
+CONSENT = "Open the link and answer there. This request is completed as soon as that is done."
 
 
 class Flow:
-    """``asked`` is the elicitation as it was last seen."""
+    """One question in one chat. ``asked`` is the elicitation as it was last read."""
 
     def __init__(self, elicit: Elicit, asked: Elicitation, chat: str, dispatch: Dispatch) -> None:
         self.asked = asked
@@ -38,11 +38,11 @@ class Flow:
         self._chat = chat
         self._dispatch = dispatch
         self._lock = asyncio.Lock()
-        self._words: tuple[str, Json] | None = None  # which the clients have: message and params
-        self._told: dict[str, int] = {}  # by question: the number of the answer that the clients have
-        self._answered: set[str] = set()  # questions to which the clients have an answer
-        self._first = ""  # who in the chat ended it, and how, for those who come later
-        self._response: str | None = None  # by which a client completed it
+        self._words: tuple[str, Json] | None = None  # message and params that the clients know
+        self._told: dict[str, int] = {}  # by question: the number of the answer that the clients know
+        self._answered: set[str] = set()  # questions for which the clients know an answer
+        self._first = ""  # how the question ended in the chat, to reject later actions with
+        self._response: str | None = None  # the response with which a client completed it
         self.abandoned = False
 
     @property
@@ -56,7 +56,10 @@ class Flow:
     # From the service to the clients.
 
     async def follow(self) -> Outcome:
-        """Request it, keep its drafts in step, complete it. Raises ElicitError when the service is gone for good."""
+        """Request the input, pass on changes of the draft, complete it, and return the outcome.
+
+        Raises ElicitError when the service stays unreachable.
+        """
         seq = 0
         while not self.asked.over:
             found, answers = await reading.change(self._elicit, self.asked, seq)
@@ -74,23 +77,20 @@ class Flow:
             self._words = words
             self._request(answers)
         else:
-            self._catch_up(answers)
+            questions = self._questions
+            for key, answer in answers.items():
+                if answer["seq"] > self._told.get(key, 0):
+                    action = ahp.answer_changed(self._body, questions[key], answer)
+                    self._remember(action, answer["seq"])
+                    self._dispatch(action)
 
     def _request(self, answers: Json) -> None:
-        """Asked again, it takes the place of what was asked before, with the answers that still hold."""
+        """Dispatch the request. A changed question replaces the earlier request, with the answers that still hold."""
         request = ahp.request(self._body, answers if self._questions else None)
         self._told = {key: one["seq"] for key, one in answers.items()}
         self._answered = set(request.get("answers", {}))
         self._dispatch({"type": "chat/inputRequested", "request": request})
         self._dispatch(ahp.input_needed(self._body, self._chat))
-
-    def _catch_up(self, answers: Json) -> None:
-        questions = self._questions
-        for key, answer in answers.items():
-            if answer["seq"] > self._told.get(key, 0):
-                action = ahp.answer_changed(self._body, questions[key], answer)
-                self._remember(action, answer["seq"])
-                self._dispatch(action)
 
     def _remember(self, action: Json, seq: int) -> None:
         key = action["questionId"]
@@ -99,20 +99,18 @@ class Flow:
 
     def _end(self) -> None:
         if self._response is None:
-            self._complete(ahp.completed(self._body))
+            # Dispatch the completion. It is added to the drafts, so drafts that were not submitted are cleared first.
+            action = ahp.completed(self._body)
+            if action["response"] == ACCEPT:
+                for key in sorted(self._answered - action.get("answers", {}).keys()):
+                    self._dispatch(ahp.answer_changed(self._body, {"id": key}, None))
+            self._dispatch(action)
         self._dispatch(ahp.input_needed_removed(self._body))
-
-    def _complete(self, action: Json) -> None:
-        """Completions lie on top of drafts, so a draft that was not sent is taken away first."""
-        if action["response"] == ACCEPT:
-            for key in sorted(self._answered - action.get("answers", {}).keys()):
-                self._dispatch(ahp.answer_changed(self._body, {"id": key}, None))
-        self._dispatch(action)
 
     # From a client to the service.
 
     async def change(self, action: Json) -> None:
-        """A client's ``chat/inputAnswerChanged``. Raises Invalid, ElicitError."""
+        """Apply a client's ``chat/inputAnswerChanged``. Raises Invalid and ElicitError."""
         async with self._lock:
             self._still_open()
             question = self._question(action.get("questionId"))
@@ -121,9 +119,9 @@ class Flow:
             self._remember(action, seq)
 
     async def complete(self, action: Json, client_id: str) -> None:
-        """A client's ``chat/inputCompleted``. Raises Invalid, ElicitError.
+        """Apply a client's ``chat/inputCompleted``. Raises Invalid and ElicitError.
 
-        Answers that came with an accept stay as drafts where it is refused.
+        If an accept is refused, the answers that came with it stay as drafts.
         """
         async with self._lock:
             self._still_open()
@@ -132,22 +130,27 @@ class Flow:
                 await self._accept(action.get("answers") or {})
             else:
                 await self._elicit.cancel(self.asked)
-            self._response, self._first = response, f"It is over: {client_id} said {response} first."
+            self._response, self._first = response, f"The request is over: {client_id} has sent {response}."
 
     async def _accept(self, answers: Any) -> None:
-        """Of a link, accept is consent to open it and nothing more: were it a completion, the real one came second."""
+        """Submit a form. A link is not completed by an accept: that is consent to open it, and the completion comes
+        later.
+        """
         if not self._questions:
             raise Invalid.at("response", CONSENT)
         if not isinstance(answers, dict):
-            raise Invalid.at("answers", "Give the answers by question.")
+            raise Invalid.at("answers", "Give an object with an answer for each question.")
         asked = {key: self._question(key) for key in answers}
         given = {key: ahp_answers.from_ahp(asked[key], said) for key, said in answers.items()}
+        if not self.asked.params.get("shared"):
+            await self._elicit.complete(self.asked, cast(dict[str, GivenAnswer], given))
+            return
         for key, answer in given.items():
             await self._write(asked[key], answer)
         await self._elicit.complete(self.asked)
 
     async def _write(self, question: Json, answer: Json | None) -> int:
-        """The number up to which the clients know the answer. What the page wrote right after it they do not."""
+        """Write one answer. Returns the number up to which the clients know it, without a later change by the page."""
         draft = await self._elicit.answer(self.asked, question["id"], cast(GivenAnswer | None, answer))
         kept = draft.answers.get(question["id"])
         if kept is None:
@@ -162,24 +165,24 @@ class Flow:
 
     def _still_open(self) -> None:
         if self._first or self.asked.over:
-            raise Invalid.at("requestId", self._first or f"It is over: {self.asked.status}.")
+            raise Invalid.at("requestId", self._first or f"The request is over: {self.asked.status}.")
 
     # From the host.
 
     async def abandon(self) -> None:
-        """The turn is over: take the question back, and leave the request without a response, as AHP has it.
+        """Cancel the question because the turn is over. As AHP requires, the request is left without a response.
 
-        Raises ElicitError when the service cannot be told. Once more is harmless.
+        Raises ElicitError when the service cannot be told. Another call repeats it safely.
         """
         async with self._lock:
             if self.asked.over or self._response:
                 return
             if not self.abandoned:
-                self.abandoned, self._first = True, "It is over: the turn that asked has ended."
+                self.abandoned, self._first = True, "The request is over: the turn that asked has ended."
                 self._dispatch(ahp.input_needed_removed(self._body))
-            for step in (self._elicit.cancel, self._elicit.consume):  # no process after this one takes it up again
+            for step in (self._elicit.cancel, self._elicit.consume):  # consumed too, so no later process resumes it
                 try:
                     await step(self.asked)
                 except ElicitError as error:
-                    if error.status != httpx2.codes.CONFLICT:  # it has ended otherwise, or is about to
+                    if error.status != httpx2.codes.CONFLICT:  # it has ended in another way, or is about to
                         raise

@@ -1,6 +1,6 @@
-"""For clients of MCP 2026-07-28 and the tests of servers: calls that are answered with what is needed, and come again.
+"""For clients of MCP 2026-07-28 and tests of servers: tool calls that need input, and are sent again with answers.
 
-JSON in and out; the transport is yours: a ``send`` takes a JSON-RPC request and gives the response.
+Everything is JSON, and the transport is yours: a ``send`` takes a JSON-RPC request and returns the response.
 """
 
 from elicit_flows.sdk.hosts.recording import Diverged, Exchange, Playback, Recorder, replay

@@ -1,27 +1,27 @@
-"""What was said in the rounds of a call, kept as JSON, and played again: in place of the server, or against one."""
+"""Record the rounds of a call as JSON, and play them back: in place of the server, or against a server."""
 
 from __future__ import annotations
 
 from itertools import pairwise
 from typing import Any, TypedDict
 
+from elicit_flows.domain.values import Json
 from elicit_flows.sdk.hosts.rounds import Send, asked, is_input_required, retry
-from elicit_flows.values import Json
 
 
 class Exchange(TypedDict):
-    """One round."""
+    """One request and its response."""
 
     request: Json
     response: Json
 
 
 class Diverged(AssertionError):
-    """What is said is not what was recorded."""
+    """A request or a response differs from the recording."""
 
 
 class Recorder:
-    """A ``send`` that keeps what went through it in ``exchanges``, which ``json`` can write and read."""
+    """A ``send`` that records each request and response in ``exchanges``, which ``json`` can write and read."""
 
     def __init__(self, send: Send) -> None:
         self._send = send
@@ -34,9 +34,9 @@ class Recorder:
 
 
 class Playback:
-    """A ``send`` that is the server of a recording. Raises Diverged for any request but the next one recorded.
+    """A ``send`` that answers from a recording. Raises Diverged for any request but the next one recorded.
 
-    Only the ids are the caller's own. ``requestState`` has to come back to the byte.
+    Only the ids may differ. ``requestState`` must be byte for byte the same.
     """
 
     def __init__(self, exchanges: list[Exchange]) -> None:
@@ -44,30 +44,30 @@ class Playback:
 
     async def __call__(self, request: Json) -> Json:
         if not self._rest:
-            raise Diverged(f"The recording has ended, and here comes {request}")
+            raise Diverged(f"The recording has ended, and the client sent {request}")
         then = self._rest.pop(0)
         if _without_id(request) != _without_id(then["request"]):
-            raise Diverged(f"The recording has {then['request']}, and here comes {request}")
+            raise Diverged(f"The recording has {then['request']}, and the client sent {request}")
         return {**then["response"], "id": request["id"]}
 
 
 async def replay(send: Send, exchanges: list[Exchange]) -> Json:
-    """The recorded calls made to a server of today, with the recorded answers; its last response.
+    """Send the recorded calls to a server, with the recorded answers, and return its last response.
 
-    Keys and states are opaque and the server's own: today's are answered, in the order of the recorded ones. Raises
-    Diverged when the server asks for something else, or not as often.
+    Keys and states are opaque and differ in each run: today's keys get the recorded answers, in order. Raises Diverged
+    when the server asks for something else, or more or less often.
     """
     request = exchanges[0]["request"]
     for then, following in pairwise(exchanges):
         response = await send(request)
         now, before = response.get("result"), then["response"]["result"]
         if not is_input_required(now) or _questions(now) != _questions(before):
-            raise Diverged(f"The recording has {before}, and the server says {response}")
+            raise Diverged(f"The recording has {before}, and the server answered {response}")
         answers = following["request"]["params"].get("inputResponses", {})
         request = retry(request, now, dict(zip(asked(now), (answers[key] for key in asked(before)), strict=True)))
     response = await send(request)
     if is_input_required(response.get("result")):
-        raise Diverged(f"The recording has ended, and the server says {response}")
+        raise Diverged(f"The recording has ended, and the server answered {response}")
     return response
 
 
@@ -76,6 +76,6 @@ def _without_id(request: Json) -> Json:
 
 
 def _questions(result: Json) -> list[Any]:
-    """What is asked, but for links, which are new each time."""
+    """The questions without their links, which are new each time."""
     params = [(one["method"], one.get("params", {})) for one in asked(result).values()]
     return [(method, {name: value for name, value in one.items() if name != "url"}) for method, one in params]

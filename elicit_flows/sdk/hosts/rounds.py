@@ -1,4 +1,6 @@
-"""One call in several rounds (MCP 2026-07-28, basic/patterns/mrtr): ask, answer, the same call again."""
+"""One call in several rounds (MCP 2026-07-28, basic/patterns/mrtr): the server asks, the client answers and calls
+again.
+"""
 
 from __future__ import annotations
 
@@ -7,22 +9,22 @@ import uuid
 from collections.abc import Awaitable, Callable
 from typing import Any, TypeGuard
 
-from elicit_flows.values import Json
+from elicit_flows.domain.values import Json
 from elicit_flows.wires.mcp_2026_07_28 import RESULT_TYPE
 
 Send = Callable[[Json], Awaitable[Json]]
 Answer = Callable[[str, Json], Awaitable[Json]]
 
-MOST_ROUNDS = 10  # as in the clients of MCP's own SDKs; the specification sets no limit
-PAUSE = 0.25  # seconds before a retry that has nothing to answer
+MOST_ROUNDS = 10  # the limit in MCP's own SDKs; the specification sets none
+PAUSE = 0.25  # seconds before a retry without answers
 
 
 class Unanswered(ValueError):
-    """A retry needs an answer to each question of the round, and to no other."""
+    """The answers do not match the questions of the round: each question needs one, and there may be no others."""
 
 
 class TooManyRounds(Exception):
-    """The server went on asking. ``response`` is its last."""
+    """The server still asks after the allowed number of retries. ``response`` is its last one."""
 
     def __init__(self, rounds: int, response: Json) -> None:
         super().__init__(f"After {rounds} retries the call is still not done")
@@ -30,7 +32,7 @@ class TooManyRounds(Exception):
 
 
 def is_input_required(result: Any) -> TypeGuard[Json]:
-    """Whether the call has to come again. A result that is only half of that shape says nothing to act on."""
+    """Whether the call has to be sent again. A result with only half of that shape does not count."""
     if not isinstance(result, dict) or result.get("resultType") != RESULT_TYPE:
         return False
     parts = {"inputRequests": _is_map, "requestState": _is_text}
@@ -43,26 +45,25 @@ def _is_text(state: Any) -> bool:
 
 
 def _is_map(requests: Any) -> bool:
-    return isinstance(requests, dict) and all(_is_request(one) for one in requests.values())
-
-
-def _is_request(one: Any) -> bool:
-    return isinstance(one, dict) and isinstance(one.get("method"), str) and isinstance(one.get("params", {}), dict)
+    return isinstance(requests, dict) and all(
+        (isinstance(one, dict) and isinstance(one.get("method"), str) and isinstance(one.get("params", {}), dict))
+        for one in requests.values()
+    )
 
 
 def asked(result: Json) -> dict[str, Json]:
-    """What there is to answer, by key: ``{method, params}`` each. Nothing where the server only needs time."""
+    """The questions of the round by key, each ``{method, params}``. Empty if the server only needs more time."""
     return dict(result.get("inputRequests", {}))
 
 
 def retry(request: Json, result: Json, answers: dict[str, Json], *, id: str | int | None = None) -> Json:
-    """The same call with ``answers``, which are bare results by key, and the server's state as it came.
+    """Return the same call with ``answers`` (bare results by key) and the server's state, unchanged.
 
-    ``id``: of the new request, None for a random one. Raises Unanswered.
+    ``id`` is the new request's; None makes a random one. Raises Unanswered.
     """
     wanted = asked(result).keys()
     if answers.keys() != wanted:
-        raise Unanswered(f"The server asked for {sorted(wanted)}, and there are answers to {sorted(answers)}")
+        raise Unanswered(f"The server asked for {sorted(wanted)}, but the answers are for {sorted(answers)}")
     params = {
         name: value for name, value in request["params"].items() if name not in ("inputResponses", "requestState")
     }
@@ -74,9 +75,9 @@ def retry(request: Json, result: Json, answers: dict[str, Json], *, id: str | in
 
 
 async def run(send: Send, request: Json, answer: Answer, *, max_rounds: int = MOST_ROUNDS) -> Json:
-    """The response that needs nothing more: a result of the call's own, or an error.
+    """Send the call until it needs nothing more, and return that response: the call's own result, or an error.
 
-    ``answer`` is given key and request of each question, one after the other, and gives a bare result. Raises
+    ``answer`` receives key and request of each question, one after the other, and returns a bare result. Raises
     TooManyRounds after ``max_rounds`` retries.
     """
     response = await send(request)

@@ -1,28 +1,27 @@
-"""Answers that a test wrote down before, in place of a person."""
+"""Answers that a test wrote down in advance, in place of a person."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
-from typing import Any
 
-from elicit_flows.values import Json
+from elicit_flows.domain.values import Json
 from elicit_flows.wires.reply import ACCEPT, ACTIONS
 
 Script = Mapping[str, str | Json | Callable[[str], object]]
 
 
 class Unscripted(LookupError):
-    """The server asked for something that the script has no answer to."""
+    """The script has no answer for what the server asked."""
 
 
 class Scripted:
     """An ``answer`` for ``run``. Each entry of ``script`` answers the questions whose message contains its key:
 
     - a word: accept, decline or cancel;
-    - a dict: the values of a form, by property. Those that are not asked for, and optional ones that are not there, are
-      left out;
-    - a function: it is given the link, in a thread of its own, and does with it what a person would.
+    - a dict: the values of a form by property. Values that the form does not ask for are left out, and so are optional
+      properties without a value;
+    - a function: it is called with the link in a thread of its own, and does there what a person would.
 
     ``asked`` has the messages in order. Raises Unscripted.
     """
@@ -39,15 +38,15 @@ class Scripted:
         if isinstance(entry, str) and entry in ACTIONS:
             return {"action": entry}
         if isinstance(entry, dict) and "requestedSchema" in params:
-            return {"action": ACCEPT, "content": _content(params["requestedSchema"], entry, message)}
+            schema = params["requestedSchema"]
+            missing = set(schema.get("required", ())) - entry.keys()
+            if missing:
+                raise Unscripted(f"{message!r} needs {sorted(missing)} as well")
+            return {
+                "action": ACCEPT,
+                "content": {name: entry[name] for name in schema.get("properties", {}) if name in entry},
+            }
         if callable(entry) and "url" in params:
             await asyncio.to_thread(entry, params["url"])
             return {"action": ACCEPT}
-        raise Unscripted(f"There is no answer to {message!r} that fits: {entry!r}")
-
-
-def _content(schema: Json, values: Json, message: str) -> dict[str, Any]:
-    missing = set(schema.get("required", ())) - values.keys()
-    if missing:
-        raise Unscripted(f"{message!r} needs {sorted(missing)} as well")
-    return {name: values[name] for name in schema.get("properties", {}) if name in values}
+        raise Unscripted(f"The script has no answer that fits {message!r}, only {entry!r}")

@@ -6,8 +6,8 @@
     @mcp_flows.oauth("acme")
     async def list_files(account: Completed) -> str: ...
 
-The decorators here belong to an ``McpFlows()`` with its defaults; make one of your own to change them. It stands on the
-library ``mcp``, 1.30 or 2.x, whichever the server uses.
+These decorators belong to an ``McpFlows()`` with default settings; make your own to change them. Both ``mcp`` 1.30 and
+``mcp`` 2.x work: the version that the server uses is taken.
 """
 
 from elicit_flows.sdk.mcp.flows import McpFlows

@@ -1,43 +1,56 @@
-"""One call of a tool, in the same words for ``mcp`` 1.30, ``mcp`` 2.x and FastMCP, whose contexts differ."""
+"""One call of a tool, with one interface for ``mcp`` 1.30, ``mcp`` 2.x and FastMCP, whose contexts differ."""
 
 from __future__ import annotations
 
+import asyncio
 import json
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
-from importlib import import_module
+import re
+import time
+from collections.abc import AsyncIterator, Iterable, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
 from typing import Any, cast
 
+import anyio
 from mcp import types
 from mcp.server.auth.middleware.auth_context import get_access_token
 from mcp.shared import exceptions
 
-from elicit_flows.sdk.mcp.attempt import current
+from elicit_flows.domain.values import Json
+from elicit_flows.sdk.mcp.messages import NotRun, Words, refused, waiting_for
+from elicit_flows.sdk.mcp.settings import Settings
+from elicit_flows.sdk.mcp.task_attempt import current
 from elicit_flows.sdk.shapes import Elicitation
-from elicit_flows.values import Json
 from elicit_flows.wires import mcp_2025_11_25, mcp_2026_07_28
 from elicit_flows.wires.reply import Reply
 
 MODERN = mcp_2026_07_28.VERSION
 INVALID_PARAMS = -32602
-# mcp 2 renamed it.
+# Renamed in mcp 2.
 LIBRARY_ERROR: Any = getattr(exceptions, "MCPError", None) or exceptions.McpError  # type: ignore[attr-defined]
-# Where the contexts come from, and beside them the error whose text reaches the model as it is.
-LIBRARIES = ("mcp.server.mcpserver", "mcp.server.fastmcp", "fastmcp")
-SWALLOWS_REFUSALS = "fastmcp"  # as of 4.1 it makes a tool's error without links of each -32042
+GONE = (anyio.ClosedResourceError, anyio.BrokenResourceError, LIBRARY_ERROR)
+TWO, ONE, FASTMCP = LIBRARIES = ("mcp.server.mcpserver", "mcp.server.fastmcp", "fastmcp")  # modules of the contexts
+SWALLOWS_REFUSALS = FASTMCP  # as of 4.1 it turns each -32042 into a tool error without links
+UNNAMED = re.compile("(mcp-server|FastMCP(-[0-9a-f]{4})?)?")  # the libraries' default names
+NAME_IT = (
+    "This server has no name, so its users' answers could not be told from those for another server with the same "
+    'API key. Give it one, MCPServer("…") or FastMCP("…"), or say McpFlows(server="…").'
+)
 
 
 class Call:
-    """``context``: what the library hands to a tool."""
+    """One call of a tool. ``context``: the object that the library passes to the tool."""
 
     def __init__(self, context: Any) -> None:
         self._context = context
         self._session = context.session
+        self._awaited_since: float | None = None
+        self._progress = 0
         self.attempt = current()
+        self.begun = False  # whether the tool itself was called
 
     @property
     def modern(self) -> bool:
-        """Whether the call may be answered with what is needed; else the server has a channel of its own to ask by."""
+        """Whether the call may be answered with a request for input. If not, the server sends requests of its own."""
         return (getattr(self._session, "protocol_version", None) or "") >= MODERN
 
     @property
@@ -45,16 +58,33 @@ class Call:
         """The caller's verified access token, or None."""
         return get_access_token()
 
+    def server(self, settings: Settings) -> list[str]:
+        """What tells this server from others, the same in all of its processes. Raises NotRun if nothing does."""
+        if settings.server is not None:
+            return [settings.server]
+        app = getattr(self._context, "mcp_server" if self._library == TWO else "fastmcp")
+        auth = app.auth if self._library == FASTMCP else app.settings.auth
+        address = getattr(auth, "base_url" if self._library == FASTMCP else "resource_server_url", None)
+        name = "" if UNNAMED.fullmatch(app.name) else app.name
+        if not name and not address:
+            raise NotRun(refused(NAME_IT, "no_server_name"))
+        return [name, str(address or "")]
+
+    @property
+    def who(self) -> str:
+        """The client: from its verified access token, or else the name that it gives itself."""
+        return self.token.client_id if self.token else self.client
+
     @property
     def client(self) -> str:
-        """What the client says that it is; not verified."""
+        """The name that the client gives itself; not verified."""
         params = self._session.client_params
         about = params and (getattr(params, "client_info", None) or getattr(params, "clientInfo", None))
         return about.name if about else ""
 
     @property
     def opens_links(self) -> bool:
-        """Whether the client declared URL mode: for the session, or in the modern era on this very request."""
+        """Whether the client declared URL mode: for the session, or with 2026-07-28 in this request."""
         known = getattr(self._session, "client_capabilities", None)
         if known is None and (params := self._session.client_params):
             known = params.capabilities
@@ -62,15 +92,59 @@ class Call:
 
     @property
     def session_id(self) -> str:
-        """Which session of the older era this is; "" where a transport has no more than one client."""
+        """The session's id in revision 2025-11-25; "" if the transport has only one client."""
         request = getattr(self._context.request_context, "request", None)
         return (request.headers.get("mcp-session-id") if request is not None else None) or ""
 
-    # The modern era: the call is answered with what is needed, and comes again.
+    def left(self, settings: Settings) -> float:
+        """Seconds for which this call may still wait for its user. The time begins with the first call of ``left``."""
+        now = time.monotonic()
+        if self._awaited_since is None:
+            self._awaited_since = now
+        return max(0.0, settings.hold - (now - self._awaited_since))
+
+    @asynccontextmanager
+    async def awaited(self, settings: Settings) -> AsyncIterator[None]:
+        """Within the block, a client that gave a progress token is sent progress notifications."""
+        telling = asyncio.ensure_future(self._tell_progress(settings.progress_every))
+        try:
+            yield
+        finally:
+            telling.cancel()
+            await asyncio.gather(telling, return_exceptions=True)
+
+    async def _tell_progress(self, seconds: float) -> None:
+        with suppress(*GONE):
+            while True:
+                await asyncio.sleep(seconds)
+                self._progress += 1
+                await self._context.report_progress(self._progress, None, "Waiting for the user.")
+
+    def answer(self, words: Words, *, text: bool, structured: bool) -> Any:
+        """The tool's result with these ``words``, whatever type the tool returns.
+
+        ``text``: the tool returns text, so the words are no error. ``structured``: the tool has no schema that would
+        forbid the machine-readable mark in the result's content.
+        """
+        result: Json = {
+            "content": [{"type": "text", "text": words.text}],
+            "isError": words.error or not (text or structured),
+            "_meta": words.meta,
+        }
+        if structured:
+            result["structuredContent"] = words.mark
+        elif text and not words.error:
+            result["structuredContent"] = {"result": words.text, **words.mark}
+        made = types.CallToolResult.model_validate(result)
+        if self._library == ONE and "structuredContent" not in result:
+            raise _Response(made)
+        return made
+
+    # Revision 2026-07-28: the call is answered with a request for input, and sent again.
 
     @property
     def state(self) -> Json | None:
-        """What this server gave with the answer before; None on the first round. Raises the library's error."""
+        """The state that this server sent with its last answer; None in the first round. Raises the library's error."""
         if self.attempt.goes_on:
             return self.attempt.state
         text = getattr(self._context, "request_state", None) if self.modern else None
@@ -85,7 +159,7 @@ class Call:
         return found
 
     def bad_state(self) -> Exception:
-        """In the library's own words: nobody learns from them what was wrong."""
+        """The library's own error, which does not tell the caller what was wrong."""
         return error(INVALID_PARAMS, "Invalid or expired requestState")
 
     def reply(self, key: str) -> Reply | None:
@@ -96,22 +170,22 @@ class Call:
         return mcp_2026_07_28.reply(given, key)
 
     def ask(self, body: Json, state: Json) -> Any:
-        """The answer that asks for it."""
+        """The result that asks the client."""
         return _input_required(mcp_2026_07_28.message(body) | {"requestState": json.dumps(state)})
 
     def put_off(self, state: Json) -> Any:
-        """The answer that asks nothing, while the user is at it."""
+        """The result that asks nothing, because the user is still busy: the client calls again."""
         return _input_required(mcp_2026_07_28.waiting(json.dumps(state)))
 
     def leave(self) -> Any:
-        """End an attempt whose answer no client sees."""
+        """End an attempt whose result no client sees."""
         self.attempt.left = True
         return self.put_off({})
 
-    # The older era: the server asks, or refuses.
+    # Revision 2025-11-25: the server asks the client, or refuses the call.
 
     async def push(self, body: Json) -> Reply:
-        """Send ``elicitation/create`` and wait for the client's answer, which is consent at most."""
+        """Send ``elicitation/create`` and wait for the client's answer. Its accept is only consent to open the link."""
         asked = mcp_2025_11_25.params(body)
         answer = await self._session.elicit_url(
             asked["message"], asked["url"], asked["elicitationId"], related_request_id=self._context.request_id
@@ -119,52 +193,53 @@ class Call:
         return mcp_2025_11_25.reply(answer.model_dump(by_alias=True, exclude_none=True))
 
     def required(self, bodies: Iterable[Json]) -> Exception:
-        """The refusal -32042, which names all that is needed before the call can succeed; in words where it is lost."""
+        """The error -32042, which names all that the call needs; as plain text for libraries that would lose
+        its links.
+        """
         asked = mcp_2025_11_25.required(bodies)
         params = [types.ElicitRequestURLParams.model_validate(one) for one in asked["data"]["elicitations"]]
         refusal = exceptions.UrlElicitationRequiredError(params, asked["message"])
         return refusal if self._refusals_arrive else self._in_words(refusal)
 
     async def tools_changed(self) -> None:
-        """Say that the list of tools may be another now, to whoever listens."""
+        """Notify the client that the list of tools may have changed."""
         if self.modern:
             await self._context.notify_tools_changed()
         else:
             await self._session.send_tool_list_changed()
 
     async def tell(self, elicitation: Elicitation, *, within: bool) -> None:
-        """Send the notification that it is over; ``within`` this call, or apart from it when the call has ended."""
+        """Send the notification that the elicitation is over: ``within`` this call, or apart from it if the call has
+        ended.
+        """
         related = self._context.request_id if within else None
         await self._session.send_elicit_complete(elicitation.id, related_request_id=related)
 
     def no_links(self) -> Exception:
-        """For a client that did not declare what is needed."""
+        """The error for a client that did not declare URL mode."""
         needed = mcp_2026_07_28.missing_capability()
         if not self.modern:
-            return self.tool_error(needed["message"])
+            return NotRun(refused(needed["message"], "no_links"))
         return error(needed["code"], needed["message"], needed["data"])
 
     @property
     def _refusals_arrive(self) -> bool:
         return not self.modern and self._library != SWALLOWS_REFUSALS
 
-    def _in_words(self, refusal: Any) -> Exception:
-        links = ", ".join(str(one.url) for one in refusal.elicitations)
-        return self.tool_error(f"waiting: {refusal} {links}")
+    def _in_words(self, refusal: Any) -> NotRun:
+        return NotRun(waiting_for(str(refusal), [one.url for one in refusal.elicitations]))
 
     @contextmanager
     def no_legacy_refusal(self) -> Iterator[None]:
-        """Around the author's own code: a modern client must never see -32042, which libraries let through."""
+        """Around the author's own code: a client of 2026-07-28 must never see -32042, which the libraries would let
+        through.
+        """
         try:
             yield
-        except exceptions.UrlElicitationRequiredError as refused:
+        except exceptions.UrlElicitationRequiredError as refusal:
             if self._refusals_arrive:
                 raise
-            raise self._in_words(refused) from refused
-
-    def tool_error(self, text: str) -> Exception:
-        """The library's error that becomes a tool's answer with this text, marked as an error."""
-        return import_module(f"{self._library}.exceptions").ToolError(text)  # type: ignore[no-any-return]
+            raise self._in_words(refusal) from refusal
 
     @property
     def _library(self) -> str:
@@ -172,8 +247,20 @@ class Call:
         return next(one for one in LIBRARIES if module == one or module.startswith(f"{one}."))
 
 
+class _Response(exceptions.UrlElicitationRequiredError):
+    """A whole result for ``mcp`` 1.
+
+    That version checks each result that a tool returns against the schema of its successes, and adds words of its own
+    to errors. It lets this exception through, and sends its ``error``.
+    """
+
+    def __init__(self, result: Any) -> None:
+        super().__init__([])
+        self.error = cast(Any, types).ServerResult(result)
+
+
 def error(code: int, message: str, data: Json | None = None) -> Exception:
-    """The error of ``mcp`` 2, whose era alone needs it, that becomes the JSON-RPC error with this code."""
+    """The error of ``mcp`` 2 that becomes a JSON-RPC error with this code. Only revision 2026-07-28 needs it."""
     return cast(Exception, LIBRARY_ERROR(code, message, data))
 
 

@@ -1,4 +1,4 @@
-"""Who hears that a user's account is connected no more, so that the tools listed for them are others now."""
+"""Notifies clients when a user's connection ends, because they are then shown other tools."""
 
 from __future__ import annotations
 
@@ -10,20 +10,22 @@ from contextlib import aclosing, contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
+from elicit_flows.domain.values import Claim, Json
 from elicit_flows.sdk.client import Elicit
 from elicit_flows.sdk.errors import ElicitError
 from elicit_flows.sdk.shapes import claim
-from elicit_flows.values import Claim, Json
 
 log = logging.getLogger(__name__)
 ENDS = ("connection.revoked", "connection.reauthorization_required")
 RETRY_SECONDS = 30.0
-SESSIONS = 1000  # of those whose end nobody tells, the ones that listed last
+SESSIONS = 1000  # the end of a session is not known, so only those that listed their tools last are kept
 Tell = Callable[[], Awaitable[Any]]
 
 
 @dataclass(frozen=True, slots=True)
 class Listener:
+    """A client to notify, and the user and provider whose connections concern it."""
+
     user: Claim
     provider: str
     tell: Tell
@@ -34,7 +36,7 @@ class Listener:
 
 @dataclass(slots=True)
 class Changes:
-    """Those of one server process. It follows the agent's events from when the first is to hear of something."""
+    """The clients of one server process. It reads the agent's events from the moment the first client is added."""
 
     elicit: Callable[[], Elicit]
     _streams: dict[object, Listener] = field(default_factory=dict)
@@ -43,7 +45,7 @@ class Changes:
 
     @contextmanager
     def heard(self, listener: Listener) -> Iterator[None]:
-        """Within the block, as long as its stream is open."""
+        """Within the block, notify a client whose stream is open."""
         key = object()
         self._streams[key] = listener
         self._follow()
@@ -53,7 +55,7 @@ class Changes:
             del self._streams[key]
 
     def remember(self, session: object, listener: Listener) -> None:
-        """A session of the older era, whose end the library does not tell."""
+        """Notify a session of revision 2025-11-25. The library does not say when it ends."""
         self._sessions[session] = listener
         self._sessions.move_to_end(session)
         while len(self._sessions) > SESSIONS:
@@ -75,7 +77,7 @@ class Changes:
                         if event.type in ENDS:
                             await self._tell(event.data)
             except ElicitError as error:
-                log.warning("who was to hear that a connection has ended is told later: %s", error)
+                log.warning("clients are told later that a connection has ended: %s", error)
                 await asyncio.sleep(RETRY_SECONDS)
 
     async def _tell(self, connection: Json) -> None:

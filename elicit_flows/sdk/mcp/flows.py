@@ -1,20 +1,20 @@
-"""The decorators."""
+"""``McpFlows``, the decorators."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
 from importlib import import_module
-from typing import Any
+from typing import Any, Unpack
 
 from elicit_flows.sdk.client import Elicit
-from elicit_flows.sdk.mcp.asker import Asker, WhenCalled
 from elicit_flows.sdk.mcp.changes import Changes
+from elicit_flows.sdk.mcp.context import Asker, LazyClient
 from elicit_flows.sdk.mcp.guard import Asks, Guard
-from elicit_flows.sdk.mcp.legacy import Followers
 from elicit_flows.sdk.mcp.listing import HiddenUntil
+from elicit_flows.sdk.mcp.revision_2025_11_25 import Followers
 from elicit_flows.sdk.mcp.sealing import state_key
-from elicit_flows.sdk.mcp.settings import Settings
+from elicit_flows.sdk.mcp.settings import Given, Settings
 from elicit_flows.sdk.questions import Question, Questions
 
 Tool = Callable[..., Any]
@@ -23,38 +23,45 @@ Middleware = Callable[..., Any]
 
 
 class McpFlows(Questions[Decorator]):
-    """Each method makes a decorator, to stand below ``@server.tool()``; several on one tool are asked from the top.
+    """Each method makes a decorator, to be put below ``@server.tool()``. Several on one tool ask from top to bottom.
 
-    What came of it is given to the tool's parameters of type ``Completed``, if it has any. ``elicit``: None makes one
-    from the environment at the first call. ``settings``: see ``Settings``.
+    The outcomes are passed to those parameters of the tool that have the type ``Completed``. ``elicit``: None makes a
+    client from the environment at the first call. ``settings``: see ``Settings``.
     """
 
-    def __init__(self, elicit: Elicit | None = None, **settings: Any) -> None:
-        asked = WhenCalled(elicit)
+    def __init__(self, elicit: Elicit | None = None, **settings: Unpack[Given]) -> None:
+        asked = LazyClient(elicit)
         self._asker = Asker(asked, Settings(**settings), Followers(), Changes(asked))
 
-    def having(self, **settings: Any) -> McpFlows:
-        """The same service, with these settings changed: for one tool that is different."""
+    def having(self, **settings: Unpack[Given]) -> McpFlows:
+        """Return the same guards with these settings changed, for a tool that needs others."""
         changed = McpFlows()
         changed._asker = replace(self._asker, settings=replace(self._asker.settings, **settings))
         return changed
 
     def hidden_until(self, provider: str, *tools: str) -> HiddenUntil:
-        """Middleware, ``app.middleware.append(flows.hidden_until("acme", "list_files"))``: who has no account connected
-        at ``provider`` does not see ``tools`` in the list, and is told when the connection ends.
+        """Return middleware that lists ``tools`` only for users who have an account connected at ``provider``.
+
+        ``app.middleware.append(flows.hidden_until("acme", "list_files"))``. Clients are notified when the connection
+        ends. The tools can be called all the same.
         """
         return HiddenUntil(self._asker, provider, tools)
 
     def tasks(self, *keys: bytes) -> Middleware:
-        """Middleware, ``app.middleware.append(flows.tasks())`` (``mcp`` 2.x): a client that takes tasks gets one where
-        it would have to wait for its user. ``keys``: as ``RequestStateSecurity`` has them; none is ``state_key()``.
+        """Return middleware that answers with a task when a call would have to wait for its user (``mcp`` 2.x).
+
+        ``app.middleware.append(flows.tasks())``. Only clients that support tasks get one. ``keys``: those of
+        ``RequestStateSecurity``; none means ``state_key()``.
         """
-        tasks = import_module("elicit_flows.sdk.mcp.tasks")  # mcp 1 has nothing of what it stands on
+        tasks = import_module("elicit_flows.sdk.mcp.tasks")  # it needs modules that mcp 1 does not have
         made: Middleware = tasks.Tasks(self._asker, keys or [state_key()])
         return made
 
     def ask(self, make: Asks) -> Decorator:
-        """What ``make``, called with the tool's arguments, says is to be asked; None: nothing, the tool just runs."""
+        """Ask what ``make`` returns for the tool's arguments; if it returns None, the tool runs without a question.
+
+        ``make`` is a function or coroutine function.
+        """
 
         def guarded(tool: Tool) -> Tool:
             return Guard.around(tool, self._asker, make)

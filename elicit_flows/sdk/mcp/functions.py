@@ -1,4 +1,4 @@
-"""A tool's function as the library is to see it: without the outcomes it takes, and with the context of the call."""
+"""A tool's function with the signature that the library should see: no outcomes, and the context of the call."""
 
 from __future__ import annotations
 
@@ -23,14 +23,16 @@ OWN_CONTEXT = "elicit_context"
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """``context``: under which name the library gives the context. ``outcomes``: the parameters that take outcomes, in
-    order. ``text``: whether it answers with text.
+    """``context``: the name under which the library passes the context. ``outcomes``: the parameters that take
+    outcomes, in order. ``text``: whether it returns text. ``free``: whether the libraries derive no schema from its
+    return type.
     """
 
     call: Callable[..., Any]
     context: str
     outcomes: tuple[str, ...]
     text: bool
+    free: bool
     signature: inspect.Signature
 
     @classmethod
@@ -42,14 +44,18 @@ class Function:
         kept = [one for one in kept if one.name not in outcomes]
         context = next((one.name for one in kept if _is_context(one.annotation)), OWN_CONTEXT)
         if context == OWN_CONTEXT:
-            kept.append(inspect.Parameter(OWN_CONTEXT, inspect.Parameter.KEYWORD_ONLY, annotation=_contexts()))
+            kept.append(
+                inspect.Parameter(
+                    OWN_CONTEXT, inspect.Parameter.KEYWORD_ONLY, annotation=reduce(or_, _context_classes())
+                )
+            )
         returned = hints.get("return", inspect.Signature.empty)
-        text = returned in {str, inspect.Signature.empty}
-        return cls(call, context, outcomes, text, inspect.Signature(kept, return_annotation=returned))
+        free = returned is inspect.Signature.empty
+        return cls(call, context, outcomes, returned is str, free, inspect.Signature(kept, return_annotation=returned))
 
     async def run(self, context: Any, arguments: dict[str, Any], outcomes: list[Completed]) -> Any:
-        """Call it, in a thread where it is no coroutine function."""
-        # Of several outcomes the innermost guard's come last, as the decorators are read.
+        """Call it; in a thread if it is not a coroutine function."""
+        # The outcomes are in the order in which the decorators are read: the innermost guard's comes last.
         given = {**arguments, **dict(zip(self.outcomes, outcomes, strict=False))}
         if self.context != OWN_CONTEXT:
             given[self.context] = context
@@ -58,24 +64,20 @@ class Function:
         return await anyio.to_thread.run_sync(lambda: self.call(**given))
 
     def digest(self, *parts: Any) -> str:
-        """The same for the same tool, arguments and ``parts``, in every process."""
+        """A digest that is the same in every process for the same tool and ``parts``."""
         told = [self.call.__module__, self.call.__qualname__, *parts]
         return hashlib.sha256(json.dumps(told, sort_keys=True, default=_plain).encode()).hexdigest()
 
 
 def _plain(value: Any) -> Any:
-    """Arguments that are models, as JSON."""
+    """A model as JSON, for arguments that are models."""
     return value.model_dump(mode="json") if hasattr(value, "model_dump") else repr(value)
 
 
 def _context_classes() -> list[type]:
-    """Those of the libraries that the server's author has imported."""
+    """The context classes of the libraries that the server has imported."""
     modules = [sys.modules[name] for name in LIBRARIES if name in sys.modules]
     return [module.Context for module in modules if hasattr(module, "Context")]
-
-
-def _contexts() -> Any:
-    return reduce(or_, _context_classes())
 
 
 def _is_context(annotation: Any) -> bool:

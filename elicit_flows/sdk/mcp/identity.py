@@ -1,16 +1,16 @@
-"""Who the user of a call is: the verified access token says so, or the author of a server for one user does."""
+"""The user of a call: from the verified access token, or the one user that the server's author named."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from elicit_flows.domain.values import Claim
 from elicit_flows.sdk.mcp.settings import Settings
 from elicit_flows.sdk.shapes import claim
-from elicit_flows.values import Claim
 
 
 class NoUser(Exception):
-    """Nobody is known to be the caller, so nobody can be asked (MCP, client/elicitation, "Identifying the User")."""
+    """The caller is not known, so nobody can be asked (MCP, client/elicitation, "Identifying the User")."""
 
 
 def user_of(settings: Settings, token: Any) -> Claim:
@@ -26,7 +26,7 @@ def user_of(settings: Settings, token: Any) -> Claim:
 
 
 def _named_in(token: Any) -> Claim | None:
-    """Issuer and subject. A program's own token (client credentials) has itself as the subject (RFC 9068, 2.2)."""
+    """Issuer and subject of the token. None for a program's own token, whose subject is the client (RFC 9068, 2.2)."""
     issuer, subject = (token.claims or {}).get("iss"), token.subject
     if not issuer or not subject or subject == token.client_id:
         return None

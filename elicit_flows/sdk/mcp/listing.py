@@ -1,29 +1,54 @@
-"""Tools that a user does not see before an account of theirs is connected. They can be called all the same."""
+"""Tools that are not listed for a user until an account of theirs is connected. They can be called all the same."""
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import dataclass
 from typing import Any
 
 from mcp import types
 from mcp.server.auth.middleware.auth_context import get_access_token
 
-from elicit_flows.sdk.mcp.asker import Asker
+from elicit_flows.domain.values import Claim
+from elicit_flows.sdk.errors import ElicitError
+from elicit_flows.sdk.mcp.calls import FASTMCP
 from elicit_flows.sdk.mcp.changes import Listener, Tell
+from elicit_flows.sdk.mcp.context import Asker
 from elicit_flows.sdk.mcp.identity import NoUser, user_of
-from elicit_flows.values import Claim
 from elicit_flows.wires.mcp_2026_07_28 import VERSION as MODERN
 
+log = logging.getLogger(__name__)
 LIST, LISTEN = "tools/list", "subscriptions/listen"
 SUBSCRIPTION = "io.modelcontextprotocol/subscriptionId"
 
 Next = Callable[[Any], Awaitable[Any]]
 
 
-class HiddenUntil:
-    """Middleware of an ``MCPServer`` (``mcp`` 2.x): ``tools`` are listed for those who connected ``provider``.
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """What FastMCP tells its middleware about a request, under the names of ``mcp``."""
 
-    Who listed them, or listens, is told when the connection ends.
+    session: Any
+    request: Any
+    protocol_version: str
+
+    @classmethod
+    def of(cls, context: Any) -> _Seen | None:
+        """None for a list that no client requested."""
+        about = context.fastmcp_context
+        known = about and about.request_context
+        if not known:
+            return None
+        version = getattr(about.session, "protocol_version", None) or ""
+        return cls(about.session, getattr(known, "request", None), version)
+
+
+class HiddenUntil:
+    """Middleware of an ``MCPServer`` (``mcp`` 2.x) or of FastMCP.
+
+    ``tools`` are listed for users who have connected ``provider``. Clients that listed them are notified when that
+    ends.
     """
 
     def __init__(self, asker: Asker, provider: str, tools: Iterable[str]) -> None:
@@ -31,21 +56,32 @@ class HiddenUntil:
         self._provider, self._tools = provider, frozenset(tools)
 
     async def __call__(self, context: Any, call_next: Next) -> Any:
+        if is_fastmcp(context):
+            # FastMCP 4.1 has no streams to listen on.
+            result = await call_next(context)
+            seen = _Seen.of(context) if context.method == LIST else None
+            return await self._shown(seen, result) if seen else result
         if context.method == LISTEN and _wants_tools(context.params):
             return await self._listen(context, call_next)
         result = await call_next(context)
-        if context.method != LIST:
-            return result
+        return await self._shown(context, result) if context.method == LIST else result
+
+    async def _shown(self, seen: Any, result: Any) -> Any:
         user = self._user()
-        if user and context.protocol_version < MODERN:
-            self._asker.changes.remember((self, _session(context)), self._listener(user, _of_session(context)))
+        if user and seen.protocol_version < MODERN:
+            # The session's id; "" if the transport has only one client.
+            headers = getattr(seen.request, "headers", {})
+            tell: Tell = seen.session.send_tool_list_changed
+            self._asker.changes.remember((self, str(headers.get("mcp-session-id", ""))), self._listener(user, tell))
         if user and await self._connected(user):
             return result
+        if not isinstance(result, dict):  # FastMCP returns a list of its own tool objects
+            return [tool for tool in result if tool.name not in self._tools]
         shown = [tool for tool in result["tools"] if tool["name"] not in self._tools]
         return {**result, "tools": shown}
 
     async def _listen(self, context: Any, call_next: Next) -> Any:
-        """The answer to this request is a stream; it ends when the client hangs up."""
+        """The answer to this request is a stream, which ends when the client disconnects."""
         user = self._user()
         if user is None:
             return await call_next(context)
@@ -62,29 +98,30 @@ class HiddenUntil:
             return None
 
     async def _connected(self, user: Claim) -> bool:
-        standing = await self._asker.elicit().connections(user, provider=self._provider)
+        """Whether the user has an active connection. False if the service cannot be asked: the other tools are still
+        listed.
+        """
+        try:
+            standing = await self._asker.elicit().connections(user, provider=self._provider)
+        except ElicitError:
+            log.exception("tools that need %s are not listed now", self._provider)
+            return False
         return any(one.status == "active" for one in standing)
 
 
+def is_fastmcp(context: Any) -> bool:
+    """Whether the middleware's context is FastMCP's."""
+    return type(context).__module__.startswith(f"{FASTMCP}.")
+
+
 def _wants_tools(params: Any) -> bool:
-    """Of a request that nobody has checked yet."""
+    """Whether a request, which nobody has validated yet, subscribes to changes of the tools."""
     wanted = (params or {}).get("notifications")
     return isinstance(wanted, dict) and wanted.get("toolsListChanged") is True
 
 
-def _session(context: Any) -> str:
-    """ "" where a transport has no more than one client."""
-    headers = getattr(context.request, "headers", {})
-    return str(headers.get("mcp-session-id", ""))
-
-
-def _of_session(context: Any) -> Tell:
-    tell: Tell = context.session.send_tool_list_changed
-    return tell
-
-
 def _of_stream(context: Any) -> Tell:
-    """On this user's stream alone: the library's own way would tell everybody's."""
+    """Notify this user's stream only; the library's own method would notify every stream."""
     params = types.NotificationParams.model_validate({"_meta": {SUBSCRIPTION: context.request_id}})
     changed: Any = types.ToolListChangedNotification(params=params)
     return lambda: context.session.send_notification(changed, related_request_id=context.request_id)

@@ -1,4 +1,4 @@
-"""Calling a task's tool again, in the background of the request that found it due: it outlives that request."""
+"""Runs the tool of a task again, in the background of the request that found it due, and beyond that request's end."""
 
 from __future__ import annotations
 
@@ -9,32 +9,31 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import Any
 
+from elicit_flows.domain.values import Json
 from elicit_flows.sdk.client import Elicit
 from elicit_flows.sdk.errors import ElicitError
-from elicit_flows.sdk.mcp.attempt import Attempt
 from elicit_flows.sdk.mcp.calls import LIBRARY_ERROR
 from elicit_flows.sdk.mcp.task import INTERNAL_ERROR, Task, beat, text_result, waits_for
-from elicit_flows.values import Json
+from elicit_flows.sdk.mcp.task_attempt import Attempt
 
 log = logging.getLogger(__name__)
 Tool = Callable[[Json], Awaitable[Json]]
 BEAT_SECONDS = 15.0
-MOMENT_SECONDS = 1.0  # a tool that is quick is done within the request
-TOO_LONG = "done, but what the tool answered is too long to be kept for a task: it has {bytes} bytes."
-ASKS = {"code": INTERNAL_ERROR, "message": "The tool asks for something by means that a task has not."}
+MOMENT_SECONDS = 1.0  # a quick tool finishes within the request
+TOO_LONG = "done, but the tool's answer is too long to be stored for a task: it has {bytes} bytes."
+ASKS = {"code": INTERNAL_ERROR, "message": "The tool asks for input in a way that a task does not support."}
 
 
 class Runs:
-    """Those of one server process, by task."""
+    """The running tools of one server process, by task."""
 
     def __init__(self, elicit: Callable[[], Elicit]) -> None:
         self._elicit = elicit
         self._known: dict[str, asyncio.Task[None]] = {}
 
     async def moment(self, task: Task, tool: Tool) -> bool:
-        """Call the tool where that is due and not under way, and wait a moment for it.
-
-        Whether the task may have changed by that.
+        """Start the tool if it is due and not running, and wait a moment for it. Returns whether the task may have
+        changed.
         """
         name = task.first.id
         if task.due and name not in self._known:
@@ -54,26 +53,23 @@ class Runs:
         finally:
             beating.cancel()
         if ended:
-            await self._keep(task, ended)
+            try:
+                await self._elicit().add_to_note(task.first, ended)
+            except ElicitError as refused:
+                log.warning("the result of a task could not be stored: %s", refused)
+                said = text_result(TOO_LONG.format(bytes=len(str(ended.get("result")))), is_error=True)
+                await self._elicit().add_to_note(task.first, {"result": json.dumps(said)})
 
     async def _beat(self, task: Task, attempt: Attempt) -> None:
         while True:
             await asyncio.sleep(BEAT_SECONDS)
             if attempt.acts:
-                with suppress(ElicitError):  # the next one may arrive
+                with suppress(ElicitError):  # the next beat may succeed
                     await self._elicit().add_to_note(task.first, beat())
-
-    async def _keep(self, task: Task, ended: dict[str, str | None]) -> None:
-        try:
-            await self._elicit().add_to_note(task.first, ended)
-        except ElicitError as refused:
-            log.warning("what came of a task could not be kept: %s", refused)
-            said = text_result(TOO_LONG.format(bytes=len(str(ended.get("result")))), is_error=True)
-            await self._elicit().add_to_note(task.first, {"result": json.dumps(said)})
 
 
 async def _ended(attempt: Attempt, tool: Tool, call: Json) -> dict[str, str | None]:
-    """What is to be noted; nothing where the attempt was left."""
+    """What is to be noted; empty if the attempt was abandoned."""
     try:
         result = await tool(call)
     except LIBRARY_ERROR as refused:

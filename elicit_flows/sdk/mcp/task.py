@@ -1,8 +1,8 @@
-"""A task: a question at the service, and a note beside it with what is needed to go on from any process.
+"""A task: an elicitation with a note, which holds what any process needs to continue it.
 
-The question's state is the task's. ``call``: the parameters of the tool's call. ``at`` and ``state``: which question it
-waits for now, and the guard's word on it. ``reply el_…``: what the client answered to it. ``beat``: when the process
-that runs the tool was last alive. ``result`` or ``error``: the end.
+The elicitation's status is the task's. Members of the note: ``call``, the parameters of the tool call. ``at`` and
+``state``: the question that the task waits for, and the guard's state for it. ``reply el_…``: the client's answer to
+that question. ``beat``: when the process that runs the tool was last alive. ``result`` or ``error``: the end.
 """
 
 from __future__ import annotations
@@ -12,30 +12,36 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from elicit_flows.domain.status import Status
+from elicit_flows.domain.values import Json
 from elicit_flows.sdk.client import Elicit
-from elicit_flows.sdk.mcp.attempt import Attempt
-from elicit_flows.sdk.mcp.words import AGAIN
+from elicit_flows.sdk.mcp.messages import Words, used
+from elicit_flows.sdk.mcp.task_attempt import Attempt
 from elicit_flows.sdk.shapes import Elicitation
-from elicit_flows.states import Status
-from elicit_flows.values import Json
 from elicit_flows.wires import mcp_2026_07_28 as rounds
 from elicit_flows.wires import mcp_tasks as wire
 from elicit_flows.wires.reply import ACCEPT
 
-SILENCE = timedelta(seconds=60)  # four beats: then the process that ran the tool is no more
+SILENCE = timedelta(seconds=60)  # four missed beats: the process that ran the tool has died
 INTERNAL_ERROR = -32603
-DIED = {"code": INTERNAL_ERROR, "message": "The tool was begun, and its server went away before it ended."}
+DIED = {"code": INTERNAL_ERROR, "message": "The tool was started, and its server stopped before it ended."}
 Ending = tuple[str, Json]
 
 
 def text_result(text: str, *, is_error: bool = False) -> Json:
-    """A tool's result, by hand."""
+    """A tool's result, made by hand."""
     return {"resultType": "complete", "content": [{"type": "text", "text": text}], "isError": is_error}
+
+
+def marked(said: Words) -> Json:
+    return {**text_result(said.text), "_meta": said.meta}
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """As it stood a moment ago. ``first``: the question that has the note. ``asked``: the one it waits for."""
+    """A task as it was last read. ``first``: the elicitation with the note. ``asked``: the one that the task
+    waits for.
+    """
 
     id: str
     first: Elicitation
@@ -44,14 +50,14 @@ class Task:
 
     @classmethod
     async def found(cls, elicit: Elicit, id: str, first: str) -> Task | None:
-        """None where there is none, or no more. Raises ElicitError."""
+        """The task; None if there is none, or no longer. Raises ElicitError."""
         seen = await elicit.get(first)
         note = await elicit.note(first)
         if "call" not in note:
             return None
         if note["at"] != first:
             asked = await elicit.get(note["at"])
-            # The note is read after the question: who acts on an answer has noted that it begins.
+            # Read the note after the question: a run notes that it begins before it claims the answer.
             return cls(id, seen, asked, await elicit.note(first))
         return cls(id, seen, seen, note)
 
@@ -62,7 +68,7 @@ class Task:
 
     @property
     def replies(self) -> dict[str, Json]:
-        """What the client answered to the question it waits for, by the question's id."""
+        """The client's answer to the question that the task waits for, by the question's id."""
         action = self.note.get(_reply(self.asked.id))
         return {self.asked.id: {"action": action}} if action else {}
 
@@ -76,7 +82,7 @@ class Task:
 
     @property
     def ending(self) -> Ending | None:
-        """How it ended, as status and members of ``tasks/get``; None while it goes on."""
+        """How it ended, as the status and members of ``tasks/get``; None while it goes on."""
         if "result" in self.note:
             return wire.COMPLETED, {"result": self._noted("result")}
         if "error" in self.note:
@@ -85,13 +91,13 @@ class Task:
             return wire.CANCELLED, {}
         if self.asked.consumed_at is None or self._alive:
             return None
-        return (
-            (wire.FAILED, {"error": DIED}) if "beat" in self.note else (wire.COMPLETED, {"result": text_result(AGAIN)})
-        )
+        if "beat" in self.note:
+            return wire.FAILED, {"error": DIED}
+        return wire.COMPLETED, {"result": marked(used(self.asked))}
 
     @property
     def due(self) -> bool:
-        """Whether the tool is to be called again: it runs, or says why not, or asks the next."""
+        """Whether the tool is to be called again, to run, to report a no, or to ask the next question."""
         return self.ending is None and self.asked.consumed_at is None and (self.asked.over or self.refused)
 
     def attempt(self, elicit: Elicit) -> Attempt:
@@ -135,7 +141,7 @@ def replied(asked: Elicitation, action: str) -> dict[str, str | None]:
 
 
 def beat() -> dict[str, str | None]:
-    """The clocks of a server's processes have to agree within half a minute."""
+    """The current time, as noted. The clocks of a server's processes may differ by up to half a minute."""
     return {"beat": datetime.now(UTC).isoformat()}
 
 

@@ -1,12 +1,13 @@
 """The extension ``io.modelcontextprotocol/tasks`` as middleware of an ``MCPServer`` (``mcp`` 2.x, revision 2026-07-28).
 
-A guarded tool that has to wait for its user answers with a task, for a client that takes tasks and opens links.
+For a client that supports tasks and opens links, a guarded tool that has to wait for its user answers with a task.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import logging
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -14,19 +15,23 @@ from typing import Any
 from mcp.server.request_state import AESGCMRequestStateCodec, InvalidRequestState, authenticated_principal
 from mcp.shared.inbound import decode_header_value
 
-from elicit_flows.errors import Invalid
+from elicit_flows.domain.errors import Invalid
+from elicit_flows.domain.status import Status
+from elicit_flows.domain.values import Json
 from elicit_flows.sdk.errors import ElicitError
-from elicit_flows.sdk.mcp.asker import Asker
-from elicit_flows.sdk.mcp.attempt import Attempt
+from elicit_flows.sdk.idempotency import CONFLICT, acted_on
 from elicit_flows.sdk.mcp.calls import INVALID_PARAMS, error
+from elicit_flows.sdk.mcp.context import Asker
+from elicit_flows.sdk.mcp.listing import is_fastmcp
 from elicit_flows.sdk.mcp.running import Runs
-from elicit_flows.sdk.mcp.task import Task, replied, waits_for
-from elicit_flows.sdk.once import CONFLICT, acted_on
-from elicit_flows.states import Status
-from elicit_flows.values import Json
+from elicit_flows.sdk.mcp.task import INTERNAL_ERROR, Task, replied, waits_for
+from elicit_flows.sdk.mcp.task_attempt import Attempt
 from elicit_flows.wires import mcp_2026_07_28 as rounds
 from elicit_flows.wires import mcp_tasks as wire
 
+log = logging.getLogger(__name__)
+AWAY = "Tasks are not available at the moment. Try again later."
+NOT_FASTMCP = "McpFlows.tasks() needs the MCPServer of the library mcp. FastMCP has no middleware that can make tasks."
 HEADER_MISMATCH = -32020
 NAME_HEADER = "mcp-name"
 CALL, DISCOVER = "tools/call", "server/discover"
@@ -35,7 +40,7 @@ Next = Callable[[Any], Awaitable[Json]]
 
 
 class Tasks:
-    """``keys``: those of the server's ``RequestStateSecurity``; the first seals, and each opens."""
+    """``keys``: those of the server's ``RequestStateSecurity``. The first one encrypts, and each can decrypt."""
 
     def __init__(self, asker: Asker, keys: Sequence[bytes]) -> None:
         self._elicit = asker.elicit
@@ -44,6 +49,16 @@ class Tasks:
         self._methods = {"tasks/get": self._get, "tasks/update": self._update, "tasks/cancel": self._cancel}
 
     async def __call__(self, context: Any, call_next: Next) -> Json:
+        if is_fastmcp(context):
+            log.error(NOT_FASTMCP)
+            raise error(INTERNAL_ERROR, NOT_FASTMCP)
+        try:
+            return await self._answered(context, call_next)
+        except ElicitError as refused:
+            log.exception("a request about a task failed")
+            raise error(INTERNAL_ERROR, AWAY) from refused
+
+    async def _answered(self, context: Any, call_next: Next) -> Json:
         if context.method in self._methods and context.protocol_version >= rounds.VERSION:
             return await self._methods[context.method](context, await self._named(context), call_next)
         if context.method == CALL and _takes_tasks(context):
@@ -60,7 +75,12 @@ class Tasks:
         said = {name: value for name, value in context.params.items() if name != "_meta"}
         noted = {"call": json.dumps(said), **waits_for(attempt.asked, attempt.state)}
         note = await self._elicit().add_to_note(attempt.asked, noted)
-        return Task(self._id(context, attempt.asked.id), attempt.asked, attempt.asked, note).created()
+        return Task(
+            self._ids.seal(json.dumps([attempt.asked.id, _principal(context)]).encode()),
+            attempt.asked,
+            attempt.asked,
+            note,
+        ).created()
 
     async def _get(self, context: Any, task: Task, call_next: Next) -> Json:
         if await self._runs.moment(task, _tool(context, call_next)):
@@ -90,14 +110,19 @@ class Tasks:
         return wire.acknowledged()
 
     async def _named(self, context: Any) -> Task:
-        """The task of a request. Raises the library's error: for a stranger's as for one that never was."""
+        """The task that a request names. Raises the library's error, which is the same for an unknown task and another
+        user's.
+        """
         if not _takes_tasks(context):
             needed = wire.missing_capability()
             raise error(needed["code"], needed["message"], needed["data"])
         name = (context.params or {}).get("taskId")
         if not isinstance(name, str):
             raise error(INVALID_PARAMS, "taskId: Give the id of a task.")
-        _check_header(context, name)
+        # Refuse a header that names another task, since proxies route by it (SEP-2243). Not all clients send it yet.
+        headers = getattr(context.request, "headers", {})
+        if NAME_HEADER in headers and decode_header_value(headers[NAME_HEADER]) != name:
+            raise error(HEADER_MISMATCH, f"{NAME_HEADER} header does not match the request body's 'taskId' parameter")
         first = self._first(context, name)
         task = await self._found(name, first) if first else None
         if task is None:
@@ -112,11 +137,8 @@ class Tasks:
                 return None
             raise
 
-    def _id(self, context: Any, first: str) -> str:
-        return self._ids.seal(json.dumps([first, _principal(context)]).encode())
-
     def _first(self, context: Any, name: str) -> str | None:
-        """The question behind a task's id, which is good for who it was given to alone."""
+        """The question behind a task's id. None for anyone but the caller that the id was given to."""
         try:
             first, principal = json.loads(self._ids.unseal(name))
         except InvalidRequestState:
@@ -125,21 +147,14 @@ class Tasks:
 
 
 def _principal(context: Any) -> str:
-    """A digest of client, issuer and subject, by which the library binds ``requestState`` too."""
+    """A digest of client, issuer and subject, to which the library binds ``requestState`` as well."""
     return hashlib.sha256((authenticated_principal(context) or "").encode()).hexdigest()
 
 
 def _takes_tasks(context: Any) -> bool:
-    """By what it declared on this very request."""
+    """Whether the client declared tasks in this request."""
     can = context.session.client_capabilities
     return context.protocol_version >= rounds.VERSION and wire.EXTENSION in ((can and can.extensions) or {})
-
-
-def _check_header(context: Any, name: str) -> None:
-    """Whoever routes by the header has to be told the truth (SEP-2243); not all clients send it for extensions yet."""
-    headers = getattr(context.request, "headers", {})
-    if NAME_HEADER in headers and decode_header_value(headers[NAME_HEADER]) != name:
-        raise error(HEADER_MISMATCH, f"{NAME_HEADER} header does not match the request body's 'taskId' parameter")
 
 
 def _advertised(result: Json) -> Json:
@@ -148,7 +163,7 @@ def _advertised(result: Json) -> Json:
 
 
 def _tool(context: Any, call_next: Next) -> Callable[[Json], Awaitable[Json]]:
-    """The tool's call as it was, on this request; further in than ``requestState`` is sealed and opened."""
+    """The original tool call, made on this request, inside the layer that encrypts ``requestState``."""
 
     async def tool(call: Json) -> Json:
         meta = {"_meta": context.params["_meta"]}

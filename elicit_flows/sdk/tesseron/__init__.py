@@ -1,13 +1,13 @@
-"""Questions of a Tesseron app's actions.
+"""Questions in the actions of a Tesseron app.
 
-    flows = TesseronFlows(user)
+    flows = TesseronFlows(user, app="files")
 
     @app.action("list_files")
     async def list_files(given: JsonValue, ctx: ActionContext) -> str:
         account = await flows.on(ctx, given).oauth("acme", scopes=["files.read"])
 
-Tesseron (protocol 1.2) asks by flat forms in the model host and knows no links. A link is given in words there, or
-shown by the app itself; what is no secret and fits into such a form is asked in the host.
+Tesseron (protocol 1.2) asks with flat forms in the model host, and has no links. A link is shown as text there, or by
+the app itself. A form without secrets that such a prompt can hold is asked in the host.
 """
 
 from elicit_flows.sdk.tesseron.flows import TesseronFlows

@@ -1,4 +1,4 @@
-"""One invocation of an action: how much time it has left, and what can be said to the user in it."""
+"""One invocation of an action: how much time it has left, and what it can show to the user."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from typing import TypeVar
 from tesseron import ActionContext, ActionError, Capabilities, TesseronErrorCode
 from tesseron.protocol import Methods
 
-from elicit_flows.errors import Invalid
+from elicit_flows.domain.errors import Invalid
+from elicit_flows.domain.status import Status
+from elicit_flows.domain.values import Json
 from elicit_flows.sdk.shapes import Elicitation
-from elicit_flows.states import Status
-from elicit_flows.values import Json
 from elicit_flows.wires import tesseron
 from elicit_flows.wires.reply import Reply
 
@@ -20,9 +20,9 @@ T = TypeVar("T")
 
 
 class Pending(ActionError):
-    """The action's time is up and the user is not through. ``elicitation`` stays open for the next call.
+    """The action's time is up and the user has not finished. ``elicitation`` stays open for the next call.
 
-    An action that does not catch it tells the agent the link and to call again; ``data`` is ``{pending, url}``.
+    If the action does not catch it, the agent gets the link and is told to call again; ``data`` is ``{pending, url}``.
     """
 
     def __init__(self, elicitation: Elicitation) -> None:
@@ -35,7 +35,7 @@ class Pending(ActionError):
 
 
 class Invocation:
-    """``end``: when its answer has to be there, on the clock of ``time.monotonic``."""
+    """``end`` is the time of ``time.monotonic`` by which the action must answer."""
 
     def __init__(self, ctx: ActionContext, end: float) -> None:
         self.ctx = ctx
@@ -43,7 +43,7 @@ class Invocation:
 
     @property
     def left(self) -> float:
-        """Seconds."""
+        """Seconds until then."""
         return self._end - time.monotonic()
 
     @property
@@ -51,18 +51,18 @@ class Invocation:
         return self.ctx.agent_capabilities
 
     async def confirm(self, question: str) -> bool | None:
-        """As ``ctx.confirm``, but None where the host cannot ask."""
+        """Like ``ctx.confirm``, but None if the host cannot ask."""
         return await self._asked(lambda: self.ctx.confirm(question))
 
     async def prompt(self, params: Json) -> Reply | None:
-        """The user's answer, None where the host cannot ask.
+        """Return the user's answer, None if the host cannot ask.
 
-        Raises ActionError: as the gateway refuses, and for an answer that cannot be read.
+        Raises ActionError when the gateway refuses, or when the answer cannot be read.
         """
         return await self._asked(lambda: self._prompt(params))
 
     async def _prompt(self, params: Json) -> Reply:
-        # The public ctx.elicit has one None for a decline, a cancel and an accept without a value.
+        # The public ctx.elicit returns None for a decline, a cancel and an accept without a value alike.
         answer = await self.ctx._call(Methods.ELICIT, {"invocationId": self.ctx.invocation_id, **params})
         try:
             return tesseron.reply(answer)
@@ -80,7 +80,7 @@ class Invocation:
             return None
 
     async def tell(self, seen: Elicitation) -> None:
-        """A progress message: how it stands, and where the user can do it."""
+        """Send a progress message: the current state, and where the user can answer."""
         match seen.status:
             case Status.PENDING:
                 message = f"{seen.message} Waiting for you at {seen.url}"

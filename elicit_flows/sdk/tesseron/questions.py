@@ -1,4 +1,4 @@
-"""The questions of one invocation: asked, shown, waited for, and given up in time."""
+"""The questions of one invocation: ask, show the link, wait, and stop before the time is up."""
 
 from __future__ import annotations
 
@@ -11,32 +11,34 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ValidationError
 from tesseron import ActionError
 
-from elicit_flows.errors import Invalid
+from elicit_flows.domain.errors import Invalid
+from elicit_flows.domain.status import Status
+from elicit_flows.domain.values import Json
 from elicit_flows.sdk.asking import OnUrl
 from elicit_flows.sdk.client import Elicit
 from elicit_flows.sdk.errors import ElicitError, StillWaiting
-from elicit_flows.sdk.once import acted_on, taken_back
+from elicit_flows.sdk.idempotency import acted_on, taken_back
 from elicit_flows.sdk.outcomes import Completed, Failed, Outcome, outcome_of
 from elicit_flows.sdk.questions import Question, Questions
 from elicit_flows.sdk.shapes import Elicitation
 from elicit_flows.sdk.tesseron.invocation import Invocation, Pending
-from elicit_flows.sdk.tesseron.ticket import Tickets
-from elicit_flows.states import Status
-from elicit_flows.values import Json
+from elicit_flows.sdk.tesseron.pending_question import Tickets
 from elicit_flows.wires import forms, tesseron
 from elicit_flows.wires.reply import ACCEPT, Reply
 
 BEAT_SECONDS = 5.0  # between two progress messages
-UNFIT = (404, 409, 422)  # no such question, one without its answer, an answer that is none
+USED = "Another call with this answer is running this action, or has run it. Do not call it again for this."
+UNFIT = (404, 409, 422)  # an unknown question, a question without an answer, an answer that is not valid
 
 AnswerModel = TypeVar("AnswerModel", bound=BaseModel)
 
 
 class ActionQuestions(Questions[Awaitable[Outcome]]):
-    """Each kind is asked behind a link; a form without lists of choices in the host, where that can ask.
+    """The questions of one invocation. Each is asked behind a link; a form without lists of choices in the host, if it
+    can.
 
-    Raises Pending when the time is up; ActionError where a prompt failed or an answer does not fit; ElicitError where
-    the service refuses. A cancelled invocation takes its question back.
+    Raises Pending when the time is up, ActionError when a prompt failed or an answer does not fit, and ElicitError when
+    the service refuses. Cancelling the invocation cancels its question.
     """
 
     def __init__(self, invocation: Invocation, elicit: Elicit, tickets: Tickets, show: OnUrl | None) -> None:
@@ -46,17 +48,17 @@ class ActionQuestions(Questions[Awaitable[Outcome]]):
         self._show = show
 
     async def agreed(self, question: str) -> bool:
-        """As ``ctx.confirm``: True for an explicit yes alone. Where the host cannot ask, our page does."""
+        """Like ``ctx.confirm``: True only for an explicit yes. If the host cannot ask, the service's page asks."""
         said = await self._invocation.confirm(question)
         return _done(await self.confirm(question)) is not None if said is None else said
 
     async def elicit(self, question: str, schema: Json) -> Json | None:
-        """As ``ctx.elicit``: the answers, None for a decline or a cancel. The service checks them."""
+        """Like ``ctx.elicit``: return the answers, None for a decline or a cancel. The service checks them."""
         done = _done(await self.form(schema, message=question))
         return None if done is None else done.result["content"]
 
     async def elicit_as(self, model: type[AnswerModel], question: str) -> AnswerModel | None:
-        """As ``ctx.elicit_as``: ``elicit`` with the schema of ``model``, and the answers as one."""
+        """Like ``ctx.elicit_as``: ``elicit`` with the schema of ``model``, and the answers as an instance of it."""
         answers = await self.elicit(question, model.model_json_schema(mode="validation"))
         try:
             return None if answers is None else model.model_validate(answers)
@@ -79,14 +81,25 @@ class ActionQuestions(Questions[Awaitable[Outcome]]):
                 await self._elicit.cancel(seen)
             raise
         if not await acted_on(self._elicit, outcome.elicitation):
-            raise ActionError.handler("This answer was acted on already. Call again to ask anew.")
+            raise ActionError.handler(USED)
         return outcome
 
     async def _answered(self, seen: Elicitation) -> Outcome:
         fields = _fields(seen)
         reply = await self._filled_in(seen, fields) if fields else None
         if reply is None:
-            return await self._behind_link(seen)
+            # Wait for the end of the question or the user's no to the link, whichever comes first.
+            over = asyncio.create_task(self._over(seen))
+            shown = asyncio.create_task(self._shown(seen))
+            try:
+                await asyncio.wait({over, shown}, return_when=asyncio.FIRST_COMPLETED)
+                if not over.done() and (reply := shown.result()) and reply.action != ACCEPT:
+                    return await taken_back(self._elicit, seen, reply.action)
+                return outcome_of(await over)
+            finally:
+                over.cancel()
+                shown.cancel()
+                await asyncio.gather(over, shown, return_exceptions=True)
         if reply.action != ACCEPT:
             return await taken_back(self._elicit, seen, reply.action)
         return outcome_of(await self._submitted(seen, reply.content or {}))
@@ -101,32 +114,17 @@ class ActionQuestions(Questions[Awaitable[Outcome]]):
     async def _submitted(self, seen: Elicitation, content: Json) -> Elicitation:
         answers: dict[str, Any] = forms.submitted(content)
         try:
-            for question, answer in answers.items():
-                await self._elicit.answer(seen, question, answer)
-            return await self._elicit.complete(seen)
+            return await self._elicit.complete(seen, answers)
         except ElicitError as refused:
             if refused.status not in UNFIT:
                 raise
-            raise ActionError.handler(f"The answers do not fit the form: {refused.detail}") from refused
-
-    async def _behind_link(self, seen: Elicitation) -> Outcome:
-        """Whichever comes first: the end of it, or the user's no to the link."""
-        over = asyncio.create_task(self._over(seen))
-        shown = asyncio.create_task(self._shown(seen))
-        try:
-            await asyncio.wait({over, shown}, return_when=asyncio.FIRST_COMPLETED)
-            if not over.done() and (reply := shown.result()) and reply.action != ACCEPT:
-                return await taken_back(self._elicit, seen, reply.action)
-            return outcome_of(await over)
-        finally:
-            over.cancel()
-            shown.cancel()
-            await asyncio.gather(over, shown, return_exceptions=True)
+            raise ActionError.handler(f"The answers do not fit the form: {refused.reason}") from refused
 
     async def _shown(self, seen: Elicitation) -> Reply | None:
-        """The answer to the prompt that gives the link, None where there was none. Raises Pending if nothing shows it.
+        """Show the link. Returns the answer to the prompt, None if there was no prompt. Raises Pending if nothing can
+        show it.
 
-        Who has opened it is not asked to open it once more.
+        A user who has opened the page is not asked to open it again.
         """
         if self._show:
             waited = self._show(seen.url)
@@ -150,7 +148,7 @@ class ActionQuestions(Questions[Awaitable[Outcome]]):
 
 
 def _done(outcome: Outcome) -> Completed | None:
-    """None for every kind of no. Raises ActionError for a failure, which is none."""
+    """The completed outcome, None for every kind of no. Raises ActionError for a failure, which is not a no."""
     if isinstance(outcome, Failed):
         raise ActionError.handler(f"It could not be done: {outcome.message}", {"code": outcome.code})
     return outcome if isinstance(outcome, Completed) else None
@@ -161,7 +159,10 @@ def _body(seen: Elicitation) -> Json:
 
 
 def _fields(seen: Elicitation) -> Json | None:
-    """The prompt that asks the questions themselves. None for what Tesseron cannot ask so, or somebody is answering."""
+    """The prompt that asks the form's questions in the host.
+
+    None if Tesseron cannot ask them like that, or if the user has opened the page.
+    """
     if seen.status != Status.PENDING:
         return None
     try:

@@ -1,4 +1,4 @@
-"""An HTML page as a scripted user sees it: its text, and the forms that act, by their data-action."""
+"""An HTML page as a scripted user sees it: its text, and its forms by their data-action."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ SENT_AS_THEY_ARE = {"text", "hidden", "password", "email", "url", "number", "dat
 
 @dataclass
 class Form:
-    """``fields``: what it sends untouched. ``names``: a question's control. ``options``: [value, label] each."""
+    """``fields``: what is sent if nothing is changed. ``names``: a question's control. ``options``: [value, label] of
+    each.
+    """
 
     action: str
     method: str
@@ -20,6 +22,8 @@ class Form:
 
 
 class Page(HTMLParser):
+    """The parsed page. ``text`` is what a reader sees, ``forms`` has the forms by their data-action."""
+
     def __init__(self, html: str) -> None:
         super().__init__()
         self.text = ""
@@ -47,7 +51,9 @@ class Page(HTMLParser):
             self.forms.setdefault(self._label, self._form)
 
     def _start_button(self, given: dict[str, str]) -> None:
-        """One form may have several buttons, each with a data-action of its own; else the first one stands for it."""
+        """A form may have several buttons with a data-action each; without one, its first button is the one that is
+        pressed.
+        """
         own = {given["name"]: [given.get("value", "")]} if given.get("name") else {}
         if label := given.get("data-action"):
             self.forms.setdefault(label, Form(self._form.action, self._form.method, self._form.fields | own))

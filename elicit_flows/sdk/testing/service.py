@@ -1,4 +1,6 @@
-"""The service in a box: `manage.py serve` of a checkout, and the sandbox's providers, in a folder of their own."""
+"""The service for tests: ``manage.py serve`` of a clone and the sandbox's providers, with data in a folder of their
+own.
+"""
 
 from __future__ import annotations
 
@@ -28,28 +30,36 @@ KEPT = ("PATH", "HOME", "LANG", "TMPDIR", "LD_LIBRARY_PATH")
 
 
 def checkout() -> Path:
-    """ELICIT_CHECKOUT, or where this package lies, if that is a clone of Elicit Flows. Raises RuntimeError."""
+    """The clone of Elicit Flows: ELICIT_CHECKOUT, or the folder of this package. Raises RuntimeError if it is
+    no clone.
+    """
     found = Path(os.environ.get("ELICIT_CHECKOUT") or Path(elicit_flows.__file__).parents[1]).resolve()
     if not (found / "manage.py").is_file() or not (found / "sandbox").is_dir():
-        raise RuntimeError(f"{found} is no clone of Elicit Flows: say in ELICIT_CHECKOUT where you ran `make install`")
+        raise RuntimeError(
+            f"{found} is not a clone of Elicit Flows: set ELICIT_CHECKOUT to the folder where you ran `make install`"
+        )
     return found
 
 
 def python(project: Path) -> str:
-    """That of ``make install``, or else the one that runs."""
+    """The Python of ``make install``, or else the one that runs this."""
     own = project / ".venv/bin/python"
     return str(own) if own.exists() else sys.executable
 
 
 def free_port() -> int:
-    """Below the ports that the kernel hands to clients, so that the service can come back on the one it had."""
+    """A free port below those that the kernel gives to clients, so that a restarted service gets the same one again."""
     while True:
         with suppress(OSError), socket.create_server(("127.0.0.1", 10_000 + secrets.randbelow(22_000))) as found:
             return int(found.getsockname()[1])
 
 
 class Service:
-    """``url`` and ``api_key`` are for an agent; ``sandbox_url`` is the issuer of its users and has Acme's API."""
+    """A running service with its sandbox; use it in a ``with`` block.
+
+    ``home`` is an empty folder for its data. ``url`` and ``api_key`` are for an agent. ``sandbox_url`` is the issuer of
+    its users, and the address of Acme's API. Raises RuntimeError if there is no clone, or if it does not start.
+    """
 
     def __init__(self, home: Path) -> None:
         self._home = home
@@ -103,23 +113,26 @@ class Service:
         self.stop()
 
     def elicit(self) -> Elicit:
+        """A client of the service."""
         return Elicit(self.url, self.api_key)
 
     def sync_elicit(self) -> SyncElicit:
+        """A client of the service without ``await``."""
         return SyncElicit(self.url, self.api_key)
 
     def user(self, name: str = "alice") -> ScriptedUser:
-        """Alice or Bob, whom the agent may ask."""
+        """A user whom the agent may ask: alice or bob."""
         return ScriptedUser(self.sandbox_url, name)
 
     def crash(self) -> None:
-        """The service dies without a word, and comes back."""
+        """Kill the service's process and start it again."""
         self._running["service"].kill()
         self._running["service"].wait()
         self._start("service")
         self._wait_for("service")
 
     def stop(self) -> None:
+        """Stop the service and the sandbox."""
         for process in self._running.values():
             process.terminate()
         for process in self._running.values():

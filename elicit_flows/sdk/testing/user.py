@@ -1,4 +1,4 @@
-"""A user without a browser: opens the link that an agent shows, signs in at the sandbox, and does what a test says."""
+"""A user without a browser, who opens the agent's link, signs in at the sandbox, and does what the test says."""
 
 from __future__ import annotations
 
@@ -6,17 +6,18 @@ from urllib.parse import urljoin
 
 import httpx2
 
+from elicit_flows.domain.values import Claim
 from elicit_flows.sdk.testing.pages import Form, Page
-from elicit_flows.values import Claim
 
 MOST_PAGES = 15
 Answer = str | bool | int | float | list[str]
 
 
 class ScriptedUser:
-    """``name``: alice or bob. Each has cookies of their own; each method takes a link from its opening to the end.
+    """A user of the sandbox, with cookies of their own. ``name``: alice or bob.
 
-    All of them raise AssertionError, with what the page says, where the page does not offer what is to be pressed.
+    Each method takes a link from the first page to the last. It raises AssertionError with the page's text if the page
+    does not offer the action.
     """
 
     def __init__(self, sandbox_url: str, name: str) -> None:
@@ -27,30 +28,31 @@ class ScriptedUser:
         self.page = Page("")
 
     def allow(self, url: str) -> None:
-        """Connects the account at Acme Drive."""
+        """Connect the account at Acme Drive."""
         self.go(url, "continue", "allow")
 
     def deny(self, url: str) -> None:
-        """Goes to Acme Drive and says no there."""
+        """Go to Acme Drive and say no there."""
         self.go(url, "continue", "deny")
 
     def pay(self, url: str, how: str = "pay") -> None:
-        """``how`` names the button of the sandbox's pay page: pay, pay_3ds, pay_bank, pay_declined or back."""
+        """Pay. ``how`` is a button of the sandbox's payment page: pay, pay_3ds, pay_bank, pay_declined or back."""
         self.go(url, "continue", how)
 
     def decline(self, url: str) -> None:
-        """Says no on the page behind the link."""
+        """Say no on the page behind the link."""
         self.go(url, "decline")
 
     def submit(self, url: str, **answers: Answer) -> None:
-        """Answers a form, hands over credentials, or says yes (``typed`` is the word that a dangerous one asks for).
+        """Answer a form, give credentials, or say yes (``typed`` is the word that a dangerous confirmation asks for).
 
-        By the names of properties, questions or fields; choices by what stands beside them, True and False as well.
+        ``answers`` are named after properties, questions or fields. Choices are given by their labels, a yes or no as a
+        bool.
         """
         self.go(url, "submit", **answers)
 
     def go(self, url: str, *actions: str, **answers: Answer) -> None:
-        """Opens ``url`` and presses ``actions`` one after the other, the last with ``answers``."""
+        """Open ``url`` and send ``actions`` one after the other, the last one with ``answers``."""
         self.open(url)
         *earlier, last = actions
         for action in earlier:
@@ -58,12 +60,12 @@ class ScriptedUser:
         self.press(last, **answers)
 
     def open(self, url: str) -> None:
-        """Opens ``url``, and signs in where asked; ``page`` is what then stands there."""
+        """Open ``url``, and sign in if asked. ``page`` is then the page that is shown."""
         self._arrive(self.http.get(url))
         self._sign_in()
 
     def press(self, action: str, **answers: Answer) -> None:
-        """Sends the form with that data-action, as it stands but for ``answers``; signs in where it leads to that."""
+        """Send the form with that data-action, with ``answers`` filled in, and sign in if asked."""
         self._send(action, answers)
         self._sign_in()
 
@@ -73,7 +75,7 @@ class ScriptedUser:
             if action is None:
                 return
             self._send(action, {})
-        raise AssertionError(f"The sign-in goes round in circles at {self.url}")
+        raise AssertionError(f"The sign-in does not end, at {self.url}")
 
     def _send(self, action: str, answers: dict[str, Answer]) -> None:
         if action not in self.page.forms:
@@ -91,11 +93,12 @@ class ScriptedUser:
         self.url, self.page = str(answer.url), Page(answer.text)
 
     def close(self) -> None:
+        """Close the connections."""
         self.http.close()
 
 
 def _control(form: Form, name: str, answer: Answer) -> tuple[str, list[str]]:
-    """The name of the control that answers the question ``name``, and what it sends."""
+    """The name of the form control for the question ``name``, and the values it sends."""
     control = form.names.get(name, name)
     options = form.options.get(control)
     if not options and control not in form.fields:
@@ -111,7 +114,7 @@ def _said(answer: str | float) -> str:
 
 
 def _value(options: list[list[str]], said: str) -> str:
-    """Of the option that is labelled so."""
+    """The value of the option with that label."""
     for value, label in options:
         if label == said:
             return value

@@ -1,4 +1,5 @@
-// Follows the outcome: asks for this page again until it is over, and shows it when it has changed.
+// Follows the outcome: asks for this page again until it is over, and shows it when it has changed. Then goes back to
+// where the agent wants the person, unless they do something here or want less motion.
 "use strict";
 
 const OPEN = ["pending", "started", "settling"];
@@ -11,6 +12,21 @@ function show(page) {
   document.body.dataset.status = page.body.dataset.status;
   main.replaceChildren(...page.getElementById("main").childNodes);
   if (focused) main.focus();
+  leave();
+}
+
+function leave() {
+  const back = main.querySelector("[data-returns]");
+  if (!back || matchMedia("(prefers-reduced-motion: reduce)").matches) return;
+  const note = main.querySelector("[role=status]");
+  note.hidden = false;
+  const timer = setTimeout(() => location.replace(back.href), 3000);
+  const stay = () => {
+    clearTimeout(timer);
+    if (note.contains(document.activeElement)) main.focus();
+    note.hidden = true;
+  };
+  for (const act of ["keydown", "pointerdown", "wheel", "focusin"]) document.addEventListener(act, stay, { once: true });
 }
 
 async function follow() {
@@ -39,4 +55,5 @@ function later() {
   wait = Math.min(wait * 1.3, 8000);
 }
 
+leave();
 later();

@@ -7,7 +7,7 @@ const dirty = new Map(); // by the question's name: how often it was written to 
 let seen = Number(form.elements.seen.value);
 let wait = 1000;
 let timer;
-let sent = false; // then the answer to it is the next page, and nothing else may lead away from this one
+let sent = false; // then its answer is the next page
 
 // A page that was refused came by POST: its own address must not be loaded again.
 const again = () => {
@@ -16,17 +16,17 @@ const again = () => {
 
 const question = (name) => form.querySelector(`[data-name="${name}"]`);
 
-// Of one question: the control of its name, and those of its name with a suffix.
 const belongs = (name, control) => control === name || control.startsWith(`${name}-`);
 
 function typed(name) {
   const body = new URLSearchParams({ question: name, asked: form.elements.asked.value });
+  body.set("page", form.elements.page.value);
   body.set("csrfmiddlewaretoken", form.elements.csrfmiddlewaretoken.value);
   for (const [control, value] of new FormData(form)) if (belongs(name, control)) body.append(control, value);
   return body;
 }
 
-// A control for dates has no value while it shows half a day, or one that there is not.
+// Half a day, or one that there is not.
 const unread = (within) => [...within.querySelectorAll("input")].find((one) => one.validity.badInput);
 
 async function keep(name) {
@@ -78,7 +78,7 @@ function put(controls) {
 async function follow() {
   clearTimeout(timer);
   try {
-    const answer = await fetch(`${note.dataset.url}?after=${seen}`, { cache: "no-store" });
+    const answer = await fetch(`${note.dataset.url}?${new URLSearchParams({ after: seen, page: form.elements.page.value })}`, { cache: "no-store" });
     if (answer.status === 403) return again();
     if (answer.ok) show(await answer.json());
   } catch {
@@ -108,6 +108,12 @@ function later() {
   wait = Math.min(wait * 1.2, 4000);
 }
 
+// A time is meant as it is here.
+const two = (number) => String(Math.trunc(number)).padStart(2, "0");
+const east = -new Date().getTimezoneOffset();
+const here = `${east < 0 ? "-" : "+"}${two(Math.abs(east) / 60)}:${two(Math.abs(east) % 60)}`;
+for (const zone of form.querySelectorAll(`[data-here]:has([value="${here}"])`)) zone.value = here;
+
 note.textContent = note.dataset.kept;
 form.addEventListener("input", written);
 form.addEventListener("change", written);
@@ -121,6 +127,6 @@ form.addEventListener("submit", (event) => {
     timers.forEach(clearTimeout);
   }
 });
-// A page that the browser kept and shows again on the way back.
+// Shown again on the way back.
 window.addEventListener("pageshow", (event) => (sent &&= !event.persisted));
 later();

@@ -1,1 +1,1 @@
-"""Defences taken out one at a time: each edit in these tables must make a test of its threat fail."""
+"""Removes the defences one at a time: each edit in these tables must make a test of its threat fail."""

@@ -7,6 +7,7 @@ against the code, as ``make check`` does.
 from __future__ import annotations
 
 import argparse
+import os
 import re
 import subprocess
 import sys
@@ -21,6 +22,7 @@ from tests.house import threats
 from tests.house.mutants import table
 from tests.house.mutants.table import Mutant
 from tests.support.copying import copied
+from tests.support.process import RUN_NAME
 
 _FAILED = re.compile(r"^FAILED (\S+)", re.MULTILINE)
 
@@ -89,15 +91,18 @@ def is_caught(mutant: Mutant, tree: Path) -> bool:
 
 def pytest(tree: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "pytest", "-q", "--no-header", "-p", "no:cacheprovider", *arguments]
-    return subprocess.run(command, cwd=tree, capture_output=True, text=True, check=False)
+    # The run there has a folder and servers of its own: the one that this process names is empty.
+    env = {name: value for name, value in os.environ.items() if name != RUN_NAME}
+    return subprocess.run(command, cwd=tree, env=env, capture_output=True, text=True, check=False)
 
 
 @contextmanager
 def edited(mutant: Mutant, tree: Path) -> Iterator[None]:
-    before = {edit.file: (tree / edit.file).read_text() for edit in mutant.edits}
+    texts = mutant.texts()
+    before = {file: (tree / file).read_text() for file in texts}
     try:
-        for edit in mutant.edits:
-            edit.apply(tree)
+        for file, text in texts.items():
+            (tree / file).write_text(text)
         yield
     finally:
         for file, text in before.items():

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from elicit_flows import kinds
+from elicit_flows.domain.values import Claim, Json, Visit
 from elicit_flows.kinds.credentials import fields
 from elicit_flows.kinds.credentials.config import CredentialsProvider, Verify
-from elicit_flows.values import Claim, Json, Visit
 
 KEY = {"name": "api_key", "label": "API key", "pattern": "^key_", "example": "key_…"}
 ACCOUNT = {"name": "account", "label": "Account", "secret": False}

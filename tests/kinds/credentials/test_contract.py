@@ -1,4 +1,4 @@
-"""Kind credentials keeps what every kind promises, and what was typed shows nowhere."""
+"""Kind credentials passes the contract of every kind, and the typed values appear nowhere."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from joserfc import jwe
 from joserfc.jwk import ECKey, RSAKey
 
 from elicit_flows import kinds
-from elicit_flows.errors import Invalid
-from elicit_flows.values import Answer, Claim, Json, Secret, Visit
+from elicit_flows.domain.errors import Invalid
+from elicit_flows.domain.values import Answer, Claim, Json, Secret, Visit
 from tests.kinds.contract import PageContract
 
 KIND = kinds.get("credentials")

@@ -1,4 +1,4 @@
-"""A client of the person's own is tried by asking for its first token, of the certified provider or of the double."""
+"""A person's own OAuth client is checked by requesting its first token, at the certified provider or the double."""
 
 from __future__ import annotations
 
@@ -8,12 +8,11 @@ from typing import Any
 
 import pytest
 
-from elicit_flows import kinds
-from elicit_flows.errors import Invalid, ProviderUnavailable
-from elicit_flows.kinds.credentials import own_client
+from elicit_flows import http, kinds
+from elicit_flows.domain.errors import Invalid, ProviderUnavailable
+from elicit_flows.domain.values import Again, Answer, Finish, Json, Secret, Visit
+from elicit_flows.kinds.credentials import client_credentials
 from elicit_flows.kinds.credentials.config import CredentialsProvider, TokenRequest
-from elicit_flows.lib import http
-from elicit_flows.values import Again, Answer, Finish, Json, Secret, Visit
 from tests.doubles.policy import dialing, loopback_allowed
 from tests.doubles.provider import Provider
 from tests.doubles.server import Response, json_response
@@ -27,7 +26,7 @@ SECRET = "s3cret: with/signs+%&="
 
 
 def made(url: str, **more: Any) -> CredentialsProvider:
-    return CredentialsProvider("house", "House", tuple(own_client.FIELDS), token=TokenRequest(url, **more))
+    return CredentialsProvider("house", "House", tuple(client_credentials.FIELDS), token=TokenRequest(url, **more))
 
 
 def sent(config: CredentialsProvider, client_id: str, client_secret: str) -> Finish | Again:
@@ -63,7 +62,7 @@ class TestWithTokens(PageContract):
         return providers.visit(made(f"{double.url}/token"))
 
 
-@pytest.mark.parametrize("auth", own_client.AUTHS)
+@pytest.mark.parametrize("auth", client_credentials.AUTHS)
 def test_the_certified_provider_gives_a_client_its_token(op: Op, auth: str) -> None:
     mine = f"mine-{secrets.token_hex(4)}"
     grants = {"grant_types": ["client_credentials"], "response_types": [], "scope": "files.read"}
@@ -80,7 +79,7 @@ def test_the_certified_provider_gives_a_client_its_token(op: Op, auth: str) -> N
     (issued,) = [one for one in op.issued("client_credentials") if one["value"] == outcome.grant.access_token.reveal()]
     assert issued["active"] is True
     assert config.token
-    assert own_client.revoke(config.token, outcome.credentials, outcome.grant.access_token)
+    assert client_credentials.revoke(config.token, outcome.credentials, outcome.grant.access_token)
     assert [one["active"] for one in op.issued("client_credentials") if one["value"] == issued["value"]] == [False]
     for client_id, client_secret in ((mine, "another"), ("nobody", SECRET)):
         refused = sent(config, client_id, client_secret)
@@ -90,7 +89,7 @@ def test_the_certified_provider_gives_a_client_its_token(op: Op, auth: str) -> N
     beyond = sent(made(f"{op.issuer}/token", auth=auth, scopes=("offline_access",)), mine, SECRET)
     assert isinstance(beyond, Again)
     assert (beyond.code, beyond.field) == ("refused", "client_secret")
-    assert "what it may do there" in beyond.reason
+    assert "and its permissions" in beyond.reason
 
 
 def test_a_token_is_for_the_resource_that_the_operator_names(op: Op) -> None:
@@ -157,7 +156,7 @@ def test_a_provider_that_gives_tokens_by_now_seals_nothing_to_anybody(double: Pr
 
 def test_t73_what_was_typed_for_tokens_alone_is_not_kept_for_the_agent_to_read(double: Provider) -> None:
     """The operator took the token endpoint away while the page was open."""
-    plain = CredentialsProvider("house", "House", tuple(own_client.FIELDS))
+    plain = CredentialsProvider("house", "House", tuple(client_credentials.FIELDS))
     answer = Answer({"client_id": ["mine"], "client_secret": [SECRET], "for-tokens": ["yes"]})
     with pytest.raises(ProviderUnavailable, match="Open the link again"):
         KIND.check_answer(providers.visit(plain), answer)
@@ -173,4 +172,4 @@ def test_a_client_that_may_not_do_what_is_asked_for_is_said_so(double: Provider,
     outcome = sent(made(f"{double.url}/token"), "mine", SECRET)
     assert isinstance(outcome, Again)
     assert (outcome.code, outcome.field) == ("refused", "client_secret")
-    assert "what it may do there" in outcome.reason
+    assert "and its permissions" in outcome.reason

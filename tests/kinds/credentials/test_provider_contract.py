@@ -1,4 +1,4 @@
-"""What every kind promises, kept where the operator's provider names the fields."""
+"""The contract of every kind, for a provider whose operator names the fields."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from elicit_flows import kinds
-from elicit_flows.errors import ProviderUnavailable
+from elicit_flows.domain.errors import ProviderUnavailable
+from elicit_flows.domain.values import Again, Answer, Json, Visit
 from elicit_flows.kinds.credentials.config import CredentialsProvider
-from elicit_flows.values import Again, Answer, Json, Visit
 from tests.kinds.contract import PageContract
 from tests.kinds.credentials import providers
 from tests.kinds.credentials.providers import ACCOUNT, KEY

@@ -1,4 +1,4 @@
-"""Keys are tried at their provider before anything is kept."""
+"""Credentials are checked at their provider before they are stored."""
 
 from __future__ import annotations
 
@@ -9,12 +9,11 @@ import pytest
 from joserfc import jwe
 from joserfc.jwk import ECKey
 
-from elicit_flows import kinds
-from elicit_flows.errors import Invalid
-from elicit_flows.kinds.credentials import verifying
+from elicit_flows import http, kinds
+from elicit_flows.domain.errors import Invalid
+from elicit_flows.domain.values import Again, Answer, Finish, Json, Secret
+from elicit_flows.kinds.credentials import verification
 from elicit_flows.kinds.credentials.config import CredentialsProvider
-from elicit_flows.lib import http
-from elicit_flows.values import Again, Answer, Finish, Json, Secret
 from tests.doubles.key_provider import ACCOUNT, KEY, PASSWORD, KeyProvider
 from tests.doubles.policy import dialing, loopback_allowed
 from tests.doubles.raw import dripping, listening
@@ -87,7 +86,7 @@ def test_who_cannot_be_asked_is_named_and_it_can_be_tried_again(house: KeyProvid
     outcome = sent(providers.by_password(f"{house.url}/check"), account="our account", password="pass word")
     assert isinstance(outcome, Again)
     assert outcome.field == "account"
-    assert "Key House cannot be asked now" in outcome.reason
+    assert "Key House is not available to check" in outcome.reason
     assert "Try again." in outcome.reason
 
 
@@ -117,7 +116,7 @@ def test_nobody_there_is_not_a_wrong_key(house: KeyProvider) -> None:
 
 
 def test_a_provider_that_takes_its_time_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(verifying, "DEADLINE", 0.3)
+    monkeypatch.setattr(verification, "DEADLINE", 0.3)
     with loopback_allowed(), listening(dripping(b"HTTP/1.1 200 OK\r\n", b"x", 0.05)) as slow:
         outcome = sent(providers.by_header(f"{slow.url}check"), api_key=KEY)
     assert isinstance(outcome, Again)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from elicit_flows import kinds
-from elicit_flows.values import Claim, Json, Visit
+from elicit_flows.domain.values import Claim, Json, Visit
 
 SCHEMA: Json = {
     "type": "object",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from elicit_flows.values import Json
+from elicit_flows.domain.values import Json
 from tests.kinds.form.asked import one, question
 
 Sent = dict[str, list[str]]

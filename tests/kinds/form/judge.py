@@ -1,4 +1,4 @@
-"""A second opinion on an answer: JSON Schema's keywords, read from the schema itself and by other means than ours."""
+"""A second implementation of JSON Schema's keywords, to check answers independently of ours."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from email.headerregistry import Address
 from typing import Any
 from urllib.parse import urlsplit
 
-from elicit_flows.values import Json
+from elicit_flows.domain.values import Json
 
 TYPES: dict[str, tuple[type, ...]] = {
     "string": (str,), "number": (int, float), "integer": (int,), "boolean": (bool,), "array": (list,),

@@ -6,7 +6,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from elicit_flows.values import Json
+from elicit_flows.domain.values import Json
 
 WORDS = ("type", "properties", "required", "string", "object", "array", "integer", "boolean", "enum", "oneOf", "items")
 MEMBERS = (*WORDS, "anyOf", "const", "title", "default", "pattern", "minLength", "maximum", "kind", "id", "message")

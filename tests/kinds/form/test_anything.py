@@ -1,22 +1,25 @@
-"""Whatever an agent sends as a form, and a browser as an answer: taken or refused, never a fault of ours."""
+"""Random forms from agents and random answers from browsers are accepted or refused, and never crash the service."""
 
 from __future__ import annotations
 
 import json
 from typing import Any
 
+import pytest
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
 from elicit_flows import kinds
-from elicit_flows.errors import BadCallback, Invalid
+from elicit_flows.domain.errors import BadCallback, Invalid
+from elicit_flows.domain.values import Answer, Finish, Json
 from elicit_flows.kinds.form import params
-from elicit_flows.kinds.form.checking import check_one
 from elicit_flows.kinds.form.fields import Field, Sort
-from elicit_flows.values import Answer, Finish, Json
+from elicit_flows.kinds.form.validation import check_one
 from tests.kinds.form.asked import QUESTIONS, visit
 from tests.kinds.form.judge import fits
 from tests.kinds.form.strategies import ANYTHING, BODIES, MEMBERS, PROPERTY, TYPED, schemas
+
+pytestmark = pytest.mark.slow
 
 KIND = kinds.get("form")
 
@@ -84,7 +87,7 @@ def test_whatever_is_sent_to_questions_is_taken_or_refused(body: Any):
 
 @given(st.sampled_from(params.read({"questions": QUESTIONS})[1].fields), ANYTHING)
 def test_any_value_for_one_question_is_right_or_wrong(field: Field, value: Any):
-    """As drafts bring them: typed, but by nobody that we know."""
+    """Like the values in drafts: typed, by an unknown person."""
     said = check_one(field, value)
     assert said == "" or said.endswith(".")
     if not said and field.sort == Sort.INTEGER:

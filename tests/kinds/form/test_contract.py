@@ -1,4 +1,4 @@
-"""Kind form keeps what every kind promises, in both dialects."""
+"""Kind form passes the contract of every kind, in both dialects."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from elicit_flows.values import Json, Visit
+from elicit_flows.domain.values import Json, Visit
 from tests.kinds.contract import PageContract
 from tests.kinds.form.asked import NAMES, ORDER, QUESTIONS, SCHEMA, visit
 

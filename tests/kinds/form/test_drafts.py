@@ -1,4 +1,4 @@
-"""What a draft may be, what the page shows of it, and what becomes of it when the questions change."""
+"""Drafts: which values are allowed, what the page shows, and what a change of the questions does to them."""
 
 from __future__ import annotations
 
@@ -6,15 +6,16 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import event, example, given, settings
+from hypothesis import event, example, given
 from hypothesis import strategies as st
 
-from elicit_flows.errors import BadCallback, Invalid
+from elicit_flows.domain.errors import BadCallback, Invalid
+from elicit_flows.domain.values import Answer, Json
 from elicit_flows.kinds.form import drafts, params
 from elicit_flows.kinds.form.fields import Field
-from elicit_flows.values import Answer, Json
 from tests.kinds.form.asked import QUESTIONS
 from tests.kinds.form.strategies import ANYTHING, BODIES, schemas
+from tests.support.examples import times
 
 ANSWERS = ANYTHING | st.fixed_dictionaries(
     {"state": st.sampled_from(["draft", "submitted", "skipped", "x"])},
@@ -47,7 +48,7 @@ def fits_the_page(field: Field, held: drafts.Controls) -> None:
 
 
 @given(st.sampled_from(ALL), ANSWERS)
-@settings(max_examples=400)
+@times(4)
 def test_t69_whatever_a_viewer_says_is_a_draft_that_a_page_can_show_or_is_refused(field: Field, answer: Any) -> None:
     kept = cleaned(field, answer)
     event("kept" if kept else "refused")
@@ -60,7 +61,7 @@ def test_t69_whatever_a_viewer_says_is_a_draft_that_a_page_can_show_or_is_refuse
 
 @given(schemas(), BODIES)
 @example({"type": "object", "properties": {"f g": {"type": "string", "format": "date-time"}}}, {"q0": ["abc"]})
-@settings(max_examples=300)
+@times(3)
 def test_what_one_page_writes_another_shows_and_would_write_again(schema: Json, body: Any) -> None:
     for field in fields_of({"schema": schema}):
         try:

@@ -1,12 +1,12 @@
-"""Each feature of both dialects, answered well and badly."""
+"""Each feature of both dialects, with right and wrong answers."""
 
 from __future__ import annotations
 
 import pytest
 
 from elicit_flows import kinds
-from elicit_flows.errors import Invalid
-from elicit_flows.values import Answer, Finish
+from elicit_flows.domain.errors import Invalid
+from elicit_flows.domain.values import Answer, Finish
 from tests.kinds.form.asked import visit
 from tests.kinds.form.features import FEATURES, Feature, sent
 from tests.kinds.form.judge import fits

@@ -1,4 +1,4 @@
-"""What the page of a form is told of its questions."""
+"""The context that the page of a form gets about its questions."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 
 from elicit_flows import kinds
-from elicit_flows.values import Json
+from elicit_flows.domain.values import Json
+from gallery.answering import form_page
 from tests.kinds.form.asked import of_schema, one, question
-from tests.web.samples import form_page, render
+from tests.web.samples import render
 
 TEXT = {"type": "string"}
 EIGHT = [{"const": str(number), "title": f"No. {number}"} for number in range(8)]
@@ -60,7 +61,7 @@ def test_each_question_gets_the_control_that_is_apt(params: Json, expected: dict
 def test_t52_no_agent_chooses_what_a_control_is_called(key: str):
     page = render("connect/form.html", form_page(of_schema({key: TEXT})))
     names = {str(one["name"]) for one in page.all("input") if "name" in one}
-    assert names == {"csrfmiddlewaretoken", "next", "seen", "asked", "q0"}
+    assert names == {"csrfmiddlewaretoken", "next", "here", "seen", "asked", "page", "q0"}
 
 
 def test_a_property_without_a_title_is_called_by_its_name():

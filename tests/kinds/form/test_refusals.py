@@ -1,4 +1,4 @@
-"""What no form may ask is refused at create, at its place, and with what to do."""
+"""Forms that are refused at create: the error names the place and what to do."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from elicit_flows import kinds
-from elicit_flows.errors import Invalid
-from elicit_flows.values import Answer, Json
+from elicit_flows.domain.errors import Invalid
+from elicit_flows.domain.values import Answer, Json
 from tests.kinds.form.asked import of_schema, one, question, visit
 
 X = ["params", "schema", "properties", "x"]

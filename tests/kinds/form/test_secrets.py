@@ -1,12 +1,12 @@
-"""T70: what asks for a secret is no form; what merely sounds like it is one."""
+"""T70: a form that asks for a secret is refused. One that only sounds like it is allowed."""
 
 from __future__ import annotations
 
 import pytest
 
 from elicit_flows import kinds
-from elicit_flows.errors import Invalid
-from elicit_flows.values import Json
+from elicit_flows.domain.errors import Invalid
+from elicit_flows.domain.values import Json
 from tests.kinds.form.asked import of_schema, one, question
 from tests.kinds.form.test_refusals import places
 
@@ -32,6 +32,23 @@ Pinterest page; Shipping; Key; Primary key; keyboard; Public key; key takeaways;
 Compass; Code; Postal PIN code; ZIP code; Country code; Promo code; Card holder; Card colour; Credential type
 Session; Tokenizer; Author; Authority; Pass/fail; Cluster; Passwortlänge; Geheimnisvoll; Schlüsselwörter
 Parola chiave; Mots-clés; Palabras clave; Tarjeta postal; Ключевые слова
+"""
+
+
+LOOKALIKES = """
+GitHub pаssword; pаsswоrd; раѕѕword; ΡΑSSWORD; PIN cοde for the card; 𝐩𝐚𝐬𝐬𝐰𝐨𝐫𝐝; 𝓪𝓹𝓲 key; ⓐⓟⓘ ⓚⓔⓨ
+ΑPI kеy; p4ssw0rd; passw0rd; pa$$word; p@ssword; P A S S W O R D; p.a.s.s.w.o.r.d; tоken; sеcrеt; ᴘᴀꜱꜱword; Your СVV
+рin; рrivate key; ᏢIN
+"""
+ONE_TIME = """
+6 digits from your authenticator app; Six digits shown in your authenticator; The code we sent you; Code from your phone
+Enter the code you received; The 6-digit code; 6-digit login code; Code from the SMS; Digits from the text message
+Recovery codes; Backup code; CVV of the card; The number code in Authy; Code aus der SMS; Code reçu par SMS
+"""
+NOT_ONE_TIME = """
+Last 4 digits of your phone number; How many digits; Error code from the app; Promo code we sent you; Country code
+Which authenticator app do you use?; Source code from the app; Invitation code; Digits after the comma; QR code size
+Район; Товар; Сорт; Πόλη; Номер дома; A B C; Area 51; v2 of the API; 100 $; me@home; 3D model
 """
 
 
@@ -94,3 +111,32 @@ def test_yes_or_no_and_choosing_are_never_secrets_unless_one_may_write():
     assert not refused(question("single-select", title="Password", options=OPTIONS))
     assert refused(question("single-select", title="Password", options=OPTIONS, allowFreeformInput=True))
     assert refused(question("multi-select", title="Password", options=OPTIONS, allowFreeformInput=True))
+
+
+@pytest.mark.parametrize("said", listed(LOOKALIKES), ids=range(len(listed(LOOKALIKES))))
+def test_t144_letters_that_look_like_others_disguise_no_secret(said: str) -> None:
+    assert refused(one(TEXT | {"title": said}))
+    assert refused({"questions": [{"id": "x", "kind": "text", "message": said}]})
+
+
+@pytest.mark.parametrize("said", listed(ONE_TIME), ids=range(len(listed(ONE_TIME))))
+def test_t144_codes_that_are_good_once_are_secrets_however_they_are_called(said: str) -> None:
+    assert refused(one(TEXT | {"title": said}))
+    assert refused(one({"type": "integer", "title": said})) or "ecovery" in said or "ackup" in said
+
+
+@pytest.mark.parametrize("said", listed(NOT_ONE_TIME), ids=range(len(listed(NOT_ONE_TIME))))
+def test_codes_and_digits_of_other_sorts_are_asked(said: str) -> None:
+    assert not refused(one(TEXT | {"title": said}))
+    assert not refused(one(TEXT | {"description": said}))
+
+
+def test_t144_options_tell_nobody_to_write_a_secret() -> None:
+    other = {"id": "y", "kind": "text", "message": "And?"}
+    for said, wrong in (
+        ("Write your password below", True), ("Enter the 6 digits from your authenticator app", True),
+        ("Password reset", False), ("Password and SSO", False), ("Write a letter", False),
+    ):  # fmt: skip
+        chosen = {"id": "x", "kind": "single-select", "message": "?", "options": [{"id": "a", "label": said}]}
+        assert refused({"questions": [chosen, other]}) is wrong, said
+        assert not refused({"questions": [chosen]}), "there is nowhere to write one"

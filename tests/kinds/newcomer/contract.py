@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from elicit_flows.values import Claim, Json, Visit
+from elicit_flows.domain.values import Claim, Json, Visit
 from tests.kinds.contract import PageContract
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from elicit_flows.errors import BadCallback, Invalid
+from elicit_flows.domain.errors import BadCallback, Invalid
+from elicit_flows.domain.values import Answer, Finish, Json, Leave, Visit
 from elicit_flows.kinds.params import fault, is_line, unknown
-from elicit_flows.values import Answer, Finish, Json, Leave, Visit
 
 STARS = ("1", "2", "3", "4", "5")
 

@@ -1,13 +1,13 @@
-"""A far side that answers as it is told, and the things of Stripe that such answers hold."""
+"""A payment provider that gives scripted answers, and the Stripe objects in them."""
 
 from __future__ import annotations
 
 from datetime import timedelta
 from typing import Any
 
+from elicit_flows.domain.values import Secret
 from elicit_flows.kinds.payment.values import Account, Ask
 from elicit_flows.lib import clock
-from elicit_flows.values import Secret
 from tests.doubles.server import Request, Response, Server, json_response
 
 KEY = "sk_test_canary"

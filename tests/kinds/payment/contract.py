@@ -11,12 +11,12 @@ from typing import Any, Protocol
 
 import pytest
 
+from elicit_flows.domain.values import Secret
 from elicit_flows.kinds.payment import providers
 from elicit_flows.kinds.payment.params import MODES
 from elicit_flows.kinds.payment.providers.base import BadNotice, PaymentProvider, Refused
 from elicit_flows.kinds.payment.values import SUCCESSES, Account, Ask, Snapshot, State
 from elicit_flows.lib import clock
-from elicit_flows.values import Secret
 from tests.kinds.payment.answers import ask
 
 
@@ -42,6 +42,12 @@ class House(Protocol):
         """open, then won or lost."""
 
     def end_subscription(self, payment_ref: str) -> None: ...
+
+    def next_period(self, payment_ref: str) -> None:
+        """What is paid is over: the subscription is renewed, or ends."""
+
+    def saved(self, customer: str) -> int:
+        """How many payment methods this customer can be charged by."""
 
     def forward(self, seconds: int) -> None:
         """The provider's clock."""
@@ -249,6 +255,32 @@ class ProviderContract:
                 provider.refund(house.account, said.payment_ref or "", 1999, "row_1", "key")
             now = provider.fetch(house.account, said.ref)
             assert (now.state, len(now.refunds)) == (State.CANCELLED, 1)
+
+    def test_a_subscription_that_is_cancelled_is_charged_no_more_and_lasts_as_long_as_it_is_paid(
+        self, provider: PaymentProvider, house: House
+    ) -> None:
+        if "subscribe" in provider.modes:
+            said = self.paid(house, mode="subscribe", interval="month")
+            assert said.ends_at is None
+            for _ in range(2):
+                told = provider.cancel(house.account, said.ref, "key")
+                assert (told.state, told.ends_at, told.period_end) == (State.ACTIVE, said.period_end, said.period_end)
+            house.next_period(said.payment_ref or "")
+            for now in (provider.fetch(house.account, said.ref), provider.cancel(house.account, said.ref, "key")):
+                assert (now.state, now.amount) == (State.CANCELLED, 1999)
+
+    def test_what_was_saved_is_taken_back(self, provider: PaymentProvider, house: House) -> None:
+        if "save" in provider.modes:
+            said = self.paid(house, mode="save", amount=0)
+            assert house.saved(said.customer or "") == 1
+            for _ in range(2):
+                assert provider.cancel(house.account, said.ref, "key").ref == said.ref
+                assert house.saved(said.customer or "") == 0
+
+    def test_what_is_not_offered_cannot_be_taken_back(self, provider: PaymentProvider, house: House) -> None:
+        if provider.modes == {"pay"}:
+            with pytest.raises(Refused):
+                provider.cancel(house.account, self.paid(house).ref, "key")
 
     def test_what_is_not_there_is_refused(self, provider: PaymentProvider, house: House) -> None:
         ref, _ = self.started(house)

@@ -1,11 +1,11 @@
-"""The things of Mollie that a far side answers with."""
+"""The Mollie objects in scripted answers."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from elicit_flows.domain.values import Secret
 from elicit_flows.kinds.payment.values import Account
-from elicit_flows.values import Secret
 from tests.doubles.server import Response, json_response
 from tests.kinds.payment.answers import Answers
 

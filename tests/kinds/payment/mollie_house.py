@@ -1,11 +1,11 @@
-"""The sandbox's Mollie, with somebody in it who pays."""
+"""The sandbox's Mollie, with a scripted payer."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
+from elicit_flows.domain.values import Secret
 from elicit_flows.kinds.payment.values import Account
-from elicit_flows.values import Secret
 from tests.kinds.payment.sandbox_house import SandboxHouse
 
 KEY, OTHER_KEY = "test_development_only_sandbox", "test_of_somebody_else"

@@ -1,4 +1,4 @@
-"""The sandbox, with somebody in it who pays, whichever provider it doubles."""
+"""The sandbox with a scripted payer, for either payment provider."""
 
 from __future__ import annotations
 

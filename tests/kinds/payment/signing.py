@@ -8,8 +8,8 @@ import json
 from datetime import UTC, datetime
 from typing import Any
 
+from elicit_flows.domain.values import Secret
 from elicit_flows.kinds.payment.values import Account
-from elicit_flows.values import Secret
 
 SECRET = "whsec_of_this_account"
 NOW = datetime(2026, 11, 21, 7, 0, tzinfo=UTC)

@@ -1,11 +1,11 @@
-"""The sandbox's Stripe, with somebody in it who pays."""
+"""The sandbox's Stripe, with a scripted payer."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
+from elicit_flows.domain.values import Secret
 from elicit_flows.kinds.payment.values import Account
-from elicit_flows.values import Secret
 from tests.kinds.payment.sandbox_house import SandboxHouse
 
 KEY, OTHER_KEY = "sk_test_development_only_sandbox", "sk_test_of_somebody_else"
@@ -34,6 +34,12 @@ class StripeHouse(SandboxHouse):
 
     def end_subscription(self, payment_ref: str) -> None:
         self.order("end", subscription=payment_ref)
+
+    def next_period(self, payment_ref: str) -> None:
+        self.order("renew", subscription=payment_ref)
+
+    def saved(self, customer: str) -> int:
+        return len([one for one in self.state()["payment_methods"] if one["customer"] == customer])
 
     def checkouts(self) -> int:
         return len(self.state()["sessions"])

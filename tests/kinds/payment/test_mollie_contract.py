@@ -1,10 +1,11 @@
-"""Mollie keeps what every payment provider promises, at the sandbox's Mollie."""
+"""Mollie, in the sandbox, passes the contract of every payment provider."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 import pytest
+from django.conf import settings
 
 from elicit_flows.kinds.payment import providers
 from elicit_flows.kinds.payment.providers.base import Refused, Unclear
@@ -51,6 +52,12 @@ def test_nothing_that_is_asked_is_unknown_to_the_strict_double(house: MollieHous
     ref = start(house, amount=500, currency="jpy")
     MOLLIE.find(house.account, "co_1")
     MOLLIE.close(house.account, ref, "key")
+    assert [one["error"] for one in house.state()["requests"] if one["error"]] == []
+
+
+@pytest.mark.parametrize("code", [code for code, _ in settings.LANGUAGES])
+def test_mollie_takes_each_language_that_it_is_given(house: MollieHouse, code: str) -> None:
+    assert start(house, language=code)
     assert [one["error"] for one in house.state()["requests"] if one["error"]] == []
 
 

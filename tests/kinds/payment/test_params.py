@@ -1,4 +1,4 @@
-"""What an agent may ask to be paid, and how it is told what is wrong."""
+"""Which payments an agent may ask for, and the errors for all others."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from elicit_flows import errors
+from elicit_flows.domain import errors
+from elicit_flows.domain.values import Json
 from elicit_flows.kinds.payment.kind import Payment
-from elicit_flows.values import Json
 
 LEAST: Json = {"amount": 500, "currency": "usd", "description": "The report"}
 WHOLE: Json = LEAST | {

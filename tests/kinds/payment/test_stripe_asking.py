@@ -1,4 +1,4 @@
-"""What is asked of Stripe, letter for letter, and how a lost checkout is found again."""
+"""The exact requests to Stripe, and how a lost checkout is found again."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
+from elicit_flows.domain.values import Secret
 from elicit_flows.kinds.payment import providers
 from elicit_flows.kinds.payment.providers.base import Busy
 from elicit_flows.kinds.payment.providers.stripe import provider
 from elicit_flows.kinds.payment.values import Started
 from elicit_flows.lib import clock
-from elicit_flows.values import Secret
 from tests.doubles.server import Request, json_response
 from tests.kinds.payment.answers import Answers, ask, listed, session
 

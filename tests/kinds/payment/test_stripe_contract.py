@@ -1,4 +1,4 @@
-"""Stripe keeps what every payment provider promises, at the sandbox's Stripe."""
+"""Stripe, in the sandbox, passes the contract of every payment provider."""
 
 from __future__ import annotations
 

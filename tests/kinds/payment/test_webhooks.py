@@ -1,4 +1,4 @@
-"""Stripe's webhooks: only Stripe's own, only of now, over the very bytes that came (T99-T101)."""
+"""Stripe's webhooks: only with Stripe's signature, only recent ones, checked over the received bytes (T99-T101)."""
 
 from __future__ import annotations
 

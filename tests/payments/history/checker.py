@@ -10,6 +10,7 @@ A history is a list of JSON objects, one for each thing that somebody saw, in an
     returned  refund, charge, amount, status (of the provider's), our_id (or null): money that the provider sent back
     disputed  charge, state (open, won or lost)
     payment   payment: as its agent reads it when all has come to rest; refunds: so too
+    entitlement entitlement: as its agent reads it when all has come to rest
     gave_back agent, key, payment, refund (its id; null when refused): an agent's order to refund that was answered
 
 What was taken is matched with what was asked by the description, which the driver makes unlike any other: what the
@@ -60,8 +61,16 @@ class History:
         for line in self.of["returned"]:
             self.back[line["charge"]].append(line)
         self.disputes = {line["charge"]: line["state"] for line in self.of["disputed"]}
+        self.named = {line["payment"]["id"]: line["payment"] for line in self.of["payment"]}
+        self.entitlements = [line["entitlement"] for line in self.of["entitlement"]]
         self.payments = {line["payment"]["elicitation"]: line for line in self.of["payment"]}
         self.refunds = {one["id"]: one for line in self.of["payment"] for one in line["refunds"]}
+
+    def asked_for_money(self) -> Iterator[tuple[str, Json]]:
+        """But for those that what was paid before answers, and those that save a card."""
+        for name, one in self.ended.items():
+            if not one.get("reused") and one["params"].get("mode") != "save":
+                yield name, one
 
     def types(self, elicitation: str) -> Counter[str]:
         return Counter(event["type"] for event in self.events[elicitation])
@@ -148,7 +157,7 @@ def webhooks_agree(history: History) -> Iterator[tuple[str, str]]:
 
 def paid_for(history: History) -> Iterator[tuple[str, str]]:
     """I2: completed exactly when one payment of exactly what was asked was taken and not given back by policy."""
-    for name, one in history.ended.items():
+    for name, one in history.asked_for_money():
         exact = history.as_asked(name)
         stays = [charge for charge in exact if not history.sent_back(charge, by="policy")]
         if one["status"] == "completed" and len(stays) != 1:
@@ -239,8 +248,51 @@ def results_agree(history: History) -> Iterator[tuple[str, str]]:
         result, params = one["result"], one["params"]
         if (one["status"] == "completed") != bool(result):
             yield name, f"it is {one['status']} with result {result}"
+        if result and result["livemode"] is not False:
+            yield name, f"money was real, says the result: {result['livemode']}"
         if result and (result["amount"], result["currency"]) != (params["amount"], params["currency"]):
             yield name, f"asked was {params['amount']} {params['currency']}, the result says {result}"
+
+
+TERMS = ("account", "mode", "interval", "amount", "currency", "item", "uses")
+
+
+def answered_on_its_own_terms(history: History) -> Iterator[tuple[str, str]]:
+    """What was paid for one question answers another only where that asks for the same, of the same person."""
+    for name, one in history.ended.items():
+        if not one.get("reused"):
+            continue
+        paid = history.named.get(one["result"]["payment"])
+        first = history.ended.get(paid["elicitation"]) if paid else None
+        if first is None or first.get("reused"):
+            yield name, "nobody paid for what answers it"
+            continue
+        asked, before = ([each["params"].get(term) for term in TERMS] for each in (one, first))
+        if (asked, one["subject"]) != (before, first["subject"]):
+            yield name, f"asked was {asked} of {one['subject']}, it is answered by {before} of {first['subject']}"
+
+
+def entitlements_match(history: History) -> Iterator[tuple[str, str]]:
+    """Each is of one payment that was made, as it was asked; it counts unless that went back, and it is not missing."""
+    for one in history.entitlements:
+        paid = history.named.get(one["payment"])
+        if paid is None or paid["paid_at"] is None:
+            yield one["id"], "nothing was paid for it"
+        elif (one["item"], one["livemode"]) != (paid["item"], paid["livemode"]):
+            yield one["id"], f"it is {one['item']} of livemode {one['livemode']}, paid was {paid}"
+        elif one["status"] != (wanted := _worth(history, paid)):
+            yield one["id"], f"it is {one['status']}, and should be {wanted}: {paid}"
+    granted = Counter(one["payment"] for one in history.entitlements)
+    for name, paid in history.named.items():
+        if granted[name] != (1 if paid["item"] and paid["paid_at"] else 0):
+            yield name, f"{granted[name]} entitlements of a payment that is {paid['status']}"
+
+
+def _worth(history: History, paid: Json) -> str:
+    kept = history.ended[paid["elicitation"]]["status"] == "completed"
+    if paid["status"] == "refunded" or paid["dispute"] == "lost" or not kept:
+        return "revoked"
+    return "suspended" if paid["dispute"] == "open" else "active"
 
 
 def what_came_of_it_is_told(history: History) -> Iterator[tuple[str, str]]:
@@ -267,5 +319,5 @@ def what_came_of_it_is_told(history: History) -> Iterator[tuple[str, str]]:
 
 RULES: list[Rule] = [
     one_end, asked_once, told_once, webhooks_agree, paid_for, nothing_in_silence, one_charge_kept, refunds_add_up,
-    ledger_agrees, results_agree, what_came_of_it_is_told,
+    ledger_agrees, results_agree, answered_on_its_own_terms, entitlements_match, what_came_of_it_is_told,
 ]  # fmt: skip

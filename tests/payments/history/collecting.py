@@ -45,12 +45,18 @@ def of_agent(agent: httpx2.Client, slug: str, ordered: Iterable[str] = ()) -> li
     ended = list(pages(agent, "/v1/elicitations"))
     events = list(feed(agent))
     told = {one["data"]["payment"]["id"] for one in events if "payment" in one["data"]} | set(ordered)
-    named = {one["result"]["payment"] for one in ended if one["result"]} | told
+    granted = list(pages(agent, "/v1/entitlements"))
+    named = (
+        {one["result"]["payment"] for one in ended if "payment" in (one["result"] or {})}
+        | told
+        | {one["payment"] for one in granted}
+    )
     with ThreadPoolExecutor(AT_ONCE) as pool:
         payments = list(pool.map(lambda name: payment(agent, name, refunds=name in told), sorted(named)))
     return [
         *({"op": "ended", "elicitation": one} for one in ended),
         *({"op": "told", "by": "feed", "agent": slug, "event": one} for one in events),
+        *({"op": "entitlement", "entitlement": one} for one in granted),
         *payments,
     ]
 

@@ -75,7 +75,7 @@ class People:
         """The id of the elicitation, None when nobody knows. Without a key an agent dares not ask twice."""
         body = {
             "kind": "payment", "subject": self.who.subject(self.world.corp.issuer), "message": "Pay for the report.",
-            "params": {"amount": story.amount, "currency": story.currency, "description": f"Report {story.number}"},
+            "params": {**story.terms, "description": f"Report {story.number}"},
             "expires_in": story.life,
         }  # fmt: skip
         line = {"agent": self.world.slugs[story.agent], "key": story.key, "story": story.number, "way": story.way}

@@ -14,7 +14,7 @@ from tests.payments.history.stories import Story
 from tests.payments.history.world import LONG_AGO
 from tests.support.stripe_control import Refused
 
-PATIENCE = 2  # seconds that an agent waits to hear that it was paid
+PAID_WITHIN = 2  # seconds that an agent waits to hear that it was paid
 
 
 def together(*acts: Callable[[], object]) -> None:
@@ -32,7 +32,7 @@ class Afterwards(People):
     def go_on(self, paid: Paid) -> None:
         story = paid.story
         try:
-            seen = self.look(story, paid.elicitation, wait=PATIENCE)
+            seen = self.look(story, paid.elicitation, wait=PAID_WITHIN)
             if seen["status"] not in TERMINAL or not seen["result"]:
                 return
             getattr(self, story.later)(story, seen["result"]["payment"], paid.session)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from random import Random
 
 AGENTS = 3
 CURRENCIES = ["eur", "usd", "gbp", "jpy"]
+ITEMS = [500, 999]  # what they cost: few, so that some questions are asked again
+SAVING = {"card", "leaves_the_page", "goes_back_then_card", "declines"}  # the ways in which a card may be saved
 LIFE = [3600, 20_000, 72_000]  # seconds that an elicitation is open
 
 # What the user does, and the agent meanwhile; how often.
@@ -53,7 +55,8 @@ LATER = {
 class Story:
     """``returns``: whether the browser comes back to us. ``second``: whether it talks to the other web process.
 
-    ``asks_again``: whether the agent, which has a key, asks again at the same moment.
+    ``item``: what is granted; who asks for it again on the same terms is answered. ``asks_again``: whether the agent,
+    which has a key, asks again at the same moment.
     """
 
     number: int
@@ -67,10 +70,27 @@ class Story:
     returns: bool
     second: bool
     asks_again: bool
+    item: str | None
+    mode: str
+
+    @property
+    def terms(self) -> dict[str, object]:
+        """What is asked for, as params of kind payment."""
+        return {"amount": self.amount, "currency": self.currency, "mode": self.mode, "item": self.item}
 
 
 def story(seed: str, number: int) -> Story:
     dice = Random(f"{seed}/{number}")
+    usual = _story(dice, seed, number)
+    if dice.random() < 0.6:
+        return usual
+    wanted = replace(usual, item="pro", amount=dice.choice(ITEMS), currency=dice.choice(CURRENCIES[:2]))
+    if dice.random() < 0.2 and usual.way in SAVING:
+        return replace(wanted, mode="save", amount=0, later="nothing")
+    return wanted
+
+
+def _story(dice: Random, seed: str, number: int) -> Story:
     return Story(
         number=number,
         agent=dice.randrange(AGENTS),
@@ -83,6 +103,8 @@ def story(seed: str, number: int) -> Story:
         returns=dice.random() < 0.5,
         second=dice.random() < 0.4,
         asks_again=key is not None and dice.random() < 0.1,
+        item=None,
+        mode="pay",
     )
 
 

@@ -19,11 +19,13 @@ class Tale:
         self.elicitation: Json = {
             "id": "el_1", "status": "completed", "seq": 4,
             "params": {"amount": 500, "currency": "eur", "description": "a"},
-            "result": {"payment": "pa_1", "amount": 500, "currency": "eur"},
+            "result": {"payment": "pa_1", "amount": 500, "currency": "eur", "livemode": False},
+            "subject": {"iss": "i", "sub": "alice"},
         }  # fmt: skip
         self.refund: Json = {"id": "re_1", "amount": 200, "status": "done", "by": "agent"}
         self.payment: Json = {
             "id": "pa_1", "elicitation": "el_1", "status": "paid", "amount_refunded": 200, "dispute": None,
+            "item": None, "livemode": False, "paid_at": "2026-11-22T10:00:00Z",
         }  # fmt: skip
         self.charge: Json = {
             "op": "captured", "charge": "ch_1", "about": "a", "amount": 500, "currency": "eur", "livemode": False,
@@ -76,6 +78,22 @@ class Tale:
         self.refund["by"], self.payment["status"] = "policy", "refunded"
         self.events.append({"id": "ev_m", "type": "payment.mismatch", "elicitation": "el_1", "seq": 4, "data": {}})
 
+    def granted(self, **changed: object) -> None:
+        """An item was paid for."""
+        self.payment["item"] = self.elicitation["params"]["item"] = "pro"
+        usual = {"id": "en_1", "payment": "pa_1", "item": "pro", "livemode": False, "status": "active"}
+        self.more.append({"op": "entitlement", "entitlement": usual | changed})
+
+    def asked_again(self, **changed: object) -> None:
+        """And answered by what was paid."""
+        self.granted()
+        params = self.elicitation["params"] | {"description": "b"} | changed
+        self.more.append(
+            {"op": "ended", "elicitation": self.elicitation | {"id": "el_2", "params": params, "reused": True}}
+        )
+        done = {**self.events[1], "id": "ev_2", "elicitation": "el_2"}
+        self.events.append(done | {"data": done["data"] | {"id": "el_2"}})
+
     def twice(self, **changed: object) -> Json:
         """Another charge for the same, with an alert."""
         self.events.append({"id": "ev_m", "type": "payment.mismatch", "elicitation": "el_1", "seq": 4, "data": {}})
@@ -86,6 +104,12 @@ class Tale:
 
 def test_a_sound_history_has_nothing_wrong() -> None:
     assert check(Tale().lines()) == []
+
+
+def test_a_question_that_what_was_paid_answers_is_sound() -> None:
+    tale = Tale()
+    tale.asked_again()
+    assert check(tale.lines()) == []
 
 
 def test_money_that_came_too_late_and_went_back_is_sound() -> None:
@@ -171,6 +195,19 @@ BAD: list[tuple[str, Change]] = [
     ("ledger_agrees", lambda tale: tale.more.append({"op": "disputed", "charge": "ch_1", "state": "open"})),
     ("results_agree", lambda tale: tale.elicitation.update(result=None)),
     ("results_agree", lambda tale: tale.elicitation["result"].update(amount=501)),
+    ("results_agree", lambda tale: tale.elicitation["result"].update(livemode=True)),
+    ("answered_on_its_own_terms", lambda tale: tale.asked_again(amount=501)),
+    ("answered_on_its_own_terms", lambda tale: tale.asked_again(currency="usd")),
+    ("answered_on_its_own_terms", lambda tale: tale.asked_again(mode="save")),
+    ("answered_on_its_own_terms", lambda tale: tale.asked_again(account="live")),
+    ("answered_on_its_own_terms", lambda tale: (tale.asked_again(), tale.payment.update(elicitation="el_2"))),
+    ("entitlements_match", lambda tale: tale.granted(livemode=True)),
+    ("entitlements_match", lambda tale: tale.granted(item="gold")),
+    ("entitlements_match", lambda tale: tale.granted(status="revoked")),
+    ("entitlements_match", lambda tale: tale.granted(payment="pa_2")),
+    ("entitlements_match", lambda tale: (tale.granted(), tale.more.pop())),
+    ("entitlements_match", lambda tale: (tale.granted(), tale.payment.update(status="refunded"))),
+    ("entitlements_match", lambda tale: (tale.granted(), tale.payment.update(paid_at=None))),
     ("what_came_of_it_is_told", lambda tale: tale.events.pop()),
     ("what_came_of_it_is_told", lambda tale: tale.events.append({**tale.events[2], "id": "ev_again"})),
     ("what_came_of_it_is_told", lambda tale: tale.gave_back.update(refund="re_gone")),

@@ -1,6 +1,6 @@
 """I8 in a random history of payments with faults: what was taken is told, what was told was taken, once each.
 
-HISTORY_PAYMENTS, HISTORY_SEED and HISTORY_SHAPE give another size, history and shape; see docs/contributing.md.
+HISTORY_PAYMENTS, HISTORY_SEED and HISTORY_SHAPE give another size, history and shape; see docs/contributing/tests.md.
 """
 
 from __future__ import annotations
@@ -28,6 +28,8 @@ from tests.support.op import Op
 from tests.support.services import Postgres
 from tests.support.sink import Sink
 
+pytestmark = pytest.mark.slow
+
 PAYMENTS = int(os.environ.get("HISTORY_PAYMENTS", "300"))
 SEED = os.environ.get("HISTORY_SEED") or secrets.token_hex(4)
 SHAPE = os.environ.get("HISTORY_SHAPE", "embedded")
@@ -39,7 +41,7 @@ def world(new_box: Callable[..., Box], postgres: Postgres, corp: Op, sink: Sink,
     kept = Path(os.environ.get("HISTORY_FILE") or tmp_path / "history.jsonl")
     box = new_box(
         SHAPE, start=False, webs=2, database_url=postgres.database(),
-        settings={"FORWARDED_ALLOW_IPS": "127.0.0.1"},
+        settings={"ELICIT_TRUSTED_PROXIES": "127.0.0.1"},
     )  # fmt: skip
     made = World(box, corp, sink, Book(kept))
     yield made.start()
@@ -99,7 +101,7 @@ def test_i8_in_a_random_history_with_faults_money_is_taken_exactly_as_it_is_told
     stage.run()
     played = time.monotonic()
     nemesis.stop()
-    resting.come_to_rest(world, SEED)
+    resting.come_to_rest(world, SEED, (played - began) / max(PAYMENTS, 1))
     rested = time.monotonic()
     for line in resting.final_lines(world):
         world.book.write(**line)
@@ -116,8 +118,9 @@ def test_i8_in_a_random_history_with_faults_money_is_taken_exactly_as_it_is_told
 
 def summary(world: World) -> str:
     ops = Counter(line["op"] for line in world.book.lines)
+    reused = sum(line["elicitation"]["reused"] for line in world.book.lines if line["op"] == "ended")
     ends = Counter(line["elicitation"]["status"] for line in world.book.lines if line["op"] == "ended")
-    return f"{dict(ops)}, ended {dict(ends)}"
+    return f"{dict(ops)}, ended {dict(ends)}, {reused} of them by what was paid before"
 
 
 def test_every_way_that_a_story_may_go_can_be_played() -> None:

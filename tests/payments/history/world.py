@@ -69,7 +69,7 @@ class World:
         self.sandbox.start()
         account = {
             "slug": "sandbox", "provider": "stripe", "secret_key": KEY, "webhook_secrets": [SECRET],
-            "api_base": self.sandbox.url, "livemode": False,
+            "api_base": self.sandbox.url, "livemode": False, "allow_save": True,
         }  # fmt: skip
         run = secrets.token_hex(3)
         who = [program(f"history-{run}-{number}") for number in range(AGENTS)]

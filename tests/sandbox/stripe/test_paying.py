@@ -222,7 +222,7 @@ def test_a_subscription_is_paid_renewed_and_ended(
 
 
 def test_a_subscription_that_began_on_the_last_day_of_a_month_ends_on_a_day_that_there_is() -> None:
-    """Where a month is too short the last day of it is meant."""
+    """In a shorter month the last day counts."""
     assert period("2027-01-31", "month") == "2027-02-28"
     assert period("2027-11-30", "month", 3) == "2028-02-29"
     assert period("2028-02-29", "year") == "2029-02-28"

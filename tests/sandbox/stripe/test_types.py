@@ -133,7 +133,7 @@ def test_what_can_only_be_asked_for_by_id_has_it_too(
 
 
 def test_what_happened_is_of_the_kinds_that_stripe_has(busy: StripeControl) -> None:
-    """The checker looks at the type of every event, and at the thing in it."""
+    """The checker looks at the type of every event and at the object in it."""
     events = [{name: one[name] for name in one.keys() - {"_account"}} for one in busy.state()["events"]]
     assert len({one["type"] for one in events}) > 15
     assert [fault for one in events for fault in faults(one)] == []

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from elicit_flows.values import Json
+from elicit_flows.domain.values import Json
 from tests.support.op import PEERS, node
 from tests.support.process import clean_env, until
 

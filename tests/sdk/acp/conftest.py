@@ -66,7 +66,7 @@ def connect(elicit_box: Service, address: str, tmp_path_factory: pytest.TempPath
         yield make
 
 
-@pytest.fixture(scope="package", params=["stdio", "websocket"])
+@pytest.fixture(scope="package", params=["stdio", pytest.param("websocket", marks=pytest.mark.slow)])
 def transport(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 

@@ -10,7 +10,7 @@ import acp
 from acp.core import AgentSideConnection
 from acp.schema import ClientCapabilities
 
-from elicit_flows.values import Json
+from elicit_flows.domain.values import Json
 
 
 class Person:

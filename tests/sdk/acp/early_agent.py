@@ -30,7 +30,7 @@ class EarlyAgent(acp.Agent):
             self.request = event.message["id"]
 
     async def initialize(self, protocol_version: int, client_capabilities: Any = None, **_: Any) -> Any:
-        self.flows = AcpFlows(self.conn, client_capabilities, (sys.argv[1], sys.argv[2]), self.elicit)
+        self.flows = AcpFlows(self.conn, client_capabilities, (sys.argv[1], sys.argv[2]), self.elicit, agent="early")
         return acp.InitializeResponse(protocol_version=acp.PROTOCOL_VERSION)
 
     async def authenticate(self, method_id: str, **_: Any) -> acp.AuthenticateResponse:

@@ -65,6 +65,7 @@ def test_acp_11_the_files_are_listed_and_no_token_goes_over_the_wire(
     assert token.access_token not in repr(client.lines)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("tool", "act", "text"),
     [
@@ -149,6 +150,7 @@ def test_it_may_be_done_before_the_client_accepts(client: AcpClient, session: st
     assert client.completions(asked) == 1
 
 
+@pytest.mark.slow
 def test_it_may_be_done_while_the_client_accepts(client: AcpClient, session: str, alice: ScriptedUser):
     turn = client.prompt(session, "wipe_files")
     asked = client.asked(session)
@@ -159,6 +161,7 @@ def test_it_may_be_done_while_the_client_accepts(client: AcpClient, session: str
     assert client.completions(asked) == 1
 
 
+@pytest.mark.slow
 def test_a_no_after_it_was_done_changes_nothing(client: AcpClient, session: str, alice: ScriptedUser):
     turn = client.prompt(session, "wipe_files")
     asked = client.asked(session)
@@ -235,6 +238,7 @@ def test_acp_16_an_answer_of_the_future_is_neither_yes_nor_no(client: AcpClient,
     service.cancel(asked["params"]["elicitationId"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("transport", "offered"),
     [("stdio", NEITHER), *(("websocket", offered) for offered in (None, NEITHER, {"url": None}, FORM))],
@@ -265,6 +269,7 @@ def test_acp_15_a_form_in_the_client_is_checked_by_the_service(connect: Connect,
     assert not forms.received("elicitation/complete")
 
 
+@pytest.mark.slow
 def test_a_client_that_goes_away_loses_no_question(
     connect: Connect, transport: str, service: SyncElicit, alice: ScriptedUser
 ):
@@ -308,6 +313,7 @@ def early(connect: Connect, elicit_box: Service, seconds: int) -> AcpClient:
     return client
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("act", "ended"), [("submit", {"result": {}}), ("decline", {"error": -32000})])
 def test_acp_14_a_user_is_asked_before_there_is_a_session(
     connect: Connect, elicit_box: Service, alice: ScriptedUser, act: str, ended: dict[str, Any]
@@ -326,6 +332,7 @@ def test_acp_14_a_user_is_asked_before_there_is_a_session(
     assert client.completions(asked) == 1
 
 
+@pytest.mark.slow
 def test_acp_8_a_question_that_nobody_answers_in_time_is_over_in_the_client(
     connect: Connect, elicit_box: Service, service: SyncElicit
 ):
@@ -338,6 +345,7 @@ def test_acp_8_a_question_that_nobody_answers_in_time_is_over_in_the_client(
     assert status(service, asked) == "expired"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("done", [True, False], ids=["answered meanwhile", "still open"])
 def test_an_agent_that_was_killed_goes_on_with_the_session(connect: Connect, alice: ScriptedUser, done: bool):
     killed = connect("stdio")

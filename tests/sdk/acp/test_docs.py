@@ -1,4 +1,4 @@
-"""docs/acp.md: its block is run, and the tests that it names are there."""
+"""docs/how-to/acp-agent.md: its block is run, and the tests that it names are there."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.sdk.acp.client import LINK
 from tests.sdk.acp.connection import Pair, capabilities
 from tests.support.process import PROJECT
 
-PAGE = (PROJECT / "docs/acp.md").read_text(encoding="utf-8")
+PAGE = (PROJECT / "docs/how-to/acp-agent.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.anyio
@@ -22,9 +22,9 @@ async def test_the_tool_of_the_page_asks(
 ) -> None:
     monkeypatch.setenv("ELICIT_URL", elicit_box.url)
     monkeypatch.setenv("ELICIT_API_KEY", elicit_box.api_key)
-    [block] = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+    [block] = re.findall(r"```python acp\n(.*?)```", PAGE, re.DOTALL)
     names: dict[str, Any] = {"user": alice.claim}
-    exec(compile(block, "docs/acp.md", "exec"), names)
+    exec(compile(block, "docs/how-to/acp-agent.md", "exec"), names)
     async with Pair() as pair:
         flows = names["begin"](pair.conn, capabilities(LINK))
         working = asyncio.ensure_future(names["list_files"](flows, "s-1", "call-1"))

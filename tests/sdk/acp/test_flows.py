@@ -14,6 +14,7 @@ from elicit_flows.sdk.acp import AcpFlows, CannotAsk, UnknownAnswer, peer
 from elicit_flows.sdk.testing import ScriptedUser, Service
 from tests.sdk.acp.client import BOTH, FORM, LINK
 from tests.sdk.acp.connection import Pair, capabilities
+from tests.support.ports import free_port
 
 pytestmark = pytest.mark.anyio
 Asks = Callable[[Questions[Awaitable[Outcome]]], Awaitable[Outcome]]
@@ -38,7 +39,7 @@ async def later(anyio_backend: str) -> AsyncIterator[Pair]:
 
 @pytest.fixture
 def flows(pair: Pair, elicit: Elicit, alice: ScriptedUser) -> AcpFlows:
-    return AcpFlows(pair.conn, capabilities(LINK), alice.claim, elicit)
+    return AcpFlows(pair.conn, capabilities(LINK), alice.claim, elicit, agent="tests")
 
 
 def ask(flows: AcpFlows, call: str | None = "call-1", **options: Any) -> asyncio.Task[Outcome]:
@@ -69,7 +70,7 @@ async def nothing_is_open(elicit: Elicit, flows: AcpFlows) -> bool:
 async def test_acp_2_nothing_but_a_form_is_asked_in_form_mode(
     pair: Pair, elicit: Elicit, alice: ScriptedUser, asks: Asks
 ):
-    flows = AcpFlows(pair.conn, capabilities(FORM), alice.claim, elicit)
+    flows = AcpFlows(pair.conn, capabilities(FORM), alice.claim, elicit, agent="tests")
     with pytest.raises(CannotAsk, match=r"elicitation\.url"):
         await asks(flows.in_session("s-1", "call-1"))
     assert pair.person.asked.empty()
@@ -134,16 +135,50 @@ async def test_the_same_tool_call_on_a_new_connection_goes_on_with_the_same_ques
     await pair.conn.close()
     asking.cancel()
     await asyncio.gather(asking, return_exceptions=True)
-    again = ask(AcpFlows(later.conn, capabilities(LINK), alice.claim, elicit))
+    again = ask(AcpFlows(later.conn, capabilities(LINK), alice.claim, elicit, agent="tests"))
     assert await later.person.link() == link
     await submit(alice, link)
     assert isinstance(await again, Completed)
 
 
+async def test_t122_another_agent_with_the_same_key_and_session_is_not_answered(
+    flows: AcpFlows, pair: Pair, later: Pair, elicit: Elicit, alice: ScriptedUser
+):
+    payroll = AcpFlows(later.conn, capabilities(LINK), alice.claim, elicit, agent="payroll")
+    both = [ask(flows), ask(payroll)]
+    link, other = await pair.person.link(), await later.person.link()
+    assert link != other
+    await submit(alice, link)
+    assert isinstance(await both[0], Completed)
+    assert not both[1].done()
+    await later.conn.close()
+    both[1].cancel()
+    await asyncio.gather(both[1], return_exceptions=True)
+    assert await flows.resume("s-1") == []
+    [left] = await AcpFlows(pair.conn, capabilities(LINK), alice.claim, elicit, agent="payroll").resume("s-1")
+    assert left.elicitation.url == other
+    await elicit.consume(await elicit.cancel(left.elicitation))
+    for no_name in ("", " ", None):
+        with pytest.raises(ValueError, match="agent: Give a name"):
+            AcpFlows(pair.conn, None, alice.claim, elicit, agent=no_name)  # type: ignore[arg-type]
+
+
+async def test_t142_a_service_that_is_away_is_told_without_its_address(pair: Pair, alice: ScriptedUser):
+    port = free_port()
+    async with Elicit(f"http://127.0.0.1:{port}", "key", retry_for=0.1) as away:
+        flows = AcpFlows(pair.conn, capabilities(LINK), alice.claim, away, agent="tests")
+        for asking in (flows.in_session("s-1", "call-1").confirm("May I?"), flows.resume("s-1")):
+            with pytest.raises(ElicitError) as refused:
+                await asking
+            assert refused.value.code == "unreachable"
+            assert str(port) not in str(refused.value), "the library sends this text to the client"
+            assert str(port) in str(refused.value.__cause__), "the agent's own log has it"
+
+
 async def test_acp_9_another_user_in_the_same_tool_call_is_asked_another_question(
     flows: AcpFlows, pair: Pair, elicit: Elicit, bob: ScriptedUser
 ):
-    both = [ask(flows), ask(AcpFlows(pair.conn, capabilities(LINK), bob.claim, elicit))]
+    both = [ask(flows), ask(AcpFlows(pair.conn, capabilities(LINK), bob.claim, elicit, agent="tests"))]
     assert await pair.person.link() != await pair.person.link()
     for one in both:
         one.cancel()
@@ -202,7 +237,7 @@ async def unaware(elicit_box: Service, anyio_backend: str) -> AsyncIterator[Elic
 
 
 async def test_what_was_done_counts_where_a_no_comes_too_late(pair: Pair, unaware: Elicit, alice: ScriptedUser):
-    asking = ask(AcpFlows(pair.conn, capabilities(LINK), alice.claim, unaware))
+    asking = ask(AcpFlows(pair.conn, capabilities(LINK), alice.claim, unaware, agent="tests"))
     await submit(alice, await pair.person.link())
     pair.person.answers.put_nowait(acp.DeclineElicitationResponse(action="decline"))
     assert isinstance(await asking, Completed)
@@ -211,11 +246,11 @@ async def test_what_was_done_counts_where_a_no_comes_too_late(pair: Pair, unawar
 async def test_what_was_done_before_its_task_was_cancelled_is_found_later(
     pair: Pair, unaware: Elicit, elicit: Elicit, alice: ScriptedUser
 ):
-    asking = ask(AcpFlows(pair.conn, capabilities(LINK), alice.claim, unaware))
+    asking = ask(AcpFlows(pair.conn, capabilities(LINK), alice.claim, unaware, agent="tests"))
     await submit(alice, await pair.person.link())
     asking.cancel()
     await asyncio.gather(asking, return_exceptions=True)
-    (found,) = await AcpFlows(pair.conn, capabilities(LINK), alice.claim, elicit).resume("s-1")
+    (found,) = await AcpFlows(pair.conn, capabilities(LINK), alice.claim, elicit, agent="tests").resume("s-1")
     assert isinstance(await found.outcome(), Completed)
     assert pair.person.asked.empty()
 
@@ -224,7 +259,7 @@ async def test_a_client_that_reads_no_more_is_taken_for_gone(
     pair: Pair, elicit: Elicit, alice: ScriptedUser, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr(peer, "HEARD_SECONDS", 0.2)
-    flows = AcpFlows(pair.conn, capabilities(LINK), alice.claim, elicit)
+    flows = AcpFlows(pair.conn, capabilities(LINK), alice.claim, elicit, agent="tests")
     asking = ask(flows)
     await pair.person.link()
     pair.transport.pause_reading()
@@ -241,7 +276,7 @@ async def test_a_client_that_reads_no_more_is_taken_for_gone(
 
 
 async def test_a_form_goes_by_its_link_where_the_client_can_show_one(pair: Pair, elicit: Elicit, alice: ScriptedUser):
-    flows = AcpFlows(pair.conn, capabilities(BOTH), alice.claim, elicit)
+    flows = AcpFlows(pair.conn, capabilities(BOTH), alice.claim, elicit, agent="tests")
     asking = asyncio.ensure_future(flows.in_session("s-1", "call-1").form(FORM_ASKED, message="How many?"))
     link = await pair.person.link()
     await asyncio.to_thread(alice.submit, link, seats=2)
@@ -253,7 +288,7 @@ async def test_a_form_goes_by_its_link_where_the_client_can_show_one(pair: Pair,
 async def test_acp_15_a_form_brings_its_defaults_and_its_content_is_checked_again(
     pair: Pair, elicit: Elicit, alice: ScriptedUser
 ):
-    flows = AcpFlows(pair.conn, capabilities(FORM), alice.claim, elicit)
+    flows = AcpFlows(pair.conn, capabilities(FORM), alice.claim, elicit, agent="tests")
     for content, code in (({"seats": 0}, "invalid"), ({}, "not_submitted"), ({"seats": 2}, None)):
         asking = asyncio.ensure_future(flows.in_session("s-1", "call-1").form(FORM_ASKED, message="How many?"))
         asked = await pair.person.next()
@@ -271,7 +306,7 @@ async def test_acp_15_a_form_brings_its_defaults_and_its_content_is_checked_agai
 
 
 async def test_a_form_in_the_client_is_taken_back_with_its_task(pair: Pair, elicit: Elicit, alice: ScriptedUser):
-    flows = AcpFlows(pair.conn, capabilities(FORM), alice.claim, elicit)
+    flows = AcpFlows(pair.conn, capabilities(FORM), alice.claim, elicit, agent="tests")
     asking = asyncio.ensure_future(flows.in_session("s-1", "call-1").form(FORM_ASKED, message="How many?"))
     await pair.person.next()
     asking.cancel()
@@ -287,7 +322,7 @@ async def test_what_the_user_gave_before_is_not_asked_for_even_where_nothing_can
     asking = asyncio.ensure_future(flows.in_session("s-1", "call-1").oauth("acme", reuse="never"))
     await asyncio.to_thread(alice.allow, await pair.person.link())
     assert isinstance(await asking, Completed)
-    poor = AcpFlows(pair.conn, None, alice.claim, elicit)
+    poor = AcpFlows(pair.conn, None, alice.claim, elicit, agent="tests")
     outcome = await poor.in_session("s-1", "call-2").oauth("acme")
     assert isinstance(outcome, Completed)
     assert outcome.reused
@@ -300,7 +335,7 @@ async def test_resume_tells_what_was_asked_and_for_which_tool_call(
     links = [await pair.person.link() for _ in turns]
     assert not await flows.resume("s-1"), "on this connection they are being asked"
     await pair.conn.close()
-    after = AcpFlows(later.conn, capabilities(LINK), alice.claim, elicit)
+    after = AcpFlows(later.conn, capabilities(LINK), alice.claim, elicit, agent="tests")
     resumed = {one.tool_call_id: one for one in await after.resume("s-1")}
     assert {call: one.elicitation.metadata["tool"] for call, one in resumed.items()} == {
         "call-1": "call-1", "call-2": "call-2",
@@ -320,7 +355,7 @@ def _said(ended: object) -> str:
 
 
 async def test_a_client_of_the_service_that_was_given_stays_open(pair: Pair, elicit: Elicit, alice: ScriptedUser):
-    async with AcpFlows(pair.conn, capabilities(LINK), alice.claim, elicit):
+    async with AcpFlows(pair.conn, capabilities(LINK), alice.claim, elicit, agent="tests"):
         pass
     assert await elicit.connections(alice.claim) is not None
 
@@ -330,7 +365,7 @@ async def test_it_finds_the_service_in_the_environment(
 ):
     monkeypatch.setenv("ELICIT_URL", elicit_box.url)
     monkeypatch.setenv("ELICIT_API_KEY", elicit_box.api_key)
-    async with AcpFlows(pair.conn, capabilities(LINK), (elicit_box.sandbox_url, "alice")) as flows:
+    async with AcpFlows(pair.conn, capabilities(LINK), (elicit_box.sandbox_url, "alice"), agent="tests") as flows:
         asking = ask(flows)
         await submit(alice, await pair.person.link())
         assert isinstance(await asking, Completed)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from elicit_flows.values import Json
+from elicit_flows.domain.values import Json
 from tests.wires.validator import Schema
 
 AHP = Schema("ahp.json", "ahp-more.json", str(Path(__file__).parent / "tool-calls.json"))

@@ -8,23 +8,24 @@ from collections.abc import Awaitable, Callable
 from types import TracebackType
 from typing import Any, Self
 
+from elicit_flows.domain.values import Claim, Json
 from elicit_flows.sdk import Elicit, Outcome, Question
 from elicit_flows.sdk.ahp import AhpInputBridge
-from elicit_flows.values import Claim, Json
 from tests.sdk.ahp import actions
+from tests.support.machine import within
 
 
 class BareChat:
     """``told`` are the actions in their order, each valid; a client's own that hold are among them, as echoed."""
 
-    def __init__(self, elicit: Elicit, user: Claim, uri: str = "") -> None:
+    def __init__(self, elicit: Elicit, user: Claim, uri: str = "", host: str = "tests") -> None:
         self.elicit = elicit
         self.user = user
         self.uri = uri or f"ahp-chat:/{uuid.uuid4().hex}"
         self.told: list[Json] = []
         self._news = asyncio.Event()
         self._asking: list[asyncio.Task[Any]] = []
-        self.bridge = AhpInputBridge(elicit, user, self.uri, self.dispatch)
+        self.bridge = AhpInputBridge(elicit, user, self.uri, self.dispatch, host=host)
 
     async def __aenter__(self) -> Self:
         return self
@@ -42,7 +43,7 @@ class BareChat:
 
     async def until(self, type: str, **members: Any) -> Json:
         """The first action of this type with these members, once it is there."""
-        async with asyncio.timeout(15):
+        async with asyncio.timeout(within(15)):
             while True:
                 self._news.clear()
                 for one in self.told:

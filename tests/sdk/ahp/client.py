@@ -16,7 +16,7 @@ from typing import Any
 
 from websockets.sync.client import connect
 
-from elicit_flows.values import Json
+from elicit_flows.domain.values import Json
 from tests.sdk.ahp import actions
 
 SECONDS = 20.0

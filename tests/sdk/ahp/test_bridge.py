@@ -7,21 +7,35 @@ from typing import Any
 
 import pytest
 
-from elicit_flows.sdk import Cancelled, Completed, Declined, Elicit, Expired, Outcome
-from elicit_flows.sdk.ahp import ToolCall
+from elicit_flows.domain.status import Status
+from elicit_flows.domain.values import Json
+from elicit_flows.sdk import (
+    Cancelled,
+    Completed,
+    Declined,
+    Elicit,
+    Elicitation,
+    ElicitError,
+    Expired,
+    Outcome,
+    Question,
+)
+from elicit_flows.sdk.ahp import AhpInputBridge, ToolCall
+from elicit_flows.sdk.ahp.bridge import _reason
 from elicit_flows.sdk.testing.service import Service
 from elicit_flows.sdk.testing.user import ScriptedUser
-from elicit_flows.states import Status
-from elicit_flows.values import Json
 from tests.kinds.form.asked import QUESTIONS as SIX_KINDS
 from tests.sdk.ahp.actions import QUESTIONS, changed, completed, number, text
 from tests.sdk.ahp.chat import BareChat
+from tests.support.machine import within
 
 pytestmark = pytest.mark.anyio
 
+UNSTORABLE = "The action contains a number or a character that cannot be stored."
+
 
 async def ended(task: asyncio.Task[Outcome]) -> Outcome:
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(within(20)):
         return await task
 
 
@@ -62,7 +76,7 @@ async def test_a_link_is_requested_listed_and_completed_when_its_page_is_done(
 async def test_to_accept_a_link_is_consent_and_completes_nothing(chat: BareChat, alice: ScriptedUser) -> None:
     request, task = await chat.ask(lambda asks: asks.confirm("May I?"))
     reason = await chat.say(completed(request["id"], "accept"))
-    assert reason == "Open the link: what is asked is done there, and this request is completed as soon as it is."
+    assert reason == "Open the link and answer there. This request is completed as soon as that is done."
     assert not task.done()
     assert (await chat.elicit.get(request["id"])).status == Status.PENDING
     await do(alice.decline, request["url"])
@@ -105,7 +119,26 @@ async def test_only_what_was_asked_in_this_chat_is_found_again(chat: BareChat) -
     await chat.elicit.create("confirm", chat.user, {}, message="Nowhere?")
     request, _ = await chat.ask(lambda asks: asks.confirm("Here?", metadata={"call": 7}))
     [found] = await chat.bridge.unfinished()
-    assert (found.id, found.metadata) == (request["id"], {"call": 7, "ahp_chat": chat.uri})
+    assert (found.id, found.metadata) == (request["id"], {"call": 7, "ahp_chat": chat.uri, "ahp_host": "tests"})
+
+
+async def test_t122_another_host_with_the_same_chat_and_key_finds_nothing(chat: BareChat, alice: ScriptedUser) -> None:
+    request, _ = await chat.ask(lambda asks: asks.confirm("Really delete?"))
+    async with BareChat(chat.elicit, chat.user, chat.uri, host="another") as other:
+        assert await other.bridge.unfinished() == []
+        _, task = await other.ask(lambda asks: asks.confirm("Really delete?"))
+        await do(lambda: alice.submit(request["url"]))
+        await chat.until("chat/inputCompleted", requestId=request["id"])
+        assert not task.done()
+    for no_name in ("", " ", None):
+        with pytest.raises(ValueError, match="host: Give a name"):
+            AhpInputBridge(chat.elicit, chat.user, chat.uri, chat.dispatch, host=no_name)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("code", "status"), [("unreachable", None), ("unexpected_answer", 200), ("http_502", 502)])
+async def test_t142_no_reason_names_the_services_address(code: str, status: int | None) -> None:
+    error = ElicitError(code, "What answers at http://10.0.0.7:8000 is not it", status=status)
+    assert _reason(error) == "The answer could not be stored. Try again."
 
 
 async def test_ahp_3_what_is_typed_on_the_page_and_in_a_client_is_one_draft(
@@ -208,10 +241,10 @@ async def test_ahp_8_the_first_completion_wins(chat: BareChat) -> None:
     reasons = await asyncio.gather(
         chat.say(completed(request, "accept"), "laptop"), chat.say(completed(request, "decline"), "phone")
     )
-    assert reasons == [None, "It is over: laptop said accept first."]
+    assert reasons == [None, "The request is over: laptop has sent accept."]
     assert isinstance(await ended(task), Completed)
-    assert await chat.say(completed(request, "cancel")) == "It is over: laptop said accept first."
-    assert await chat.say(changed(request, "name", text("Other"))) == "It is over: laptop said accept first."
+    assert await chat.say(completed(request, "cancel")) == "The request is over: laptop has sent accept."
+    assert await chat.say(changed(request, "name", text("Other"))) == "The request is over: laptop has sent accept."
     assert chat.types("chat/inputCompleted") == ["chat/inputCompleted"]
 
 
@@ -219,32 +252,32 @@ async def test_who_comes_after_the_page_is_told_so(chat: BareChat, alice: Script
     request, task = await chat.ask(lambda asks: asks.confirm("May I?"))
     await do(alice.submit, request["url"])
     await ended(task)
-    assert await chat.say(completed(request["id"], "decline")) == "It is over: completed."
+    assert await chat.say(completed(request["id"], "decline")) == "The request is over: completed."
     await chat.bridge.turn_ended()
-    assert await chat.say(completed(request["id"], "decline")) == "It is over: completed."
+    assert await chat.say(completed(request["id"], "decline")) == "The request is over: completed."
     await chat.bridge.turn_ended()
-    assert await chat.say(completed(request["id"], "decline")) == "There is no request of this id in this chat."
+    assert await chat.say(completed(request["id"], "decline")) == "There is no request with this id in this chat."
 
 
 @pytest.mark.parametrize(
     ("action", "reason"),
     [
-        (completed("el_unknown", "accept"), "There is no request of this id in this chat."),
-        (changed("el_unknown", "name"), "There is no request of this id in this chat."),
-        ({"type": "chat/inputAnswerChanged"}, "There is no request of this id in this chat."),
-        ({"type": "chat/inputRequested", "request": {"id": "el_mine"}}, "Only the host may do that."),
+        (completed("el_unknown", "accept"), "There is no request with this id in this chat."),
+        (changed("el_unknown", "name"), "There is no request with this id in this chat."),
+        ({"type": "chat/inputAnswerChanged"}, "There is no request with this id in this chat."),
+        ({"type": "chat/inputRequested", "request": {"id": "el_mine"}}, "Only the host may dispatch this action."),
         (changed("", "size", text("l")), "There is no such question in this request."),
         ({**changed("", "name"), "questionId": ["name"]}, "There is no such question in this request."),
         (changed("", "name", number(3)), "This question takes a value of kind text."),
-        (changed("", "name", {"state": "submitted"}), "An answer in this state has a value."),
-        (changed("", "name", "Atlas"), "Say draft, submitted or skipped."),
+        (changed("", "name", {"state": "submitted"}), "Give a value: a draft or submitted answer needs one."),
+        (changed("", "name", "Atlas"), "Give draft, submitted or skipped."),
         (changed("", "seats", number(40)), "Write a number that is at most 9."),
-        (changed("", "name", text("A" * 3_000)), "Write at most 2000 characters; these are 3000."),
-        (changed("", "seats", number(1e400)), "It has a number or a character that cannot be kept."),
-        (changed("", "name", text("half a \ud83d")), "It has a number or a character that cannot be kept."),
+        (changed("", "name", text("A" * 3_000)), "Write at most 2000 characters; this has 3000."),
+        (changed("", "seats", number(1e400)), UNSTORABLE),
+        (changed("", "name", text("half a \ud83d")), UNSTORABLE),
         (changed("", "seats", number(True, "draft")), "Write a whole number in digits, of at most 18 digits."),
-        (completed("", "yes"), "Say accept, decline or cancel."),
-        ({**completed("", "accept"), "answers": [1]}, "Give the answers by question."),
+        (completed("", "yes"), "Give accept, decline or cancel."),
+        ({**completed("", "accept"), "answers": [1]}, "Give an object with an answer for each question."),
         (completed("", "accept", size=text("l")), "There is no such question in this request."),
         (completed("", "accept", name=number(1)), "This question takes a value of kind text."),
     ],
@@ -265,7 +298,7 @@ async def test_ahp_9_asked_again_in_other_words_it_is_the_same_request_with_its_
     request, task = await chat.ask_form()
     await chat.say(changed(request, "name", text("Atlas")))
     await chat.elicit.ask_again(request, "Tell me by Monday.", {"questions": [{"id": "sure", **SURE}, NAME]})
-    async with asyncio.timeout(15):
+    async with asyncio.timeout(within(15)):
         while len(chat.types("session/inputNeededSet")) < 2:
             await asyncio.sleep(0.01)
     again = chat.told[-2]["request"]
@@ -289,7 +322,7 @@ async def test_ahp_12_a_turn_that_ends_first_takes_the_question_back_and_leaves_
     assert chat.types("chat/inputCompleted") == []
     assert chat.types("session/") == ["session/inputNeededSet", "session/inputNeededRemoved"]
     assert (await chat.elicit.get(request)).status == Status.CANCELLED
-    assert await chat.say(completed(request, "accept")) == "It is over: the turn that asked has ended."
+    assert await chat.say(completed(request, "accept")) == "The request is over: the turn that asked has ended."
     await chat.bridge.turn_ended()
 
 
@@ -300,6 +333,41 @@ async def test_a_turn_whose_task_was_cancelled_takes_its_question_back_too(chat:
     await chat.bridge.turn_ended()
     assert (await chat.elicit.get(request)).status == Status.CANCELLED
     assert chat.types("session/") == ["session/inputNeededSet", "session/inputNeededRemoved"]
+
+
+class SlowToCancel(Elicit):
+    """``cancelling`` is set when a cancel has begun; it goes on when ``goes_on`` is."""
+
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self.cancelling, self.goes_on = asyncio.Event(), asyncio.Event()
+
+    async def cancel(self, *arguments: Any) -> Elicitation:
+        self.cancelling.set()
+        await self.goes_on.wait()
+        return await super().cancel(*arguments)
+
+
+async def test_the_question_of_the_next_turn_is_not_forgotten_while_the_last_turn_is_still_ending(
+    elicit_box: Service, alice: ScriptedUser
+) -> None:
+    async with SlowToCancel(elicit_box.url, elicit_box.api_key) as elicit, BareChat(elicit, alice.claim) as chat:
+        await chat.ask_form()
+        ending = asyncio.create_task(chat.bridge.turn_ended())
+        await elicit.cancelling.wait()
+        task = asyncio.create_task(chat.bridge.open(Question("confirm", {}, "And this?", {})))
+        await until_listed(chat, 2)
+        elicit.goes_on.set()
+        await ending
+        await chat.bridge.turn_ended()
+        assert isinstance(await ended(task), Cancelled)
+    assert chat.types("session/").count("session/inputNeededRemoved") == 2
+
+
+async def until_listed(chat: BareChat, count: int) -> None:
+    async with asyncio.timeout(within(20)):
+        while chat.types("session/").count("session/inputNeededSet") < count:
+            await asyncio.sleep(0.01)
 
 
 CALL = ToolCall("turn-1", "call-1", "https://mcp.acme.test/")
@@ -349,6 +417,7 @@ async def test_a_question_that_nobody_answers_is_completed_as_cancelled(chat: Ba
     assert chat.told[2] == completed(request["id"], "cancel")
 
 
+@pytest.mark.slow
 async def test_it_is_followed_through_a_crash_of_the_service(
     elicit_box: Service, live: Elicit, chat: BareChat, alice: ScriptedUser
 ) -> None:

@@ -1,4 +1,4 @@
-"""The lines of docs/ahp.md are run."""
+"""The lines of docs/how-to/ahp-host.md are run."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
+from elicit_flows.domain.values import Json
 from elicit_flows.sdk.testing.service import Service
 from elicit_flows.sdk.testing.user import ScriptedUser
-from elicit_flows.values import Json
 from tests.support.process import PROJECT
 
-PAGE = (PROJECT / "docs/ahp.md").read_text(encoding="utf-8")
+PAGE = (PROJECT / "docs/how-to/ahp-host.md").read_text(encoding="utf-8")
 
 
 def test_the_lines_of_the_page(
@@ -23,7 +23,7 @@ def test_the_lines_of_the_page(
     monkeypatch.setenv("ELICIT_URL", elicit_box.url)
     monkeypatch.setenv("ELICIT_API_KEY", elicit_box.api_key)
     told: list[str] = []
-    [block] = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+    [block] = re.findall(r"```python ahp\n(.*?)```", PAGE, re.DOTALL)
 
     async def run() -> dict[str, Any]:
         def dispatch(action: Json) -> None:
@@ -33,10 +33,10 @@ def test_the_lines_of_the_page(
 
         names: dict[str, Any] = {"user": alice.claim, "dispatch": dispatch, "client_id": "laptop"}
         names["action"] = {"type": "chat/inputCompleted", "requestId": "el_none", "response": "accept"}
-        await eval(compile(block, "docs/ahp.md", "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT), names)
+        await eval(compile(block, "docs/how-to/ahp-host.md", "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT), names)
         return names
 
     left = asyncio.run(run())
     assert left["token"].token_type == "Bearer"
-    assert left["reason"] == "There is no request of this id in this chat."
+    assert left["reason"] == "There is no request with this id in this chat."
     assert told[-1] == "session/inputNeededRemoved"

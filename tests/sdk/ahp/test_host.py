@@ -11,10 +11,10 @@ import pytest
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import connect
 
+from elicit_flows.domain.status import Status
 from elicit_flows.sdk import SyncElicit
 from elicit_flows.sdk.testing.service import Service
 from elicit_flows.sdk.testing.user import ScriptedUser
-from elicit_flows.states import Status
 from tests.sdk.ahp.actions import changed, completed
 from tests.sdk.ahp.client import Client, View
 from tests.sdk.ahp.conftest import CHATS, Host
@@ -83,6 +83,7 @@ def test_ahp_14_a_tool_call_pauses_while_an_account_is_connected(
     assert [paused[name] for name in kept] == [resumed[name] for name in kept]
 
 
+@pytest.mark.slow
 def test_ahp_3_two_clients_and_the_page_in_a_browser_fill_in_one_form(
     host: Host, new_user: Callable[..., User]
 ) -> None:
@@ -127,7 +128,7 @@ def test_ahp_8_the_first_completion_wins_and_the_other_client_is_told_why(host: 
     [winner] = [client for client, echo in reasons.items() if "rejectionReason" not in echo]
     [loser] = [client for client in reasons if client is not winner]
     said = actions[winner]["response"]
-    assert reasons[loser]["rejectionReason"] == f"It is over: {winner.name} said {said} first."
+    assert reasons[loser]["rejectionReason"] == f"The request is over: {winner.name} has sent {said}."
     assert laptop.answer(ONE) == phone.answer(ONE)
     assert laptop.views[ONE] == phone.views[ONE]
     assert laptop.views[ONE].responses[request] == said
@@ -167,6 +168,7 @@ def test_ahp_10_who_was_away_gets_what_was_missed_or_all_as_it_stands(new_host: 
     assert phone.dispatch(ONE, completed(request, "accept")) is not None
 
 
+@pytest.mark.slow
 def test_what_was_answered_while_the_host_was_down_is_taken_up_once(
     new_host: Callable[..., Host], alice: ScriptedUser
 ) -> None:
@@ -216,7 +218,7 @@ def test_ahp_12_an_abandoned_turn_leaves_its_request_without_a_response(
     assert part["request"]["answers"] == {"plan": plan("pro", "draft")}
     assert "response" not in part
     reason = client.dispatch(ONE, completed(request, "accept", plan=plan("pro")))
-    assert reason == "It is over: the turn that asked has ended."
+    assert reason == "The request is over: the turn that asked has ended."
     with elicit_box.sync_elicit() as elicit:
         kept = elicit.get(request)
     assert (kept.status, kept.metadata["text"]) == (Status.CANCELLED, "choose_plan")
@@ -257,6 +259,7 @@ def test_a_host_that_was_killed_goes_on_with_the_same_request(
     assert client.answer(ONE) == "done: The plan is pro."
 
 
+@pytest.mark.slow
 def test_a_turn_waits_through_a_crash_of_the_service(host: Host, alice: ScriptedUser, elicit_box: Service) -> None:
     client = host.client("laptop", ONE)
     request = client.ask(ONE, "wipe_files")

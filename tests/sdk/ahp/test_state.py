@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import reduce
 from typing import Any
 
-from elicit_flows.values import Json
+from elicit_flows.domain.values import Json
 from examples.ahp import state
 from tests.sdk.ahp.actions import changed, completed, text
 

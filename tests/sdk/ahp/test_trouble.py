@@ -8,8 +8,8 @@ from functools import partial
 
 import pytest
 
+from elicit_flows.domain.values import Claim
 from elicit_flows.sdk import Cancelled, Completed, Elicit, ElicitError
-from elicit_flows.values import Claim
 from tests.sdk.ahp.actions import QUESTIONS, changed, completed, number
 from tests.sdk.ahp.chat import BareChat
 from tests.sdk.fake import COMPLETED, ELICITATION, SILENCE, FakeService, Reply, problem
@@ -26,7 +26,7 @@ CANCELLED = COMPLETED | {"status": "cancelled", "action": "cancel", "result": No
 @pytest.fixture
 async def distant(service: FakeService, anyio_backend: str) -> AsyncIterator[BareChat]:
     async with (
-        Elicit(service.url, "key-of-the-tests", patience=0.2) as elicit,
+        Elicit(service.url, "key-of-the-tests", retry_for=0.2) as elicit,
         BareChat(elicit, Claim("https://idp.example", "alice")) as chat,
     ):
         service.on(*CONSUME, Reply(COMPLETED), Reply(COMPLETED))
@@ -39,7 +39,7 @@ async def test_what_the_service_could_not_keep_is_rejected_without_a_word_about_
     service.on(*CREATE, Reply(ELICITATION, 201))
     service.on(*ONE, Reply(ELICITATION), SILENCE)
     _, task = await distant.ask(lambda asks: asks.oauth("acme"))
-    assert await distant.say(completed("el_1", "decline")) == "It could not be kept just now. Try again."
+    assert await distant.say(completed("el_1", "decline")) == "The answer could not be stored. Try again."
     service.on(*CANCEL, Reply(CANCELLED))
     assert await distant.say(completed("el_1", "decline")) is None
     assert not task.done()
@@ -92,10 +92,10 @@ async def test_what_was_over_before_it_could_be_requested_is_not_requested(
 async def test_answers_are_told_together_with_the_questions_that_they_answer(
     service: FakeService, distant: BareChat
 ) -> None:
-    """Between the two reads the form was asked again: what was read does not belong together, and is read anew."""
-    form = ELICITATION | {"kind": "form", "params": {"questions": QUESTIONS}}
+    """The form was asked again between the two reads, so both are read again."""
+    form = ELICITATION | {"kind": "form", "params": {"questions": QUESTIONS, "shared": True}}
     other = {"id": "size", "kind": "integer", "message": "How big?"}
-    asked_again = form | {"seq": 3, "params": {"questions": [other]}}
+    asked_again = form | {"seq": 3, "params": {"questions": [other], "shared": True}}
     answered = {"size": {"state": "draft", "value": 4, "seq": 3, "by": "person"}}
     service.on(*CREATE, Reply(form, 201))
     service.on(*ONE, Reply(form), Reply(asked_again), SILENCE)
@@ -106,7 +106,7 @@ async def test_answers_are_told_together_with_the_questions_that_they_answer(
 
 
 async def test_what_the_page_wrote_right_after_a_client_is_told(service: FakeService, distant: BareChat) -> None:
-    form = ELICITATION | {"kind": "form", "params": {"questions": QUESTIONS}}
+    form = ELICITATION | {"kind": "form", "params": {"questions": QUESTIONS, "shared": True}}
     page = {"seats": {"state": "draft", "value": 5, "seq": 3, "by": "person"}}
     before, after = ({"elicitation": "el_1", "status": "pending", "seq": seq} for seq in (1, 3))
     written = asyncio.Event()
@@ -126,7 +126,7 @@ async def test_what_the_page_wrote_right_after_a_client_is_told(service: FakeSer
 async def test_what_is_written_once_it_is_over_for_the_chat_is_not_told(
     service: FakeService, distant: BareChat, by_client: bool
 ) -> None:
-    form = ELICITATION | {"kind": "form", "params": {"questions": QUESTIONS}}
+    form = ELICITATION | {"kind": "form", "params": {"questions": QUESTIONS, "shared": True}}
     page = {"seats": {"state": "draft", "value": 5, "seq": 2, "by": "person"}}
     settling, draft = form | {"status": "settling", "seq": 2}, {"elicitation": "el_1", "status": "pending"}
     said = asyncio.Event()

@@ -1,4 +1,4 @@
-"""``docs/hosts.md``: its lines run against the example of an MCP server, and it tells of all that there is."""
+"""docs/how-to/mcp-client.md: its lines run against the example of an MCP server, and it names all that there is."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.support.process import PROJECT, Process
 
 pytestmark = pytest.mark.anyio
 
-PAGE = (PROJECT / "docs/hosts.md").read_text(encoding="utf-8")
+PAGE = (PROJECT / "docs/how-to/mcp-client.md").read_text(encoding="utf-8")
 
 
 async def test_the_lines_of_the_page_run(
@@ -53,8 +53,8 @@ async def test_the_lines_of_the_page_run(
 
 
 async def left_by_the_block(**names: Any) -> dict[str, Any]:
-    [block] = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
-    left = eval(compile(block, "docs/hosts.md", "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT), names)
+    [block] = re.findall(r"```python hosts\n(.*?)```", PAGE, re.DOTALL)
+    left = eval(compile(block, "docs/how-to/mcp-client.md", "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT), names)
     if inspect.isawaitable(left):
         await left
     return names

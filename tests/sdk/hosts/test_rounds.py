@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from elicit_flows.domain.values import Json
 from elicit_flows.sdk.hosts import (
     Scripted,
     TooManyRounds,
@@ -22,7 +23,6 @@ from elicit_flows.sdk.hosts import (
     run,
 )
 from elicit_flows.sdk.testing import ScriptedUser
-from elicit_flows.values import Json
 from tests.kinds.form.strategies import ANYTHING
 from tests.sdk.hosts.wire import MCP, Http, call, text
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import httpx2
 
-from elicit_flows.values import Json
+from elicit_flows.domain.values import Json
 from tests.wires.validator import Schema
 
 MCP = Schema("mcp-2026-07-28.json")

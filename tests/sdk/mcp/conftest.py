@@ -96,6 +96,12 @@ def new_tools(
     return make
 
 
+@pytest.fixture(params=[pytest.param(True, id="newer"), pytest.param(False, id="older", marks=pytest.mark.slow)])
+def newer(request: pytest.FixtureRequest) -> bool:
+    """The client's era. Other libraries' tests (vendors) have these for those that they know."""
+    return bool(request.param)
+
+
 @pytest.fixture(autouse=True)
 def _hung_up() -> Iterator[None]:
     yield

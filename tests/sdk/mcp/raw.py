@@ -49,27 +49,38 @@ class Modern:
     def __init__(self, url: str, token: str = "") -> None:
         self.http = http(token)
         self.url, self.ids, self.status = url, itertools.count(1), 0
+        self.told: list[Json] = []
 
     def call(
-        self, tool: str, arguments: Json | None = None, *, can: Json = URL, name: str = "tests", **more: Any
+        self,
+        tool: str,
+        arguments: Json | None = None,
+        *,
+        can: Json = URL,
+        name: str = "tests",
+        token: str = "",
+        **more: Any,
     ) -> Json:
         """``more``: ``inputResponses`` and ``requestState``. The JSON-RPC answer."""
         params = {"name": tool, "arguments": arguments or {}, **more}
-        return self.request("tools/call", params, tool, can=can, name=name)
+        return self.request("tools/call", params, tool, can=can, name=name, token=token)
 
-    def request(self, method: str, params: Json, called: str = "", *, can: Json = URL, name: str = "tests") -> Json:
-        """``called``: what the header says that it is about."""
+    def request(
+        self, method: str, params: Json, called: str = "", *, can: Json = URL, name: str = "tests", token: str = ""
+    ) -> Json:
+        """``called``: what the header says that it is about. ``token``: for progress, which ``told`` then has."""
         about = {
             "io.modelcontextprotocol/protocolVersion": self.version,
             "io.modelcontextprotocol/clientCapabilities": can,
             "io.modelcontextprotocol/clientInfo": {"name": name, "version": "1"},
         }
+        about |= {"progressToken": token} if token else {}
         body = {"jsonrpc": "2.0", "id": next(self.ids), "method": method, "params": {**params, "_meta": about}}
         headers = {"mcp-protocol-version": self.version, "mcp-method": method}
         headers |= {"mcp-name": called} if called else {}
         with self.http.stream("POST", self.url, json=body, headers=headers) as response:
             self.status = response.status_code
-            *_, answer = events(response)
+            *self.told, answer = events(response)
         if answer.get("result", {}).get("resultType") == "input_required":
             NEW.check("InputRequiredResult", answer["result"])
         return answer

@@ -1,4 +1,4 @@
-"""The blocks of docs/mcp.md, one after the other in one module, and its tools called."""
+"""The blocks of docs/how-to/mcp-server.md, one after the other in one module, and its tools called."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from typing import Any
 import pytest
 
 from elicit_flows.sdk import mcp as mcp_flows
-from elicit_flows.sdk.mcp.asker import Asker, WhenCalled
 from elicit_flows.sdk.mcp.changes import Changes
-from elicit_flows.sdk.mcp.legacy import Followers
+from elicit_flows.sdk.mcp.context import Asker, LazyClient
+from elicit_flows.sdk.mcp.revision_2025_11_25 import Followers
 from elicit_flows.sdk.mcp.settings import Settings
 from elicit_flows.sdk.testing import ScriptedUser, Service
 from tests.sdk.mcp.clients import ERAS, Host, talking, text
 from tests.support.process import PROJECT
 
 pytestmark = pytest.mark.anyio
-BLOCKS = re.findall(r"```python\n(.+?)```", (PROJECT / "docs/mcp.md").read_text(), re.DOTALL)
+BLOCKS = re.findall(r"```python mcp\n(.+?)```", (PROJECT / "docs/how-to/mcp-server.md").read_text(), re.DOTALL)
 DELETES = '    return f"done: {files} deleted"\n'
 
 
@@ -30,14 +30,14 @@ def anyio_backend() -> str:
 @pytest.fixture
 def namespace(elicit_service: Service, alice: ScriptedUser, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     """Without access tokens all callers are alice's."""
-    asked = WhenCalled(None)
+    asked = LazyClient(None)
     hers = Asker(asked, Settings(user=alice.claim), Followers(), Changes(asked))
     monkeypatch.setattr(mcp_flows._flows, "_asker", hers)
     tools, rules, keys, tasks = BLOCKS
     names: dict[str, Any] = {}
     for block in (tools, rules.replace(" ...\n", f"\n{DELETES}"), tasks):
-        exec(compile(block, "docs/mcp.md", "exec"), names)
-    exec(compile(keys, "docs/mcp.md", "exec"), dict(names))
+        exec(compile(block, "docs/how-to/mcp-server.md", "exec"), names)
+    exec(compile(keys, "docs/how-to/mcp-server.md", "exec"), dict(names))
     return names
 
 

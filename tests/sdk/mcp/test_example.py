@@ -31,6 +31,7 @@ DOING: dict[str, Callable[[ScriptedUser, str], None]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("era", ERAS)
 @pytest.mark.parametrize("tool", DOING)
 async def test_it_is_done_when_the_user_has_done_it(

@@ -1,4 +1,7 @@
-"""Who is asked: the user whom the verified access token names, and nobody else (cases 13 and 25 of docs/mcp.md)."""
+"""Who is asked: the user whom the verified access token names, and nobody else.
+
+The cases are numbered as in docs/explanation/conformance.md.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +9,8 @@ from collections.abc import Callable
 
 import pytest
 
+from elicit_flows.domain.status import Status
 from elicit_flows.sdk.testing import ScriptedUser, Service
-from elicit_flows.states import Status
 from tests.sdk.mcp.conftest import Tools
 from tests.sdk.mcp.raw import Legacy, Modern, text
 from tests.sdk.mcp.test_cases import link, name_in

@@ -1,4 +1,4 @@
-"""The nine faults of lynq 0.13, each as a test of the same situation with us (docs/mcp.md lists them)."""
+"""The nine faults of lynq 0.13, each as a test of the same situation with us."""
 
 from __future__ import annotations
 
@@ -16,6 +16,8 @@ from tests.sdk.mcp.conftest import Server, Tools
 from tests.sdk.mcp.raw import Legacy, Modern, text
 from tests.sdk.mcp.test_cases import link
 from tests.support.process import until
+
+pytestmark = pytest.mark.slow
 
 
 @pytest.fixture

@@ -95,6 +95,7 @@ def signing_in(url: str, person: HttpUser, name: str) -> OAuthClientProvider:
     return OAuthClientProvider(url, about, Desk(), go, back)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("era", ERAS)
 async def test_who_signs_in_is_asked_for_themselves(
     open_server: Server, agent: AgentClient, corp_server: Op, new_http_user: Callable[..., HttpUser], era: str

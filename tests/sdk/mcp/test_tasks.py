@@ -12,15 +12,15 @@ from typing import Any, cast
 import pytest
 from mcp import types
 
+from elicit_flows.domain.status import Status
 from elicit_flows.sdk import Elicit, Elicitation, outcome_of
 from elicit_flows.sdk.mcp import running
-from elicit_flows.sdk.mcp.asker import Asker
-from elicit_flows.sdk.mcp.attempt import Attempt, current
 from elicit_flows.sdk.mcp.calls import Call
+from elicit_flows.sdk.mcp.context import Asker
 from elicit_flows.sdk.mcp.guard import acts
 from elicit_flows.sdk.mcp.task import DIED, Task
+from elicit_flows.sdk.mcp.task_attempt import Attempt, current
 from elicit_flows.sdk.testing import ScriptedUser, Service
-from elicit_flows.states import Status
 from tests.sdk.fake import COMPLETED, FakeService, problem
 from tests.sdk.mcp.clients import MODERN, Host, talking
 from tests.sdk.mcp.conftest import Tools
@@ -166,7 +166,7 @@ def test_a_no_in_the_client_ends_it(tools: Tools, client: Client, elicit_box: Se
 def test_a_no_on_the_page_ends_it(tools: Tools, client: Client, alice: ScriptedUser) -> None:
     task = client.begin("wipe", {"disk": "t6"})
     alice.decline(client.link(task))
-    assert client.said(task) == "declined: The user said no."
+    assert client.said(task) == "declined: The user said no. Do not call this again unless they ask for it."
     assert tools.ran == []
 
 
@@ -220,10 +220,11 @@ def test_a_result_that_is_too_long_to_keep_says_so(tools: Tools, client: Client,
     assert client.said(kept) == "x" * 20_000
     ended = client.ended(lost)
     assert ended["result"]["isError"] is True
-    assert "too long to be kept" in client.said(lost)
+    assert "too long to be stored" in client.said(lost)
     assert tools.ran == ["much", "much"]
 
 
+@pytest.mark.slow
 def test_it_survives_a_restart_of_the_server(tools: Tools, client: Client, alice: ScriptedUser) -> None:
     task = client.begin("wipe", {"disk": "t9"})
     client.reply(task, "accept")
@@ -237,6 +238,7 @@ def test_it_survives_a_restart_of_the_server(tools: Tools, client: Client, alice
     assert tools.ran == ["wiped t9"]
 
 
+@pytest.mark.slow
 def test_t67_two_servers_by_turns_run_it_once(
     tools: Tools, new_tools: Callable[..., Tools], elicit_box: Service, alice: ScriptedUser
 ) -> None:
@@ -268,12 +270,12 @@ async def test_t67_what_connects_is_acted_on_by_one_of_those_who_have_the_task_a
 
 
 def test_a_call_by_rounds_that_was_quicker_has_the_answer(tools: Tools, client: Client, alice: ScriptedUser) -> None:
-    """The same call of the same user and client is the same question, and its answer is good for one run."""
+    """The same call of the same user and client is the same question. Its answer is valid for one run."""
     task = client.begin("wipe", {"disk": "t10"})
     asked = client.call("wipe", {"disk": "t10"})
     alice.submit(client.link(task))
     assert client.retry(asked, "wipe", {"disk": "t10"})["result"]["content"][0]["text"] == "done: wiped t10"
-    assert client.said(task).startswith("cancelled: This answer was acted on before.")
+    assert client.said(task).startswith("cancelled: Another call with this answer")
     assert tools.ran == ["wiped t10"]
 
 

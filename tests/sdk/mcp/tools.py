@@ -1,6 +1,7 @@
 """A server for the tests, on whichever library runs it: its tools write a line for each time they really run.
 
-TOOLS says how: ``port``, ``ran`` (the file for those lines), ``user`` or ``people`` by token, ``settings`` of McpFlows.
+TOOLS says how: ``name``, ``port``, ``ran`` (the file for those lines), ``user`` or ``people`` by token, ``settings`` of
+McpFlows, ``security``: False leaves ``requestState`` as the library has it.
 """
 
 import asyncio
@@ -14,9 +15,10 @@ from pathlib import Path
 from mcp.server.auth.provider import AccessToken
 from mcp.server.auth.settings import AuthSettings
 from mcp.shared.exceptions import UrlElicitationRequiredError
-from mcp.types import ElicitRequestURLParams
+from mcp.types import ElicitRequestURLParams, TextContent
+from pydantic import BaseModel
 
-from elicit_flows.sdk import Completed, Question
+from elicit_flows.sdk import Completed, Elicit, Question
 from elicit_flows.sdk.mcp import McpFlows, state_key
 from elicit_flows.sdk.mcp.calls import LIBRARY_ERROR
 
@@ -50,11 +52,11 @@ def make():
         more = {"token_verifier": Known(), "auth": auth}
     if LIBRARY == ONE:
         more |= {"host": "127.0.0.1", "port": TOLD["port"]}
-    else:
+    elif TOLD.get("security", True):
         security = import_module("mcp.server.request_state").RequestStateSecurity
         more["request_state_security"] = security(keys=[state_key()], ttl=TOLD.get("ttl", 600))
     library = import_module(LIBRARY)
-    return (library.MCPServer if LIBRARY == TWO else library.FastMCP)("tools", **more)
+    return (library.MCPServer if LIBRARY == TWO else library.FastMCP)(TOLD.get("name", "tools"), **more)
 
 
 app = make()
@@ -80,6 +82,50 @@ def count(chosen: Completed) -> int:
     """Not a coroutine function, and no text."""
     ran("counted")
     return len(chosen.result["content"]["plan"])
+
+
+class Report(BaseModel):
+    pages: int
+
+
+@app.tool()
+@flows.confirm("As a dict?")
+async def as_dict() -> dict[str, int]:
+    return {ran("dict"): 1}
+
+
+@app.tool()
+@flows.confirm("As a model?")
+async def as_model() -> Report:
+    ran("model")
+    return Report(pages=1)
+
+
+@app.tool()
+@flows.confirm("As a list?")
+async def as_content() -> list[TextContent]:
+    return [TextContent(type="text", text=ran("content"))]
+
+
+@app.tool()
+@flows.confirm("As it comes?")
+async def as_it_comes():
+    return ran("untyped")
+
+
+@app.tool()
+@flows.confirm("One?")
+@flows.confirm("Two?")
+@flows.confirm("Three?")
+async def thrice(disk: str = "a") -> str:
+    return ran(f"thrice {disk}")
+
+
+@app.tool()
+@flows.confirm("Look it up?")
+async def looks_up() -> str:
+    async with Elicit("http://127.0.0.1:9", "key", retry_for=0) as away:
+        return str(await away.get("el_1"))
 
 
 @app.tool()
@@ -151,6 +197,10 @@ async def files() -> str:
 if LIBRARY == TWO:
     app.middleware.append(flows.hidden_until("acme", "files"))
     app.middleware.append(flows.tasks())
+elif LIBRARY == FASTMCP:
+    app.add_middleware(flows.hidden_until("acme", "files"))
+    if TOLD.get("tasks"):
+        app.add_middleware(flows.tasks())
 
 
 @app.tool()

@@ -26,7 +26,7 @@ async def show(url: str) -> None:
     Path(SHOWN).write_text(url)
 
 
-flows = TesseronFlows((sys.argv[1], sys.argv[2]), show=show if SHOWN else None)
+flows = TesseronFlows((sys.argv[1], sys.argv[2]), app=os.environ.get("APP", "asking"), show=show if SHOWN else None)
 
 
 class Order(BaseModel):

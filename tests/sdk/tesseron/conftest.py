@@ -10,12 +10,18 @@ from pathlib import Path
 import httpx2
 import pytest
 
+from elicit_flows.domain.values import Json
 from elicit_flows.sdk.testing import ScriptedUser, Service
-from elicit_flows.values import Json
 from tests.sdk.tesseron.gateway import Gateway, dial
+from tests.support.machine import within
 from tests.support.process import PROJECT, Process
 
 Dial = Callable[..., AbstractAsyncContextManager[Gateway]]
+
+
+def hurry() -> str:
+    """Milliseconds of an action that has little time, of which the SDK keeps a tenth for the answer."""
+    return str(round(within(1.5) * 1000))
 
 
 class App:
@@ -61,7 +67,7 @@ def asking(elicit_box: Service, new_app: Callable[..., App]) -> App:
 @pytest.fixture(scope="session")
 def hurried(elicit_box: Service, new_app: Callable[..., App]) -> App:
     """The same, with actions of a second and a half."""
-    return new_app("-m", "tests.sdk.tesseron.app", elicit_box.sandbox_url, "alice", TIMEOUT_MS="1500")
+    return new_app("-m", "tests.sdk.tesseron.app", elicit_box.sandbox_url, "alice", TIMEOUT_MS=hurry())
 
 
 @pytest.fixture(scope="session")

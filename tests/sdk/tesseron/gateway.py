@@ -16,7 +16,8 @@ from typing import Any
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.typing import Subprotocol
 
-from elicit_flows.values import Json
+from elicit_flows.domain.values import Json
+from tests.support.machine import within
 
 Answer = Callable[[Json], Awaitable[Any]]
 EVERYTHING = {"streaming": True, "subscriptions": True, "sampling": True, "elicitation": True}
@@ -121,7 +122,7 @@ class Gateway:
 
     async def end(self, invocation: str) -> Any:
         """The output. Raises Refused."""
-        async with asyncio.timeout(SOON):
+        async with asyncio.timeout(within(SOON)):
             message = await self._waiting[invocation]
         if "error" in message:
             raise Refused(message["error"]["code"], message["error"]["message"], message["error"].get("data"))
@@ -143,7 +144,7 @@ class Gateway:
         return self.links()[0]
 
     async def _until(self, ready: Callable[[], Any]) -> None:
-        async with asyncio.timeout(SOON), self._changed:
+        async with asyncio.timeout(within(SOON)), self._changed:
             await self._changed.wait_for(ready)
 
     def links(self) -> list[str]:

@@ -1,4 +1,4 @@
-"""The lines of docs/tesseron.md are run."""
+"""The lines of docs/how-to/tesseron-app.md are run."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.support.process import PROJECT
 
 pytestmark = pytest.mark.anyio
 
-PAGE = (PROJECT / "docs/tesseron.md").read_text(encoding="utf-8")
+PAGE = (PROJECT / "docs/how-to/tesseron-app.md").read_text(encoding="utf-8")
 BEFORE = """
 import asyncio, sys
 user = tuple(sys.argv[1:])
@@ -28,11 +28,12 @@ asyncio.run(main())
 """
 
 
+@pytest.mark.slow
 async def test_the_lines_of_the_page_make_an_app(
     elicit_box: Service, new_app: Callable[..., App], dialled: Dial, alice: ScriptedUser, api: Api
 ) -> None:
     api.disconnect()
-    [block] = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+    [block] = re.findall(r"```python tesseron\n(.*?)```", PAGE, re.DOTALL)
     app = new_app("-c", BEFORE + block + AFTER, elicit_box.sandbox_url, "alice")
     async with dialled(app) as gateway:
         invocation = await gateway.begin("list_files")

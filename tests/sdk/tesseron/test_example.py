@@ -8,9 +8,10 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
+from elicit_flows.domain.values import Json
+from elicit_flows.sdk.tesseron.questions import USED
 from elicit_flows.sdk.testing import ScriptedUser, Service
-from elicit_flows.values import Json
-from tests.sdk.tesseron.conftest import Api, App, Dial, does
+from tests.sdk.tesseron.conftest import Api, App, Dial, does, hurry
 from tests.sdk.tesseron.gateway import LINK, no_answer, says
 from tests.wires.validator import Schema
 
@@ -49,7 +50,7 @@ def no_connections(api: Api) -> None:
 @pytest.fixture(scope="session")
 def hasty(elicit_box: Service, new_app: Callable[..., App]) -> App:
     """The example, with actions of a second and a half."""
-    return new_app("examples/tesseron_app.py", "--timeout-ms", "1500", "--user", elicit_box.sandbox_url, "alice")
+    return new_app("examples/tesseron_app.py", "--timeout-ms", hurry(), "--user", elicit_box.sandbox_url, "alice")
 
 
 async def test_it_offers_its_actions_and_shows_the_claim_code(example: App, dialled: Dial) -> None:
@@ -72,6 +73,7 @@ async def test_by_progress_alone_it_is_done_when_the_user_has_done_it(
     assert gateway.said[0].startswith(MESSAGES[action])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("action", BY_LINK)
 @pytest.mark.parametrize("accepted", [True, False])
 async def test_by_a_prompt_it_is_done_when_the_user_has_done_it(
@@ -99,6 +101,7 @@ async def test_in_the_host_it_is_done_when_the_user_has_said_so(example: App, di
     assert gateway.links() == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("action", MESSAGES)
 @pytest.mark.parametrize("said", ["decline", "cancel"])
 async def test_a_no_in_the_host_ends_it(example: App, dialled: Dial, api: Api, action: str, said: str) -> None:
@@ -111,6 +114,7 @@ async def test_a_no_in_the_host_ends_it(example: App, dialled: Dial, api: Api, a
         assert api.question(link.rpartition("/")[2])["status"] == "cancelled"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("action", MESSAGES)
 async def test_a_no_on_the_page_ends_it(example: App, dialled: Dial, alice: ScriptedUser, action: str) -> None:
     async with dialled(example, elicitation=False) as gateway:
@@ -145,6 +149,7 @@ async def test_a_no_in_the_host_that_comes_too_late_changes_nothing(
         assert (await gateway.invoke("store_api_key")).startswith("done:")
 
 
+@pytest.mark.slow
 async def test_they_end_in_time_and_the_next_calls_go_on(hasty: App, dialled: Dial, alice: ScriptedUser) -> None:
     async with dialled(hasty, elicitation=False) as gateway:
         told = await asyncio.gather(*map(gateway.invoke, MESSAGES))
@@ -166,7 +171,7 @@ async def test_an_answer_is_good_for_one_call(hasty: App, dialled: Dial, alice: 
         told = await asyncio.gather(*[gateway.invoke("buy_report") for _ in range(3)], return_exceptions=True)
         said = sorted(str(one).partition(":")[0] for one in told)
         assert said.count("done") == 1
-        assert set(said) <= {"done", "waiting", "-32005 This answer was acted on already. Call again to ask anew."}
+        assert set(said) <= {"done", "waiting", f"-32005 {USED}"}
         assert (await gateway.invoke("buy_report")).startswith("waiting:")
         assert len(set(gateway.links())) == 2
 
@@ -182,10 +187,11 @@ async def test_who_is_at_it_is_not_prompted_again(hasty: App, dialled: Dial, ali
     assert "The page is open." in gateway.said
 
 
+@pytest.mark.slow
 async def test_what_was_paid_while_the_app_was_down_is_delivered(
     elicit_box: Service, new_app: Callable[..., App], dialled: Dial, alice: ScriptedUser
 ) -> None:
-    options = ["--timeout-ms", "1500", "--user", elicit_box.sandbox_url, "alice"]
+    options = ["--timeout-ms", hurry(), "--user", elicit_box.sandbox_url, "alice"]
     app = new_app("examples/tesseron_app.py", *options)
     async with dialled(app, elicitation=False) as gateway:
         assert (await gateway.invoke("buy_report", {"report": 7})).startswith("waiting:")
@@ -198,6 +204,7 @@ async def test_what_was_paid_while_the_app_was_down_is_delivered(
         assert gateway.links() == []
 
 
+@pytest.mark.slow
 async def test_a_crash_of_the_service_is_waited_out(
     example: App, dialled: Dial, elicit_box: Service, alice: ScriptedUser
 ) -> None:

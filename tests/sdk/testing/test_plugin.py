@@ -10,6 +10,8 @@ import pytest
 
 from tests.support.process import PROJECT, clean_env
 
+pytestmark = pytest.mark.slow
+
 CONFTEST = 'pytest_plugins = ["elicit_flows.sdk.testing"]\n'
 
 THREE_LINES = """
@@ -136,4 +138,4 @@ def test_every_kind_can_be_answered_by_the_scripted_user(ran: str) -> None:
 def test_without_a_checkout_it_says_what_to_do(tmp_path: Path) -> None:
     ran = run(tmp_path, {"ELICIT_CHECKOUT": str(tmp_path)}, three_lines=THREE_LINES)
     assert ran.returncode == 1
-    assert "say in ELICIT_CHECKOUT where you ran" in ran.stdout
+    assert "set ELICIT_CHECKOUT to the folder where you ran" in ran.stdout

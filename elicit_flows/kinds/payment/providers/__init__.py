@@ -1,4 +1,4 @@
-"""The payment providers, by name. Another one is a folder, a line here and a subclass of the contract test."""
+"""The payment providers by name. A new one is a folder, a line here and a subclass of the contract test."""
 
 from __future__ import annotations
 
@@ -17,6 +17,8 @@ PROVIDERS = {
 
 @cache
 def get(name: str) -> PaymentProvider:
-    """The provider of that name, imported on first use and guarded. Raises KeyError for one that is not registered."""
+    """The provider with that name, imported on first use and wrapped in the guard. Raises KeyError for an
+    unknown name.
+    """
     module, _, attribute = PROVIDERS[name].rpartition(".")
     return cast(PaymentProvider, Guarded(getattr(import_module(module), attribute)()))

@@ -1,4 +1,4 @@
-"""What a payment provider's plug-in is: pure calls, values in and out, no database."""
+"""The interface of a payment provider's plug-in: pure calls, values in and out, no database."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from elicit_flows.kinds.payment.values import Account, Ask, Notice, RefundSeen, 
 
 
 class PaymentError(Exception):
-    """Base of what a provider may answer instead. ``str`` is one sentence that is safe to show."""
+    """Base of the errors that a plug-in may raise. ``str`` is one sentence that is safe to show."""
 
 
 class Refused(PaymentError):
-    """The provider says no, and would again. ``code`` is the provider's own, in [a-z0-9_]."""
+    """The provider refuses, and would refuse again. ``code`` is the provider's own, in [a-z0-9_]."""
 
     def __init__(self, code: str, message: str) -> None:
         super().__init__(message)
@@ -21,13 +21,13 @@ class Refused(PaymentError):
 
 
 class Busy(PaymentError):
-    """Nothing happened (429, 503 before execution, no connection): the same call may be made again."""
+    """Nothing happened (429, 503 before execution, no connection): the same call may be repeated."""
 
 
 class Unclear(PaymentError):
-    """Nobody knows whether it happened (time-out, connection lost, 5xx): make the same call with the same key.
+    """It is not known whether it happened (time-out, lost connection, 5xx): repeat the call with the same key.
 
-    ``stored``: the provider keeps this very answer under the key, so a further try needs another key.
+    ``stored``: the provider stores this answer under the key, so a retry needs another key.
     """
 
     def __init__(self, message: str, *, stored: bool = False) -> None:
@@ -36,41 +36,48 @@ class Unclear(PaymentError):
 
 
 class Broken(Unclear):
-    """The plug-in met what it did not foresee; raised by the guard around it, which has logged it."""
+    """The plug-in raised an unexpected error, which the guard around it has logged."""
 
 
 class BadNotice(PaymentError):
-    """A webhook that is not the provider's, or not of now. It is answered 400 and nothing is kept."""
+    """A webhook that is not from the provider, or not recent. It is answered with 400, and nothing is stored."""
 
 
 class PaymentProvider(Protocol):
-    """Every call to the outside takes at most 20 seconds and, where it changes something, an idempotency key of ours.
+    """An outside call takes at most 20 seconds; one that changes something gets an idempotency key of ours.
 
-    Raises Refused, Busy or Unclear; ``receive`` raises BadNotice.
+    The calls raise Refused, Busy or Unclear; ``receive`` raises BadNotice.
     """
 
     modes: frozenset[str]
-    keys: Mapping[str, bool]  # how its secret keys begin: whether real money moves by one that begins so
-    signed: bool  # whether its webhooks are; without, they are hints that anybody may give (see ledger.inbound)
-    host: str  # the host of its payment page, for the connect page; "" when an account's pages differ
+    keys: Mapping[str, bool]  # by the prefix of a secret key: whether that key moves real money
+    signed: bool  # whether its webhooks are signed; if not, anybody may send them (see payments.inbound_webhooks)
+    host: str  # the host of its payment page, for the connect page; "" if it differs between accounts
 
     def start(self, account: Account, ask: Ask, key: str) -> Started:
         """Open a checkout."""
 
     def find(self, account: Account, our_id: str) -> str | None:
-        """The ref of the checkout that an answer was lost about, by our id; None when there is none."""
+        """The ref of a checkout by our id, after its answer was lost; None if there is none."""
 
     def fetch(self, account: Account, ref: str) -> Snapshot:
-        """How a checkout stands now, with its refunds and disputes."""
+        """The checkout as it is now, with its refunds and disputes."""
 
     def close(self, account: Account, ref: str, key: str) -> Snapshot:
-        """Make it unpayable, if that can still be done; the snapshot says what came of it."""
+        """Close the checkout if that is still possible. The snapshot says what it is afterwards."""
 
     def refund(self, account: Account, payment_ref: str, amount: int, our_id: str, key: str) -> RefundSeen:
-        """Give back ``amount`` minor units; of a subscription its latest payment, and it ends."""
+        """Refund ``amount`` minor units; for a subscription, refund its latest payment and end it."""
+
+    def cancel(self, account: Account, ref: str, key: str) -> Snapshot:
+        """Cancel what was agreed on at a checkout.
+
+        Mode subscribe: nothing is charged after the paid period. Mode save: the method cannot be charged again. Safe to
+        repeat; the snapshot says what it is afterwards.
+        """
 
     def receive(self, account: Account, headers: Mapping[str, str], body: bytes) -> list[Notice]:
-        """The webhook's notices, verified over its raw bytes where ``signed``. Asks nobody.
+        """The webhook's notices, verified over its raw bytes if ``signed``. Makes no outside call.
 
-        ``headers`` have lower-case names. What is not signed has the ref as its notices' id: one for each checkout.
+        ``headers`` have lower-case names. Notices that are not signed have the ref as their id: one for each checkout.
         """

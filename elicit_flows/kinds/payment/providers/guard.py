@@ -1,7 +1,7 @@
-"""The one boundary around payment plug-ins: what a plug-in did not foresee must not stop the line.
+"""The boundary around payment plug-ins: an unexpected error in a plug-in must not stop the flow.
 
-A payment may be under way when a plug-in meets an answer that nobody thought of. Whatever it raises then comes out as
-``Broken``, which the line treats like a lost answer: it asks again later, and nothing is taken for paid or for unpaid.
+A payment may be under way when a plug-in meets an answer that it does not expect. Whatever it raises becomes
+``Broken``, which the caller treats like a lost answer: it asks again later, and concludes neither paid nor unpaid.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ T = TypeVar("T")
 
 
 class Guarded:
-    """A plug-in whose surprises are logged at level error, with their traceback, and raised as Broken."""
+    """A plug-in whose unexpected errors are logged with their traceback and raised as Broken."""
 
     def __init__(self, plug_in: PaymentProvider) -> None:
         self.plug_in = plug_in
 
     def __getattr__(self, name: str) -> Any:
-        """What it says of itself: modes, host."""
+        """The plug-in's own attributes, such as modes and host."""
         return getattr(self.plug_in, name)
 
     def start(self, account: Account, ask: Ask, key: str) -> Started:
@@ -42,8 +42,11 @@ class Guarded:
     def refund(self, account: Account, payment_ref: str, amount: int, our_id: str, key: str) -> RefundSeen:
         return _asked(account, RefundSeen, lambda: self.plug_in.refund(account, payment_ref, amount, our_id, key))
 
+    def cancel(self, account: Account, ref: str, key: str) -> Snapshot:
+        return _asked(account, Snapshot, lambda: self.plug_in.cancel(account, ref, key))
+
     def receive(self, account: Account, headers: Mapping[str, str], body: bytes) -> list[Notice]:
-        """Its surprises stay what they are: the provider is answered 500, and sends the webhook again."""
+        """Errors are passed on: the provider is answered 500, and sends the webhook again."""
         return self.plug_in.receive(account, headers, body)
 
 
@@ -51,10 +54,10 @@ def _asked(account: Account, answers: type | tuple[type, ...], call: Callable[[]
     try:
         answer = call()
         if not isinstance(answer, answers):
-            raise TypeError(f"the plug-in answers {type(answer).__name__}")  # noqa: TRY301  a surprise like any other
+            raise TypeError(f"the plug-in answers {type(answer).__name__}")  # noqa: TRY301  handled like every unexpected error
     except PaymentError:
         raise
-    except Exception as surprise:  # whatever somebody else's code raises, see above
+    except Exception as surprise:  # a plug-in may raise anything, see the module
         log.exception("payment account %s: the plug-in %s is broken", account.slug, account.provider)
         raise Broken("The payment provider's answer could not be read.") from surprise
     return answer

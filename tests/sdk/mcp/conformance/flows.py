@@ -7,9 +7,9 @@ from dataclasses import asdict
 
 from mcp.server.mcpserver import Context, MCPServer
 
+from elicit_flows.domain.values import Json
 from elicit_flows.sdk import Elicit
 from elicit_flows.sdk.mcp import McpFlows
-from elicit_flows.values import Json
 from elicit_flows.wires import forms, mcp_2025_11_25
 from tests.sdk.mcp.conformance import tasks
 from tests.sdk.mcp.conformance.tasks import add_tasks
@@ -80,9 +80,7 @@ def add_flows(app: MCPServer, user: tuple[str, str]) -> None:
         asked = mcp_2025_11_25.message(asdict(form), form=True)["params"]
         answer = await context.session.elicit_form(asked["message"], asked["requestedSchema"], context.request_id)
         reply = mcp_2025_11_25.reply(answer.model_dump(by_alias=True, exclude_none=True))
-        for question, given in forms.submitted(reply.content or {}).items():
-            await elicit.answer(form, question, given)
-        done = await elicit.complete(form)
+        done = await elicit.complete(form, forms.submitted(reply.content or {}))
         return f"{done.status}: {done.result['content']}"
 
     @app.tool()

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from tests.sdk.mcp.vendors.environments import FOLDER, environment
 from tests.sdk.mcp.vendors.peer import NEW, OLD, Peer
+from tests.support.environments import FOLDER, environment
 from tests.support.op import node
 
 # Each library's client, with the revision that it is to speak.

@@ -12,6 +12,8 @@ from tests.sdk.mcp.test_example import DOING
 from tests.sdk.mcp.vendors.conftest import CLIENTS, OLDER
 from tests.sdk.mcp.vendors.peer import Peer
 
+pytestmark = pytest.mark.slow
+
 Calling = Callable[..., Peer]
 
 
@@ -35,7 +37,7 @@ def test_it_is_done_when_the_user_has_done_it(
 
 
 def test_a_no_in_the_client_ends_it(calling: Calling, server: Server, alice: ScriptedUser, client: str) -> None:
-    declining = calling(client, server.url, tool="choose_plan", action="decline")
+    declining = calling(client, server.url, tool="accept_terms", action="decline")
     cancelling = calling(client, server.url, tool="wipe_files", action="cancel")
     assert declining.answer().startswith("declined:")
     assert cancelling.answer().startswith("cancelled:")

@@ -12,11 +12,10 @@ import pytest
 
 from elicit_flows.sdk.testing import ScriptedUser
 from tests.sdk.mcp.conftest import Tools
-from tests.sdk.mcp.raw import Legacy, text
+from tests.sdk.mcp.raw import Legacy, Modern, events, http, text
 from tests.sdk.mcp.test_cases import (  # noqa: F401
     _nothing_ran_before,
-    elicit,
-    newer,
+    link,
     strict,
     test_a_hook_runs_before_the_tool_and_words_can_be_its_own,
     test_a_tool_that_answers_with_no_text_has_its_schema_and_says_no_by_an_error,
@@ -37,6 +36,12 @@ from tests.sdk.mcp.test_cases import (  # noqa: F401
     test_two_guards_are_asked_one_after_the_other,
     tools,
 )
+from tests.sdk.mcp.test_listing import (  # noqa: F401
+    elicit,
+    test_l_12_a_tool_is_hidden_until_its_account_is_connected_and_again_when_it_is_given_up,
+)
+
+pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
@@ -64,3 +69,28 @@ def test_so_is_one_of_the_authors_own(tools: Tools, alice: ScriptedUser) -> None
     answer = Legacy(tools.url).call("raises", then=alice.submit)
     assert answer["result"]["isError"] is True
     assert "https://elsewhere.test/x" in text(answer)
+
+
+def test_two_processes_take_each_others_state_with_a_key_that_both_have(
+    new_tools: Callable[..., Tools], alice: ScriptedUser
+) -> None:
+    one, other = new_tools(), new_tools()
+    asked = Modern(one.url).call("wipe", {"disk": "balanced"})
+    alice.submit(link(asked))
+    assert text(Modern(other.url).retry(asked, "wipe", {"disk": "balanced"})) == "done: wiped balanced"
+    apart = [new_tools(security=False) for _ in range(2)]
+    asked = Modern(apart[0].url).call("wipe", {"disk": "apart"})
+    modern = Modern(apart[1].url)
+    assert modern.retry(asked, "wipe", {"disk": "apart"})["error"]["code"] == -32602
+    assert modern.status == 400
+
+
+def test_tasks_are_refused_in_a_sentence(new_tools: Callable[..., Tools]) -> None:
+    tasked = new_tools(tasks=True)
+    error = Modern(tasked.url).request("server/discover", {})["error"]
+    assert error["message"].startswith("McpFlows.tasks() needs the MCPServer of the library mcp.")
+    about = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "tests", "version": "1"}}
+    body = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": about}
+    [answer] = events(http("").post(tasked.url, json=body))
+    assert answer["error"]["message"] == error["message"]
+    assert error["message"] in tasked.process.output()

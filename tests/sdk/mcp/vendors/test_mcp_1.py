@@ -33,6 +33,8 @@ from tests.sdk.mcp.test_cases import (  # noqa: F401
     tools,
 )
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(params=[False], ids=["older"])
 def newer(request: pytest.FixtureRequest) -> bool:

@@ -13,6 +13,8 @@ from tests.sdk.mcp.conftest import Tools
 from tests.sdk.mcp.vendors.conftest import CLIENTS
 from tests.sdk.mcp.vendors.peer import NEW, Peer
 
+pytestmark = pytest.mark.slow
+
 Calling = Callable[..., Peer]
 
 
@@ -77,6 +79,24 @@ def test_two_processes_of_a_server_take_turns(
     assert peer.answer() == "done: form confirm"
     assert len(peer.said("link")) == 2
     assert sorted([*one.ran, *other.ran]) == ["form confirm"]
+
+
+@pytest.mark.parametrize("client", ["typescript-1", "typescript-2-older", "typescript-2"])
+def test_a_client_that_lets_progress_reset_its_time_out_waits_on_in_one_call(
+    calling: Calling, new_tools: Callable[..., Tools], alice: ScriptedUser, client: str
+) -> None:
+    limit = 2.5
+    tools = new_tools(settings={"hold": 30, "progress_every": 0.5})
+    peer = calling(client, tools.url, tool="wipe", arguments={"disk": client}, timeout=limit * 1000, progress=True)
+    link = peer.link()
+    time.sleep(3 * limit)
+    alice.submit(link)
+    assert peer.answer() == f"done: wiped {client}"
+    assert peer.said("link") == [link]
+    # typescript-2 has one of its own for each round.
+    steps = [line["progress"] for line in peer.lines if line.get("message") == "Waiting for the user."]
+    assert len(steps) > 3 * limit
+    assert steps == sorted(set(steps))
 
 
 def test_a_user_may_take_several_times_as_long_as_a_clients_own_time_out(

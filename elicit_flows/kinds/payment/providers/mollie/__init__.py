@@ -1,4 +1,4 @@
-"""Mollie's payments on its hosted checkout, on the library ``mollie-api-python``. The only folder that imports it."""
+"""Mollie's payments on its hosted checkout, with the library ``mollie-api-python``. Only this folder imports it."""
 
 from elicit_flows.kinds.payment.providers.mollie.provider import Mollie
 

@@ -1,7 +1,7 @@
-"""Mollie's library, calling through our guarded dialer and within one deadline.
+"""Mollie's library, which calls through our guarded HTTP client and within one deadline.
 
-The library's own transport waits for each try anew, follows redirects, obeys the environment's proxies and .netrc, and
-reads every error as if Mollie itself had written it; it sees nothing but answers of success here.
+The library's own transport gives each attempt its own time-out, follows redirects, obeys the environment's proxies and
+.netrc, and treats every error body as Mollie's. Here it sees successful answers only.
 """
 
 from __future__ import annotations
@@ -21,23 +21,23 @@ from mollie.api.client import Client
 from requests.adapters import BaseAdapter
 from requests.structures import CaseInsensitiveDict
 
+from elicit_flows import http
 from elicit_flows.kinds.payment.providers.base import Refused
 from elicit_flows.kinds.payment.providers.mollie import errors
 from elicit_flows.kinds.payment.values import Account
-from elicit_flows.lib import http
 
-SECONDS = 18.0  # for one verb of the plug-in, all its requests and tries together
+SECONDS = 18.0  # for one call of the plug-in, with all its requests and attempts
 TRY_SECONDS = 15.0
 TRIES = 3
 PAUSE = 0.5  # seconds before the second try, twice that before the third
 REPLY_BYTES = 8 * 1024 * 1024  # a page of 250 payments is about half a megabyte
-_KEY = re.compile(r"(test|live)_[A-Za-z0-9_]+")  # the library's own message about others shows the key
+_KEY = re.compile(r"(test|live)_[A-Za-z0-9_]+")  # checked here because the library's own error shows the key
 
 
 @dataclass(slots=True)
 class Call:
-    """When it has to be over (monotonic), whether it changes anything at Mollie, and whether there was a try of which
-    nobody knows what came of it.
+    """The deadline (monotonic), whether the call changes anything at Mollie, and whether the answer to an attempt was
+    lost.
     """
 
     ends: float
@@ -53,9 +53,9 @@ _call: ContextVar[Call] = ContextVar("mollie_call")
 
 @contextmanager
 def calling(*, changes: bool) -> Iterator[None]:
-    """Every request in here ends in time. ``changes``: without it a lost answer is only a lost answer.
+    """A deadline for all requests in the block; a nested block shares the outer one's.
 
-    One within another shares its time.
+    ``changes``: the requests change something at Mollie, so a lost answer is Unclear and not Busy.
     """
     outer = _call.get(None)
     token = _call.set(Call(outer.ends if outer else time.monotonic() + SECONDS, changes))
@@ -66,7 +66,7 @@ def calling(*, changes: bool) -> Iterator[None]:
 
 
 class Dialer(BaseAdapter):
-    """The library's transport. What it raises is ours, and goes through the library as it is."""
+    """The library's transport. The exceptions that it raises are ours, and pass through the library."""
 
     def send(  # the arguments are those of requests
         self,
@@ -81,18 +81,27 @@ class Dialer(BaseAdapter):
         for pause in (*(PAUSE * 2**number for number in range(TRIES - 1)), None):
             reply = _once(call, request)
             if reply is not None and not errors.is_passing(reply.status):
-                return _answer(call, request, reply)
+                # A successful answer for the library, without headers: it would follow some of them, and log our key
+                # with another.
+                if not (200 <= reply.status < 300 and _is_object(reply)):
+                    raise call.failure(reply)
+                response = requests.Response()
+                response.status_code = reply.status
+                response.headers = CaseInsensitiveDict({"Content-Type": "application/hal+json"})
+                response.raw = io.BytesIO(reply.body)
+                response.url, response.request = str(request.url), request
+                return response
             if pause is None or time.monotonic() + pause >= call.ends:
                 break
             time.sleep(pause)
         raise call.failure(reply)
 
     def close(self) -> None:
-        """The connections are the process's, not the session's."""
+        """Nothing to close: the connections belong to the process, not to the session."""
 
 
 def _once(call: Call, request: requests.PreparedRequest) -> http.Reply | None:
-    """One try, with the same idempotency key as the others; None when no answer came. Raises Refused."""
+    """One attempt, with the idempotency key of the others; None if no answer came. Raises Refused."""
     left = call.ends - time.monotonic()
     if left <= 0:
         raise call.failure(None)
@@ -117,18 +126,6 @@ def _once(call: Call, request: requests.PreparedRequest) -> http.Reply | None:
     return reply
 
 
-def _answer(call: Call, request: requests.PreparedRequest, reply: http.Reply) -> requests.Response:
-    """A success as the library reads it, without its headers: it follows some, and logs our key with another."""
-    if not (200 <= reply.status < 300 and _is_object(reply)):
-        raise call.failure(reply)
-    response = requests.Response()
-    response.status_code = reply.status
-    response.headers = CaseInsensitiveDict({"Content-Type": "application/hal+json"})
-    response.raw = io.BytesIO(reply.body)
-    response.url, response.request = str(request.url), request
-    return response
-
-
 def _is_object(reply: http.Reply) -> bool:
     try:
         return reply.status == 204 or isinstance(reply.json(), dict)
@@ -137,7 +134,9 @@ def _is_object(reply: http.Reply) -> bool:
 
 
 def plain(answer: object, *names: str) -> dict[str, Any]:
-    """An answer as plain JSON. One that lacks ``names`` is none of Mollie's, and what happened is not known by it."""
+    """An answer as plain JSON. If one of ``names`` is missing, the answer is not Mollie's, and the result is
+    unknown.
+    """
     found = dict(answer) if isinstance(answer, dict) else {}
     if any(name not in found for name in names):
         raise _call.get().failure(None)
@@ -146,16 +145,18 @@ def plain(answer: object, *names: str) -> dict[str, Any]:
 
 @lru_cache(maxsize=64)
 def client(account: Account) -> Client:
-    """One for each account, safe for many threads. Raises Refused for what cannot be a key of Mollie's."""
+    """One client for each account, safe for threads. Raises Refused for a key that cannot be Mollie's."""
     key = account.secret_key.reveal()
     if not _KEY.fullmatch(key):
-        raise Refused("authentication_failed", "The account's key is no key of Mollie's: test_… or live_….")
+        raise Refused(
+            "authentication_failed", "The account's key is not a Mollie key, which begins with test_ or live_."
+        )
     made = Client(api_endpoint=account.api_base or "")
     made.set_api_key(key)
-    made.UNAME = "elicit-flows"  # it would tell Mollie this machine's name
+    made.UNAME = "elicit-flows"  # by default the library sends this machine's name
     made._client = requests.Session()
     made._client.trust_env = False
     made._client.headers.clear()
-    for scheme in ("https://", "http://"):  # the dialer says where http may go
+    for scheme in ("https://", "http://"):  # the guarded client decides where plain http is allowed
         made._client.mount(scheme, Dialer())
     return made

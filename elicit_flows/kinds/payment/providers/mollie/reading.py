@@ -1,4 +1,4 @@
-"""Mollie's objects, as plain JSON, into our values. Whatever is missing there is None here; nothing raises."""
+"""Reads Mollie's objects (plain JSON) into our values. What is missing becomes None; nothing raises."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from elicit_flows.lib import money
 
 Thing = dict[str, Any]
 
-OUR_ID = "our_id"  # in the metadata of whatever comes of an ask
+OUR_ID = "our_id"  # in the metadata of every payment and refund that we create
 EMBEDDED = "refunds,chargebacks"
 
 _STATES = {
     "open": State.OPEN,
     "pending": State.PROCESSING,
-    "authorized": State.PROCESSING,  # the money is held, and somebody has yet to take it
+    "authorized": State.PROCESSING,  # the money is reserved, and not yet captured
     "paid": State.PAID,
     "failed": State.FAILED,
     "expired": State.EXPIRED,
@@ -26,7 +26,8 @@ _REFUNDS = {"refunded": "done", "failed": "failed", "canceled": "failed"}
 
 
 def snapshot(payment: Thing) -> Snapshot:
-    """``payment`` with ``EMBEDDED``. Of a status that is new to us nothing is concluded."""
+    """``payment`` must have been fetched with ``EMBEDDED``. An unknown status counts as open."""
+    # Mollie reports a chargeback when the money is gone. It comes back if the chargeback is reversed.
     return Snapshot(
         ref=payment["id"],
         state=_STATES.get(text(payment.get("status")), State.OPEN),
@@ -36,7 +37,11 @@ def snapshot(payment: Thing) -> Snapshot:
         our_id=our_id(payment),
         payment_ref=payment["id"],
         refunds=tuple(refund_seen(one) for one in embedded(payment, "refunds")),
-        disputes=tuple(_dispute_seen(one) for one in embedded(payment, "chargebacks")),
+        unpaid=payment.get("status") in ("failed", "expired", "canceled"),  # not for open: a transfer may be under way
+        disputes=tuple(
+            DisputeSeen(one["id"], amount(one), "won" if one.get("reversedAt") else "lost")
+            for one in embedded(payment, "chargebacks")
+        ),
     )
 
 
@@ -50,7 +55,7 @@ def livemode(payment: Thing) -> bool:
 
 
 def amount(thing: Thing) -> int:
-    """In minor units; 0 for what is not written as the currency is."""
+    """The amount in minor units; 0 if it does not have the currency's form."""
     return money.minor(text(within(thing, "amount").get("value")), currency(thing)) or 0
 
 
@@ -63,7 +68,7 @@ def refund_seen(refund: Thing) -> RefundSeen:
 
 
 def embedded(thing: Thing, name: str) -> list[Thing]:
-    """Those with an id, the oldest first."""
+    """The embedded objects that have an id, oldest first."""
     found = within(thing, "_embedded").get(name)
     things = [one for one in found if isinstance(one, dict) and text(one.get("id"))] if isinstance(found, list) else []
     things.reverse()  # Mollie lists the newest first
@@ -87,13 +92,8 @@ def text(value: Any) -> str:
 
 
 def within(thing: Thing, *names: str) -> Thing:
-    """The object at the end of ``names``; {} when one of them is missing or none."""
+    """The object at the end of ``names``; {} if one of them is missing or not an object."""
     for name in names:
         found = thing.get(name)
         thing = found if isinstance(found, dict) else {}
     return thing
-
-
-def _dispute_seen(chargeback: Thing) -> DisputeSeen:
-    """Mollie tells of a chargeback when the money is gone; it comes back when the chargeback is reversed."""
-    return DisputeSeen(chargeback["id"], amount(chargeback), "won" if chargeback.get("reversedAt") else "lost")

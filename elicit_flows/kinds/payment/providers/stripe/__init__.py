@@ -1,4 +1,4 @@
-"""Stripe Checkout, on Stripe's own SDK. The only folder that imports it."""
+"""Stripe Checkout, with Stripe's own SDK. Only this folder imports it."""
 
 from elicit_flows.kinds.payment.providers.stripe.provider import Stripe
 

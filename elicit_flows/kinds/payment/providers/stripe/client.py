@@ -1,6 +1,7 @@
-"""Stripe's SDK, calling through our guarded dialer and within one deadline.
+"""Stripe's SDK, which calls through our guarded HTTP client and within one deadline.
 
-The SDK's own transports wait for each try anew, follow redirects and obey the environment's proxies and .netrc.
+The SDK's own transports give each attempt its own time-out, follow redirects and obey the environment's proxies and
+.netrc.
 """
 
 from __future__ import annotations
@@ -16,23 +17,23 @@ from typing import Any
 
 import stripe
 
+from elicit_flows import http
 from elicit_flows.kinds.payment.providers.base import Refused
 from elicit_flows.kinds.payment.providers.stripe.errors import is_refusal, translated
 from elicit_flows.kinds.payment.values import Account
-from elicit_flows.lib import http
 
-SECONDS = 18.0  # for one verb of the plug-in, all its requests and tries together
+SECONDS = 18.0  # for one call of the plug-in, with all its requests and attempts
 TRY_SECONDS = 15.0
 TRIES = 3
 REPLY_BYTES = 8 * 1024 * 1024  # a page of 100 sessions is about half a megabyte
 
-stripe.enable_telemetry = False  # it would keep an id below the home directory and send how long our calls took
-logging.getLogger("stripe").setLevel(logging.WARNING)  # below that it writes Stripe's messages and our parameters
+stripe.enable_telemetry = False  # it stores an id in the home directory and sends the duration of our calls
+logging.getLogger("stripe").setLevel(logging.WARNING)  # lower levels log Stripe's messages and our parameters
 
 
 @dataclass(slots=True)
 class Call:
-    """When it has to be over (monotonic), and whether there was a try of which nobody knows what came of it."""
+    """The deadline (monotonic), and whether the answer to an attempt was lost."""
 
     ends: float
     lost: bool = False
@@ -43,10 +44,10 @@ _call: ContextVar[Call | None] = ContextVar("stripe_call", default=None)
 
 @contextmanager
 def calling(*, changes: bool) -> Iterator[None]:
-    """Every request in here ends in time, and Stripe's errors come out as Refused, Busy or Unclear.
+    """A deadline for all requests in the block; Stripe's errors become Refused, Busy or Unclear.
 
-    ``changes``: something may have happened when no answer came; without it a lost answer is only a lost answer.
-    One within another shares its time.
+    ``changes``: the requests change something at Stripe, so a lost answer is Unclear and not Busy. A nested block
+    shares the outer one's deadline.
     """
     outer = _call.get()
     call = Call(outer.ends if outer else time.monotonic() + SECONDS)
@@ -60,7 +61,7 @@ def calling(*, changes: bool) -> Iterator[None]:
 
 
 class Dialer(stripe.HTTPClient):
-    """The SDK's transport. Its retries stay the SDK's: the same request with the same idempotency key."""
+    """The SDK's transport. The SDK itself retries: the same request with the same idempotency key."""
 
     name = "elicit-flows"
 
@@ -76,7 +77,7 @@ class Dialer(stripe.HTTPClient):
         call = _call.get() or Call(time.monotonic() + SECONDS)
         left = call.ends - time.monotonic()
         if left <= 0:
-            raise _no_answer("There is no time left for another try.", again=False)
+            raise _no_answer("There is no time left for another attempt.", again=False)
         body = (post_data or "").encode()
         try:
             reply = http.send(
@@ -91,11 +92,13 @@ class Dialer(stripe.HTTPClient):
         return reply.body.decode("utf-8", "replace"), reply.status, reply.headers
 
     def close(self) -> None:
-        """The connections are the process's, not the client's."""
+        """Nothing to close: the connections belong to the process, not to the client."""
 
 
 def plain(answer: object, *names: str) -> dict[str, Any]:
-    """An answer as plain JSON. One that lacks ``names`` is none of Stripe's, and what happened is not known by it."""
+    """An answer as plain JSON. If one of ``names`` is missing, the answer is not Stripe's, and the result is
+    unknown.
+    """
     found = answer.to_dict() if isinstance(answer, stripe.StripeObject) else {}
     if any(name not in found for name in names):
         raise stripe.APIError("The answer cannot be read.")
@@ -108,7 +111,7 @@ def _no_answer(message: str, *, again: bool) -> stripe.APIConnectionError:
 
 @lru_cache(maxsize=64)
 def client(account: Account) -> stripe.StripeClient:
-    """One for each account, safe for many threads."""
+    """One client for each account, safe for threads."""
     addresses: Any = {"api": account.api_base} if account.api_base else None
     return stripe.StripeClient(
         account.secret_key.reveal(),

@@ -1,4 +1,6 @@
-"""Stripe's errors in our words. Stripe's own messages are for operators: they may quote keys and parameters."""
+"""Stripe's errors as our exceptions. Stripe's own messages are not shown, because they may quote keys and
+parameters.
+"""
 
 from __future__ import annotations
 
@@ -13,29 +15,25 @@ _CODE = re.compile(r"[a-z0-9_]{1,100}")
 
 
 def translated(error: stripe.StripeError, *, unclear: bool) -> PaymentError:
-    """``unclear``: some try may have changed something, and its answer is lost."""
+    """``unclear``: an attempt may have changed something, and its answer is lost."""
     if isinstance(error, stripe.AuthenticationError | stripe.PermissionError):
         return Refused("authentication_failed", "The payment provider does not accept this account's key.")
     if isinstance(error, stripe.IdempotencyError):
         return Refused(STALE_KEY, "This idempotency key was used for another request.")
     if isinstance(error, stripe.APIConnectionError | stripe.RateLimitError) or not is_refusal(error.http_status):
-        return _failure(error, unclear)
+        if not unclear:
+            return Busy("The payment provider is not available. Try again.")
+        # Stripe stores the first answer under a key, even a 500 (docs.stripe.com/api/idempotent_requests).
+        replayed = (error.headers or {}).get("idempotent-replayed") == "true"
+        stored = error.http_status == 500 or (replayed and (error.http_status or 0) >= 500)
+        return Unclear("The payment provider did not report a result.", stored=stored)
     code = _code(error.code)
-    return Refused(code, f"The payment provider refuses this: {code}.")
+    return Refused(code, f"The payment provider refused the request: {code}.")
 
 
 def is_refusal(status: int | None) -> bool:
-    """Whether nothing came of the request. With 409 another one with the same key is still under way."""
+    """Whether the request had no effect. 409 is none: another request with the same key may still be running."""
     return status is not None and 400 <= status < 500 and status not in (408, 409)
-
-
-def _failure(error: stripe.StripeError, unclear: bool) -> Busy | Unclear:
-    if not unclear:
-        return Busy("The payment provider cannot answer now. Try again.")
-    # Stripe keeps the first answer under a key, a 500 as well (docs.stripe.com/api/idempotent_requests).
-    replayed = (error.headers or {}).get("idempotent-replayed") == "true"
-    stored = error.http_status == 500 or (replayed and (error.http_status or 0) >= 500)
-    return Unclear("The payment provider did not say what became of it.", stored=stored)
 
 
 def _code(code: str | None) -> str:

@@ -1,4 +1,4 @@
-"""The plug-in: what the line asks, said to Stripe."""
+"""The plug-in for Stripe: each call of ``providers.base.PaymentProvider`` as calls of Stripe's API."""
 
 from __future__ import annotations
 
@@ -10,17 +10,18 @@ from typing import Any
 
 import stripe
 
+from elicit_flows import http
 from elicit_flows.kinds.payment.providers.base import Busy, Refused, Unclear
 from elicit_flows.kinds.payment.providers.stripe import reading, session, webhooks
 from elicit_flows.kinds.payment.providers.stripe.client import calling, client, plain
 from elicit_flows.kinds.payment.providers.stripe.errors import STALE_KEY
 from elicit_flows.kinds.payment.values import Account, Ask, Notice, RefundSeen, Snapshot, Started, State
-from elicit_flows.lib import clock, http
+from elicit_flows.lib import clock
 
-LOOK_BACK = timedelta(hours=25)  # a session lives for a day, and keys are kept as long
+LOOK_BACK = timedelta(hours=25)  # sessions and idempotency keys last for a day
 PAGE = 100
 PAGES = 20
-PAUSE = 0.1  # seconds between pages: Stripe allows an endpoint 25 requests a second, and others ask as well
+PAUSE = 0.1  # seconds between pages: Stripe allows an endpoint 25 requests a second, for all callers together
 
 
 class Stripe:
@@ -34,8 +35,10 @@ class Stripe:
     host = "checkout.stripe.com"
 
     def start(self, account: Account, ask: Ask, key: str) -> Started:
-        """An open Checkout Session. A key that was used for other parameters is Unclear, ``stored``: what it opened was
-        never shown to anybody.
+        """Open a Checkout Session.
+
+        Raises Unclear with ``stored`` if the key was used for other parameters: that session was never shown to
+        anybody.
         """
         params: Any = session.params(ask)
         try:
@@ -48,7 +51,7 @@ class Stripe:
             raise Unclear(str(refusal), stored=True) from None
 
     def find(self, account: Account, our_id: str) -> str | None:
-        """Looks through the last 25 hours, newest first. Busy when there are too many sessions to see them all."""
+        """Search the last 25 hours, newest first. Raises Busy if there are too many sessions to search."""
         params: Any = {"created": {"gte": int((clock.now() - LOOK_BACK).timestamp())}, "limit": PAGE}
         with calling(changes=False):
             for _ in range(PAGES):
@@ -60,16 +63,16 @@ class Stripe:
                     return None
                 params |= {"starting_after": page["data"][-1]["id"]}
                 time.sleep(PAUSE)
-        raise Busy("There are too many checkouts to look through now.")
+        raise Busy("There are too many checkouts to search.")
 
     def fetch(self, account: Account, ref: str) -> Snapshot:
         with calling(changes=False):
             return _look(client(account), ref)
 
     def close(self, account: Account, ref: str, key: str) -> Snapshot:
-        """Stripe refuses to expire what is not open any more: then looking tells what it is.
+        """Expire the session. Stripe refuses that if it is no longer open; then the snapshot says what it is.
 
-        Expiring twice does no more than once, so ``key`` is not sent: under it Stripe would keep a failure for a day.
+        Expiring twice has no further effect, so ``key`` is not sent: under it, Stripe would store a failure for a day.
         """
         failed: stripe.StripeError | None = None
         with calling(changes=True):
@@ -83,7 +86,10 @@ class Stripe:
         return found
 
     def refund(self, account: Account, payment_ref: str, amount: int, our_id: str, key: str) -> RefundSeen:
-        """Of a subscription the latest payment. One that was made already is found, however old its key."""
+        """Refund a payment; for a subscription, refund its latest payment and end it.
+
+        A refund with ``our_id`` is found again and not repeated, however old its key.
+        """
         with calling(changes=False):
             intent = _intent(client(account), payment_ref)
             _end(client(account), payment_ref)
@@ -91,24 +97,41 @@ class Stripe:
             known = next((one for one in made if one.our_id == our_id), None)
             if known:
                 return known
+            # Shares the deadline of the outer block. Only here can a lost answer mean that something happened.
             params: Any = {"payment_intent": intent, "amount": amount, "metadata": {session.OUR_ID: our_id}}
             with calling(changes=True):
                 refund = client(account).v1.refunds.create(params, {"idempotency_key": key})
                 return reading.refund_seen(plain(refund, "id"))
+
+    def cancel(self, account: Account, ref: str, key: str) -> Snapshot:
+        """End a subscription with its paid period, or detach a saved method from its customer.
+
+        Repeating has no further effect, so ``key`` is not sent: under it, Stripe would store a failure for a day.
+        """
+        with calling(changes=True):
+            stripe_client = client(account)
+            found = plain(stripe_client.v1.checkout.sessions.retrieve(ref, {"expand": reading.EXPANDED}), "id", "mode")
+            subscription = reading.id_of(found.get("subscription"))
+            method = reading.id_of(reading.within(found, "setup_intent").get("payment_method"))
+            if subscription and not _has_ended(stripe_client, subscription):
+                stripe_client.v1.subscriptions.update(subscription, {"cancel_at_period_end": True})
+            elif method and plain(stripe_client.v1.payment_methods.retrieve(method), "id").get("customer"):
+                stripe_client.v1.payment_methods.detach(method)
+            return _look(stripe_client, ref)
 
     def receive(self, account: Account, headers: Mapping[str, str], body: bytes) -> list[Notice]:
         return webhooks.receive(account, headers.get("stripe-signature", ""), body)
 
 
 def _started(account: Account, made: reading.Thing) -> Started:
-    """Raises Refused for a page that nobody may be sent to."""
+    """Raises Refused for an address that nobody may be sent to."""
     url = made.get("url") or ""
     try:
         http.check_url(url)
     except http.Refused:
-        raise Refused("bad_answer", "The payment provider's page has an address that is refused.") from None
+        raise Refused("bad_answer", "The address of the payment provider's page is refused.") from None
     if made.get("livemode") is not account.livemode:
-        raise Refused("wrong_mode", "The account's key is for test payments where real ones are meant, or the reverse.")
+        raise Refused("wrong_mode", "The account's key is a test key where a live one is needed, or the reverse.")
     return Started(str(made["id"]), url, datetime.fromtimestamp(made["expires_at"], UTC))
 
 
@@ -122,7 +145,7 @@ def _look(stripe_client: stripe.StripeClient, ref: str) -> Snapshot:
 
 
 def _paid_intent(stripe_client: stripe.StripeClient, found: reading.Thing) -> str | None:
-    """The PaymentIntent that refunds and disputes are about; None while nothing was paid."""
+    """The PaymentIntent of refunds and disputes; None if nothing was paid."""
     if found.get("status") != "complete" or found.get("payment_status") != "paid":
         return None
     if found.get("mode") != "subscription":
@@ -132,7 +155,7 @@ def _paid_intent(stripe_client: stripe.StripeClient, found: reading.Thing) -> st
 
 
 def _intent(stripe_client: stripe.StripeClient, payment_ref: str) -> str:
-    """Raises Refused for a subscription that was never paid."""
+    """The PaymentIntent to refund. Raises Refused for a subscription that was never paid."""
     if not payment_ref.startswith("sub_"):
         return payment_ref
     subscription = plain(stripe_client.v1.subscriptions.retrieve(payment_ref), "id")
@@ -144,7 +167,7 @@ def _intent(stripe_client: stripe.StripeClient, payment_ref: str) -> str:
 
 
 def _end(stripe_client: stripe.StripeClient, payment_ref: str) -> None:
-    """Whoever gets their money back is not charged again next month. Stripe refuses to end what has ended."""
+    """End a refunded subscription, so that it is not charged again. Stripe refuses to end one that has ended."""
     if not payment_ref.startswith("sub_") or _has_ended(stripe_client, payment_ref):
         return
     with calling(changes=True):
@@ -160,7 +183,7 @@ def _has_ended(stripe_client: stripe.StripeClient, subscription: str) -> bool:
 
 
 def _invoice_intent(stripe_client: stripe.StripeClient, invoice: str) -> str | None:
-    """An invoice does not name its payments any more (API version of 2025-03-31)."""
+    """The PaymentIntent of an invoice. Since API version 2025-03-31 an invoice does not name its payments."""
     payments = plain(stripe_client.v1.invoice_payments.list({"invoice": invoice, "status": "paid"}), "data")
     intents = [reading.id_of(reading.within(one, "payment").get("payment_intent")) for one in payments["data"]]
     return next((intent for intent in intents if intent), None)

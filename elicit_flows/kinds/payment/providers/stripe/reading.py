@@ -1,4 +1,4 @@
-"""Stripe's objects, as plain JSON, into our values. Whatever is missing there is None here; nothing raises."""
+"""Reads Stripe's objects (plain JSON) into our values. What is missing becomes None; nothing raises."""
 
 from __future__ import annotations
 
@@ -13,23 +13,25 @@ Thing = dict[str, Any]
 EXPANDED = ["payment_intent.latest_charge", "setup_intent", "subscription.latest_invoice"]
 
 _REFUNDS = {"succeeded": "done", "failed": "failed", "canceled": "failed"}
-# An inquiry (warning_*) counts as a dispute while it is open; no money has moved when it is closed.
+# An inquiry (warning_*) counts as a dispute while it is open. When it is closed, no money has moved.
 _DISPUTES = {"won": "won", "lost": "lost", "warning_closed": "won", "prevented": "won"}
 _SUBSCRIPTIONS = {
     "active": State.ACTIVE,
     "trialing": State.ACTIVE,
     "past_due": State.ACTIVE,
     "incomplete": State.PROCESSING,
-    "unpaid": State.PROCESSING,  # it goes on once somebody pays the invoices
+    "unpaid": State.PROCESSING,  # continues when the invoices are paid
     "paused": State.PROCESSING,
     "incomplete_expired": State.FAILED,
 }
 ENDED = ("canceled", "incomplete_expired")
-_DEAD_INTENTS = {"requires_payment_method", "canceled"}  # of a session that is complete: the delayed method failed
+_DEAD_INTENTS = {"requires_payment_method", "canceled"}  # in a completed session: the delayed payment failed
 
 
 def snapshot(session: Thing, refunds: list[Thing], disputes: list[Thing]) -> Snapshot:
-    """``session`` with ``EXPANDED``; ``refunds`` and ``disputes`` as Stripe lists them, the newest first."""
+    """``session`` must have been fetched with ``EXPANDED``. ``refunds`` and ``disputes``: as Stripe lists them, newest
+    first.
+    """
     return Snapshot(
         ref=session["id"],
         state=_state(session),
@@ -41,19 +43,24 @@ def snapshot(session: Thing, refunds: list[Thing], disputes: list[Thing]) -> Sna
         receipt_url=_receipt_url(session),
         customer=id_of(session.get("customer")),
         refunds=tuple(refund_seen(one) for one in reversed(refunds)),
-        disputes=tuple(_dispute_seen(one) for one in reversed(disputes)),
+        disputes=tuple(
+            DisputeSeen(one["id"], one.get("amount") or 0, _DISPUTES.get(str(one.get("status")), "open"))
+            for one in reversed(disputes)
+        ),
+        unpaid=session.get("status") in ("open", "expired") and session.get("payment_status") != "paid",
         period_end=_period_end(within(session, "subscription")),
+        ends_at=_ends_at(within(session, "subscription")),
     )
 
 
 def our_id(session: Thing) -> str | None:
-    """Named twice; None unless both say the same."""
+    """Our id, which the session has in two places; None unless they agree."""
     reference = session.get("client_reference_id")
     return reference if reference and reference == within(session, "metadata").get(OUR_ID) else None
 
 
 def payment_ref(session: Thing) -> str | None:
-    """The PaymentIntent, or the Subscription, which outlives its first payment."""
+    """The PaymentIntent, or the Subscription, which continues after its first payment."""
     return id_of(session.get("subscription")) or id_of(session.get("payment_intent"))
 
 
@@ -63,13 +70,13 @@ def refund_seen(refund: Thing) -> RefundSeen:
 
 
 def id_of(thing: Any) -> str | None:
-    """The id of what may be an id, an expanded object or nothing."""
+    """The id in an id, an expanded object or nothing."""
     found = thing.get("id") if isinstance(thing, dict) else thing
     return found if isinstance(found, str) and found else None
 
 
 def within(thing: Thing, *names: str) -> Thing:
-    """The object at the end of ``names``; {} when one of them is missing or is not expanded."""
+    """The object at the end of ``names``; {} if one of them is missing or not expanded."""
     for name in names:
         found = thing.get(name)
         thing = found if isinstance(found, dict) else {}
@@ -96,10 +103,6 @@ def _waiting(intent: Thing) -> State:
     return State.FAILED if intent.get("status") in _DEAD_INTENTS else State.PROCESSING
 
 
-def _dispute_seen(dispute: Thing) -> DisputeSeen:
-    return DisputeSeen(dispute["id"], dispute.get("amount") or 0, _DISPUTES.get(str(dispute.get("status")), "open"))
-
-
 def _receipt_url(session: Thing) -> str | None:
     charge = within(session, "payment_intent", "latest_charge")
     invoice = within(session, "subscription", "latest_invoice")
@@ -107,8 +110,16 @@ def _receipt_url(session: Thing) -> str | None:
     return url if isinstance(url, str) else None
 
 
+def _ends_at(subscription: Thing) -> datetime | None:
+    """When a cancelled subscription ends, if it continues until then."""
+    moment = subscription.get("cancel_at")
+    if isinstance(moment, int):
+        return datetime.fromtimestamp(moment, UTC)
+    return _period_end(subscription) if subscription.get("cancel_at_period_end") is True else None
+
+
 def _period_end(subscription: Thing) -> datetime | None:
-    """When it ended, or else until when it is paid (per item since the API version of 2025-03-31)."""
+    """When it ended, or else the end of the paid period (per item since API version 2025-03-31)."""
     items = within(subscription, "items").get("data") or []
     ends = [one["current_period_end"] for one in items if isinstance(one.get("current_period_end"), int)]
     moment = subscription.get("ended_at") or (max(ends) if ends else None)

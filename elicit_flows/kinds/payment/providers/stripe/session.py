@@ -1,4 +1,4 @@
-"""What a Checkout Session is asked to be (docs.stripe.com/api/checkout/sessions/create)."""
+"""The parameters of a Checkout Session (docs.stripe.com/api/checkout/sessions/create)."""
 
 from __future__ import annotations
 
@@ -8,16 +8,21 @@ from typing import Any
 from elicit_flows.kinds.payment.values import Ask
 from elicit_flows.lib import clock
 
-OUR_ID = "our_id"  # in the metadata of whatever comes of an ask
+OUR_ID = "our_id"  # in the metadata of every object that we create
 SHORTEST, LONGEST = timedelta(minutes=30), timedelta(hours=24)
 _SLACK = timedelta(minutes=1)  # between our clock and Stripe's
 _GRID = 600  # seconds
 _MODES = {"pay": "payment", "save": "setup", "subscribe": "subscription"}
+# Ours, among those that Checkout takes (docs.stripe.com/js/appendix/supported_locales). For others it asks the browser.
+_LOCALES = {code: code for code in ("de", "en", "es", "fr", "it", "ja", "ko", "nl", "pl")} | {
+    "pt-br": "pt-BR",
+    "zh-hans": "zh",
+}
 _DATA = {"pay": "payment_intent_data", "save": "setup_intent_data", "subscribe": "subscription_data"}
 
 
 def params(ask: Ask) -> dict[str, Any]:
-    """Nothing in it names the payer, and nothing but the ask decides what is paid."""
+    """They do not name the payer, and only the ask decides what is paid."""
     named = {OUR_ID: ask.our_id}
     asked: dict[str, Any] = {
         "mode": _MODES[ask.mode],
@@ -29,13 +34,15 @@ def params(ask: Ask) -> dict[str, Any]:
         "expires_at": int(_within_window(ask.expires_at).timestamp()),
     }
     asked |= _saving(ask) if ask.mode == "save" else _selling(ask)
+    if ask.language in _LOCALES:
+        asked["locale"] = _LOCALES[ask.language]
     if ask.customer:
         asked["customer"] = ask.customer
     return asked
 
 
 def _selling(ask: Ask) -> dict[str, Any]:
-    """One line. What the dashboard could add to change the amount is turned off."""
+    """One line item. Dashboard settings that could change the amount are turned off."""
     price: dict[str, Any] = {
         "currency": ask.currency,
         "unit_amount": ask.amount,
@@ -52,14 +59,16 @@ def _selling(ask: Ask) -> dict[str, Any]:
 
 
 def _saving(ask: Ask) -> dict[str, Any]:
-    """A setup has no line that could name what it is for, and what is saved needs somebody to belong to."""
+    """A setup has no line item, so the description is shown at the button. A saved method needs a customer."""
     asked: dict[str, Any] = {"currency": ask.currency, "custom_text": {"submit": {"message": ask.description}}}
     return asked if ask.customer else asked | {"customer_creation": "always"}
 
 
 def _within_window(wanted: datetime) -> datetime:
-    """Stripe takes 30 minutes to 24 hours. On a coarse grid where that moves it, so that a second try soon after asks
-    for the same: the same key goes only with the same parameters.
+    """``wanted``, limited to what Stripe accepts: 30 minutes to 24 hours.
+
+    A limited value is rounded to ten minutes, so that a retry soon afterwards has the same parameters: Stripe accepts a
+    key only with the same parameters.
     """
     now = clock.now()
     if wanted < now + SHORTEST:

@@ -1,6 +1,6 @@
-"""Stripe's webhooks: is it Stripe's, is it of now, and which payment does it point at?
+"""Stripe's webhooks: check the signature and the time, and find the payment to look at.
 
-Nothing else in them is believed: what happened is asked of the API.
+Nothing else in them is trusted: what happened is read from the API.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ from typing import Any
 
 import stripe
 
+from elicit_flows.http import strict_json
 from elicit_flows.kinds.payment.providers.base import BadNotice
 from elicit_flows.kinds.payment.providers.stripe.reading import Thing, id_of, payment_ref, within
 from elicit_flows.kinds.payment.values import Account, Notice
 from elicit_flows.lib import clock
-from elicit_flows.lib.http import strict
 
 TOLERANCE = 300  # seconds, both ways; the SDK takes timestamps from the future
 MAX_HEADER = 4096
@@ -23,7 +23,7 @@ _STAMP = re.compile(r"[0-9]{1,12}")
 
 
 def receive(account: Account, header: str, body: bytes) -> list[Notice]:
-    """``header`` is Stripe-Signature. Events about something else, or of a connected account, give no notice.
+    """``header`` is Stripe-Signature. Events about other objects, or of a connected account, give no notice.
 
     Raises BadNotice.
     """
@@ -34,7 +34,14 @@ def receive(account: Account, header: str, body: bytes) -> list[Notice]:
     _check_time(header)
     if not any(_signed(payload, header, secret.reveal()) for secret in account.webhook_secrets):
         raise BadNotice("The signature is not one of this account's.")
-    event = _event(payload)
+    try:
+        event: Any = strict_json.loads(payload)
+    except ValueError:
+        raise BadNotice("The body is not JSON.") from None
+    if not isinstance(event, dict) or event.get("object") not in ("event", "v2.core.event"):
+        raise BadNotice("The body is not an event.")
+    if not (_is_name(event.get("id")) and _is_name(event.get("type")) and isinstance(event.get("livemode"), bool)):
+        raise BadNotice("The event lacks its id, type or mode.")
     notice = _thin(event) if event["object"] == "v2.core.event" else _snapshot(event)
     elsewhere = event.get("account") or event.get("context")
     return [notice] if (notice.ref or notice.payment_ref) and not elsewhere else []
@@ -47,7 +54,7 @@ def _check_time(header: str) -> None:
     if len(stamps) != 1 or not _STAMP.fullmatch(stamps[0]):
         raise BadNotice("The signature header does not say when it was made.")
     if abs(clock.now().timestamp() - int(stamps[0])) > TOLERANCE:
-        raise BadNotice("The signature is too old, or of the future.")
+        raise BadNotice("The signature is more than 300 seconds old, or dated more than 300 seconds ahead.")
 
 
 def _signed(payload: str, header: str, secret: str) -> bool:
@@ -56,18 +63,6 @@ def _signed(payload: str, header: str, secret: str) -> bool:
     except stripe.SignatureVerificationError:
         return False
     return True
-
-
-def _event(payload: str) -> Thing:
-    try:
-        event: Any = strict.loads(payload)
-    except ValueError:
-        raise BadNotice("The body is not JSON.") from None
-    if not isinstance(event, dict) or event.get("object") not in ("event", "v2.core.event"):
-        raise BadNotice("The body is not an event.")
-    if not (_is_name(event.get("id")) and _is_name(event.get("type")) and isinstance(event.get("livemode"), bool)):
-        raise BadNotice("The event lacks its id, type or mode.")
-    return event
 
 
 def _snapshot(event: Thing) -> Notice:
@@ -85,7 +80,7 @@ def _snapshot(event: Thing) -> Notice:
 
 
 def _thin(event: Thing) -> Notice:
-    """A thin event names one object and nothing around it. Where it has a twin in full, both count as one."""
+    """A thin event names one object only. If it has a snapshot event, both count as one notice."""
     about, twin = within(event, "related_object"), id_of(event.get("snapshot_event"))
     ref = id_of(about) if about.get("type") == "checkout.session" else None
     paid = id_of(about) if about.get("type") in ("payment_intent", "subscription") else None

@@ -1,0 +1,42 @@
+/** The client of Elicit Flows for agents in TypeScript and JavaScript: fetch and Web Crypto are all that it needs. */
+
+export type { AskOptions, ConfirmWords, OnUrl, Options, PaymentTerms } from "./asking.ts";
+export { Elicit } from "./client.ts";
+export type { ElicitOptions } from "./client.ts";
+export type { ImportOptions, OfConnection, ProofOptions, TokenOptions } from "./connections.ts";
+export {
+  AuthenticationError,
+  ConflictError,
+  ElicitError,
+  GoneError,
+  InvalidRequestError,
+  NotCompleted,
+  NotFoundError,
+  PermissionDeniedError,
+  RateLimitedError,
+  ServerError,
+  ServiceUnavailableError,
+  StillWaiting,
+  UnexpectedAnswerError,
+  UnreachableError,
+} from "./errors.ts";
+export type { Mistake } from "./errors.ts";
+export type { Account, CredentialsField, Json, Kind, Metadata, Params, Results, Step } from "./kinds.ts";
+export { outcomeOf } from "./outcomes.ts";
+export type { Cancelled, Completed, Declined, Expired, Failed, Outcome } from "./outcomes.ts";
+export { Secret, Token } from "./shapes.ts";
+export type {
+  Action,
+  Claim,
+  Connection,
+  Draft,
+  DraftAnswer,
+  Elicitation,
+  Event,
+  GivenAnswer,
+  Status,
+  User,
+  UserCode,
+} from "./shapes.ts";
+export { verifyWebhook } from "./webhooks.ts";
+export type { WebhookHeaders } from "./webhooks.ts";

@@ -1,0 +1,76 @@
+/** The kinds of questions: the parameters of each, and the result when it is completed. Names are those of the API. */
+
+export type Json = { [name: string]: unknown };
+
+/** An account at a provider, as the provider names it. */
+export interface Account {
+  readonly id: string;
+  readonly label: string;
+}
+
+/** What a provider said beside the tokens, by the names of its entry. */
+export type Metadata = Readonly<Record<string, string | number | boolean | readonly (string | number | boolean)[]>>;
+
+export interface CredentialsField {
+  name: string;
+  label: string;
+  /** Whether the page hides what is typed. The default is true. */
+  secret?: boolean;
+  help?: string;
+  pattern?: string;
+}
+
+/** One question of several behind one link. */
+export type Step = { [K in Exclude<Kind, "steps">]: { kind: K; params: Params[K]; message?: string } }[Exclude<
+  Kind,
+  "steps"
+>];
+
+/** What a question of each kind takes as `params`. */
+export interface Params {
+  oauth: { provider: string; scopes?: readonly string[]; connection?: string; variables?: Record<string, string> };
+  payment: {
+    amount: number;
+    currency: string;
+    description: string;
+    account?: string;
+    mode?: "pay" | "save" | "subscribe";
+    interval?: "day" | "week" | "month" | "year";
+    item?: string;
+    uses?: number;
+  };
+  credentials: { fields?: readonly CredentialsField[]; provider?: string; seal_to?: Json };
+  form: { schema?: Json; order?: readonly string[]; questions?: readonly Json[]; shared?: boolean };
+  confirm: { detail?: string; danger?: boolean; confirm_label?: string; decline_label?: string };
+  link: { url: string; completion?: "on_return" | "by_agent" };
+  steps: { steps: readonly Step[] };
+}
+
+/** What a completed question of each kind has as `result`. */
+export interface Results {
+  oauth: {
+    connection: string;
+    provider: string;
+    scopes: string[];
+    account: Account | null;
+    label: string;
+    metadata: Metadata;
+    variables: Record<string, string>;
+  };
+  payment: {
+    payment: string;
+    livemode: boolean;
+    amount: number;
+    currency: string;
+    status: "paid" | "active" | "saved";
+    receipt_url: string | null;
+    entitlement?: string;
+  };
+  credentials: { connection: string; provider?: string; scopes?: string[]; account?: Account | null };
+  form: { content: Json; skipped?: Json };
+  confirm: { confirmed: true };
+  link: Record<string, never>;
+  steps: { steps: { kind: Kind; result: Json }[] };
+}
+
+export type Kind = keyof Params;

@@ -1,0 +1,179 @@
+"""The audit page: search what happened in a period, and download it as a signed file."""
+
+from __future__ import annotations
+
+import csv
+import io
+import zipfile
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+from typing import Any
+from urllib.parse import urlencode
+
+from django.contrib.admin import AdminSite
+from django.contrib.admin.models import LogEntry
+from django.contrib.auth.models import User
+from django.core.exceptions import PermissionDenied
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.template.response import TemplateResponse
+from django.urls import reverse
+from django.utils.translation import gettext as _
+
+from elicit_flows import people
+from elicit_flows.admin import persons
+from elicit_flows.admin.audit_lists import AUDIT_LISTS, AuditFilter, AuditList
+from elicit_flows.admin.audit_log import record_for_model
+from elicit_flows.admin.base import MAX_CSV_ROWS, csv_cells
+from elicit_flows.admin.roles import EXPORT, SEE_PEOPLE, may
+from elicit_flows.domain.values import Claim
+from elicit_flows.lib import clock
+from elicit_flows.models import Agent
+
+SIZE = 50
+MAX_COUNT = 1000  # rows are counted up to here, since counting millions of rows would make the page slow
+DAYS = 30  # of the period, unless another one is chosen
+NAMES = ("what", "person", "agent", "operator", "since", "until")
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What the address, or the form, asks for. ``person``: a row of theirs, since no address may name a person."""
+
+    what: str
+    since: date
+    until: date
+    person: str
+    claim: Claim | None
+    agent: Agent | None
+    operator: User | None
+
+    @property
+    def list(self) -> AuditList:
+        return AUDIT_LISTS[self.what]
+
+    @property
+    def wanted(self) -> AuditFilter:
+        end = _midnight(self.until) + timedelta(days=1)
+        return AuditFilter(_midnight(self.since), end, self.claim, self.agent, self.operator)
+
+    def address(self, **changed: object) -> str:
+        said = {
+            "what": self.what, "since": self.since, "until": self.until, "person": self.person,
+            "agent": self.agent.slug if self.agent else "", "operator": self.operator.pk if self.operator else "",
+        }  # fmt: skip
+        return f"?{urlencode({name: value for name, value in {**said, **changed}.items() if value})}"
+
+
+def page(site: AdminSite, request: HttpRequest) -> HttpResponse:
+    """Filtered by POST, which leads to an address without the person's name; a download is the answer to the POST."""
+    if not (may(request, SEE_PEOPLE) and site.get_model_admin(LogEntry).has_view_permission(request)):
+        raise PermissionDenied
+    given = (request.POST if request.method == "POST" else request.GET).dict()
+    problem = ""
+    if request.method == "POST":
+        given["person"], problem = _person(given.get("who", "").strip())
+    asked, wrong = _read(given)
+    problem = problem or wrong
+    if request.method == "POST" and not problem:
+        if not request.POST.get("download"):
+            return HttpResponseRedirect(f"{reverse('admin:audit')}{asked.address()}")
+        if not may(request, EXPORT):
+            raise PermissionDenied
+        rows = list(asked.list.rows(asked.wanted)[: MAX_CSV_ROWS + 1])
+        if len(rows) <= MAX_CSV_ROWS:
+            return _download(request, asked, rows)
+        problem = _("This period has more than %(most)d rows. Choose a shorter one.") % {"most": MAX_CSV_ROWS}
+    who = given.get("who", "") if problem else (f"{asked.claim.iss} {asked.claim.sub}" if asked.claim else "")
+    context = {**site.each_context(request), **_context(request, asked), "problem": problem, "who": who}
+    return TemplateResponse(request, "admin/operators/audit.html", context)
+
+
+def _context(request: HttpRequest, asked: Asked) -> dict[str, Any]:
+    number = request.GET.get("page", "")
+    place = int(number) if number.isdecimal() and 0 < len(number) < 5 else 1
+    first = max(place - 1, 0) * SIZE
+    rows = list(asked.list.rows(asked.wanted)[first : first + SIZE + 1])
+    return {
+        "title": _("Audit"),
+        "page": "audit",
+        "asked": asked,
+        "lists": [
+            {"name": name, "title": one.title, "count": _count(one.rows(asked.wanted)), "url": asked.address(what=name)}
+            for name, one in AUDIT_LISTS.items()
+        ],
+        "lines": [asked.list.line(row) for row in rows[:SIZE]],
+        "more": asked.address(page=place + 1) if len(rows) > SIZE else "",
+        "start": asked.address() if place > 1 else "",
+        "agents": Agent.objects.order_by("slug").only("slug", "name"),
+        "operators": User.objects.filter(is_staff=True).order_by("username").only("username"),
+        "may_export": may(request, EXPORT),
+    }
+
+
+def _count(rows: QuerySet[Any]) -> str:
+    count = rows.order_by().values("pk")[: MAX_COUNT + 1].count()
+    return _("over %(most)d") % {"most": MAX_COUNT} if count > MAX_COUNT else str(count)
+
+
+def _person(typed: str) -> tuple[str, str]:
+    """A row of the person whose name was typed, and what is wrong with the name."""
+    if not typed:
+        return "", ""
+    found = [name for name in map(persons.reference_to, persons.find(typed[:500])) if name]
+    if len(found) > 1:
+        return "", _("Several people were found. Type the issuer and the sub, with a space between them.")
+    return (found[0], "") if found else ("", _("Nobody was found. Type the exact sub, or the name of an account."))
+
+
+def _read(given: dict[str, str]) -> tuple[Asked, str]:
+    """What is asked for, and what is wrong with it. What is wrong is left out."""
+    today = clock.now().date()
+    until, since = _day(given.get("until", ""), today), _day(given.get("since", ""), None)
+    problem = "" if until else _("Write the days as year, month and day, such as 2026-11-23.")
+    until = until or today
+    if given.get("since") and since is None:
+        problem = _("Write the days as year, month and day, such as 2026-11-23.")
+    since = since or until - timedelta(days=DAYS)
+    if since > until:
+        since, problem = until, _("The first day must not be after the last.")
+    operator = given.get("operator", "")
+    person = persons.row_of(given.get("person", ""))
+    asked = Asked(
+        given["what"] if given.get("what") in AUDIT_LISTS else next(iter(AUDIT_LISTS)), since, until,
+        given.get("person", "") if person else "", persons.claim_of(person) if person else None,
+        Agent.objects.filter(slug=given.get("agent", "")).first() if given.get("agent") else None,
+        User.objects.filter(pk=int(operator)).first() if operator.isdecimal() and len(operator) < 10 else None,
+    )  # fmt: skip
+    return asked, problem
+
+
+def _day(written: str, empty: date | None) -> date | None:
+    if not written:
+        return empty
+    try:
+        found = date.fromisoformat(written)
+    except ValueError:
+        return None
+    return found if 2000 <= found.year <= 9000 else None
+
+
+def _midnight(day: date) -> datetime:
+    return datetime(day.year, day.month, day.day, tzinfo=UTC)
+
+
+def _download(request: HttpRequest, asked: Asked, rows: list[Any]) -> HttpResponse:
+    """The file and its signature in one archive. The audit log notes it."""
+    lines = io.StringIO()
+    writer = csv.writer(lines, quoting=csv.QUOTE_ALL)
+    writer.writerow(asked.list.columns)
+    writer.writerows(csv_cells(asked.list.values(row)) for row in rows)
+    content, name = lines.getvalue().encode(), f"{asked.what}-{asked.since}-{asked.until}.csv"
+    archive = io.BytesIO()
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as files:
+        files.writestr(name, content)
+        files.writestr(f"{name}.jws", people.sign_bytes(content, name) + "\n")
+    said = f"Exported the audit of {asked.since} to {asked.until}, {asked.what}: {len(rows)} rows, signed."
+    record_for_model(request.user, LogEntry, said, None, name)
+    named = {"Content-Disposition": f'attachment; filename="{name.removesuffix(".csv")}.zip"'}
+    return HttpResponse(archive.getvalue(), content_type="application/zip", headers=named)

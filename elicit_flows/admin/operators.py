@@ -1,0 +1,36 @@
+"""The admin pages of operators, their roles and the audit log."""
+
+from __future__ import annotations
+
+from django.contrib import admin
+from django.contrib.admin import RelatedOnlyFieldListFilter
+from django.contrib.admin.models import LogEntry
+from django.contrib.auth.admin import GroupAdmin, UserAdmin
+from django.utils.translation import gettext_lazy as _
+
+from elicit_flows.admin.base import AuditedMixin, ReadOnlyAdmin
+
+
+class OperatorAdmin(AuditedMixin, UserAdmin):  # type: ignore[type-arg]
+    """Only superusers see this page; ``manage.py operator`` does the same for the others."""
+
+
+class RoleAdmin(AuditedMixin, GroupAdmin):
+    """Changes here last until the next ``migrate``, which restores the roles of ``roles.ROLES``."""
+
+
+class LogEntryAdmin(ReadOnlyAdmin):
+    """Entries cannot be deleted. So the account of an operator who has entries can only be disabled."""
+
+    list_display = ("action_time", "user", "what", "object_repr", "content_type")
+    list_filter = (
+        "action_time", ("user", RelatedOnlyFieldListFilter), ("content_type", RelatedOnlyFieldListFilter),
+    )  # fmt: skip
+    list_select_related = ("user", "content_type")
+    ordering = ("-action_time",)
+    fields = ("action_time", "user", "what", "content_type", "object_id", "object_repr", "action_flag")
+    readonly_fields = ("what",)
+
+    @admin.display(description=_("What was done"))
+    def what(self, row: LogEntry) -> str:
+        return row.get_change_message()

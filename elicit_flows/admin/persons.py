@@ -1,0 +1,71 @@
+"""People, as operators find them. An address never names a person: it names a row that is theirs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from django.conf import settings
+from django.urls import reverse
+
+from elicit_flows.domain.values import Claim
+from elicit_flows.models import Connection, Elicitation, Member, Payment
+
+MAX_FOUND = 20
+_MEMBER = "member-"
+Row = Elicitation | Connection | Payment
+_ROWS: dict[str, type[Row]] = {"el_": Elicitation, "cn_": Connection, "pa_": Payment}
+
+
+def url_of(reference: str) -> str:
+    return reverse("admin:person", args=[reference])
+
+
+def row_of(reference: str) -> Row | Member | None:
+    """The row that the reference names."""
+    model = _ROWS.get(reference[:3])
+    if model is not None:
+        return model._default_manager.filter(pk=reference).only("pk", "iss", "sub").first()
+    number = reference.removeprefix(_MEMBER)
+    known = reference != number and number.isdecimal() and len(number) < 10
+    return Member.objects.filter(pk=int(number)).first() if known else None
+
+
+def claim_of(row: Row | Member) -> Claim:
+    """Whose row it is."""
+    return Claim(settings.ELICIT_PUBLIC_URL, row.sub) if isinstance(row, Member) else Claim(row.iss, row.sub)
+
+
+def reference_to(claim: Claim) -> str | None:
+    """The name of a row of this person, for an address; None if there is none."""
+    for model in _ROWS.values():
+        rows = model._default_manager.filter(iss=claim.iss, sub=claim.sub)
+        found = rows.order_by("-created_at").values_list("pk", flat=True).first()
+        if found:
+            return str(found)
+    member = member_of(claim)
+    return f"{_MEMBER}{member.pk}" if member else None
+
+
+def member_of(claim: Claim) -> Member | None:
+    """Their account of this service, if they have one."""
+    return Member.objects.filter(sub=claim.sub).first() if claim.iss == settings.ELICIT_PUBLIC_URL else None
+
+
+def find(wanted: str) -> list[Claim]:
+    """By the exact ``sub``, by ``iss`` and ``sub`` with a space between them, or by the name of an account that they
+    connected, which often is an e-mail address.
+    """
+    iss, _space, sub = wanted.rpartition(" ")
+    who = {"iss": iss.strip(), "sub": sub} if iss.startswith("http") else {"sub": wanted}
+    return list(dict.fromkeys(_claims(who, wanted)))[:MAX_FOUND] if wanted else []
+
+
+def _claims(who: dict[str, str], wanted: str) -> Iterator[Claim]:
+    places: list[tuple[type[Row], dict[str, str]]] = [(model, who) for model in _ROWS.values()]
+    for model, columns in [*places, (Connection, {"account_label": wanted})]:
+        found = model._default_manager.filter(**columns).order_by("iss", "sub").values_list("iss", "sub").distinct()
+        for iss, sub in found[:MAX_FOUND]:
+            yield Claim(iss, sub)
+    local = {"sub": who["sub"]} if who.get("iss", settings.ELICIT_PUBLIC_URL) == settings.ELICIT_PUBLIC_URL else None
+    if local and Member.objects.filter(**local).exists():
+        yield Claim(settings.ELICIT_PUBLIC_URL, local["sub"])

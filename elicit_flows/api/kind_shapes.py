@@ -1,0 +1,263 @@
+"""What OpenAPI says of each kind: the parameters that an agent gives, as they are in answers, and the result.
+
+``kinds`` is what reads them, and says what is wrong in words. The tests hold the two to each other.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Final, Literal, NamedTuple
+
+from ninja import Schema
+from pydantic import Field, RootModel, create_model
+
+from elicit_flows.api.form_shapes import FormAsked, FormParams, FormResult
+from elicit_flows.api.schemas import Absent, Account, Metadata, PaymentMode, Strict
+from elicit_flows.elicitations import multi_step
+from elicit_flows.kinds.confirm import params as confirm
+from elicit_flows.kinds.credentials import fields
+from elicit_flows.kinds.link.kind import MAX_URL
+from elicit_flows.kinds.oauth.params import MAX_SCOPES
+from elicit_flows.kinds.payment import params as payment
+from elicit_flows.oauth import SCOPE_TOKEN
+
+Slug = Annotated[str, Field(min_length=1, max_length=64)]
+Scope = Annotated[str, Field(pattern=f"^{SCOPE_TOKEN.pattern}$")]
+Interval = Literal["day", "week", "month", "year"]
+Currency = Annotated[str, Field(pattern="^[a-z]{3}$", description="ISO 4217, in lower case.", examples=["eur"])]
+
+
+class OAuthParams(Strict):
+    provider: Slug = Field(description="The provider's slug.")
+    scopes: list[Scope] = Field(default_factory=list, max_length=MAX_SCOPES)
+    connection: str | None = Field(None, description="The id of the connection that is to be connected again.")
+    variables: dict[str, str] | None = Field(None, description="What is known of the provider's address: a proposal.")
+
+
+class OAuthAsked(Schema):
+    provider: str
+    scopes: list[str]
+    connection: str | Absent = None
+    variables: dict[str, str] | Absent = None
+
+
+class OAuthResult(Schema):
+    """``account`` null: the provider does not name it."""
+
+    connection: str = Field(description="The id of the connection.")
+    provider: str
+    scopes: list[str]
+    account: Account | None
+    label: str
+    metadata: Metadata
+    variables: dict[str, str] = Field(
+        description="What the user named in the provider's addresses, such as their shop."
+    )
+
+
+class PaymentParams(Strict):
+    amount: int | None = Field(
+        None,
+        ge=0,
+        le=payment.MAX_AMOUNT,
+        description="In minor units: 1999 is 19.99 EUR and 1999 JPY. At least 1; mode save takes none.",
+    )
+    currency: Currency
+    description: str = Field(min_length=1, max_length=payment.MAX_DESCRIPTION, description="What is paid for.")
+    account: Slug | None = Field(None, description="The payment account, if you may use several.")
+    mode: PaymentMode | None = Field(None, description="When left out: pay.")
+    interval: Interval | None = Field(None, description="The period of mode subscribe, which needs one.")
+    item: str | None = Field(None, min_length=1, max_length=payment.MAX_ITEM, description="What the user may use then.")
+    uses: int | None = Field(None, ge=1, le=payment.MAX_USES, description="How often. When left out: without limit.")
+
+
+class PaymentAsked(Schema):
+    amount: int
+    currency: str
+    description: str
+    account: str | None
+    mode: PaymentMode
+    interval: Interval | None
+    item: str | None
+    uses: int | None
+
+
+class PaymentResult(Schema):
+    """``entitlement``: its id, if you asked with an ``item``."""
+
+    payment: str = Field(description="The id of the payment.")
+    livemode: bool = Field(description="False: test mode, no real money moves.")
+    amount: int
+    currency: str
+    status: Literal["paid", "saved", "active"]
+    receipt_url: str | None
+    entitlement: str | Absent = None
+
+
+class CredentialsField(Strict):
+    name: str = Field(pattern=f"^{fields.NAME.pattern}$")
+    label: str = Field(min_length=1, max_length=fields.MAX_LABEL)
+    secret: bool | Absent = Field(None, description="Whether it is hidden while it is typed. When left out: true.")
+    help: str | None = Field(None, min_length=1, max_length=fields.MAX_HELP)
+    pattern: str | None = Field(None, min_length=1)
+
+
+class CredentialsFieldAsked(Schema):
+    name: str
+    label: str
+    secret: bool
+    help: str | None
+    pattern: str | None
+
+
+class CredentialsParams(Strict):
+    """Give either ``fields`` or ``provider``."""
+
+    fields: list[CredentialsField] | None = Field(None, min_length=1, max_length=fields.MAX_FIELDS)
+    provider: Slug | None = Field(None, description="The slug of a provider that has fields.")
+    seal_to: dict[str, Any] | None = Field(
+        None, description="A public JWK: what is typed is encrypted to it, and only you can read it."
+    )
+
+
+class CredentialsAsked(Schema):
+    fields: list[CredentialsFieldAsked] | None
+    provider: str | None
+    seal_to: dict[str, Any] | None
+
+
+class CredentialsResult(Schema):
+    """For a provider that gives tokens, also what kind oauth has."""
+
+    connection: str = Field(description="The id of the connection.")
+    provider: str | Absent = None
+    scopes: list[str] | Absent = None
+    account: Account | None = None
+
+
+class ConfirmParams(Strict):
+    detail: str | None = Field(None, min_length=1, max_length=confirm.MAX_DETAIL, description="What will happen.")
+    danger: bool | None = Field(None, description="Whether the user types a word first. When left out: false.")
+    confirm_label: str | None = Field(None, min_length=1, max_length=confirm.MAX_LABEL)
+    decline_label: str | None = Field(None, min_length=1, max_length=confirm.MAX_LABEL)
+
+
+class ConfirmAsked(Schema):
+    detail: str | None
+    danger: bool
+    confirm_label: str | None
+    decline_label: str | None
+
+
+class ConfirmResult(Schema):
+    confirmed: Literal[True]
+
+
+class LinkParams(Strict):
+    url: str = Field(max_length=MAX_URL, examples=["https://example.com/terms"])
+    completion: Literal["on_return", "by_agent"] = Field(description="What completes it.")
+
+
+class LinkAsked(Schema):
+    url: str
+    completion: Literal["on_return", "by_agent"]
+
+
+class LinkResult(Strict):
+    """Nothing: it is completed."""
+
+
+class KindShapes(NamedTuple):
+    """``name``: what the kind's schemas begin with."""
+
+    name: str
+    params: type[Any]
+    asked: type[Any]
+    result: type[Any]
+
+
+ONE: Final = {
+    "oauth": KindShapes("OAuth", OAuthParams, OAuthAsked, OAuthResult),
+    "payment": KindShapes("Payment", PaymentParams, PaymentAsked, PaymentResult),
+    "credentials": KindShapes("Credentials", CredentialsParams, CredentialsAsked, CredentialsResult),
+    "form": KindShapes("Form", FormParams, FormAsked, FormResult),
+    "confirm": KindShapes("Confirm", ConfirmParams, ConfirmAsked, ConfirmResult),
+    "link": KindShapes("Link", LinkParams, LinkAsked, LinkResult),
+}
+
+
+def of_kind(kind: str) -> Any:
+    """The type of ``kind``: this value and no other."""
+    return Literal[kind]
+
+
+def or_null(model: Any) -> Any:
+    return model | None
+
+
+def union(models: list[type[Any]], by: str) -> Any:
+    """One of ``models``; the member ``by`` says which."""
+    joined = models[0]
+    for model in models[1:]:
+        joined = joined | model  # type: ignore[assignment]
+    return Annotated[joined, Field(discriminator=by)]
+
+
+Message = Annotated[str, Field(min_length=1, max_length=multi_step.MAX_MESSAGE)]
+_STEPS: Final = [
+    create_model(
+        f"{shapes.name}Step",
+        __base__=Strict,
+        kind=(of_kind(kind), ...),
+        params=(shapes.params, ...),
+        message=(Message | None, Field(None, description="When left out: the message of the whole.")),
+    )
+    for kind, shapes in ONE.items()
+]
+_STEPS_ASKED: Final = [
+    create_model(
+        f"{shapes.name}StepAsked",
+        __base__=Schema,
+        kind=(of_kind(kind), ...),
+        params=(shapes.asked, ...),
+        message=(str, ...),
+    )
+    for kind, shapes in ONE.items()
+]
+_STEPS_DONE: Final = [
+    create_model(
+        f"{shapes.name}StepDone",
+        __base__=Schema,
+        kind=(of_kind(kind), ...),
+        result=(shapes.result, ...),
+    )
+    for kind, shapes in ONE.items()
+]
+
+
+class Step(RootModel[union(_STEPS, "kind")]):  # type: ignore[misc]
+    """One of several steps."""
+
+
+class StepAsked(RootModel[union(_STEPS_ASKED, "kind")]):  # type: ignore[misc]
+    """One of several steps, as it is asked."""
+
+
+class StepDone(RootModel[union(_STEPS_DONE, "kind")]):  # type: ignore[misc]
+    """A step that is completed."""
+
+
+class StepsParams(Strict):
+    steps: list[Step] = Field(min_length=2, max_length=multi_step.MOST)
+
+
+class StepsAsked(Schema):
+    steps: list[StepAsked]
+
+
+class StepsResult(Schema):
+    """The steps that are completed, in their order. It is there before the last one is."""
+
+    steps: list[StepDone]
+
+
+KINDS: Final = ONE | {"steps": KindShapes("Steps", StepsParams, StepsAsked, StepsResult)}

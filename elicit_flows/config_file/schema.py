@@ -1,0 +1,146 @@
+"""The tables of the configuration file and the keys of each: its rule, whether it is required, its default."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from elicit_flows.config_file.agents import check_api_key, check_webhook_secret, spend_limit
+from elicit_flows.config_file.brands import RULES, own_brand, picture
+from elicit_flows.config_file.connection_metadata import lookup_url, metadata
+from elicit_flows.config_file.identity_providers import REQUIRED, header, public_keys
+from elicit_flows.config_file.payment_accounts import (
+    MAX_WEBHOOK_SECRETS,
+    api_base,
+    check_secret_key,
+    check_signing_secret,
+)
+from elicit_flows.config_file.providers import (
+    credential_fields,
+    find_url,
+    preset,
+    variables,
+    verify,
+)
+from elicit_flows.config_file.values import (
+    Rule,
+    boolean,
+    browser_url,
+    dead_grant,
+    issuer,
+    list_of,
+    one_of,
+    openid_scopes,
+    resource,
+    return_url,
+    scope,
+    secret,
+    slug,
+    text,
+    url,
+    whole_number,
+)
+from elicit_flows.kinds.payment.providers import PROVIDERS
+
+MAX_RESOURCES = 10
+TOKEN_AUTHS = ("client_secret_basic", "client_secret_post", "private_key_jwt", "none")
+GRANTS = ("authorization_code", "device_code")
+PKCES = ("S256", "off")
+PARS = ("auto", "required", "off")
+REGISTRATIONS = ("off", "dynamic", "document")
+DPOPS = ("off", "required")
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """``default`` is the value in a table without this key."""
+
+    rule: Rule
+    required: bool = False
+    default: Any = None
+
+
+SINGLE = {"brand"}  # written once, as [brand]; the others as [[agent]], any number of times
+TABLES: Mapping[str, Mapping[str, Key]] = {
+    "identity_provider": {
+        "slug": Key(slug, required=True),
+        "name": Key(text(100), default=""),
+        "icon": Key(picture),
+        "order": Key(whole_number(0, 1000), default=0),
+        "issuer": Key(issuer, required=True),
+        "sort": Key(one_of(*REQUIRED), default="openid"),
+        "client_id": Key(text(500), default=""),
+        "client_secret": Key(secret()),
+        "scopes": Key(openid_scopes, default=["openid"]),
+        "max_age": Key(whole_number(0, 10 * 366 * 86400)),
+        "introspect": Key(boolean, default=False),
+        "sign_in_url": Key(browser_url, default=""),
+        "jwks_url": Key(url, default=""),
+        "keys": Key(public_keys, default=[]),
+        "header": Key(header, default=""),
+        "audiences": Key(list_of(text(500)), default=[]),
+    },
+    "provider": {
+        "slug": Key(slug, required=True),
+        "preset": Key(preset, default=""),
+        "variables": Key(variables, default={}),
+        "name": Key(text(200)),
+        "logo": Key(picture),
+        "sort": Key(one_of("oauth", "credentials"), default=""),
+        "issuer": Key(issuer, default=""),
+        "authorize_url": Key(url, default=""),
+        "token_url": Key(url, default=""),
+        "revocation_url": Key(url, default=""),
+        "userinfo_url": Key(lookup_url, default=""),
+        "device_authorization_url": Key(url, default=""),
+        "client_id": Key(text(500), default=""),
+        "client_secret": Key(secret()),
+        "token_auth": Key(one_of(*TOKEN_AUTHS), default="client_secret_basic"),
+        "scopes": Key(list_of(scope), default=[]),
+        "grant": Key(one_of(*GRANTS), default="authorization_code"),
+        "pkce": Key(one_of(*PKCES), default="S256"),
+        "registration": Key(one_of(*REGISTRATIONS), default="off"),
+        "par": Key(one_of(*PARS), default="auto"),
+        "dpop": Key(one_of(*DPOPS), default="off"),
+        "resources": Key(list_of(resource, most=MAX_RESOURCES), default=[]),
+        "dead_grant": Key(dead_grant, default=[]),
+        "metadata": Key(metadata, default=[]),
+        "metadata_url": Key(lookup_url, default=""),
+        "fields": Key(credential_fields, default=[]),
+        "find_url": Key(find_url, default=""),
+        "verify": Key(verify),
+    },
+    "payment_account": {
+        "slug": Key(slug, required=True),
+        "provider": Key(one_of(*PROVIDERS), required=True),
+        "secret_key": Key(secret(check_secret_key), required=True),
+        "webhook_secrets": Key(list_of(secret(check_signing_secret), most=MAX_WEBHOOK_SECRETS), default=[]),
+        "api_base": Key(api_base, default=""),
+        "livemode": Key(boolean, default=False),
+        "refund_mismatch": Key(boolean, default=False),
+        "keep_late": Key(boolean, default=False),
+        "allow_save": Key(boolean, default=False),
+    },
+    "agent": {
+        "slug": Key(slug, required=True),
+        "name": Key(text(200)),
+        "logo": Key(picture),
+        "site": Key(browser_url, default=""),
+        "description": Key(text(300), default=""),
+        "api_key": Key(secret(check_api_key)),
+        "identity_providers": Key(list_of(slug), default=[]),
+        "providers": Key(list_of(slug)),
+        "payment_accounts": Key(list_of(slug), default=[]),
+        "spend_limits": Key(list_of(spend_limit), default=[]),
+        "import_connections": Key(boolean, default=False),
+        "require_user_token": Key(boolean, default=False),
+        "user_token_audiences": Key(list_of(text(500)), default=[]),
+        "requests_per_minute": Key(whole_number(1, 10_000_000)),
+        "return_urls": Key(list_of(return_url), default=[]),
+        "webhook_url": Key(url, default=""),
+        "webhook_secret": Key(secret(check_webhook_secret)),
+        "brand": Key(own_brand),
+    },
+    "brand": {name: Key(rule, default=default) for name, (rule, default) in RULES.items()},
+}

@@ -1,0 +1,1 @@
+"""Values, errors and states: plain Python that every other package may import, the SDK included."""

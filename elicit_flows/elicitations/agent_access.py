@@ -1,0 +1,42 @@
+"""Which identity providers, providers and payment accounts an agent may use.
+
+This is cached for a second, so that not every request reads it from the database.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from elicit_flows.lib.ttl_cache import TtlCache
+from elicit_flows.models import Agent, IdentityProvider, PaymentAccount, Provider
+
+
+@dataclass(frozen=True, slots=True)
+class Permits:
+    """``issuers`` are the agent's identity providers; ``providers`` and ``accounts`` by slug."""
+
+    issuers: frozenset[str]
+    providers: dict[str, Provider]
+    accounts: dict[str, PaymentAccount]
+
+
+# By the agent's primary key. One second, as for API keys: a change takes effect in all processes within this time.
+_remembered: TtlCache[int, Permits] = TtlCache(1.0, most=1000)
+
+
+def of(agent: Agent) -> Permits:
+    permits = _remembered.get(agent.pk)
+    if permits is None:
+        issuers = IdentityProvider.objects.filter(agent=agent, enabled=True).values_list("issuer", flat=True)
+        providers = Provider.objects.filter(enabled=True)
+        if not agent.all_providers:
+            providers = providers.filter(agent=agent)
+        accounts = PaymentAccount.objects.filter(agent=agent, enabled=True)
+        permits = Permits(frozenset(issuers), {row.slug: row for row in providers}, {row.slug: row for row in accounts})
+        _remembered.put(agent.pk, permits)
+    return permits
+
+
+def forget() -> None:
+    """Clear the cache. For tests that change what an agent may do."""
+    _remembered.clear()

@@ -1,0 +1,254 @@
+"""create: an agent asks a person something."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+
+from django.db import IntegrityError, connection, transaction
+
+from elicit_flows import events, kinds, vault
+from elicit_flows.domain.errors import IdempotencyMismatch, Invalid, OverLimit, TooMany
+from elicit_flows.domain.status import Status
+from elicit_flows.domain.values import Json, Question
+from elicit_flows.elicitations import agent_access, multi_step, payment, variables
+from elicit_flows.elicitations.agent_access import Permits
+from elicit_flows.elicitations.transitions import STEPS
+from elicit_flows.kinds.base import Kind
+from elicit_flows.kinds.form import params as forms
+from elicit_flows.kinds.form import secret_detection
+from elicit_flows.kinds.payment import providers
+from elicit_flows.lib import clock, telemetry
+from elicit_flows.lib.compiled_query import prepared_cursor
+from elicit_flows.models import Agent, Elicitation, PaymentAccount, Provider
+from elicit_flows.payments import checkouts, spend_limits
+
+OPEN_PER_PERSON = 1000  # open elicitations of one agent for one person
+OPEN_OF_ALL = 5000  # open elicitations of all agents for one person: one agent alone cannot use them up
+
+PlugIn = Provider | PaymentAccount | None
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question with checked parameters, its provider or payment account, and its steps, if it has any."""
+
+    question: Question
+    params: Json
+    plug_in: PlugIn
+    steps: tuple[Asked, ...] = ()
+
+
+# Every create runs this query. It is plain SQL because the ORM would spend most of its time on writing the same text.
+_OPEN = f"""
+    SELECT count(*), count(CASE WHEN agent_id = %s THEN 1 END), {vault.CONNECTED} FROM (
+        SELECT agent_id FROM elicit_flows_elicitation
+        WHERE iss = %s AND sub = %s AND finished_at IS NULL AND expires_at > %s
+        LIMIT %s
+    ) AS waiting
+"""  # noqa: S608  a text of ours
+
+
+def create(agent: Agent, question: Question) -> tuple[Elicitation, bool]:
+    """Create an elicitation. Returns it, and whether an earlier request with the same Idempotency-Key created it.
+
+    Raises Invalid, IdempotencyMismatch, TooMany, OverLimit.
+    """
+    earlier = _earlier(agent, question)
+    if earlier:
+        return earlier, True
+    asked, connected = _checked(agent, question)
+    try:
+        return _made(agent, asked, connected)
+    except OverLimit as refused:
+        # Tells the agent's owner: somebody should look at a model that asks for more than it may.
+        subject = {"iss": question.claim.iss, "sub": question.claim.sub}
+        with transaction.atomic():
+            events.publish(
+                agent, "payment.over_limit", {"subject": subject, **refused.asked, "problem": refused.detail}
+            )
+        raise
+
+
+def _made(agent: Agent, asked: Asked, connected: bool) -> tuple[Elicitation, bool]:
+    try:
+        return _insert(agent, asked, connected), False
+    except IntegrityError:
+        earlier = _earlier(agent, asked.question)
+    if earlier:
+        return earlier, True
+    return _insert(agent, asked, connected), False  # the elicitation with this key was consumed just now
+
+
+def _earlier(agent: Agent, question: Question) -> Elicitation | None:
+    if question.idempotency_key is None:
+        return None
+    row = Elicitation.objects.filter(agent=agent, idempotency_key=question.idempotency_key).first()
+    if row and row.fingerprint != question.fingerprint:
+        raise IdempotencyMismatch(detail="This Idempotency-Key was used with another body; use a new key.")
+    return row
+
+
+def _already(agent: Agent, asked: Asked, connected: bool) -> Json | None:
+    """The result, if an existing connection or entitlement answers the question."""
+    if asked.question.reuse != "if_valid":
+        return None
+    if isinstance(asked.plug_in, PaymentAccount):
+        return payment.paid_already(agent, asked.question.claim, asked.plug_in, asked.params)
+    if not connected:
+        return None
+    return vault.existing_connection(agent, asked.question.claim, asked.plug_in, asked.params)
+
+
+def _checked(agent: Agent, question: Question) -> tuple[Asked, bool]:
+    """The checked question, and whether its person has a connection for this agent."""
+    allowed = agent_access.of(agent)
+    if question.claim.iss not in allowed.issuers:
+        raise Invalid.at("subject.iss", "This is not the issuer of an identity provider that this agent may use.")
+    if question.return_url is not None and question.return_url not in agent.return_urls:
+        raise Invalid.at("return_url", "This is not one of the agent's registered return URLs, letter for letter.")
+    asked = (_steps if question.kind == STEPS else _one)(agent, question, allowed)
+    now = connection.ops.adapt_datetimefield_value(clock.now())
+    with prepared_cursor() as cursor:
+        person = [question.claim.iss, question.claim.sub]
+        cursor.execute(_OPEN, [agent.pk, agent.pk, *person, *person, now, OPEN_OF_ALL])
+        of_all, of_agent, connected = cursor.fetchone()
+    if of_agent >= OPEN_PER_PERSON:
+        raise TooMany("This person has too many open elicitations of this agent.", retry_after=60)
+    if of_all >= OPEN_OF_ALL:
+        raise TooMany("This person has too many open elicitations.", retry_after=60)
+    return asked, connected
+
+
+def _steps(agent: Agent, question: Question, allowed: Permits) -> Asked:
+    steps = []
+    for place, one in enumerate(multi_step.read_steps(question)):
+        with multi_step.errors_of_step(place):
+            steps.append(_one(agent, one, allowed))
+    said = [{"kind": one.question.kind, "params": one.params, "message": one.question.message} for one in steps]
+    return Asked(question, {"steps": said}, None, tuple(steps))
+
+
+def _one(agent: Agent, question: Question, allowed: Permits) -> Asked:
+    if question.kind not in kinds.REGISTRY:
+        known = ", ".join([*kinds.REGISTRY, STEPS])
+        raise Invalid.at("kind", f"There is no kind {question.kind!r} here; use one of {known}.")
+    kind = kinds.get(question.kind)
+    params = kind.clean(question.params)
+    if question.kind == "form":
+        secret_detection.check_message(forms.known(params), question.message)
+    plug_in = _plug_in(question.kind, kind, params, allowed)
+    again = params.get("connection")
+    if isinstance(plug_in, Provider) and again and not vault.reconnectable(agent, question.claim, plug_in, again):
+        what = "This person has no such connection there for this agent, or it was revoked; leave it out for a new one."
+        raise Invalid.at("params.connection", what)
+    if isinstance(plug_in, Provider) and params.get("variables"):
+        variables.check_proposed(plug_in, params["variables"])
+    return Asked(question, params, plug_in)
+
+
+def _plug_in(name: str, kind: Kind, params: Json, allowed: Permits) -> PlugIn:
+    """The provider or payment account, if any. An agent with only one payment account need not name it."""
+    if kind.context is None or (params[kind.context] is None and not kind.takes_money):
+        return None
+    if kind.takes_money and params[kind.context] is None and len(allowed.accounts) == 1:
+        params[kind.context] = next(iter(allowed.accounts))
+    known: dict[str, Provider] | dict[str, PaymentAccount] = allowed.accounts if kind.takes_money else allowed.providers
+    plug_in = known.get(params[kind.context] or "")
+    if plug_in is None:
+        what = f"There is no {kind.context} {params[kind.context]!r} that this agent may use."
+        raise Invalid.at(f"params.{kind.context}", what)
+    if isinstance(plug_in, PaymentAccount):
+        _check_mode(plug_in, params["mode"])
+    elif plug_in.sort != name:
+        raise Invalid.at("params.provider", f"Provider {plug_in.slug!r} is one for kind {plug_in.sort}.")
+    elif params.get("seal_to") and plug_in.settings()["token_url"]:
+        what = (
+            f"Provider {plug_in.slug!r} gives tokens for what is typed, so this service has to read it; leave it out."
+        )
+        raise Invalid.at("params.seal_to", what)
+    return plug_in
+
+
+def modes_of(account: PaymentAccount) -> list[str]:
+    """The modes that agents may use. Nothing here can charge a saved method, so the operator has to allow mode save."""
+    return sorted(mode for mode in providers.get(account.provider).modes if mode != "save" or account.allow_save)
+
+
+def _check_mode(account: PaymentAccount, mode: str) -> None:
+    offered = modes_of(account)
+    if mode in offered:
+        return
+    what = f"Payment account {account.slug!r} offers {' and '.join(offered)} only."
+    if mode in providers.get(account.provider).modes:
+        what += (
+            " Nothing in this service can charge what is saved. Operators who charge it by their own means at the "
+            "provider can allow it with allow_save."
+        )
+    raise Invalid.at("params.mode", what)
+
+
+def _insert(agent: Agent, asked: Asked, connected: bool) -> Elicitation:
+    row = _row(agent, asked, connected)
+    if not asked.steps and not isinstance(asked.plug_in, PaymentAccount):
+        events.publish_new(agent, "elicitation.completed" if row.reused else "elicitation.created", row)
+        return row
+    with transaction.atomic():
+        row.save(force_insert=True)
+        if asked.steps:
+            _insert_steps(agent, row, asked.steps, connected)
+        else:
+            _expect(row, asked)
+        # Only now: whether the steps are answered already says whether the whole is.
+        events.publish(agent, "elicitation.completed" if row.reused else "elicitation.created", row.snapshot(), row)
+    return row
+
+
+def _insert_steps(agent: Agent, whole: Elicitation, steps: tuple[Asked, ...], connected: bool) -> None:
+    """Store the steps. Those that are answered already are completed; if all of them are, so is the whole."""
+    rows = [_row(agent, asked, connected, whole, place) for place, asked in enumerate(steps)]
+    for row, asked in zip(rows, steps, strict=True):
+        row.save(force_insert=True)
+        _expect(row, asked)
+    done = [{"kind": row.kind, "result": row.result} for row in rows if row.reused]
+    if done:
+        whole.result = {"steps": done}
+    if len(done) == len(rows):
+        whole.status, whole.reused, whole.finished_at = Status.COMPLETED, True, whole.created_at
+    whole.save()
+
+
+def _row(agent: Agent, asked: Asked, connected: bool, parent: Elicitation | None = None, place: int = 0) -> Elicitation:
+    question, now = asked.question, clock.now()
+    row = Elicitation(
+        agent=agent,
+        parent=parent,
+        place=place,
+        kind=question.kind,
+        iss=question.claim.iss,
+        sub=question.claim.sub,
+        message=question.message,
+        params=asked.params,
+        metadata=question.metadata,
+        return_url=question.return_url,
+        return_mode=question.return_mode,
+        locale=question.locale,
+        idempotency_key=question.idempotency_key,
+        fingerprint=question.fingerprint,
+        created_at=now,
+        trace=telemetry.current(),
+        expires_at=now + timedelta(seconds=question.expires_in),
+    )
+    result = None if asked.steps else _already(agent, asked, connected)
+    known = connected or asked.params.get("connection")
+    if result is None and known and isinstance(asked.plug_in, Provider) and asked.plug_in.sort == Provider.Sort.OAUTH:
+        row.params = vault.with_held_scopes(agent, question.claim, asked.plug_in, asked.params)
+    if result is not None:
+        row.status, row.result, row.reused, row.finished_at = Status.COMPLETED, result, True, now
+    return row
+
+
+def _expect(row: Elicitation, asked: Asked) -> None:
+    if isinstance(asked.plug_in, PaymentAccount) and not row.reused:
+        spend_limits.check_limits(row.agent, row.claim, asked.params["amount"], asked.params["currency"])
+        checkouts.expect_payment(row, asked.plug_in)

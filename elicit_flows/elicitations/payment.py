@@ -1,0 +1,225 @@
+"""Payments of elicitations: the way to the provider's checkout page, and the result.
+
+The browser's return, a webhook and the sweep are only hints. For each of them this service asks the provider and
+applies its answer under a lock. Nothing else marks a payment as paid.
+"""
+
+from __future__ import annotations
+
+import logging
+from contextlib import nullcontext
+from functools import partial
+
+from django.conf import settings
+from django.db import IntegrityError, transaction
+from django.utils.translation import get_language
+
+from elicit_flows import kinds, vault
+from elicit_flows.domain.errors import NotFound, Over, ProviderBroken, ProviderUnavailable, TooMany
+from elicit_flows.domain.status import OPEN, Status
+from elicit_flows.domain.values import Claim, Json
+from elicit_flows.elicitations.transitions import move, traced
+from elicit_flows.events import wakeups
+from elicit_flows.job_table import PAYMENTS
+from elicit_flows.kinds.payment import providers
+from elicit_flows.kinds.payment.providers.base import Broken, Busy, PaymentError, PaymentProvider, Refused, Unclear
+from elicit_flows.kinds.payment.values import Ask, Snapshot
+from elicit_flows.lib import rate_limits
+from elicit_flows.lib.backoff import CircuitBreaker
+from elicit_flows.lib.sentences import sentence
+from elicit_flows.models import Agent, Checkout, Elicitation, Payment, PaymentAccount
+from elicit_flows.payments import checkouts, customers, entitlements, settlement
+from elicit_flows.payments.settlement import Verdict
+
+log = logging.getLogger(__name__)
+# By account, in seconds: other accounts do not wait for one whose provider is slow.
+slow_accounts: CircuitBreaker[int] = CircuitBreaker(rest=20.0, slow=10.0)
+_TRY_AGAIN = sentence("The payment provider does not answer now. Try again in a moment.")
+
+
+def open_checkout(row: Elicitation) -> str | None:
+    """The address of the page where the user can pay: the same one as long as it can be paid. None if a payment is
+    under way.
+
+    Raises ProviderUnavailable, TooMany, Over.
+    """
+    payment = Payment.objects.select_related("account").get(elicitation=row)
+    checkout = checkouts.payable(payment) or _reserved(payment, row)
+    if checkout.status == Checkout.Status.OPEN:
+        return vault.open_url(checkout)
+    if checkout.status == Checkout.Status.PROCESSING:
+        return None
+    return _open(row, payment, checkout)
+
+
+def _reserved(payment: Payment, row: Elicitation) -> Checkout:
+    if not rate_limits.CHECKOUTS.hit(payment.pk):
+        detail = sentence("The payment was begun too often. Open your link again in ten minutes.")
+        raise TooMany(detail, retry_after=rate_limits.CHECKOUTS.seconds, elicitation=row.pk)
+    try:
+        with transaction.atomic():
+            return checkouts.reserve(payment, row.expires_at, get_language() or "")
+    except IntegrityError:  # the other press was quicker
+        other = checkouts.payable(payment)
+        if other is None:
+            raise
+        return other
+
+
+def _open(row: Elicitation, payment: Payment, checkout: Checkout) -> str | None:
+    """Ask the provider for the page. Two calls at the same time use the same key, and get the same page."""
+    if not checkout.account.enabled:
+        raise ProviderUnavailable("This payment account is switched off.", elicitation=row.pk)
+    account = vault.account(checkout.account)
+    key = f"ef:{checkout.pk}:start:{checkout.key_number}"
+    try:
+        started = plug_in(checkout).start(account, _ask(payment, checkout), key)
+    except Refused as refusal:
+        log.critical("payment account %s refused a checkout: %s (%s)", account.slug, refusal, refusal.code)
+        customers.forget(payment)  # the provider may not know the customer any more: the next press names none
+        checkouts.give_up(checkout)
+        raise ProviderUnavailable(f"The payment provider refused: {refusal}", elicitation=row.pk) from None
+    except (Busy, Unclear) as trouble:
+        if isinstance(trouble, Unclear) and trouble.stored:
+            checkouts.another_key(checkout)
+        log.warning("payment account %s: %s", account.slug, trouble)
+        if isinstance(trouble, Broken):
+            raise ProviderBroken(_TRY_AGAIN, elicitation=row.pk) from None
+        raise ProviderUnavailable(_TRY_AGAIN, elicitation=row.pk, retry_after=5) from None
+    with transaction.atomic():
+        checkouts.lock_payment(row)
+        locked = Elicitation.objects.select_for_update().get(pk=row.pk)
+        if locked.over:
+            raise Over(elicitation=row.pk)
+        if not checkouts.opened(checkout, started, vault.seal_url(checkout, started.url)):
+            _check_alive(checkout, row)
+        if locked.status == Status.PENDING:
+            move(row, Status.STARTED)
+    return vault.open_url(checkout)
+
+
+def _check_alive(checkout: Checkout, row: Elicitation) -> None:
+    """The checkout was changed meanwhile. Raises ProviderUnavailable if the sweep ended it; if another press of the
+    button opened it, nothing is wrong.
+    """
+    if checkout.status == Checkout.Status.OVER:
+        raise ProviderUnavailable(_TRY_AGAIN, elicitation=row.pk, retry_after=5)
+
+
+def _ask(payment: Payment, checkout: Checkout) -> Ask:
+    back = f"{settings.ELICIT_PUBLIC_URL}/payments/{checkout.account.slug}/return?checkout={checkout.pk}"
+    return Ask(
+        our_id=checkout.pk,
+        mode=payment.mode,
+        amount=payment.amount,
+        currency=payment.currency,
+        description=payment.description,
+        return_url=back,
+        cancel_url=back,
+        expires_at=checkout.expires_at,
+        notify_url=f"{settings.ELICIT_PUBLIC_URL}/inbound/{checkout.account.slug}",
+        interval=payment.interval or None,
+        customer=customers.of(payment),
+        language=checkout.language,
+    )
+
+
+def back_from_checkout(slug: str, checkout_id: str) -> tuple[Elicitation, bool]:
+    """A browser comes back from the provider's page, which is only a hint. Returns the elicitation, and whether the
+    provider has just said that nothing was paid. Raises NotFound.
+    """
+    rows = Checkout.objects.select_related("payment__elicitation__agent", "account")
+    checkout = rows.filter(pk=checkout_id, account__slug=slug).first()
+    if checkout is None or checkout.payment.elicitation is None:
+        raise NotFound("There is no such payment. Open the link again.")
+    unpaid = False
+    if checkout.status in (Checkout.Status.OPEN, Checkout.Status.PROCESSING):
+        try:
+            unpaid = settle(checkout)
+        except PaymentError as trouble:
+            log.warning("payment account %s: %s; the sweep asks again", slug, trouble)
+    return checkout.payment.elicitation, unpaid
+
+
+def settle(checkout: Checkout) -> bool:
+    """Ask the provider for the state, and record it. Returns whether nothing was paid. Raises PaymentError."""
+    if not checkout.ref:
+        return False
+    account, row = vault.account(checkout.account), checkout.payment.elicitation
+    with traced("settle", row) if row else nullcontext():
+        said = plug_in(checkout).fetch(account, checkout.ref)
+        record_settlement(checkout, said)
+    return said.unpaid
+
+
+def record_settlement(checkout: Checkout, said: Snapshot) -> None:
+    """Update the payment and the elicitation, with their events, in one transaction."""
+    with transaction.atomic():
+        payment, fresh = settlement.locked(checkout)
+        verdict = settlement.apply(payment, fresh, said)
+        row = payment.elicitation
+        if row is not None:
+            if verdict is Verdict.PROCESSING:
+                move(row, Status.SETTLING, only=[Status.STARTED])
+            elif verdict is Verdict.PAID:
+                move(row, Status.SETTLING, only=[Status.STARTED])
+                if not move(row, Status.COMPLETED, only=[Status.SETTLING], result=result(payment)):
+                    settlement.paid_late(payment, said)
+            elif verdict is Verdict.MISMATCH:
+                error = {
+                    "code": "payment_mismatch",
+                    "message": sentence("The payment differs from what was asked for."),
+                }
+                move(row, Status.FAILED, only=list(OPEN), error=error)
+            elif verdict is Verdict.OVER:
+                checkout_ended(row)
+        settlement.follow(payment, fresh, said)
+
+
+def checkout_ended(row: Elicitation) -> None:
+    """The checkout can no longer be paid. Until the elicitation expires, the person may open another one."""
+    row.refresh_from_db(fields=["status", "expires_at"])
+    move(row, Status.STARTED, only=[Status.SETTLING])
+    if row.overdue:
+        move(row, Status.EXPIRED, only=[Status.PENDING, Status.STARTED])
+    if row.over:
+        checkouts.close(row)
+
+
+def result(payment: Payment) -> Json:
+    """The result of a completed elicitation of kind payment."""
+    entitlement = getattr(payment, "entitlement", None)
+    granted = {"entitlement": entitlement.pk} if entitlement else {}
+    return {
+        "payment": payment.pk,
+        "livemode": payment.account.livemode,
+        "amount": payment.amount,
+        "currency": payment.currency,
+        "status": str(payment.status),
+        "receipt_url": payment.receipt_url or None,
+        **granted,
+    }
+
+
+def paid_already(agent: Agent, claim: Claim, account: PaymentAccount, params: Json) -> Json | None:
+    """The result, if the person has already paid for the item as it is asked now, and has not used it up."""
+    entitlement = entitlements.valid(agent, claim, account, params) if params["item"] else None
+    return result(entitlement.payment) if entitlement else None
+
+
+def lock_payment(row: Elicitation) -> None:
+    """Lock the payment before the elicitation ends. Call it first in the transaction that ends it."""
+    if kinds.get(row.kind).takes_money:
+        checkouts.lock_payment(row)
+
+
+def close_checkouts(row: Elicitation) -> None:
+    """Close the checkouts, so that nobody pays any more. Call it in the transaction that ends the elicitation."""
+    if kinds.get(row.kind).takes_money:
+        checkouts.close(row)
+        if checkouts.start(row):
+            transaction.on_commit(partial(wakeups.wake_workers, PAYMENTS))
+
+
+def plug_in(checkout: Checkout) -> PaymentProvider:
+    return providers.get(checkout.account.provider)

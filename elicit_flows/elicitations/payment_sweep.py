@@ -1,0 +1,144 @@
+"""The worker's part of payments: follows webhooks, checks open checkouts, and sends cancellations and refunds.
+
+Each row is claimed by one of several workers. If the provider cannot be asked now, the row is tried again later.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Collection
+
+from django.db import transaction
+from django.db.models import OuterRef
+from django.db.models.functions import Coalesce
+
+from elicit_flows import vault
+from elicit_flows.domain.errors import Unavailable
+from elicit_flows.elicitations import payment
+from elicit_flows.elicitations.payment_cancellation import tell_provider
+from elicit_flows.kinds.payment import providers
+from elicit_flows.kinds.payment.providers.base import Busy, PaymentError, Refused, Unclear
+from elicit_flows.lib import clock, health
+from elicit_flows.models import Cancellation, Checkout, Inbound, PaymentAccount, Refund
+from elicit_flows.models.backlog import soonest
+from elicit_flows.payments import cancellations, checkouts, inbound_webhooks, refunds
+
+log = logging.getLogger(__name__)
+Due = Inbound | Checkout | Cancellation | Refund
+
+
+def payment_accounts_due(without: Collection[int]) -> list[int]:
+    """The primary keys of the accounts that have something due, except ``without`` and those of slow providers."""
+    now, this = clock.now(), OuterRef("pk")
+    due = Coalesce(
+        soonest(Inbound.objects.filter(account=this, try_at__lte=now), "try_at"),
+        soonest(Checkout.objects.filter(account=this, look_at__lte=now), "look_at"),
+        soonest(Cancellation.objects.filter(payment__account=this, try_at__lte=now), "try_at"),
+        soonest(Refund.objects.filter(payment__account=this, try_at__lte=now), "try_at"),
+    )
+    rows = PaymentAccount.objects.exclude(pk__in=[*without, *payment.slow_accounts.open_keys()])
+    return list(rows.alias(due=due).filter(due__isnull=False).values_list("pk", flat=True))
+
+
+def payments_due(account: int, limit: int) -> list[Due]:
+    """What the provider of this account is to be asked or told now, at most ``limit`` of each sort: the webhooks that
+    it sent, checkouts that no webhook came for, cancellations, refunds.
+    """
+    return [
+        *inbound_webhooks.due(account, limit),
+        *checkouts.due(account, limit),
+        *cancellations.due(account, limit),
+        *refunds.due(account, limit),
+    ]
+
+
+def follow_up(row: Due) -> bool:
+    """Ask or tell the provider. False: another worker does, or its provider is to be left alone."""
+    if isinstance(row, Inbound):
+        return _follow(row)
+    if isinstance(row, Checkout):
+        return _look(row)
+    return tell_provider(row) if isinstance(row, Cancellation) else _give_back(row)
+
+
+def _follow(row: Inbound) -> bool:
+    if row.account_id in payment.slow_accounts.open_keys() or not inbound_webhooks.claim(row):
+        return False
+    try:
+        with payment.slow_accounts.timed(row.account_id):
+            for checkout in inbound_webhooks.checkouts_of(row):
+                payment.settle(checkout)
+    except (PaymentError, Unavailable) as trouble:
+        log.warning("payment account %s: %s; event %s is followed later", row.account.slug, trouble, row.event_id)
+        health.failed("payment", row.account.slug, type(trouble).__name__)
+        inbound_webhooks.later(row)
+    else:
+        health.succeeded("payment", row.account.slug)
+        inbound_webhooks.done(row)
+    return True
+
+
+def _look(checkout: Checkout) -> bool:
+    row = checkout.payment.elicitation
+    moot = row is None or row.over or row.overdue
+    to_close = moot and checkout.status == Checkout.Status.OPEN
+    if checkout.account_id in payment.slow_accounts.open_keys() or not checkouts.look_again(checkout, soon=to_close):
+        return False
+    try:
+        with payment.slow_accounts.timed(checkout.account_id):
+            if checkout.status == Checkout.Status.STARTING:
+                # A process died between asking for a page and recording it. Nobody saw the page, so it is closed if
+                # it exists.
+                account, provider = vault.account(checkout.account), payment.plug_in(checkout)
+                ref = provider.find(account, checkout.pk)
+                if ref:
+                    provider.close(account, ref, f"ef:{checkout.pk}:close")
+                _give_up(checkout)
+            elif to_close:
+                account = vault.account(checkout.account)
+                payment.record_settlement(
+                    checkout, payment.plug_in(checkout).close(account, checkout.ref or "", f"ef:{checkout.pk}:close")
+                )
+            else:
+                payment.settle(checkout)
+    except (PaymentError, Unavailable) as trouble:
+        log.warning("payment account %s: %s; checkout %s is looked at later", checkout.account.slug, trouble, checkout)
+        health.failed("payment", checkout.account.slug, type(trouble).__name__)
+        lost = isinstance(trouble, Refused) and checkouts.lapsed(checkout)
+        if lost:
+            log.critical("payment account %s: checkout %s is given up: %s", checkout.account.slug, checkout, trouble)
+        if lost or (moot and checkout.status == Checkout.Status.STARTING):
+            _give_up(checkout)
+    else:
+        health.succeeded("payment", checkout.account.slug)
+    return True
+
+
+def _give_up(checkout: Checkout) -> None:
+    """End a checkout that nobody can pay: nobody saw its page, or the provider does not know it."""
+    row = checkout.payment.elicitation
+    with transaction.atomic():
+        if row is not None:
+            checkouts.lock_payment(row)
+        checkouts.give_up(checkout)
+        if row is not None:
+            payment.checkout_ended(row)
+
+
+def _give_back(refund: Refund) -> bool:
+    row = refund.payment.account
+    if row.pk in payment.slow_accounts.open_keys() or not refunds.claim(refund):
+        return False
+    key = f"ef:{refund.pk}:refund:{refund.key_number}"
+    try:
+        account = vault.account(row)
+        with payment.slow_accounts.timed(row.pk):
+            seen = providers.get(row.provider).refund(account, refund.payment_ref, refund.amount, refund.pk, key)
+    except Refused as refusal:
+        refunds.failed(refund, str(refusal))
+    except (Busy, Unclear, Unavailable) as trouble:
+        health.failed("payment", row.slug, type(trouble).__name__)
+        refunds.later(refund, str(trouble), another_key=isinstance(trouble, Unclear) and trouble.stored)
+    else:
+        refunds.told(refund, seen)
+    return True

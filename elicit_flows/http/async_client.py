@@ -1,0 +1,281 @@
+"""HTTP requests like those of ``client``, from one event loop: many at a time, without a thread for each.
+
+``client`` checks the address and connects, in a thread, and hands the connected socket to the loop. This module speaks
+HTTP on that socket. A kept connection needs no thread.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import socket
+import time
+from collections.abc import Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
+from functools import partial
+from typing import cast
+
+import httptools
+
+from elicit_flows.http import client, destinations
+from elicit_flows.http.client import Call, Reply
+from elicit_flows.http.destinations import Policy, Refused, Target, Unreachable
+from elicit_flows.lib import telemetry
+
+IDLE_OF_ONE = 128  # kept connections to one origin,
+IDLE_IN_ALL = 256
+DIALING = 256  # connections that are being made: one that hangs has a thread until its deadline
+_NAME = re.compile(rb"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
+_VALUE = re.compile(rb"(?:[!-~\x80-\xff](?:[ \t!-~\x80-\xff]*[!-~\x80-\xff])?)?")
+_METHOD = re.compile(r"[A-Z]+")
+_BROKE_OFF = "The other side broke off or does not speak HTTP."
+
+Origin = tuple[str, str, int]
+
+
+@dataclass(eq=False)
+class Exchange:
+    """One request on a connection, and the reply as far as it has arrived."""
+
+    call: Call
+    limit: int
+    answer: asyncio.Future[Reply]
+    headers: dict[str, str] = field(default_factory=dict)
+    body: bytearray = field(default_factory=bytearray)
+    status: int = 0  # of the reply proper; 0 while there are only interim ones
+    complete: bool = False
+    ends_with_connection: bool = False
+    reusable: bool = True
+
+    def fail(self, error: Exception) -> None:
+        if not self.answer.done():
+            self.answer.set_exception(error)
+
+    def too_large(self) -> Unreachable:
+        return Unreachable("The answer is too large.", sent=self.call.sent)
+
+
+class Connection(asyncio.Protocol):
+    """A connection to a checked address. It carries one exchange at a time; bytes between two exchanges end it."""
+
+    def __init__(self, rules: Policy) -> None:
+        self.rules, self.since = rules, 0.0
+        self.alive = True
+        self._exchange: Exchange | None = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast(asyncio.Transport, transport)
+
+    def ask(self, request: bytes, exchange: Exchange) -> None:
+        self._exchange, self._parser = exchange, httptools.HttpResponseParser(self)
+        exchange.call.sent = True
+        self._transport.write(request)
+
+    def hang_up(self) -> None:
+        self.alive, self._exchange = False, None
+        self._transport.abort()
+
+    def data_received(self, data: bytes) -> None:
+        exchange = self._exchange
+        if exchange is None:
+            self.hang_up()
+            return
+        call, rest = exchange.call, memoryview(data)
+        try:
+            # The parser gets at most the budget at a time, because the end of the headers sets a new budget.
+            while rest and not exchange.answer.done():
+                if call.budget <= 0:
+                    exchange.fail(exchange.too_large())
+                    break
+                piece, rest = rest[: call.budget], rest[call.budget :]
+                call.budget -= len(piece)
+                self._parser.feed_data(piece)
+        except (httptools.HttpParserError, httptools.HttpParserUpgrade):
+            exchange.fail(Unreachable(_BROKE_OFF, sent=True))
+        if exchange.complete:
+            self._done(exchange)
+
+    def _done(self, exchange: Exchange) -> None:
+        self._exchange = None
+        self.alive = self.alive and exchange.reusable
+        if not exchange.answer.done():
+            exchange.answer.set_result(Reply(exchange.status, exchange.headers, bytes(exchange.body)))
+
+    def connection_lost(self, error: Exception | None) -> None:
+        self.alive, exchange, self._exchange = False, self._exchange, None
+        if exchange is None:
+            return
+        if error is None and exchange.ends_with_connection:
+            self._done(exchange)
+        else:
+            exchange.fail(Unreachable(_BROKE_OFF, sent=True))
+
+    # What the parser calls. An error raised here would come out as one of the parser's.
+
+    def on_message_begin(self) -> None:
+        exchange = self._exchange
+        if exchange and exchange.complete:
+            exchange.reusable = False  # more than was asked for
+        elif exchange:
+            exchange.headers = {}
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        exchange = self._exchange
+        if exchange and not exchange.complete:
+            key, text, former = name.decode("latin-1").lower(), value.decode("latin-1"), exchange.headers
+            former[key] = f"{former[key]}, {text}" if key in former else text
+
+    def on_headers_complete(self) -> None:
+        exchange, status = self._exchange, self._parser.get_status_code()
+        if exchange and not exchange.complete and status >= 200:
+            exchange.status = status
+            exchange.call.budget = client.body_budget(exchange.limit)
+            chunked = exchange.headers.get("transfer-encoding", "").lower().endswith("chunked")
+            exchange.ends_with_connection = not chunked and "content-length" not in exchange.headers
+
+    def on_body(self, body: bytes) -> None:
+        exchange = self._exchange
+        if exchange and not exchange.complete:
+            exchange.body += body
+            if len(exchange.body) > exchange.limit:
+                exchange.fail(exchange.too_large())
+
+    def on_message_complete(self) -> None:
+        exchange = self._exchange
+        if exchange and exchange.status:
+            exchange.complete = True
+            exchange.reusable = exchange.reusable and self._parser.should_keep_alive()
+
+
+class AsyncClient:
+    """Sends requests like ``client.send``. Use it from one event loop, and ``close`` it there."""
+
+    def __init__(self) -> None:
+        self._dialers = ThreadPoolExecutor(DIALING, thread_name_prefix="dial")
+        self._idle: dict[Origin, list[Connection]] = {}
+        self._tidying: asyncio.TimerHandle | None = None
+
+    async def send(
+        self,
+        method: str,
+        url: str,
+        *,
+        headers: Mapping[str, str] | None = None,
+        body: bytes = b"",
+        deadline: float = 10.0,
+        limit: int = 65536,
+    ) -> Reply:
+        """Send one request, not HEAD, and return its whole reply. Arguments and errors are those of ``client.send``."""
+        call = Call(time.monotonic() + deadline, client.HEADER_BYTES)
+        target = destinations.check_url(url)
+        request = _request(target, method, client.fields(target, headers or {}, method, body), body)
+        with telemetry.span(method, kind="client", http_request_method=method, server_address=target.host) as span:
+            try:
+                origin = (target.scheme, target.host, target.port)
+                connection = self._kept(origin) or await self._connected(target, call)
+                exchange = Exchange(call, limit, asyncio.get_running_loop().create_future())
+                reply = None
+                try:
+                    async with asyncio.timeout(call.remaining()):
+                        connection.ask(request, exchange)
+                        reply = await exchange.answer
+                finally:
+                    if reply is None:  # nobody could tell what the next bytes belong to
+                        connection.hang_up()
+                self._keep(origin, connection)
+            except TimeoutError:
+                raise call.late() from None
+            span.note(http_response_status_code=reply.status)
+        return reply
+
+    def _kept(self, origin: Origin) -> Connection | None:
+        """The kept connection that was used last, unless it was made under another policy or may be closed already."""
+        idle = self._idle.get(origin, [])
+        while idle:
+            connection = idle.pop()
+            if _is_usable(connection):
+                return connection
+            connection.hang_up()
+        self._idle.pop(origin, None)
+        return None
+
+    def _keep(self, origin: Origin, connection: Connection) -> None:
+        idle = self._idle.setdefault(origin, [])
+        in_all = sum(map(len, self._idle.values()))
+        connection.since = time.monotonic()
+        if not _is_usable(connection) or len(idle) >= IDLE_OF_ONE or in_all >= IDLE_IN_ALL:
+            connection.hang_up()
+            return
+        idle.append(connection)
+        if self._tidying is None:
+            self._tidying = asyncio.get_running_loop().call_later(client.IDLE_SECONDS, self._tidy)
+
+    def _tidy(self) -> None:
+        self._tidying = None
+        idle, self._idle = self._idle, {}
+        for origin, connections in idle.items():
+            for connection in connections:
+                if _is_usable(connection):
+                    self._idle.setdefault(origin, []).append(connection)
+                else:
+                    connection.hang_up()
+        if self._idle:
+            self._tidying = asyncio.get_running_loop().call_later(client.IDLE_SECONDS / 2, self._tidy)
+
+    async def _connected(self, target: Target, call: Call) -> Connection:
+        """A new connection. Connecting has the call's deadline itself, so its thread always ends."""
+        rules = destinations.policy()
+        dialled = self._dialers.submit(client.connect, target.host, target.port, call)
+        try:
+            sock = await asyncio.wrap_future(dialled)
+        except asyncio.CancelledError:
+            dialled.add_done_callback(_close)
+            raise
+        sock.setblocking(False)
+        loop, tls = asyncio.get_running_loop(), target.scheme == "https"
+        connection = None
+        try:
+            async with asyncio.timeout(call.remaining()):
+                _, connection = await loop.create_connection(
+                    partial(Connection, rules),
+                    sock=sock,
+                    ssl=client.pool.tls if tls else None,
+                    server_hostname=target.host if tls else None,
+                )
+        except TimeoutError:
+            raise
+        except OSError:  # the handshake's errors, too
+            raise Unreachable(_BROKE_OFF) from None
+        finally:
+            if connection is None:
+                sock.close()
+        return connection
+
+    def close(self) -> None:
+        """Close all kept connections. No request may be under way."""
+        if self._tidying:
+            self._tidying.cancel()
+        for connections in self._idle.values():
+            for connection in connections:
+                connection.hang_up()
+        self._idle = {}
+        self._dialers.shutdown(wait=False)
+
+
+def _is_usable(connection: Connection) -> bool:
+    in_time = time.monotonic() - connection.since < client.IDLE_SECONDS
+    return connection.alive and in_time and connection.rules is destinations.policy()
+
+
+def _close(dialled: Future[socket.socket]) -> None:
+    if not dialled.cancelled() and not dialled.exception():
+        dialled.result().close()
+
+
+def _request(target: Target, method: str, fields: list[tuple[bytes, bytes]], body: bytes) -> bytes:
+    """The bytes of the request. Raises ``Refused`` if one part of it could be read as another part."""
+    if not _METHOD.fullmatch(method) or not all(_NAME.fullmatch(n) and _VALUE.fullmatch(v) for n, v in fields):
+        raise Refused("The request cannot be written as HTTP.")
+    head = f"{method} {target.path} HTTP/1.1\r\n".encode("ascii")
+    return head + b"".join(b"%s: %s\r\n" % field for field in fields) + b"\r\n" + body

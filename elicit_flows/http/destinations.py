@@ -1,0 +1,268 @@
+"""Which destinations requests may have: the policy of this process, the public addresses, and the form of a URL.
+
+A URL is checked before its name is looked up (threats T88, T89). The policy is strict until ``configure`` changes it,
+once, at start-up.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
+from urllib.parse import SplitResult, urlsplit
+
+from elicit_flows.lib.egress_proxy import EgressProxy
+from elicit_flows.lib.networks import PORTS, Address, AllowedNetwork
+
+
+class Refused(Exception):
+    """The destination is not permitted. ``str`` is one sentence that is safe to show. It never contains the URL."""
+
+
+class Unreachable(Exception):
+    """There is no usable answer: the name look-up, the connection, TLS or HTTP failed, the deadline has passed, or the
+    answer is too large.
+
+    ``sent``: whether bytes of the request may have reached the server. If not, the request had no effect.
+    """
+
+    def __init__(self, message: str, *, sent: bool = False) -> None:
+        super().__init__(message)
+        self.sent = sent
+
+
+@dataclass(frozen=True)
+class Policy:
+    """``allow_loopback``: requests to this machine are permitted, also over http and on any port (development, tests).
+
+    ``own_hosts``: our own public names, each ``host`` (every port) or ``host:port``. Requests to them are refused, so
+    that nobody can make the service call itself.
+
+    ``networks``: permitted besides the public internet. ``proxy``: all other requests go through it.
+    """
+
+    allow_loopback: bool = False
+    own_hosts: frozenset[str] = frozenset()
+    networks: tuple[AllowedNetwork, ...] = ()
+    proxy: EgressProxy | None = None
+
+
+_current = [Policy()]
+_watchers: list[Callable[[], None]] = []
+
+
+def configure(new: Policy) -> None:
+    """Sets the policy of the whole process, and closes every connection that was made under the former one."""
+    _current[0] = new
+    for changed in _watchers:
+        changed()
+
+
+def policy() -> Policy:
+    return _current[0]
+
+
+def on_change(changed: Callable[[], None]) -> None:
+    _watchers.append(changed)
+
+
+_DENIED_4 = [
+    IPv4Network(block)
+    for block in (
+        "0.0.0.0/8",
+        "10.0.0.0/8",
+        "100.64.0.0/10",  # carrier-grade NAT; some clouds keep their metadata service here
+        "127.0.0.0/8",
+        "168.63.129.16/32",  # Azure's host agent, a public-looking address inside every virtual network
+        "169.254.0.0/16",
+        "172.16.0.0/12",
+        "192.0.0.0/24",
+        "192.0.2.0/24",
+        "192.31.196.0/24",
+        "192.52.193.0/24",
+        "192.88.99.0/24",
+        "192.168.0.0/16",
+        "192.175.48.0/24",
+        "198.18.0.0/15",
+        "198.51.100.0/24",
+        "203.0.113.0/24",
+        "224.0.0.0/4",
+        "240.0.0.0/4",
+    )
+]
+
+_GLOBAL_6 = IPv6Network("2000::/3")  # the only block from which global unicast is assigned
+_NAT64 = IPv6Network("64:ff9b::/96")
+_DENIED_6 = [
+    IPv6Network(block)
+    for block in (
+        "2001::/23",  # protocol assignments, Teredo and ORCHID among them
+        "2001:db8::/32",
+        "2002::/16",  # 6to4: withdrawn (RFC 7526), and it carries an IPv4 address of the sender's choice
+        "2620:4f:8000::/48",
+        "3ffe::/16",
+        "3fff::/20",
+    )
+]
+
+
+def public(address: Address) -> bool:
+    """Whether it is a global unicast address. An IPv4 address within an IPv6 address is checked as IPv4."""
+    if isinstance(address, IPv4Address):
+        return address.is_global and not any(address in block for block in _DENIED_4)
+    inner = _wrapped(address)
+    if inner is not None:
+        return public(inner)
+    return address in _GLOBAL_6 and address.is_global and not any(address in block for block in _DENIED_6)
+
+
+def within(address: Address, port: int, rules: Policy) -> bool:
+    """Whether the operator allows this address and port, though it may be in a private network."""
+    return any(entry.allows(address, port) for entry in rules.networks)
+
+
+def reachable(address: Address, port: int, rules: Policy) -> bool:
+    """Whether a request may go to this very address and port."""
+    return (port in PORTS and public(address)) or within(address, port, rules)
+
+
+def loopback(address: Address) -> bool:
+    """Whether it is in 127.0.0.0/8 or is ::1. The IPv6 form of a 127.0.0.0/8 address is not: it is refused."""
+    return address.is_loopback and (address.version == 4 or int(address) == 1)
+
+
+def literal(host: str) -> Address | None:
+    """The address that ``host`` (without brackets) spells in the usual way, else None."""
+    try:
+        return ip_address(host)
+    except ValueError:
+        return None
+
+
+def _wrapped(address: IPv6Address) -> IPv4Address | None:
+    if address.ipv4_mapped is not None:
+        return address.ipv4_mapped
+    return IPv4Address(int(address) & 0xFFFF_FFFF) if address in _NAT64 else None
+
+
+MAX_LENGTH = 2048
+_DEFAULT_PORTS = {"http": 80, "https": 443}
+
+_VISIBLE = re.compile(r"[!-~]+")
+_LABEL = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
+_NUMBER = re.compile(r"[0-9]+|0x[0-9a-f]*")
+_OWN_SUFFIXES = (".localhost", ".localdomain")
+_PRIVATE_SUFFIXES = (*_OWN_SUFFIXES, ".local", ".internal", ".home.arpa", ".lan", ".intranet")
+
+
+@dataclass(frozen=True)
+class Target:
+    """A checked URL in parts; ``host`` without brackets and in lower case, ``path`` with its query.
+
+    ``authority``: the Host header, with the port unless it is the default of the scheme.
+    """
+
+    scheme: str
+    host: str
+    port: int
+    path: str
+    authority: str
+
+
+def check_url(url: str) -> Target:
+    """The parts of ``url``. Raises ``Refused`` if ``url`` itself is not permitted. Its name is not looked up."""
+    parts = _split(url)
+    host = (parts.hostname or "").lower()
+    port = _DEFAULT_PORTS.get(parts.scheme, 443)
+    _, colon, written = parts.netloc.rpartition("]")[2].partition(":")
+    if colon:
+        if not re.fullmatch(r"[1-9][0-9]{0,4}", written) or int(written) > 65535:
+            raise Refused("The port is not a number between 1 and 65535.")
+        port = int(written)
+    rules = policy()
+    near = rules.allow_loopback and is_loopback_name(host)
+    if parts.scheme != "https" and not (parts.scheme == "http" and near):
+        raise Refused("The URL must begin with https://.")
+    if not near:
+        _check_host(host, rules, bracketed="[" in parts.netloc)
+        _check_port(host, port, rules)
+    if host in rules.own_hosts or f"{host}:{port}" in rules.own_hosts:
+        raise Refused("The URL points back at this service.")
+    authority = f"[{host}]" if ":" in host else host
+    if port != _DEFAULT_PORTS[parts.scheme]:
+        authority += f":{port}"
+    path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+    return Target(parts.scheme, host, port, path, authority)
+
+
+def is_loopback_name(host: str) -> bool:
+    """``localhost``, a name below it, or a loopback address in its usual spelling."""
+    if host == "localhost" or (host.endswith(".localhost") and _is_name(host)):
+        return True
+    address = literal(host)
+    return address is not None and loopback(address)
+
+
+def is_private_name(host: str) -> bool:
+    """Whether only private networks have such names."""
+    return host.endswith(_PRIVATE_SUFFIXES) or "." not in host
+
+
+def _split(url: str) -> SplitResult:
+    if len(url) > MAX_LENGTH:
+        raise Refused(f"The URL is longer than {MAX_LENGTH} characters.")
+    if not _VISIBLE.fullmatch(url) or "\\" in url:
+        raise Refused("The URL has a character that does not belong there; write hosts in ASCII (xn--) form.")
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        raise Refused("The URL is not well-formed.") from None
+    if not url.startswith(f"{parts.scheme}://") or not parts.netloc:
+        raise Refused("The URL must begin with https:// and name a host.")
+    if "@" in parts.netloc:
+        raise Refused("The URL must not carry a user name or password.")
+    if "#" in url:
+        raise Refused("The URL must not have a fragment.")
+    return parts
+
+
+def _check_host(host: str, rules: Policy, *, bracketed: bool) -> None:
+    address = literal(host)
+    if address is not None and bracketed == (address.version == 6):
+        if not public(address) and not any(within(address, port, rules) for port in _ports(rules)):
+            raise Refused("The address is not on the public internet.")
+        return
+    if _NUMBER.fullmatch(host.rpartition(".")[2]):
+        raise Refused("The host is an address in an unusual spelling.")
+    if bracketed or not _is_name(host):
+        raise Refused("The host is not a well-formed name.")
+    # A name of a private network is permitted if a private network is allowed. Its addresses are checked all the same.
+    if host == "localhost" or host.endswith(_OWN_SUFFIXES) or (is_private_name(host) and not rules.networks):
+        raise Refused("The host is not a public name.")
+
+
+def _check_port(host: str, port: int, rules: Policy) -> None:
+    """Checks the port. If the host is a name, every allowed port passes here; later its address decides."""
+    address = literal(host)
+    if (port not in _ports(rules)) if address is None else not reachable(address, port, rules):
+        raise Refused("The port must be 443, 8443 or 9443, or one that is allowed for a private network.")
+
+
+def _ports(rules: Policy) -> frozenset[int]:
+    return PORTS.union(*(entry.ports for entry in rules.networks))
+
+
+def _is_name(host: str) -> bool:
+    return len(host) <= 253 and all(_LABEL.fullmatch(label) and _decodes(label) for label in host.split("."))
+
+
+def _decodes(label: str) -> bool:
+    """An xn-- label must be Punycode (RFC 3492) of visible text that is not ASCII alone."""
+    if not label.startswith("xn--"):
+        return True
+    try:
+        text = label[4:].encode().decode("punycode")
+    except UnicodeError:
+        return False
+    return text.isprintable() and not text.isascii()

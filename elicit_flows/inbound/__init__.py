@@ -1,1 +1,0 @@
-"""What payment providers send."""

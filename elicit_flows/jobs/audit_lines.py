@@ -1,0 +1,87 @@
+"""The audit log as lines of JSON: what operators did (the admin's entries) and what happened (the events).
+
+The line of an event says who did what, when, and how it ended. It contains neither questions nor answers.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from django.contrib.admin.models import LogEntry
+from django.db import OperationalError, connection, transaction
+from psycopg.errors import LockNotAvailable
+
+from elicit_flows.domain.values import Json
+from elicit_flows.lib import clock
+from elicit_flows.models import Event
+
+_KEPT = ("id", "object", "kind", "status", "subject", "provider", "amount", "currency")
+
+
+def of_admin(after: int, most: int) -> list[tuple[int, str]]:
+    """(position, line) of up to ``most`` entries after ``after``, in order, up to a gap that may still be filled."""
+    rows = _entries(after, most)
+    whole = [row for number, row in enumerate(rows, after + 1) if row.pk == number]
+    if len(whole) < len(rows):
+        rows = _when_nobody_writes(after, most) or whole
+    return [(row.pk, admin_line(row)) for row in rows]
+
+
+def _entries(after: int, most: int) -> list[LogEntry]:
+    return list(LogEntry.objects.filter(pk__gt=after).select_related("user", "content_type").order_by("pk")[:most])
+
+
+def _when_nobody_writes(after: int, most: int) -> list[LogEntry]:
+    """The entries at a moment at which no transaction has a number that is not visible yet; none if one is open.
+
+    A transaction takes the lock of the table before its number, and keeps it until its end. So with this lock, a
+    number that is missing was given back. SQLite has one writer at a time, whose numbers have no gaps.
+    """
+    if connection.vendor != "postgresql":
+        return _entries(after, most)
+    try:
+        with transaction.atomic():
+            with connection.cursor() as cursor:
+                cursor.execute(f"LOCK TABLE {connection.ops.quote_name(LogEntry._meta.db_table)} IN SHARE MODE NOWAIT")
+            return _entries(after, most)
+    except OperationalError as error:
+        if isinstance(error.__cause__, LockNotAvailable):
+            return []
+        raise
+
+
+def admin_line(row: LogEntry) -> str:
+    return _line({
+        "time": clock.rfc3339(row.action_time),
+        "id": f"admin-{row.pk}",
+        "source": "admin",
+        "who": row.user.get_username(),
+        "what": row.get_change_message(),
+        "about": {
+            "type": row.content_type.model if row.content_type else None, "id": row.object_id, "name": row.object_repr,
+        },
+    })  # fmt: skip
+
+
+def event_line(row: Event) -> str:
+    data: Json = row.data if isinstance(row.data, dict) else {}
+    error = data.get("error")
+    return _line({
+        "time": clock.rfc3339(row.created_at),
+        "id": row.pk,
+        "source": "events",
+        "type": row.type,
+        "agent": row.agent.slug,
+        "position": row.position,
+        "elicitation": row.elicitation_id,
+        "about": {name: data[name] for name in _KEPT if data.get(name) is not None},
+        "error": error.get("code") if isinstance(error, dict) else None,
+    })  # fmt: skip
+
+
+def _line(said: dict[str, Any]) -> str:
+    """The members that are not None, as JSON without any line break."""
+    kept = {name: value for name, value in said.items() if value is not None}
+    text = json.dumps(kept, ensure_ascii=False, separators=(",", ":"), default=str)
+    return text.replace("\u2028", "\\u2028").replace("\u2029", "\\u2029").replace("\x85", "\\u0085")

@@ -1,0 +1,80 @@
+"""Lag of the background jobs: the age of the oldest row that is due, for metrics and the operators' front page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Any
+
+from django.db.models import OuterRef, QuerySet
+
+from elicit_flows import vault
+from elicit_flows.domain.status import Status
+from elicit_flows.lib import clock
+from elicit_flows.models import (
+    Agent,
+    Attempt,
+    Cancellation,
+    Checkout,
+    Delivery,
+    Elicitation,
+    Erasure,
+    Inbound,
+    PaymentAccount,
+    PendingGrant,
+    Provider,
+    Refund,
+)
+from elicit_flows.models.backlog import first_due
+from elicit_flows.models.elicitation import UNFINISHED
+
+# For each agent, account or provider the first row is read from an index that begins with it, so that rows that are not
+# due are not read.
+_RECEIVERS = Agent.objects.filter(enabled=True, webhook_disabled_at=None, webhook_failures=0)
+
+
+def oldest() -> dict[str, datetime | None]:
+    """By name, when the oldest row became due that no worker has claimed; None if there is none.
+
+    elicitation: overdue and not yet expired; payment: a look, a notice, a refund or a cancellation; code: one typed at
+    a provider; erasure: of a person. The job table names them all.
+    """
+    return {
+        "delivery": first_due(_RECEIVERS, deliveries().filter(agent=OuterRef("pk")), "next_at"),
+        "refresh": vault.oldest_due_refresh(),
+        "elicitation": _first(overdue(), "expires_at"),
+        "payment": min(filter(None, _payments()), default=None),
+        "revocation": min(filter(None, _revocations()), default=None),
+        "code": _first(Attempt.objects.filter(poll_at__lte=clock.now(), used_at=None), "poll_at"),
+        "erasure": _first(Erasure.objects.filter(next_at__lte=clock.now()), "next_at"),
+    }
+
+
+def deliveries() -> QuerySet[Delivery]:
+    """Due deliveries to endpoints without failures. Others follow the retry schedule, so they are not late."""
+    rows = Delivery.objects.filter(status="pending", next_at__lte=clock.now(), lease_until=None)
+    return rows.filter(agent__enabled=True, agent__webhook_disabled_at=None, agent__webhook_failures=0)
+
+
+def overdue() -> QuerySet[Elicitation]:
+    """Overdue elicitations, except those for which a payment may still come."""
+    rows = Elicitation.objects.filter(UNFINISHED, expires_at__lte=clock.now(), payment__isnull=True)
+    return rows.exclude(status=Status.SETTLING).exclude(kind="steps")
+
+
+def _payments() -> Iterator[datetime | None]:
+    now, accounts = clock.now(), PaymentAccount.objects.all()
+    yield first_due(accounts, Checkout.objects.filter(account=OuterRef("pk"), look_at__lte=now), "look_at")
+    yield first_due(accounts, Inbound.objects.filter(account=OuterRef("pk"), try_at__lte=now), "try_at")
+    for model in (Refund, Cancellation):
+        yield _first(model._default_manager.filter(try_at__lte=clock.now()), "try_at")
+
+
+def _revocations() -> Iterator[datetime | None]:
+    told = vault.Connection.objects.filter(upstream="pending", upstream_next_at__lte=clock.now())
+    yield first_due(Provider.objects.all(), told.filter(provider=OuterRef("pk")), "upstream_next_at")
+    yield _first(PendingGrant.objects.filter(give_back_at__lte=clock.now()), "give_back_at")
+
+
+def _first(rows: QuerySet[Any], field: str) -> datetime | None:
+    return rows.order_by(field).values_list(field, flat=True).first()

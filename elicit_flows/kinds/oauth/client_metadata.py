@@ -1,0 +1,56 @@
+"""The metadata with which this service describes itself to a provider: at registration (RFC 7591), and as the document
+that its ``client_id`` names (draft-ietf-oauth-client-id-metadata-document).
+"""
+
+from __future__ import annotations
+
+from urllib.parse import urlsplit
+
+from elicit_flows import oauth
+from elicit_flows.domain import errors
+from elicit_flows.domain.values import Json
+from elicit_flows.kinds.oauth.provider import OAuthProvider
+
+NAME = "Elicit Flows"
+
+
+def client_metadata(config: OAuthProvider, redirect_uri: str) -> Json:
+    """The client metadata (RFC 7591, section 2).
+
+    There is no ``scope``: agents may ask for more scopes than the operator, and a provider would limit us to those
+    given here.
+    """
+    home = urlsplit(redirect_uri)
+    said: Json = {
+        "client_name": NAME,
+        "redirect_uris": [] if config.by_device else [redirect_uri],
+        "grant_types": [oauth.DEVICE_GRANT if config.by_device else "authorization_code", "refresh_token"],
+        "response_types": [] if config.by_device else ["code"],
+        "token_endpoint_auth_method": config.token_auth,
+    }
+    if home.scheme == "https":
+        said["client_uri"] = f"https://{home.netloc}/"
+    if config.dpop == "required":
+        said["dpop_bound_access_tokens"] = True
+    return said
+
+
+def client_document(config: OAuthProvider, redirect_uri: str) -> Json:
+    """The document at the address that is our ``client_id``; with private_key_jwt it contains our public key."""
+    said = {"client_id": config.client_id, **client_metadata(config, redirect_uri)}
+    if config.token_auth == "private_key_jwt" and config.client_secret:
+        said["jwks"] = {"keys": [oauth.public_key(config.client_secret.reveal())]}
+    return said
+
+
+def register(config: OAuthProvider, redirect_uri: str) -> oauth.Registered:
+    """Register this service at the provider; takes at most 20 seconds. Raises ProviderUnavailable."""
+    try:
+        found = oauth.discover(config.issuer or "")
+        if found.registration_endpoint is None:
+            raise errors.ProviderUnavailable("The provider does not offer dynamic client registration.")
+        return oauth.register(found.registration_endpoint, client_metadata(config, redirect_uri))
+    except oauth.Transient as trouble:
+        raise errors.ProviderUnavailable(str(trouble), retry_after=2) from None
+    except oauth.OAuthError as refusal:
+        raise errors.ProviderUnavailable(f"The provider does not register this service: {refusal}") from None

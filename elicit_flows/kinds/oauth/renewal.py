@@ -1,0 +1,73 @@
+"""Refreshing and revoking what an OAuth provider granted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from elicit_flows import oauth
+from elicit_flows.domain.values import Grant, Secret
+from elicit_flows.kinds.oauth import connection_metadata
+from elicit_flows.kinds.oauth.provider import (
+    AccountMismatch,
+    Endpoints,
+    OAuthProvider,
+    client,
+    grant,
+    resolve,
+    secrets_of,
+    subject_of,
+)
+
+
+def refresh(
+    config: OAuthProvider,
+    refresh_token: Secret,
+    scopes: Iterable[str],
+    account_id: str | None = None,
+    dpop_key: Secret | None = None,
+) -> Grant:
+    """A new grant for an old one. ``scopes`` are those granted so far.
+
+    If the provider sends no refresh token, the old one is kept (RFC 6749, section 6). With ``account_id``, an ID token
+    in the answer must still name that account (OpenID Connect Core, 12.2). Tokens that were bound to ``dpop_key`` stay
+    bound to it. Takes at most 20 seconds. Raises InvalidGrant, ProviderError and Transient.
+    """
+    endpoints = _reachable(config)
+    who = client(config, dpop_key.reveal() if dpop_key else None)
+    tokens = oauth.refresh(endpoints.token, who, refresh_token=refresh_token.reveal(), resources=config.resources)
+    try:
+        subject = subject_of(tokens.id_token, issuer=endpoints.issuer, client_id=config.client_id)
+    except AccountMismatch as error:
+        raise oauth.ProviderError("identity_changed", str(error)) from None
+    if account_id and subject and subject != account_id:
+        raise oauth.ProviderError("identity_changed", "The provider answered for another account.")
+    kept = refresh_token if tokens.refresh_token is None else None
+    granted = grant(tokens, tuple(scopes), (subject or account_id, None), kept)
+    if not config.metadata:
+        return granted
+    secrets = secrets_of(config, tokens)
+    secrets.see({"refresh_token": refresh_token.reveal()})
+    said = connection_metadata.taken(config.metadata, connection_metadata.TOKEN, tokens.said, secrets)
+    return replace(granted, metadata=said)
+
+
+def revoke(config: OAuthProvider, token: Secret, hint: str) -> bool:
+    """Ask the provider to revoke ``token``; ``hint`` is access_token or refresh_token.
+
+    False if the provider offers no revocation, or not for such tokens. Raises ProviderError and Transient.
+    """
+    endpoints = _reachable(config)
+    if endpoints.revocation is None:
+        return False
+    return oauth.revoke(endpoints.revocation, client(config), token=token.reveal(), hint=hint)
+
+
+def _reachable(config: OAuthProvider) -> Endpoints:
+    """The endpoints. If metadata cannot be fetched, the provider counts as unreachable: that says nothing about a
+    token.
+    """
+    try:
+        return resolve(config)
+    except oauth.DiscoveryError as error:
+        raise oauth.Transient(str(error), sent=False) from None

@@ -1,1 +1,0 @@
-"""What ``manage.py providers`` does beyond printing."""

@@ -1,0 +1,66 @@
+"""Write the audit log of a period into a signed file."""
+
+from __future__ import annotations
+
+import os
+from argparse import ArgumentParser
+from collections.abc import Iterator
+from datetime import UTC, date, datetime, timedelta
+from heapq import merge
+from pathlib import Path
+from typing import Any
+
+from django.contrib.admin.models import LogEntry
+from django.core.management.base import BaseCommand, CommandError
+from django.db import transaction
+
+from elicit_flows.events.publish import LIVE
+from elicit_flows.jobs import audit_lines
+from elicit_flows.models import Event
+from elicit_flows.people import signed_exports
+
+Timed = tuple[datetime, str]
+
+
+class Command(BaseCommand):
+    help = (
+        "Write the audit log of a period into FILE, as lines of JSON, oldest first, and its signature "
+        "into FILE.jws. manage.py verify checks it."
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("file", metavar="FILE", type=Path)
+        parser.add_argument("--since", type=date.fromisoformat, metavar="YYYY-MM-DD", help="the first day (UTC)")
+        parser.add_argument("--until", type=date.fromisoformat, metavar="YYYY-MM-DD", help="the last day (UTC)")
+
+    def handle(self, *args: Any, file: Path, since: date | None, until: date | None, **options: Any) -> None:
+        first = _midnight(since) if since else datetime.min.replace(tzinfo=UTC)
+        end = _midnight(until) + timedelta(days=1) if until else datetime.max.replace(tzinfo=UTC)
+        count = 0
+        try:
+            # Never overwrites a file. Only its owner can read it, because it names people.
+            opened = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+            # One transaction, since PgBouncer may give the next one another connection, without these cursors.
+            with os.fdopen(opened, "w", encoding="utf-8") as out, transaction.atomic():
+                for _, line in merge(_admin(first, end), _events(first, end)):
+                    out.write(f"{line}\n")
+                    count += 1
+            file.with_name(f"{file.name}.jws").write_text(signed_exports.sign_file(file) + "\n", encoding="ascii")
+        except OSError as error:
+            raise CommandError(f"{error.filename} cannot be written ({error.strerror}).") from error
+        self.stdout.write(f"{count} entries in {file}, signed in {file}.jws")
+
+
+def _midnight(day: date) -> datetime:
+    return datetime(day.year, day.month, day.day, tzinfo=UTC)
+
+
+def _admin(first: datetime, end: datetime) -> Iterator[Timed]:
+    rows = LogEntry.objects.filter(action_time__gte=first, action_time__lt=end).select_related("user", "content_type")
+    return ((row.action_time, audit_lines.admin_line(row)) for row in rows.order_by("action_time", "pk").iterator())
+
+
+def _events(first: datetime, end: datetime) -> Iterator[Timed]:
+    rows = Event.objects.filter(created_at__gte=first, created_at__lt=end).exclude(type__in=LIVE)
+    ordered = rows.select_related("agent").order_by("created_at", "pk").iterator()
+    return ((row.created_at, audit_lines.event_line(row)) for row in ordered)

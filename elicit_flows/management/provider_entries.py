@@ -1,0 +1,183 @@
+"""Catalogue entries for ``manage.py providers``: printed as text, and checked against the provider's servers."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from datetime import date
+from typing import NamedTuple
+
+from elicit_flows import catalogue, http, oauth
+from elicit_flows.catalogue import Entry
+from elicit_flows.domain.values import Secret
+from elicit_flows.kinds.credentials.config import Verify
+from elicit_flows.kinds.credentials.verification import Verdict, ask
+from elicit_flows.kinds.oauth.connection_metadata import begins_with_place
+from elicit_flows.oauth import Metadata
+
+# In order of preference, for servers that offer several. One that names none offers basic (RFC 8414, section 2).
+_TOKEN_AUTHS = ("client_secret_basic", "client_secret_post", "private_key_jwt", "none")
+PROBE_ID = "elicit-flows-probe"  # stands for a client, a code and a token that do not exist
+DEADLINE = 10.0  # seconds for each request
+_MISSING = frozenset({404, 410})
+_WRONG_ADDRESS = frozenset({"bad_response", "redirect", "not_allowed"})
+
+
+def entry_from_discovery(slug: str, name: str, metadata: Metadata, today: date) -> str:
+    """The file of an entry. Raises BadCatalogue if the metadata are not enough for one."""
+    offered = metadata.auth_methods or ("client_secret_basic",)
+    token_auth = next((name for name in _TOKEN_AUTHS if name in offered), offered[0])
+    endpoints = {
+        "issuer": metadata.issuer,
+        "authorize": metadata.authorization_endpoint,
+        "token": metadata.token_endpoint,
+        "revoke": metadata.revocation_endpoint,
+        "userinfo": metadata.userinfo_endpoint,
+    }
+    lines = [
+        f"name = {_toml_string(name)}",
+        'kind = "oauth"',
+        f"source_url = {_toml_string(metadata.issuer)}",
+        'checked = "document"',
+        f"checked_on = {today.isoformat()}",
+        'note = "From the metadata that the server publishes."',
+        f"token_auth = {_toml_string(token_auth)}",
+        f"pkce = {_toml_string('S256' if metadata.offers_s256() else 'off')}",
+        "",
+        "[endpoints]",
+        *(f"{key} = {_toml_string(url)}" for key, url in endpoints.items() if url),
+    ]
+    text = "\n".join(lines) + "\n"
+    catalogue.read(text, slug, f"{slug}.toml")
+    return text
+
+
+def provider_table(entry: Entry) -> str:
+    """A ``[[provider]]`` for the configuration file, to be completed by the operator."""
+    lines = ["[[provider]]", f"slug = {_toml_string(entry.slug)}", f"preset = {_toml_string(entry.slug)}"]
+    if entry.variables:
+        examples = (f"{variable.name} = {_toml_string(variable.example)}" for variable in entry.variables)
+        lines.append("variables = { " + ", ".join(examples) + " }")
+    if entry.kind == "oauth":
+        lines.append('client_id = "…"')
+        if entry.token_auth != "none":
+            lines.append(f'client_secret = "env:{entry.slug.upper().replace("-", "_")}_SECRET"')
+    return "\n".join(lines)
+
+
+def entry_facts(entry: Entry) -> str:
+    """The content of an entry, one line for each key."""
+    facts = entry.model_dump(exclude_defaults=True, exclude={"slug", "note"}, mode="json", by_alias=True)
+    return "\n".join(
+        f"{key}: {value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)}"
+        for key, value in facts.items()
+    )
+
+
+def _toml_string(value: str) -> str:
+    # Each JSON string is a TOML basic string too.
+    return json.dumps(value, ensure_ascii=False)
+
+
+class ProbeResult(NamedTuple):
+    fine: bool
+    what: str  # the endpoint, by its name in the catalogue
+    answer: str
+
+
+def probe(entry: Entry, variables: Mapping[str, str]) -> Iterator[ProbeResult]:
+    """Send each endpoint a request that it must refuse, and report how it answers.
+
+    No client and no secret is needed. Raises ValueError if a variable is missing or wrong.
+    """
+    if missing := next((one for one in entry.variables if one.name not in variables), None):
+        raise ValueError(missing.needed)  # an operator may leave it to each person, but nobody is asked here
+    settings = entry.settings(variables)
+    if entry.kind == "client_credentials":
+        client = oauth.Client(PROBE_ID, PROBE_ID, entry.token_auth, quirks=entry.oddities(variables))
+        yield _client_credentials(settings["token_url"], client)
+        if settings["revocation_url"]:
+            yield _revocation(settings["revocation_url"], client)
+        return
+    if entry.kind != "oauth":
+        yield (
+            _key(Verify.of(settings["verify"]), entry)
+            if settings["verify"]
+            else ProbeResult(True, "verify", "has no check")
+        )
+        return
+    if settings["issuer"]:
+        yield _metadata(settings["issuer"])
+    # There is no private key to sign with, so the client sends a secret instead.
+    token_auth = "client_secret_post" if entry.token_auth == "private_key_jwt" else entry.token_auth
+    client = oauth.Client(PROBE_ID, PROBE_ID, token_auth, quirks=entry.oddities(variables))
+    if settings["authorize_url"]:
+        yield _status("authorize", settings["authorize_url"], {})
+    if settings["token_url"]:
+        yield _token(settings["token_url"], client)
+    if settings["revocation_url"]:
+        yield _revocation(settings["revocation_url"], client)
+    if settings["userinfo_url"] and not begins_with_place(settings["userinfo_url"]):
+        yield _status("userinfo", settings["userinfo_url"], {"authorization": f"Bearer {PROBE_ID}"})
+
+
+def _metadata(issuer: str) -> ProbeResult:
+    try:
+        metadata = oauth.discover(issuer)
+    except oauth.DiscoveryError as error:
+        return ProbeResult(False, "issuer", f"{issuer}: {error}")
+    return ProbeResult(
+        True, "issuer", f"{issuer}: its metadata names {metadata.authorization_endpoint}, {metadata.token_endpoint}"
+    )
+
+
+def _token(url: str, client: oauth.Client) -> ProbeResult:
+    try:
+        oauth.redeem(url, client, code=PROBE_ID, redirect_uri="https://example.com/", verifier=None, deadline=DEADLINE)
+    except oauth.InvalidGrant:
+        return ProbeResult(True, "token", f"{url}: refuses the code")
+    except oauth.ProviderError as error:
+        return ProbeResult(error.code not in _WRONG_ADDRESS, "token", f"{url}: {error}")
+    except oauth.Transient as error:
+        return ProbeResult(False, "token", f"{url}: {error}")
+    return ProbeResult(False, "token", f"{url}: gives tokens to anybody")
+
+
+def _client_credentials(url: str, client: oauth.Client) -> ProbeResult:
+    try:
+        oauth.client_credentials(url, client, deadline=DEADLINE)
+    except oauth.ClientRefused as error:
+        return ProbeResult(True, "token", f"{url}: {error}")
+    except oauth.OAuthError as error:
+        return ProbeResult(False, "token", f"{url}: {error}")
+    return ProbeResult(False, "token", f"{url}: gives tokens to anybody")
+
+
+def _revocation(url: str, client: oauth.Client) -> ProbeResult:
+    """A server answers 200 to an unknown token too (RFC 7009, section 2.2)."""
+    try:
+        oauth.revoke(url, client, token=PROBE_ID, hint="refresh_token", deadline=DEADLINE)
+    except oauth.ProviderError as error:
+        return ProbeResult(error.code not in _WRONG_ADDRESS, "revoke", f"{url}: {error}")
+    except (oauth.InvalidGrant, oauth.Transient) as error:
+        return ProbeResult(isinstance(error, oauth.InvalidGrant), "revoke", f"{url}: {error}")
+    return ProbeResult(True, "revoke", f"{url}: accepts it")
+
+
+def _status(what: str, url: str, headers: Mapping[str, str]) -> ProbeResult:
+    try:
+        status = http.send("GET", url, headers=headers, deadline=DEADLINE).status
+    except (http.Refused, http.Unreachable) as error:
+        return ProbeResult(False, what, f"{url}: {error or 'does not answer'}")
+    refuses = 400 <= status < 500 and status not in _MISSING
+    return ProbeResult(refuses or (what == "authorize" and status < 400), what, f"{url}: answers {status}")
+
+
+def _key(verify: Verify, entry: Entry) -> ProbeResult:
+    verdict = ask(verify, {field["name"]: Secret(PROBE_ID) for field in entry.fields})
+    meanings = {
+        Verdict.REFUSED: "refuses a wrong key",
+        Verdict.ACCEPTED: "accepts any key",
+        Verdict.UNKNOWN: "does not answer, or not as in its entry",
+    }
+    return ProbeResult(verdict == Verdict.REFUSED, "verify", f"{verify.url}: {meanings[verdict]}")

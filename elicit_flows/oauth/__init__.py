@@ -1,0 +1,87 @@
+"""An OAuth 2.0 client (RFC 6749 with 6750, 7009, 7523, 7591, 7636, 7662, 8414, 8628, 8707, 9126, 9207, 9449).
+
+It is Authlib's client, on the guarded HTTP client.
+
+docs/adr/0025-authlib.md says what Authlib does and what is added here. Secrets are plain strings in this package, and
+no repr shows them.
+"""
+
+from elicit_flows.oauth.authorization_request import authorization_url, new_verifier, push
+from elicit_flows.oauth.client import (
+    Client,
+    Registered,
+    client_credentials,
+    fetch,
+    introspect,
+    redeem,
+    refresh,
+    register,
+    revoke,
+    userinfo,
+)
+from elicit_flows.oauth.device_code import DEVICE_GRANT, MOST_INTERVAL, DeviceCode, authorize_device, redeem_device
+from elicit_flows.oauth.dpop import access_token_hash, is_nonce, proof, thumbprint
+from elicit_flows.oauth.dpop import new_key as new_dpop_key
+from elicit_flows.oauth.errors import (
+    ClientRefused,
+    DiscoveryError,
+    InvalidGrant,
+    IssuerMismatch,
+    NotYet,
+    OAuthError,
+    ProviderError,
+    Transient,
+)
+from elicit_flows.oauth.metadata import Metadata, discover, discovered, forget
+from elicit_flows.oauth.private_key_jwt import public_key
+from elicit_flows.oauth.quirks import PLAIN, DeadGrant, Quirks, adapt_url, value_at
+from elicit_flows.oauth.responses import SCOPE_TOKEN, Tokens, check_issuer, clean_code, visible
+
+__all__ = [
+    "DEVICE_GRANT",
+    "MOST_INTERVAL",
+    "PLAIN",
+    "SCOPE_TOKEN",
+    "Client",
+    "ClientRefused",
+    "DeadGrant",
+    "DeviceCode",
+    "DiscoveryError",
+    "InvalidGrant",
+    "IssuerMismatch",
+    "Metadata",
+    "NotYet",
+    "OAuthError",
+    "ProviderError",
+    "Quirks",
+    "Registered",
+    "Tokens",
+    "Transient",
+    "access_token_hash",
+    "adapt_url",
+    "authorization_url",
+    "authorize_device",
+    "check_issuer",
+    "clean_code",
+    "client_credentials",
+    "discover",
+    "discovered",
+    "fetch",
+    "forget",
+    "introspect",
+    "is_nonce",
+    "new_dpop_key",
+    "new_verifier",
+    "proof",
+    "public_key",
+    "push",
+    "redeem",
+    "redeem_device",
+    "refresh",
+    "register",
+    "revoke",
+    "thumbprint",
+    "userinfo",
+    "value_at",
+    "visible",
+]

@@ -1,0 +1,84 @@
+"""A cache of fetched values: one fetch at a time for each key, and failures are cached briefly."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Generic, TypeVar
+
+from elicit_flows.oauth.errors import DiscoveryError
+
+log = logging.getLogger(__name__)
+T = TypeVar("T")
+
+# Replaced by tests that move the time.
+monotonic = time.monotonic
+
+
+@dataclass
+class _Entry(Generic[T]):
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    value: T | None = None
+    failure: str = ""
+    until: float = 0.0
+    renewed: float = float("-inf")
+
+
+class Cache(Generic[T]):
+    """``ttl``, ``failure_ttl`` and ``renew_interval`` are in seconds; ``fetch`` raises DiscoveryError.
+
+    ``renew`` fetches early, for each key at most once in ``renew_interval`` seconds.
+    """
+
+    def __init__(
+        self, fetch: Callable[[str], T], *, ttl: float = 600.0, failure_ttl: float = 2.0, renew_interval: float = 60.0
+    ) -> None:
+        self._fetch, self._ttl, self._failure_ttl, self._renew_interval = fetch, ttl, failure_ttl, renew_interval
+        self._entries: dict[str, _Entry[T]] = {}
+        self._lock = threading.Lock()
+
+    def get(self, key: str) -> T:
+        """The value, fetched if there is no valid one. Raises DiscoveryError."""
+        entry = self._entry(key)
+        with entry.lock:
+            if entry.until <= monotonic():
+                self._fill(entry, key)
+            if entry.value is None:
+                raise DiscoveryError(entry.failure)
+            return entry.value
+
+    def renew(self, key: str) -> T:
+        """The value, fetched again if that is allowed now. Raises DiscoveryError."""
+        entry = self._entry(key)
+        with entry.lock:
+            if monotonic() - entry.renewed >= self._renew_interval:
+                entry.renewed = monotonic()
+                # Like _fill, but after a failure the old value stays until it expires.
+                try:
+                    entry.value, entry.until = self._fetch(key), monotonic() + self._ttl
+                except DiscoveryError as error:
+                    log.warning("%s: %s", key, error)
+        return self.get(key)
+
+    def peek(self, key: str) -> T | None:
+        """The value if it is cached. Neither fetches nor waits."""
+        entry = self._entries.get(key)
+        return entry.value if entry and entry.until > monotonic() else None
+
+    def clear(self) -> None:
+        with self._lock:
+            self._entries.clear()
+
+    def _entry(self, key: str) -> _Entry[T]:
+        with self._lock:
+            return self._entries.setdefault(key, _Entry())
+
+    def _fill(self, entry: _Entry[T], key: str) -> None:
+        try:
+            entry.value, entry.until = self._fetch(key), monotonic() + self._ttl
+        except DiscoveryError as error:
+            log.warning("%s: %s", key, error)
+            entry.value, entry.failure, entry.until = None, str(error), monotonic() + self._failure_ttl

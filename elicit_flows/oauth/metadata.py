@@ -1,0 +1,135 @@
+"""The metadata of an authorization server (RFC 8414; OpenID Connect Discovery 1.0)."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlsplit
+
+from elicit_flows import http
+from elicit_flows.oauth.cache import Cache
+from elicit_flows.oauth.errors import DiscoveryError
+
+log = logging.getLogger(__name__)
+
+DEADLINE = 5.0
+_ENDPOINTS = (
+    "authorization_endpoint",
+    "token_endpoint",
+    "revocation_endpoint",
+    "introspection_endpoint",
+    "userinfo_endpoint",
+    "jwks_uri",
+    "pushed_authorization_request_endpoint",
+    "registration_endpoint",
+    "device_authorization_endpoint",
+)
+
+
+@dataclass(frozen=True)
+class Metadata:
+    """Endpoints have passed ``http.check_url``. Lists are None if the document does not have them."""
+
+    issuer: str
+    authorization_endpoint: str | None
+    token_endpoint: str | None
+    revocation_endpoint: str | None
+    introspection_endpoint: str | None
+    userinfo_endpoint: str | None
+    jwks_uri: str | None
+    pushed_authorization_request_endpoint: str | None
+    registration_endpoint: str | None
+    device_authorization_endpoint: str | None
+    pkce_methods: tuple[str, ...] | None
+    auth_methods: tuple[str, ...] | None
+    sends_iss: bool
+    requires_par: bool
+
+    def offers_s256(self) -> bool:
+        """False only when the document lists the PKCE methods and S256 is not among them (RFC 8414, section 2)."""
+        return self.pkce_methods is None or "S256" in self.pkce_methods
+
+
+def discover(issuer: str) -> Metadata:
+    """The metadata of exactly this issuer, at most ten minutes old. Raises DiscoveryError."""
+    return _known.get(issuer)
+
+
+def discovered(issuer: str) -> Metadata | None:
+    """The metadata if it is cached. Makes no request."""
+    return _known.peek(issuer)
+
+
+def forget() -> None:
+    """Forget all metadata, so that it is fetched again."""
+    _known.clear()
+
+
+def _fetch(issuer: str) -> Metadata:
+    parts = urlsplit(issuer)
+    if parts.query:
+        raise DiscoveryError("The issuer must not have a query.")
+    path, base = parts.path.rstrip("/"), f"{parts.scheme}://{parts.netloc}"
+    # OpenID Connect Discovery puts the issuer's path before the well-known name, RFC 8414 after it.
+    for url in (
+        f"{base}{path}/.well-known/openid-configuration",
+        f"{base}/.well-known/oauth-authorization-server{path}",
+    ):
+        document = _read(url)
+        if document is not None:
+            if document.get("issuer") != issuer:
+                log.error("the metadata found at issuer %s names another issuer; it is not used", issuer)
+                raise DiscoveryError("The provider's metadata names another issuer.")
+            endpoints = {name: _endpoint(document, name) for name in _ENDPOINTS}
+            return Metadata(
+                issuer=issuer,
+                pkce_methods=_strings(document, "code_challenge_methods_supported"),
+                auth_methods=_strings(document, "token_endpoint_auth_methods_supported"),
+                sends_iss=document.get("authorization_response_iss_parameter_supported") is True,
+                requires_par=document.get("require_pushed_authorization_requests") is True,
+                **endpoints,
+            )
+    raise DiscoveryError("The provider publishes no metadata.")
+
+
+def _read(url: str) -> dict[str, Any] | None:
+    """The document, or None if there is none at this address."""
+    try:
+        reply = http.send("GET", url, headers={"accept": "application/json"}, deadline=DEADLINE)
+    except http.Refused as refusal:
+        raise DiscoveryError(f"The address of the provider's metadata is refused: {refusal}") from None
+    except http.Unreachable:
+        raise DiscoveryError("The provider does not answer.") from None
+    if 400 <= reply.status < 500 and reply.status != 429:
+        return None
+    if reply.status != 200:
+        raise DiscoveryError("The provider's metadata is not available now.")
+    try:
+        document = reply.json()
+    except ValueError:
+        document = None
+    if not isinstance(document, dict):
+        raise DiscoveryError("The provider's metadata cannot be read.")
+    return document
+
+
+def _endpoint(document: dict[str, Any], name: str) -> str | None:
+    url = document.get(name)
+    if url is None:
+        return None
+    if not isinstance(url, str):
+        raise DiscoveryError("The provider's metadata cannot be read.")
+    try:
+        http.check_url(url)
+    except http.Refused as refusal:
+        raise DiscoveryError(f"The provider's {name} is refused: {refusal}") from None
+    return url
+
+
+def _strings(document: dict[str, Any], name: str) -> tuple[str, ...] | None:
+    values = document.get(name)
+    return tuple(str(value) for value in values) if isinstance(values, list) else None
+
+
+_known = Cache(_fetch)

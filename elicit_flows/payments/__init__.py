@@ -1,0 +1,14 @@
+"""Payments: the only package that writes payment rows.
+
+checkouts        the provider's payment pages: at most one open page for a payment
+settlement       apply what the provider says
+refunds          refunds, whoever asked for them
+cancellations    ending a subscription, or removing a saved method
+disputes         chargebacks
+spend_limits     how much an agent may ask of one person
+customers        a person's customer id at the provider
+entitlements     what was paid for, and using it
+subscriptions    renewals and the end of a subscription
+inbound_webhooks the providers' webhooks, stored before they are answered
+queries          what agents, operators and people may see
+"""

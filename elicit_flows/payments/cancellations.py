@@ -1,0 +1,68 @@
+"""Ends subscriptions and removes saved payment methods. The provider is told until it confirms."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import timedelta
+
+from django.db import transaction
+
+from elicit_flows import events
+from elicit_flows.domain.errors import Conflict
+from elicit_flows.job_table import PAYMENTS
+from elicit_flows.lib import clock
+from elicit_flows.lib.backoff import RetrySchedule
+from elicit_flows.models import Cancellation, Checkout, Payment, leases
+from elicit_flows.payments import entitlements
+
+Status = Payment.Status
+RETRIES = RetrySchedule.doubling(timedelta(seconds=1), timedelta(hours=6))
+
+
+def ask(payment: Payment) -> Cancellation:
+    """Record the cancellation; a second request is the same one. Raises Conflict if there is nothing to cancel.
+
+    The agent can no longer use a saved method from now on. A subscription continues until its provider says when it
+    ends.
+    """
+    with transaction.atomic():
+        payment = Payment.objects.select_for_update().get(pk=payment.pk)
+        known = Cancellation.objects.filter(payment=payment).first()
+        if known and (known.try_at or payment.status == Status.REMOVED):
+            return known
+        if payment.status == Status.SAVED:
+            payment.status = Status.REMOVED
+            payment.save(update_fields=["status"])
+            entitlements.revoke(payment)
+            events.publish(payment.agent, "payment.removed", {"payment": payment.summary()}, payment.elicitation)
+        elif payment.status != Status.ACTIVE or payment.ends_at:
+            raise Conflict("There is nothing to cancel: it has ended, or has been cancelled already.")
+        now = clock.now()
+        anew = {"asked_at": now, "try_at": now, "done_at": None, "tries": 0, "problem": ""}
+        return Cancellation.objects.update_or_create(payment=payment, defaults=anew)[0]
+
+
+def due(account: int, limit: int) -> Iterable[Cancellation]:
+    """The cancellations of this account that the provider has to be told of, oldest first."""
+    rows = Cancellation.objects.filter(payment__account=account, try_at__lte=clock.now())
+    return rows.select_related("payment__account").order_by("try_at")[:limit]
+
+
+def claim(row: Cancellation) -> bool:
+    """Claim the next attempt. One of several workers gets it."""
+    return leases.claim(row, "try_at", tries=row.tries + 1, try_at=clock.now() + PAYMENTS.lease)
+
+
+def checkouts_of(row: Cancellation) -> Iterable[Checkout]:
+    """The checkouts to cancel; more than one if the person paid twice."""
+    paid = Checkout.objects.filter(payment_id=row.payment_id, status=Checkout.Status.PAID)
+    return paid.select_related("payment__elicitation__agent", "account")
+
+
+def done(row: Cancellation) -> None:
+    leases.held(row, "try_at").update(try_at=None, done_at=clock.now(), problem="")
+
+
+def later(row: Cancellation, problem: str) -> None:
+    """Schedule the next attempt. There is no last one: the person would be charged although they have cancelled."""
+    leases.held(row, "try_at").update(try_at=clock.now() + RETRIES.pause(row.tries), problem=problem[:500])

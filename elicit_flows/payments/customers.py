@@ -1,0 +1,52 @@
+"""A person's customer id at the payment provider, found by their identity claim and never by an e-mail address."""
+
+from __future__ import annotations
+
+from django.db import transaction
+from django.db.models import QuerySet
+
+from elicit_flows.domain.values import Claim
+from elicit_flows.kinds.payment.values import Snapshot
+from elicit_flows.models import Customer, Entitlement, Payment
+
+
+def of(payment: Payment) -> str | None:
+    """The provider's id of the payer; None if they have none at this account."""
+    known = _rows(payment).first()
+    return known.ref if known else None
+
+
+def remember(payment: Payment, said: Snapshot) -> None:
+    """Store the payer's id, in the transaction that marks the payment as paid."""
+    if said.customer:
+        Customer.objects.update_or_create(
+            account=payment.account, iss=payment.iss, sub=payment.sub, defaults={"ref": said.customer}
+        )
+
+
+def forget(payment: Payment) -> bool:
+    """Delete the id, because the provider no longer knows it. Returns whether there was one."""
+    return _rows(payment).delete()[0] > 0
+
+
+def _rows(payment: Payment) -> QuerySet[Customer]:
+    return Customer.objects.filter(account_id=payment.account_id, iss=payment.iss, sub=payment.sub)
+
+
+Status = Payment.Status
+RUNNING = (Status.OPEN, Status.PROCESSING, Status.ACTIVE)
+
+
+def running(claim: Claim) -> QuerySet[Payment]:
+    """The payments that may still bring money. An erasure leaves them to the person, who may have to act on them."""
+    return Payment.objects.filter(iss=claim.iss, sub=claim.sub, status__in=RUNNING)
+
+
+def rename(claim: Claim, name: str) -> None:
+    """Give the payments that have ended to ``name``, and forget the payer's id at the provider."""
+    mine = {"iss": claim.iss, "sub": claim.sub}
+    with transaction.atomic():
+        Entitlement.objects.filter(**mine).exclude(payment__status__in=RUNNING).update(iss="", sub=name)
+        Payment.objects.filter(**mine).exclude(status__in=RUNNING).update(iss="", sub=name)
+        if not running(claim).exists():
+            Customer.objects.filter(**mine).delete()

@@ -1,0 +1,30 @@
+"""Disputes (chargebacks): a payer takes the money back through their bank."""
+
+from __future__ import annotations
+
+from elicit_flows import events
+from elicit_flows.kinds.payment.values import Snapshot
+from elicit_flows.models import Payment
+from elicit_flows.payments import entitlements
+
+
+def sync(payment: Payment, said: Snapshot) -> None:
+    """Apply the dispute's state at the provider, and report each change once. The payment must be locked.
+
+    A snapshot without a dispute changes nothing: it is older than the dispute, or about another period of a
+    subscription.
+    """
+    state = said.disputes[-1].state if said.disputes else payment.disputed
+    if state == payment.disputed:
+        return
+    before, payment.disputed = payment.disputed, state
+    payment.save(update_fields=["disputed"])
+    if state == "open":
+        entitlements.suspend(payment)
+    elif state == "won":
+        entitlements.restore(payment)
+        if before == "lost" and not payment.problem and payment.refunded < payment.amount:
+            entitlements.give_again(payment)
+    else:
+        entitlements.revoke(payment)
+    events.publish(payment.agent, "payment.disputed", {"payment": payment.summary()}, payment.elicitation)

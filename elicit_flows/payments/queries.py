@@ -1,0 +1,49 @@
+"""What agents, operators and people may see of payments. Queries for agents are named ``…_of``."""
+
+from __future__ import annotations
+
+from django.db.models import Q, QuerySet
+
+from elicit_flows.domain.values import Claim
+from elicit_flows.models import Agent, Elicitation, Entitlement, Payment, Refund, SpendLimit
+from elicit_flows.models.payment import REFUNDED
+
+Status = Payment.Status
+WENT_THROUGH = (Status.PROCESSING, Status.PAID, Status.SAVED, Status.ACTIVE, Status.ENDED, Status.REMOVED)
+
+
+def payments_of(agent: Agent) -> QuerySet[Payment]:
+    return Payment.objects.filter(agent=agent)
+
+
+def with_status(status: str) -> Q:
+    """Payments whose summary has this ``status``. A payment that was refunded in full is "refunded", not "paid"."""
+    if status == "refunded":
+        return REFUNDED
+    return Q(status=status) & ~REFUNDED if status == Status.PAID else Q(status=status)
+
+
+def asked_for_by(elicitation: str) -> Q:
+    """Payments of the elicitation with this id, or of one of its steps."""
+    whole = Elicitation.objects.filter(pk=elicitation, parent=None)
+    steps = Elicitation.objects.filter(parent=elicitation)
+    return Q(elicitation__in=[row.pk for row in (*whole.only("pk"), *steps.only("pk"))])
+
+
+def refunds_of(payment: Payment) -> QuerySet[Refund]:
+    return Refund.objects.filter(payment=payment).select_related("payment")
+
+
+def entitlements_of(agent: Agent) -> QuerySet[Entitlement]:
+    return Entitlement.objects.filter(agent=agent).select_related("payment__account")
+
+
+def spend_limits_of(agent: Agent) -> QuerySet[SpendLimit]:
+    return SpendLimit.objects.filter(agent=agent)
+
+
+def made_by(claim: Claim) -> QuerySet[Payment]:
+    """What this person paid, saved or subscribed to, for all agents, and payments that did not match."""
+    shown = (*WENT_THROUGH, Payment.Status.MISMATCH)
+    rows = Payment.objects.filter(iss=claim.iss, sub=claim.sub, status__in=shown)
+    return rows.select_related("agent", "account", "elicitation", "cancellation").order_by("-created_at")

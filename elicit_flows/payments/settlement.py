@@ -1,0 +1,142 @@
+"""Applies what the provider says. Only this module decides whether a payment is paid."""
+
+from __future__ import annotations
+
+import logging
+from enum import StrEnum
+
+from django.db.models import Q
+
+from elicit_flows import events
+from elicit_flows.kinds.payment.values import ENDS, SUCCESSES, Snapshot, State
+from elicit_flows.lib import clock
+from elicit_flows.models import Checkout, Payment
+from elicit_flows.payments import checkouts, customers, disputes, entitlements, refunds, subscriptions
+
+log = logging.getLogger(__name__)
+Status = Payment.Status
+WON = {State.PAID: Status.PAID, State.SAVED: Status.SAVED, State.ACTIVE: Status.ACTIVE}
+OF_MODE = {"pay": State.PAID, "save": State.SAVED, "subscribe": State.ACTIVE}
+
+
+class Verdict(StrEnum):
+    """What the snapshot means for the elicitation."""
+
+    NOTHING = "nothing"
+    PROCESSING = "processing"
+    PAID = "paid"  # as requested, and for the first time
+    OVER = "over"  # this checkout was not paid; the user may try again
+    MISMATCH = "mismatch"
+
+
+def locked(checkout: Checkout) -> tuple[Payment, Checkout]:
+    """Both rows, locked in the caller's transaction, so that one snapshot is applied at a time."""
+    payment = Payment.objects.select_for_update().get(pk=checkout.payment_id)
+    return payment, Checkout.objects.select_related("account").get(pk=checkout.pk)
+
+
+def apply(payment: Payment, checkout: Checkout, said: Snapshot) -> Verdict:
+    """Record what the snapshot says about this checkout. Both rows must be locked. Safe to repeat.
+
+    Snapshots may arrive in any order: each is a state at its time, and an older one never takes back a success.
+    """
+    if checkout.status in (Checkout.Status.PAID, Checkout.Status.OVER) and said.state not in SUCCESSES:
+        return Verdict.NOTHING
+    if said.state in SUCCESSES:
+        return _won(payment, checkout, said)
+    if said.state is State.PROCESSING:
+        _put(checkout, Checkout.Status.PROCESSING)
+        changed = Payment.objects.filter(pk=payment.pk, status=Status.OPEN).update(status=Status.PROCESSING)
+        return Verdict.PROCESSING if changed else Verdict.NOTHING
+    if said.state in ENDS:
+        _put(checkout, Checkout.Status.OVER)
+        Payment.objects.filter(pk=payment.pk, status=Status.PROCESSING).update(status=Status.OPEN)
+        return Verdict.OVER
+    return Verdict.NOTHING
+
+
+def follow(payment: Payment, checkout: Checkout, said: Snapshot) -> None:
+    """Record what happened to money after it arrived. Call it after the elicitation was told of the payment."""
+    if checkout.status != Checkout.Status.PAID:
+        return
+    refunds.sync(payment, said)
+    if (said.payment_ref or "") == payment.payment_ref:  # otherwise it is a second payment, which is refunded
+        disputes.sync(payment, said)
+        subscriptions.sync(payment, said)
+    checkouts.schedule_next_check(payment, checkout, said)
+
+
+def _won(payment: Payment, checkout: Checkout, said: Snapshot) -> Verdict:
+    if checkout.status == Checkout.Status.PAID:
+        return Verdict.NOTHING
+    _put(checkout, Checkout.Status.PAID)
+    problem = _difference(payment, checkout, said)
+    if problem:
+        # Record a payment that differs from the request. It is never a success and always reported. A person or the
+        # account's policy decides about the money. Another currency is always left to a person, because refunds are
+        # counted in the requested currency.
+        changed = Payment.objects.filter(pk=payment.pk).filter(Q(status=Status.OPEN) | Q(status=Status.PROCESSING))
+        changed.update(status=Status.MISMATCH, payment_ref=said.payment_ref or "")
+        alert(payment, "mismatch", f"A payment arrived, but {problem}.")
+        by_itself = payment.account.refund_mismatch and said.currency == payment.currency
+        if by_itself and said.payment_ref and said.amount:
+            refunds.give_back(payment, said.payment_ref, said.amount, "The payment differs from the request.")
+        return Verdict.MISMATCH
+    if payment.status not in (Status.OPEN, Status.PROCESSING, Status.CLOSED):
+        return _again(payment, said)
+    payment.status, payment.paid_at = WON[said.state], clock.now()
+    payment.payment_ref, payment.receipt_url = said.payment_ref or "", said.receipt_url or ""
+    payment.save(update_fields=["status", "paid_at", "payment_ref", "receipt_url"])
+    entitlements.grant(payment, said)
+    customers.remember(payment, said)
+    return Verdict.PAID
+
+
+def _difference(payment: Payment, checkout: Checkout, said: Snapshot) -> str:
+    """The differences between the snapshot and what was requested; "" if there are none."""
+    differing = [
+        (said.our_id == checkout.id, f"the provider's page names {said.our_id!r}, not this checkout"),
+        (said.livemode == checkout.account.livemode, f"livemode is {said.livemode}, not as the account's"),
+        (said.currency == payment.currency, f"the currency is {said.currency}, asked was {payment.currency}"),
+        (said.amount == payment.amount, f"the amount is {said.amount}, asked was {payment.amount}"),
+        (said.state is OF_MODE[payment.mode], f"the outcome is {said.state}, asked was to {payment.mode}"),
+    ]
+    return "; ".join(problem for same, problem in differing if not same)
+
+
+def _again(payment: Payment, said: Snapshot) -> Verdict:
+    """The same thing was paid twice: refund the second payment."""
+    alert(payment, "twice", f"Paid a second time ({said.payment_ref}): the second payment is refunded.")
+    if said.payment_ref and said.amount:
+        refunds.give_back(payment, said.payment_ref, said.amount, "Paid twice.")
+    return Verdict.NOTHING
+
+
+def paid_late(payment: Payment, said: Snapshot) -> None:
+    """It was paid after its elicitation was over: refund what is left, unless the account keeps late payments."""
+    if payment.account.keep_late:
+        alert(
+            payment, "late", "Paid after the elicitation was over: the payment is kept, as its account is configured."
+        )
+        return
+    alert(payment, "late", "Paid after the elicitation was over: the payment is refunded.")
+    entitlements.revoke(payment)
+    left = payment.amount - sum(one.amount for one in said.refunds if one.state != "failed")
+    if payment.payment_ref and left > 0:
+        refunds.give_back(payment, payment.payment_ref, left, "Paid after the elicitation was over.")
+
+
+def alert(payment: Payment, code: str, problem: str) -> None:
+    """Tell the agent and the operator that a payment differs from the request."""
+    Payment.objects.filter(pk=payment.pk).update(problem=problem[:500])
+    payment.refresh_from_db()
+    log.error("payment %s: %s", payment.pk, problem)
+    data = {"payment": payment.summary(), "problem": {"code": code, "message": problem}}
+    events.publish(payment.agent, "payment.mismatch", data, payment.elicitation)
+
+
+def _put(checkout: Checkout, status: Checkout.Status) -> None:
+    checkout.status = status
+    if status in (Checkout.Status.PAID, Checkout.Status.OVER):
+        checkout.look_at, checkout.url = None, ""
+    checkout.save(update_fields=["status", "look_at", "url"])

@@ -1,0 +1,90 @@
+"""Exports everything that is stored about a person."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from elicit_flows import vault
+from elicit_flows.domain.values import Claim, Json
+from elicit_flows.elicitations.receipts import PAID
+from elicit_flows.lib import clock
+from elicit_flows.models import Agent, Connection, Customer, Elicitation, Entitlement, Payment
+from elicit_flows.payments import entitlements
+from elicit_flows.people import local_accounts
+from elicit_flows.people.sessions import sessions_of
+
+
+def export_data(claim: Claim) -> Json:
+    """One object, as docs/reference/account-pages.md describes it, without secrets and without agents' metadata."""
+    mine: Any = {"iss": claim.iss, "sub": claim.sub}
+    elicitations = Elicitation.objects.filter(**mine, parent=None).prefetch_related("drafts", "steps", "event_set")
+    payments = Payment.objects.filter(**mine).prefetch_related("refunds").select_related("elicitation", "account")
+    return {
+        "object": "export",
+        "created_at": clock.rfc3339(clock.now()),
+        "subject": mine,
+        "account": local_accounts.about(claim),
+        "elicitations": [_elicitation(row) for row in _in_order(elicitations)],
+        "connections": [_connection(row) for row in _in_order(vault.ever_held_by(claim).prefetch_related("uses"))],
+        "payments": [_payment(row) for row in _in_order(payments)],
+        "entitlements": [
+            {**_by(row.agent), **_without(row.summary(live_only=entitlements.live_only(row.agent)), "subject")}
+            for row in _in_order(Entitlement.objects.filter(**mine).select_related("payment__account"))
+        ],
+        "customers": [
+            {"payment_account": row.account.slug, "id": row.ref}
+            for row in Customer.objects.filter(**mine).select_related("account")
+        ],
+        "sessions": [
+            {
+                "browser": row.browser,
+                "system": row.system,
+                "began_at": clock.rfc3339(row.began_at),
+                "used_at": clock.rfc3339(row.used_at),
+            }
+            for row in sessions_of(claim)
+        ],
+    }
+
+
+def _in_order(rows: Any) -> Any:
+    return rows.select_related("agent").order_by("created_at")
+
+
+def _by(agent: Agent) -> Json:
+    return {"agent": {"slug": agent.slug, "name": agent.name}}
+
+
+def _without(said: Json, *names: str) -> Json:
+    return {name: value for name, value in said.items() if name not in names}
+
+
+def _elicitation(row: Elicitation) -> Json:
+    """Without ``metadata``, which belongs to the agent."""
+    steps = sorted(row.steps.all(), key=lambda step: step.place)
+    drafts = [draft for one in (row, *steps) for draft in one.drafts.all()]
+    return {
+        **_by(row.agent),
+        **_without(row.snapshot(), "subject", "metadata"),
+        "steps": [{"kind": step.kind, "status": str(step.status), "params": step.params} for step in steps],
+        "drafts": [{"question": draft.question, **draft.said()} for draft in drafts],
+        "events": [
+            {"type": event.type, "created_at": clock.rfc3339(event.created_at)}
+            for event in sorted(row.event_set.all(), key=lambda event: event.position)
+        ],
+    }
+
+
+def _connection(row: Connection) -> Json:
+    uses = sorted(row.uses.all(), key=lambda use: use.first_at)
+    return {**_by(row.agent), **_without(row.summary(), "subject"), "uses": [use.said() for use in uses]}
+
+
+def _payment(row: Payment) -> Json:
+    refunds = [_without(refund.summary(), "payment") for refund in row.refunds.all()]
+    return {
+        **_by(row.agent),
+        **_without(row.summary(), "subject"),
+        "refunds": refunds,
+        "signed_receipt": f"/account/payments/{row.pk}/receipt" if row.status in PAID else None,
+    }

@@ -1,0 +1,108 @@
+"""The answer of a tool that was not run: words for the model, and a mark for programs."""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+from elicit_flows.domain.values import Json
+from elicit_flows.sdk.errors import ElicitError
+from elicit_flows.sdk.mcp.settings import Settings
+from elicit_flows.sdk.outcomes import Cancelled, Declined, Expired, Failed, Outcome
+from elicit_flows.sdk.shapes import Elicitation
+
+log = logging.getLogger(__name__)
+MARK = "elicit-flows/outcome"  # the member of a result's ``_meta``
+CODE = re.compile("[a-z0-9_]{1,64}")
+Verdict = Literal["declined", "waiting", "cancelled", "refused", "unavailable", "failed"]
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """``text`` begins with the verdict, unless the author supplies the text. ``mark``: the outcome, and the
+    elicitation's id, link or reason, if there is one. ``error``: whether the result must be an error for tools of every
+    type.
+    """
+
+    text: str
+    mark: Json
+    error: bool = False
+
+    @property
+    def meta(self) -> Json:
+        return {MARK: self.mark}
+
+    @classmethod
+    def of(cls, verdict: Verdict, text: str, elicitation: Elicitation | None = None, **more: object) -> Words:
+        """``more``: further members of the mark."""
+        about = {"elicitation": elicitation.id} if elicitation else {}
+        error = verdict in {"refused", "unavailable", "failed"}
+        return cls(f"{verdict}: {text}", {"outcome": verdict, **about, **more}, error)
+
+
+class NotRun(Exception):
+    """Ends a call with ``words``, from anywhere within it."""
+
+    def __init__(self, words: Words) -> None:
+        super().__init__(words.text)
+        self.words = words
+
+
+def waiting(elicitation: Elicitation) -> Words:
+    text = f"The user has not done it yet. Their link is {elicitation.url} ; call this tool again when they have."
+    return Words.of("waiting", text, elicitation, url=elicitation.url)
+
+
+def waiting_for(message: str, urls: Iterable[str]) -> Words:
+    """The words for a refusal whose links a library would lose."""
+    links = [str(url) for url in urls]
+    text, mark = f"waiting: {message} {', '.join(links)}", {"outcome": "waiting", "urls": links}
+    return Words(text, mark, error=True)
+
+
+def used(elicitation: Elicitation) -> Words:
+    """The words for the second of two calls with one answer. The first may still run, so the model must not
+    call again.
+    """
+    text = "Another call with this answer is running the tool, or has run it. Do not call it again for this."
+    return Words.of("cancelled", text, elicitation, reason="already_used")
+
+
+def ended(settings: Settings, outcome: Outcome) -> Words:
+    """The words for any kind of no, or the author's own text."""
+    said = _ended(outcome)
+    return Words(settings.say(outcome), said.mark) if settings.say else said
+
+
+def _ended(outcome: Outcome) -> Words:
+    seen = outcome.elicitation
+    match outcome:
+        case Declined():
+            return Words.of("declined", "The user said no. Do not call this again unless they ask for it.", seen)
+        case Expired():
+            return Words.of("cancelled", "Nobody answered in time.", seen, reason="expired")
+        case Failed(message=message, code=code):
+            return Words.of("cancelled", f"It could not be done. {message}", seen, reason=code)
+        case Cancelled():
+            return Words.of("cancelled", "The question was taken back.", seen, reason="cancelled")
+        case _:
+            raise AssertionError(outcome)
+
+
+def refused(text: str, reason: str) -> Words:
+    return Words.of("refused", text, reason=reason)
+
+
+def unavailable(error: ElicitError, tool: str, *, begun: bool) -> Words:
+    """The words when the service refuses or cannot be reached. Its own message may contain addresses, so only the log
+    has it.
+    """
+    log.error("%s: the service refused: %s %s", tool, error, error.errors, exc_info=error)
+    code = error.code if CODE.fullmatch(error.code) else "error"
+    if begun:
+        text = f"The tool was begun and could not go on, because the service refused ({code}). It may be half done."
+        return Words.of("failed", text, reason=code)
+    return Words.of("unavailable", f"The user cannot be asked at the moment ({code}). Nothing was done.", reason=code)

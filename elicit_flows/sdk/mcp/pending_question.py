@@ -1,0 +1,94 @@
+"""The question of one call: when the call is repeated, it is the same question."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from elicit_flows.domain.status import Status
+from elicit_flows.domain.values import Claim
+from elicit_flows.sdk.client import Elicit
+from elicit_flows.sdk.errors import ElicitError
+from elicit_flows.sdk.idempotency import acted_on
+from elicit_flows.sdk.outcomes import Declined, Outcome, outcome_of
+from elicit_flows.sdk.questions import Question
+from elicit_flows.sdk.shapes import Elicitation
+
+NO = "declined"  # the member of the note that says when a call was told about the no
+NOES = (Status.DECLINED, Status.CANCELLED)
+NOTE_SECONDS = 5.0
+CALL = "mcp_call"  # the member of an elicitation's metadata that says which call it belongs to
+
+
+@dataclass(frozen=True, slots=True)
+class Ticket:
+    """``key`` identifies server, user, client, tool and arguments. ``place``: the guard's position on the tool.
+    ``ask_again_after``: seconds for which a no stands.
+    """
+
+    place: int
+    key: str
+    question: Question
+    user: Claim
+    ask_again_after: float
+
+    async def ask(self, elicit: Elicit) -> Elicitation:
+        """Return the question of this call. It is new only if there is none that is open, unreported, or declined a
+        moment ago.
+        """
+        seen = await self._create(elicit)
+        if seen.status == Status.EXPIRED or await self._is_stale(elicit, seen) or await self._is_old_no(elicit, seen):
+            await acted_on(elicit, seen)
+            seen = await self._create(elicit)
+        return seen
+
+    async def _is_stale(self, elicit: Elicit, seen: Elicitation) -> bool:
+        """Whether it led to a connection that has ended since, because the call never came back."""
+        connection = (seen.result or {}).get("connection")
+        if connection is None or seen.reused:
+            return False
+        standing = await elicit.connections(self.user)
+        return connection not in {one.id for one in standing if one.status == "active"}
+
+    async def _is_old_no(self, elicit: Elicit, seen: Elicitation) -> bool:
+        """Whether it was declined, and reported longer than ``ask_again_after`` ago."""
+        told = (await elicit.note(seen)).get(NO) if seen.status in NOES else None
+        if told is None:
+            return False
+        return datetime.now(UTC) - datetime.fromisoformat(told) > timedelta(seconds=self.ask_again_after)
+
+    async def outcome(self, elicit: Elicit, seen: Elicitation) -> Outcome:
+        """How it ended. The service sees a decline in the client as a cancelled question; the note tells them apart."""
+        if seen.status == Status.CANCELLED and NO in await elicit.note(seen):
+            return Declined(seen)
+        return outcome_of(seen)
+
+    async def keep(self, elicit: Elicit, no: Declined) -> bool:
+        """Store a no for the next calls, which other processes may serve. False if it could not be stored."""
+        try:
+            async with asyncio.timeout(NOTE_SECONDS):
+                if NO not in await elicit.note(no.elicitation):
+                    await elicit.add_to_note(no.elicitation, {NO: datetime.now(UTC).isoformat()})
+        except (ElicitError, TimeoutError):
+            return False
+        return True
+
+    async def _create(self, elicit: Elicit) -> Elicitation:
+        asked = self.question
+        metadata = {**asked.options.get("metadata", {}), CALL: self.key}
+        options: Any = {**asked.options, "metadata": metadata, "idempotency_key": self.key}
+        return await elicit.create(asked.kind, self.user, asked.params, message=asked.message, **options)
+
+    async def again(self, elicit: Elicit, elicitation: Any) -> Elicitation | None:
+        """The question with this id, if it was asked for this call and user."""
+        if not isinstance(elicitation, str):
+            return None
+        try:
+            seen = await elicit.get(elicitation)
+        except ElicitError as refused:
+            if refused.status == 404:
+                return None
+            raise
+        return seen if (seen.subject, seen.metadata.get(CALL)) == (self.user, self.key) else None

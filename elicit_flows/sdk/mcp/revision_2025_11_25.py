@@ -1,0 +1,133 @@
+"""MCP 2025-11-25: the server asks the client during the call, and notifies it when the user has finished.
+
+If the call has to end before that, the notification is sent later, and the client calls again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import asdict
+from typing import Any
+
+from elicit_flows.sdk.client import Elicit
+from elicit_flows.sdk.errors import ElicitError
+from elicit_flows.sdk.idempotency import taken_back
+from elicit_flows.sdk.mcp.calls import GONE, LIBRARY_ERROR, Call
+from elicit_flows.sdk.mcp.pending_question import Ticket
+from elicit_flows.sdk.mcp.settings import Settings
+from elicit_flows.sdk.outcomes import Outcome, outcome_of
+from elicit_flows.sdk.shapes import Elicitation
+from elicit_flows.wires.reply import ACCEPT
+
+log = logging.getLogger(__name__)
+
+
+async def asked(
+    elicit: Elicit, settings: Settings, followers: Followers, call: Call, tickets: Iterable[Ticket]
+) -> Outcome | Elicitation | Any:
+    """How the first of ``tickets`` ended; its elicitation if the call ends before that.
+
+    The others are the questions that this call will ask afterwards: a refusal has to name them all. Raises the
+    library's -32042.
+    """
+    first, *rest = tickets
+    seen = await first.ask(elicit)
+    if seen.over:
+        return await first.outcome(elicit, seen)
+    way = settings.way(call.client, call.opens_links)
+    if way == "refuse":
+        raise call.no_links()
+    if way == "link":
+        return seen
+    if settings.push:
+        async with call.awaited(settings):
+            return await _pushed(elicit, settings, call, followers.follow(elicit, call, seen), seen)
+    needed = [seen, *[one for ticket in rest if not (one := await ticket.ask(elicit)).over]]
+    for one in needed:
+        followers.follow(elicit, call, one)
+    raise call.required(asdict(one) for one in needed)
+
+
+async def _pushed(
+    elicit: Elicit, settings: Settings, call: Call, follower: Follower, seen: Elicitation
+) -> Outcome | Elicitation:
+    if not call.left(settings):
+        return seen
+    answer = asyncio.ensure_future(call.push(asdict(seen)))
+    try:
+        with follower.attended():
+            async with asyncio.timeout(call.left(settings)):
+                await asyncio.wait({answer, follower.over}, return_when=asyncio.FIRST_COMPLETED)
+                if not follower.over.done() and (reply := answer.result()).action != ACCEPT:
+                    follower.told = True  # the client knows, since it was the client's own answer
+                    return await taken_back(elicit, seen, reply.action)
+                ended = await asyncio.shield(follower.over)
+            await follower.tell(ended, within=call)
+    except TimeoutError:
+        return seen
+    except LIBRARY_ERROR as refused:
+        log.warning("the client cannot be asked to open a link: %s", refused)
+        return seen
+    finally:
+        answer.cancel()
+    return outcome_of(ended)
+
+
+class Follower:
+    """Waits for the end of one elicitation on behalf of one session, for all of its calls."""
+
+    def __init__(self, elicit: Elicit, call: Call, elicitation: Elicitation) -> None:
+        self.call = call
+        self.told = False
+        self._attending = 0
+        self.over = asyncio.ensure_future(elicit.wait(elicitation))
+
+    @contextmanager
+    def attended(self) -> Iterator[None]:
+        """While a call is open, the notification is sent within it."""
+        self._attending += 1
+        try:
+            yield
+        finally:
+            self._attending -= 1
+
+    async def tell(self, elicitation: Elicitation, *, within: Call | None = None) -> None:
+        """Send the notification once. If the client is gone, nothing is lost: it gets the outcome when it calls again.
+
+        ``within``: a call that is still open, since the call that asked first may have ended.
+        """
+        if self.told:
+            return
+        self.told = True
+        with suppress(*GONE):
+            await (within or self.call).tell(elicitation, within=within is not None)
+
+    async def tell_later(self) -> None:
+        """Send the notification when the elicitation is over and no call is open to send it."""
+        try:
+            ended = await self.over
+        except ElicitError as error:
+            log.warning("the client is not notified of the end of an elicitation: %s", error)
+            return
+        if not self._attending:
+            await self.tell(ended)
+
+
+class Followers:
+    """The followers of one server process, by elicitation and session."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[str, str], tuple[Follower, asyncio.Task[None]]] = {}
+
+    def follow(self, elicit: Elicit, call: Call, elicitation: Elicitation) -> Follower:
+        """The follower for this session, which lives until the elicitation is over."""
+        key = (elicitation.id, call.session_id)
+        if key not in self._known:
+            follower = Follower(elicit, call, elicitation)
+            telling = asyncio.ensure_future(follower.tell_later())
+            telling.add_done_callback(lambda _: self._known.pop(key, None))
+            self._known[key] = follower, telling
+        return self._known[key][0]

@@ -1,0 +1,55 @@
+"""MCP 2026-07-28: the call is answered with a request for input, and is sent again with ``requestState``.
+
+The user is asked once. The repeated call waits here for less than its client's time-out, and then gets an answer
+without a question, so the client calls again; clients give up after about ten of those.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from elicit_flows.sdk.client import Elicit
+from elicit_flows.sdk.idempotency import taken_back
+from elicit_flows.sdk.mcp.calls import Call
+from elicit_flows.sdk.mcp.pending_question import Ticket
+from elicit_flows.sdk.mcp.settings import Settings
+from elicit_flows.sdk.outcomes import Outcome
+from elicit_flows.sdk.shapes import Elicitation
+from elicit_flows.wires.reply import ACCEPT
+
+
+async def asked(elicit: Elicit, settings: Settings, call: Call, ticket: Ticket) -> Outcome | Elicitation | Any:
+    """How it ended; the elicitation if the call ends before that; or else the result that the call is answered with."""
+    state = call.state
+    if state is None or state.get("place") != ticket.place:
+        seen = await ticket.ask(elicit)
+        return await ticket.outcome(elicit, seen) if seen.over else _first(settings, call, ticket, seen)
+    again = await ticket.again(elicit, state.get("id"))
+    if again is None:
+        raise call.bad_state()
+    seen = again
+    reply = call.reply(seen.id)
+    if not seen.over and reply and reply.action != ACCEPT:
+        return await taken_back(elicit, seen, reply.action)
+    agreed = state.get("agreed") or reply is not None
+    if agreed and not seen.over:
+        async with call.awaited(settings):
+            seen = await elicit.wait(seen, timeout=call.left(settings))
+    if seen.over:
+        return await ticket.outcome(elicit, seen)
+    if state.get("round", 0) >= settings.rounds:
+        return seen
+    later = {**state, "round": state.get("round", 0) + 1, "agreed": agreed}
+    return call.put_off(later) if agreed else call.ask(asdict(seen), later)
+
+
+def _first(settings: Settings, call: Call, ticket: Ticket, seen: Elicitation) -> Any:
+    way = settings.way(call.client, call.opens_links)
+    if way == "refuse":
+        raise call.no_links()
+    if way == "link":
+        return seen
+    state = {"place": ticket.place, "id": seen.id, "round": 1, "agreed": False}
+    call.attempt.waits(seen, state)
+    return call.ask(asdict(seen), state)

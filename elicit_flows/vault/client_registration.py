@@ -1,0 +1,74 @@
+"""Registers this service at a provider (RFC 7591): once, and again when the provider has forgotten the registration.
+
+If many callers need the registration at once, one of them takes a lease and asks the provider, with no transaction
+open. The client secret that it gets is sealed.
+"""
+
+from __future__ import annotations
+
+import logging
+from datetime import timedelta
+
+from django.db import IntegrityError, transaction
+
+from elicit_flows.domain.errors import ProviderUnavailable
+from elicit_flows.domain.values import Secret
+from elicit_flows.kinds.oauth.client_metadata import register
+from elicit_flows.lib import clock
+from elicit_flows.models import Provider, Registration
+from elicit_flows.vault import provider_settings
+from elicit_flows.vault.seal import seal
+
+log = logging.getLogger(__name__)
+LEASE = timedelta(seconds=30)  # longer than the request to the provider may take
+
+
+def register_client(row: Provider, redirect_uri: str) -> None:
+    """Register this service if the provider requires it and it has not been done. Takes at most 20 seconds.
+
+    Raises ProviderUnavailable, also while another process is registering it.
+    """
+    if row.registration != "dynamic" or provider_settings.registration_of(row):
+        return
+    for stale in Registration.objects.filter(provider=row).exclude(registered_at=None).select_related("provider"):
+        if provider_settings.registered_elsewhere(stale):
+            Registration.objects.filter(pk=stale.pk).delete()
+    if not _claim(row):
+        raise ProviderUnavailable(
+            "This service is being registered at the provider. Try again in a moment.", retry_after=2
+        )
+    mine = Registration.objects.filter(provider=row, registered_at=None)
+    try:
+        told = register(provider_settings.oauth(row), redirect_uri)
+    except ProviderUnavailable:
+        mine.update(lease_until=clock.now())
+        raise
+    secret = Secret(told.secret) if told.secret else None
+    mine.update(
+        client_id=told.client_id,
+        client_secret=seal(secret, provider_settings.registration_place(row.pk, told.client_id)),
+        token_auth=told.auth,
+        registered_at=clock.now(),
+        bound_to=provider_settings.hosts_of(row),
+    )
+    log.info("registered at provider %s as %s", row.slug, told.client_id)
+
+
+def forget_registration(row: Provider, client_id: str) -> None:
+    """The provider no longer knows ``client_id``: register again when the next person goes there."""
+    if Registration.objects.filter(provider=row, client_id=client_id).exclude(registered_at=None).delete()[0]:
+        log.warning("provider %s does not know the client that it registered, %s, any more", row.slug, client_id)
+
+
+def _claim(row: Provider) -> bool:
+    now = clock.now()
+    if Registration.objects.filter(provider=row, registered_at=None, lease_until__lte=now).update(
+        lease_until=now + LEASE
+    ):
+        return True
+    try:
+        with transaction.atomic():
+            Registration.objects.create(provider=row, lease_until=now + LEASE)
+    except IntegrityError:
+        return False
+    return True

@@ -1,0 +1,20 @@
+"""Creates connections from imported tokens: each is sealed at once and gets an event."""
+
+from __future__ import annotations
+
+from elicit_flows import events
+from elicit_flows.domain.values import Claim, Grant
+from elicit_flows.models import Agent, Connection, ConnectionUse, Provider
+from elicit_flows.vault import connections
+
+
+def import_connection(
+    agent: Agent, claim: Claim, provider: Provider, grant: Grant, by: ConnectionUse.Actor
+) -> Connection | None:
+    """Runs in the caller's transaction. Returns None if the account is already connected."""
+    there = connections.live_connections(agent, claim, provider, lock=True)
+    if any(one.account_id == (grant.account_id or "") for one in there):
+        return None
+    row = connections.keep(agent, claim, provider, grant, by, there=there)
+    events.publish(agent, "connection.imported", row.summary())
+    return row

@@ -1,0 +1,160 @@
+"""Grants that wait for a person's confirmation: a grant of another account than the one to be connected again (threat
+T29), or one that may be of either account (threat T120).
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Collection
+from datetime import datetime, timedelta
+from functools import partial
+
+from django.db import transaction
+from django.db.models import QuerySet
+
+from elicit_flows.domain.errors import Unavailable
+from elicit_flows.domain.values import Grant, Secret
+from elicit_flows.events import wakeups
+from elicit_flows.job_table import REVOCATIONS
+from elicit_flows.kinds.oauth import revoke as tell_provider
+from elicit_flows.lib import clock
+from elicit_flows.models import Connection, Elicitation, PendingGrant, Provider, leases
+from elicit_flows.oauth import OAuthError
+from elicit_flows.vault import provider_settings
+from elicit_flows.vault.seal import place, reveal, seal
+
+log = logging.getLogger(__name__)
+
+LIFE = timedelta(minutes=10)
+GIVE_UP = timedelta(days=1)  # then the tokens expire by themselves
+
+
+def store_pending_grant(elicitation: Elicitation, meant: Connection | None, grant: Grant) -> None:
+    """Store the grant, in the caller's transaction. An earlier one of the same elicitation is rejected."""
+    now = clock.now()
+    PendingGrant.objects.filter(elicitation=elicitation).update(expires_at=now, give_back_at=now)
+    ends = min(now + LIFE, elicitation.expires_at)
+    row = PendingGrant(elicitation=elicitation, connection=meant, created_at=now, expires_at=ends, give_back_at=ends)
+    row.account_id, row.account_label = grant.account_id or "", grant.account_label or grant.account_id or ""
+    row.grant = seal(Secret(_written(grant)), held_place(row))
+    row.save(force_insert=True)
+
+
+def pending_grant(elicitation: Elicitation) -> PendingGrant | None:
+    """The grant that the person has to be asked about, if any."""
+    rows = PendingGrant.objects.filter(elicitation=elicitation, expires_at__gt=clock.now())
+    return rows.select_related("connection").first()
+
+
+def take_pending_grant(elicitation: Elicitation, held_id: str) -> tuple[Grant, Connection | None] | None:
+    """Take the confirmed grant, with the connection it is meant for, if any. Runs in the caller's transaction."""
+    rows = PendingGrant.objects.select_for_update(of=["self"]).select_related("connection")
+    row = rows.filter(pk=held_id, elicitation=elicitation, expires_at__gt=clock.now()).first()
+    if row is None:
+        return None
+    grant = _opened(row)
+    row.delete()
+    return grant, row.connection
+
+
+def reject_pending_grant(elicitation: Elicitation) -> None:
+    """Reject the grant: the worker revokes it at the provider."""
+    now = clock.now()
+    with transaction.atomic():
+        PendingGrant.objects.filter(elicitation=elicitation).update(expires_at=now, give_back_at=now)
+        transaction.on_commit(partial(wakeups.wake_workers, REVOCATIONS))
+
+
+def providers_of_rejected_grants(without: Collection[str]) -> list[str]:
+    """The slugs of the providers at which rejected grants are due to be revoked, except those in ``without``."""
+    slugs = _due().values_list("elicitation__params__provider", flat=True).distinct()
+    return [str(slug) for slug in slugs if slug not in without]
+
+
+def rejected_grants_due(slug: str, limit: int) -> list[PendingGrant]:
+    """Those that this provider is to be told of now, oldest first."""
+    due = _due().filter(elicitation__params__provider=slug).select_related("elicitation")
+    return list(due.order_by("give_back_at")[:limit])
+
+
+def _due() -> QuerySet[PendingGrant]:
+    return PendingGrant.objects.filter(give_back_at__lte=clock.now())
+
+
+def revoke_rejected_grant(row: PendingGrant) -> bool:
+    """Tell the provider, again where nobody wrote down that it was. Called by the worker. False: it did not listen, or
+    another worker tells it.
+    """
+    now = clock.now()
+    if not leases.claim(row, "give_back_at", give_back_at=now + REVOCATIONS.lease):
+        return False
+    try:
+        # None when the operator has deleted it: there is nobody to tell.
+        provider = Provider.objects.filter(slug=_slug(row), sort=Provider.Sort.OAUTH).first()
+        if provider and not _in_use(row, provider):
+            grant = _opened(row)
+            provider = provider_settings.for_person(provider, grant.variables)
+            config = provider_settings.oauth(provider)
+            if grant.bound_to is not None:
+                provider_settings.check(provider, grant.bound_to, provider_settings.REVOCATION)
+            if grant.refresh_token:
+                tell_provider(config, grant.refresh_token, "refresh_token")
+            else:
+                tell_provider(config, grant.access_token, "access_token")
+    except (OAuthError, Unavailable) as error:
+        log.warning("a rejected grant could not be revoked at %s: %s", _slug(row), error)
+        if now - row.created_at < GIVE_UP:
+            return False
+    PendingGrant.objects.filter(pk=row.pk).delete()
+    return True
+
+
+def _slug(row: PendingGrant) -> str:
+    return str(row.elicitation.params["provider"])
+
+
+def _in_use(row: PendingGrant, provider: Provider) -> bool:
+    """Whether an active connection is of the same account: many providers revoke all tokens of an account together."""
+    same = Connection.objects.filter(provider=provider, account_id=row.account_id)
+    return same.exclude(status=Connection.Status.REVOKED).exists()
+
+
+def held_place(row: PendingGrant) -> str:
+    return place("pendinggrant", row.id, row.elicitation_id, row.connection_id or "", "grant")
+
+
+def _written(grant: Grant) -> str:
+    return json.dumps(
+        {
+            "access_token": grant.access_token.reveal(),
+            "refresh_token": grant.refresh_token.reveal() if grant.refresh_token else None,
+            "token_type": grant.token_type,
+            "expires_at": grant.expires_at.isoformat() if grant.expires_at else None,
+            "scopes": grant.scopes,
+            "account_id": grant.account_id,
+            "account_label": grant.account_label,
+            "dpop_key": grant.dpop_key.reveal() if grant.dpop_key else None,
+            "metadata": grant.metadata,
+            "variables": dict(grant.variables),
+            "bound_to": dict(grant.bound_to) if grant.bound_to is not None else None,
+        }
+    )
+
+
+def _opened(row: PendingGrant) -> Grant:
+    sealed = reveal(row.grant, held_place(row))
+    said = json.loads(sealed.reveal() if sealed else "{}")
+    secrets = {name: Secret(said[name]) if said[name] else None for name in ("refresh_token", "dpop_key")}
+    return Grant(
+        access_token=Secret(said["access_token"]),
+        token_type=said["token_type"],
+        expires_at=datetime.fromisoformat(said["expires_at"]) if said["expires_at"] else None,
+        scopes=tuple(said["scopes"]),
+        account_id=said["account_id"],
+        account_label=said["account_label"],
+        bound_to=said.get("bound_to"),
+        metadata=said.get("metadata", {}),
+        variables=said.get("variables", {}),
+        **secrets,
+    )

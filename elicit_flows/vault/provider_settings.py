@@ -1,0 +1,278 @@
+"""Providers' settings with their secrets, and the hosts that a secret may be sent to.
+
+A secret is sent only to the hosts that were configured when it was given (threat T131). If somebody changes an address
+of a provider, in the admin, in a file or in the database, no secret is sent to the new host: the client secret has to
+be given again, and users have to connect again.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Collection, Mapping
+from copy import copy
+from datetime import datetime
+from urllib.parse import urlsplit
+
+from django.conf import settings
+
+from elicit_flows.domain.errors import Unavailable
+from elicit_flows.domain.values import Json, Secret
+from elicit_flows.identity import OpenIdProvider
+from elicit_flows.identity.proxy import Proxy
+from elicit_flows.identity.site import Site
+from elicit_flows.kinds.credentials.config import CredentialsProvider, TokenRequest, Verify
+from elicit_flows.kinds.oauth import connection_metadata
+from elicit_flows.kinds.oauth.provider import OAuthProvider
+from elicit_flows.lib import clock
+from elicit_flows.models import Agent, IdentityProvider, Provider, Registration
+from elicit_flows.oauth import ProviderError
+from elicit_flows.vault.seal import place, reveal, seal
+
+MOVED = "provider_moved"
+OF_TOKENS = (
+    "token",
+    "refresh",
+    "revocation",
+    "device",
+    "issuer",
+)  # purposes whose host receives a client secret or a refresh token
+REFRESH, REVOCATION = ("token", "refresh"), ("revocation",)
+
+Hosts = Mapping[str, str]
+
+
+class HostChanged(ProviderError):
+    """A secret would be sent to another host than before. Raised before anything is sent."""
+
+    def __init__(self, where: Hosts) -> None:
+        super().__init__(MOVED, f"The addresses of this provider lead to another host now: {hosts_in_words(where)}.")
+
+
+def hosts_of(row: IdentityProvider | Provider, said: Json | None = None) -> dict[str, str]:
+    """The hosts (scheme, host and port) that see secrets of this provider, by what for. What is discovered is as
+    trusted as its issuer. ``said``: what the provider's ``settings`` has just returned.
+    """
+    urls = {"issuer": row.issuer}
+    if isinstance(row, Provider):
+        said = said or row.settings()
+        issuer = said["issuer"]
+        discovered = issuer if row.sort == Provider.Sort.OAUTH else ""
+        urls = {
+            "issuer": issuer,
+            "token": said["token_url"] or issuer,
+            "refresh": row.quirks(said).refresh_url,
+            "revocation": said["revocation_url"] or issuer,
+            "device": said["device_authorization_url"] or discovered,
+            "userinfo": said["userinfo_url"] or discovered,
+            "metadata": said["metadata_url"],
+        }
+    return {name: _host(url, said["metadata"] if said else []) for name, url in urls.items() if url}
+
+
+def _host(url: str, metadata: list[Json]) -> str:
+    if connection_metadata.begins_with_place(url):
+        return connection_metadata.hosts_of_template(url, metadata)
+    part = urlsplit(url)
+    return f"{part.scheme}://{part.netloc}".lower()
+
+
+def for_person(row: Provider, named: Mapping[str, str]) -> Provider:
+    """The provider with what this person named in its addresses, such as their shop. It is not to be saved.
+
+    Only what the operator left to them counts. A value that does not fit its rule leaves the place in the address,
+    which is then not called.
+    """
+    wanted = {one.name: named[one.name] for one in row.open_variables() if one.name in named}
+    if not wanted:
+        return row
+    made = copy(row)
+    made.variables, made.named = {**row.variables, **wanted}, wanted
+    if not moved_hosts(row):
+        # The client secret was given for whatever these places become: the entry says below which domain that is.
+        made.bound_to = hosts_of(made)
+    return made
+
+
+def moved_hosts(row: IdentityProvider | Provider) -> dict[str, str]:
+    """The hosts that may not receive the row's client secret although it would be sent to them, by purpose; usually
+    empty.
+    """
+    return _strange(hosts_of(row), row.bound_to)
+
+
+def registered_elsewhere(row: Registration) -> bool:
+    return bool(_strange(hosts_of(row.provider), row.bound_to))
+
+
+def check(provider: Provider | None, bound: Hosts, purposes: Collection[str]) -> None:
+    """Raises Moved where secrets that are ``bound`` would go to another host for one of these purposes. Call it before
+    any of them is opened. Without a provider they go nowhere.
+    """
+    if provider is None:
+        return
+    if strange := _strange({name: host for name, host in hosts_of(provider).items() if name in purposes}, bound):
+        raise HostChanged(strange)
+
+
+def hosts_in_words(where: Hosts) -> str:
+    return ", ".join(f"{name} at {host}" for name, host in where.items())
+
+
+def _strange(now: Hosts, bound: Hosts) -> dict[str, str]:
+    """The hosts that are new for a purpose. A host that already receives refresh tokens may receive them for another
+    purpose; a host that receives only access tokens may not. Userinfo and metadata get the same tokens.
+    """
+    known = {bound[name] for name in OF_TOKENS if name in bound}
+    same = {"metadata": bound.get("userinfo")}
+    return {name: host for name, host in now.items() if host not in (bound.get(name), same.get(name, ""), *known)}
+
+
+log = logging.getLogger(__name__)
+
+
+def seal_client_secret(row: IdentityProvider | Provider, secret: Secret | None) -> None:
+    """Seal the secret into the row, bound to the hosts that the row names now; the caller saves it."""
+    row.client_secret = seal(secret, client_secret_place(row))
+    row.bound_to = hosts_of(row)
+
+
+def client_secret(row: IdentityProvider | Provider) -> Secret | None:
+    """The client secret, for a comparison. Never send it: see ``_secret_to_send``."""
+    return reveal(row.client_secret, client_secret_place(row))
+
+
+def _secret_to_send(row: IdentityProvider | Provider, hosts: Hosts) -> Secret | None:
+    """``hosts``: those of the row. Raises Unavailable where it would go to another one than it was given for."""
+    if row.client_secret and (strange := _strange(hosts, row.bound_to)):
+        log.error("provider %s: the client secret was not given for %s", row.slug, hosts_in_words(strange))
+        raise Unavailable("The addresses of this provider were changed: its operator has to give the secret again.")
+    return reveal(row.client_secret, client_secret_place(row))
+
+
+def openid(row: IdentityProvider) -> OpenIdProvider:
+    return OpenIdProvider(
+        slug=row.slug,
+        issuer=row.issuer,
+        client_id=row.client_id,
+        client_secret=_secret_to_send(row, hosts_of(row)),
+        scopes=tuple(row.scopes or ["openid"]),
+        max_age=row.max_age,
+    )
+
+
+def site(row: IdentityProvider) -> Site:
+    """The settings of a site that signs in its own users. It has no secret: its keys are public."""
+    return Site(row.slug, row.issuer, row.sign_in_url, row.jwks_url or tuple(row.keys), row.max_age)
+
+
+def proxy(row: IdentityProvider) -> Proxy:
+    """The settings of a proxy that signs people in. It has no secret: its keys are public."""
+    return Proxy(row.slug, row.issuer, row.header, tuple(row.audiences), row.jwks_url or tuple(row.keys))
+
+
+def registration_of(row: Provider) -> Registration | None:
+    """This service's registration at a provider; None if it has not registered, or if the provider's address changed
+    since.
+    """
+    if row.registration != "dynamic":
+        return None
+    rows = Registration.objects.filter(provider=row).exclude(registered_at=None).select_related("provider")
+    known = rows.first()
+    return None if known is None or registered_elsewhere(known) else known
+
+
+def registration_place(provider: int, client_id: str) -> str:
+    return place("registration", str(provider), client_id, "client_secret")
+
+
+def client_id(row: Provider) -> str:
+    """The client id of this service at the provider."""
+    if row.registration == "document":
+        return f"{settings.ELICIT_PUBLIC_URL}/oauth/{row.slug}/client.json"
+    known = registration_of(row)
+    return known.client_id if known else row.client_id
+
+
+def oauth(row: Provider) -> OAuthProvider:
+    """Raises Unavailable where the client secret was given for other hosts."""
+    said = row.settings()
+    hosts = hosts_of(row, said)
+    if known := registration_of(row):
+        our_id, token_auth = known.client_id, known.token_auth
+        secret = reveal(known.client_secret, registration_place(row.pk, known.client_id))
+    else:
+        our_id, token_auth, secret = client_id(row), said["token_auth"], _secret_to_send(row, hosts)
+    return OAuthProvider(
+        slug=row.slug,
+        name=said["name"],
+        client_id=our_id,
+        client_secret=secret,
+        issuer=said["issuer"] or None,
+        authorize_url=said["authorize_url"] or None,
+        token_url=said["token_url"] or None,
+        revocation_url=said["revocation_url"] or None,
+        userinfo_url=said["userinfo_url"] or None,
+        device_authorization_url=said["device_authorization_url"] or None,
+        token_auth=token_auth,
+        scopes=tuple(said["scopes"]),
+        grant=row.grant,
+        pkce=said["pkce"],
+        registration=row.registration,
+        par=row.par,
+        dpop=row.dpop,
+        resources=tuple(row.resources),
+        quirks=row.quirks(said),
+        scope_words=row.scope_words(),
+        hosts=hosts,
+        variables=row.named,
+        metadata=tuple(map(connection_metadata.Named.of, said["metadata"])),
+        metadata_url=said["metadata_url"] or None,
+    )
+
+
+def credentials_provider(row: Provider) -> CredentialsProvider:
+    """The settings of a provider of kind credentials. It has no client secret."""
+    said = row.settings()
+    return CredentialsProvider(
+        slug=row.slug,
+        name=said["name"],
+        fields=tuple(said["fields"]),
+        find_url=said["find_url"],
+        verify=Verify.of(said["verify"]) if said["verify"] else None,
+        token=TokenRequest(
+            url=said["token_url"],
+            auth=said["token_auth"],
+            scopes=tuple(said["scopes"]),
+            resources=tuple(row.resources),
+            revocation_url=said["revocation_url"],
+            quirks=row.quirks(),
+            scope_words=row.scope_words(),
+        )
+        if said["token_url"]
+        else None,
+    )
+
+
+def seal_webhook_secret(agent: Agent, secret: Secret, overlap_until: datetime | None = None) -> None:
+    """Seal a new signing secret into the row. The present one also signs until ``overlap_until``."""
+    present = reveal(agent.webhook_secret, webhook_place(agent, "webhook_secret"))
+    agent.webhook_secret_previous = seal(present, webhook_place(agent, "webhook_secret_previous"))
+    agent.webhook_previous_until = overlap_until if agent.webhook_secret_previous else None
+    agent.webhook_secret = seal(secret, webhook_place(agent, "webhook_secret"))
+
+
+def webhook_secrets(agent: Agent) -> list[Secret]:
+    """The secrets that sign at present, newest first."""
+    fields = ["webhook_secret"]
+    if agent.webhook_previous_until and agent.webhook_previous_until > clock.now():
+        fields.append("webhook_secret_previous")
+    found = [reveal(getattr(agent, field), webhook_place(agent, field)) for field in fields]
+    return [secret for secret in found if secret]
+
+
+def webhook_place(agent: Agent, field: str) -> str:
+    return place("agent", agent.slug, field)
+
+
+def client_secret_place(row: IdentityProvider | Provider) -> str:
+    return place(row._meta.model_name or "", row.slug, "client_secret")

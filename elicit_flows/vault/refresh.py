@@ -1,0 +1,201 @@
+"""Refreshing tokens: the lease, the request, and recording the outcome. ``refresh_schedule`` says when it is due."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from datetime import datetime, timedelta
+from functools import partial
+from typing import Any
+
+from django.db import connection, transaction
+from django.db.models import Q, QuerySet
+
+from elicit_flows import events
+from elicit_flows.domain.errors import Unavailable
+from elicit_flows.domain.values import Grant, Json, Secret
+from elicit_flows.kinds.credentials import client_credentials
+from elicit_flows.kinds.oauth import refresh as ask_provider
+from elicit_flows.lib import clock, counters, health
+from elicit_flows.models import Agent, Connection, ConnectionUse, leases
+from elicit_flows.oauth import ClientRefused, InvalidGrant, OAuthError, ProviderError
+from elicit_flows.vault import connections, credentials, provider_settings, revocation
+from elicit_flows.vault.refresh_schedule import LEASE, next_refresh, refused_to_death
+
+log = logging.getLogger(__name__)
+
+# Errors that only the person can fix, with another secret or at the provider. The operator has to fix the others.
+CLIENT_OVER = frozenset({"invalid_client", "unauthorized_client"})
+COOLDOWN = timedelta(seconds=2)  # how long nobody asks a provider again after it did not answer
+
+Outcome = Grant | OAuthError | Unavailable
+Tell = Callable[[Agent, str, Json], object]
+Status = Connection.Status
+_FENCE = ("generation", "refresh_fence")  # a new grant increments the first, a claim the second
+
+
+# Of the given (id, generation, fence): rows that are unchanged since they were read, and not locked.
+_CLAIM = """
+    WITH free AS MATERIALIZED (
+        SELECT row.id FROM unnest(%s::text[], %s::int[], %s::int[]) AS seen (id, generation, refresh_fence)
+        JOIN elicit_flows_connection AS row USING (id, generation, refresh_fence)
+        WHERE row.status = 'active' FOR UPDATE OF row SKIP LOCKED
+    )
+    UPDATE elicit_flows_connection AS row SET refresh_fence = row.refresh_fence + 1, refresh_lease_until = %s,
+        refresh_started_at = %s, refresh_due_at = %s
+    FROM free WHERE row.id = free.id RETURNING row.id
+"""
+
+
+def claim(row: Connection) -> bool:
+    """Take the refresh lease. Returns whether it was free."""
+    now = clock.now()
+    return _is_free(row, now) and leases.claim(row, *_FENCE, only=Q(status=Status.ACTIVE), **_lease(row, now))
+
+
+def claim_all(found: Sequence[Connection]) -> list[Connection]:
+    """Claim many in one statement. Returns those whose lease was free."""
+    now = clock.now()
+    found = [row for row in found if _is_free(row, now)]
+    if connection.vendor != "postgresql" or not found:
+        return [row for row in found if claim(row)]
+    seen = zip(*((row.pk, row.generation, row.refresh_fence) for row in found), strict=True)
+    with connection.cursor() as cursor:
+        cursor.execute(_CLAIM, [*map(list, seen), now + LEASE, now, now + LEASE])
+        taken = {pk for (pk,) in cursor.fetchall()}
+    claimed = [row for row in found if row.pk in taken]
+    for row in claimed:
+        for column, value in _lease(row, now).items():
+            setattr(row, column, value)
+    return claimed
+
+
+def _is_free(row: Connection, now: datetime) -> bool:
+    return not row.refresh_lease_until or row.refresh_lease_until <= now
+
+
+def _lease(row: Connection, now: datetime) -> dict[str, Any]:
+    """What a claim changes; _CLAIM says the same."""
+    ends = now + LEASE
+    changed = {"refresh_lease_until": ends, "refresh_started_at": now, "refresh_due_at": ends}
+    return {"refresh_fence": row.refresh_fence + 1, **changed}
+
+
+def ask(row: Connection) -> Outcome:
+    """The provider's answer, or the reason why it was not asked. Uses no database if the row's provider is loaded."""
+    try:
+        provider = row.provider and provider_settings.for_person(row.provider, row.variables)
+        provider_settings.check(provider, row.bound_to, provider_settings.REFRESH)
+        if row.own_client:
+            return _ask_for_own_client(row)
+        secret = connections.opened(row, "refresh_token")
+        config = provider_settings.oauth(provider or connections.provider_of(row))
+        account, key = row.account_id or None, connections.opened(row, "dpop_key")
+        return ask_provider(config, secret or Secret(""), tuple(row.scopes), account, key)
+    except (OAuthError, Unavailable) as error:
+        return error
+
+
+def settle(row: Connection, outcome: Outcome, tell: Tell = events.publish) -> Connection:
+    """Record the outcome of the claim, and ``tell`` the agent in the same transaction.
+
+    Returns the connection as it is then, whoever wrote it.
+    """
+    if isinstance(outcome, Grant):
+        return _record(row, outcome, tell)
+    if isinstance(outcome, InvalidGrant):
+        return end(row, "invalid_grant", tell)
+    if isinstance(outcome, provider_settings.HostChanged):
+        return end(row, provider_settings.MOVED, tell)
+    if isinstance(outcome, ClientRefused) and outcome.code in CLIENT_OVER:
+        return end(row, outcome.code, tell)
+    if isinstance(outcome, ProviderError):
+        log.warning("connection %s was not refreshed: %s %s", row.pk, outcome, outcome.said)
+        if outcome.of_the_grant or (isinstance(outcome, ClientRefused) and outcome.code == "access_denied"):
+            row.refresh_refusals += 1
+            row.refused_since = row.refused_since or clock.now()
+            if refused_to_death(row):
+                return end(row, outcome.code, tell)
+    return _cool_down(row, outcome)
+
+
+def end(row: Connection, why: str, tell: Tell = events.publish) -> Connection:
+    """End the grant and tell its agent. If a newer grant was stored meanwhile, keep that one and return it."""
+    with transaction.atomic(savepoint=False):
+        mine = _held(row).update(
+            status=Status.REAUTHORIZATION_REQUIRED,
+            refresh_lease_until=None,
+            refresh_started_at=None,
+            refresh_due_at=None,
+            last_refresh_error=why,
+        )
+        if mine:
+            row = read(row)
+            connections.log_access(row, ConnectionUse.Action.LAPSED, ConnectionUse.Actor.PROVIDER)
+            tell(row.agent, "connection.reauthorization_required", row.summary())
+            transaction.on_commit(partial(_count, row, "dead"))
+    return row if mine else read(row)
+
+
+def _held(row: Connection) -> QuerySet[Connection]:
+    """The row, locked, while the claim is still valid and the connection is neither revoked nor dead."""
+    return leases.held(row, *_FENCE).filter(status=Status.ACTIVE)
+
+
+def read(row: Connection) -> Connection:
+    return Connection.objects.select_related("provider", "agent").get(pk=row.pk)
+
+
+def _ask_for_own_client(row: Connection) -> Grant:
+    config = provider_settings.credentials_provider(connections.provider_of(row))
+    if config.token is None:
+        raise ProviderError("not_allowed", "The operator has removed the address where tokens are requested.")
+    return client_credentials.ask(config.token, credentials.open_fields(row))
+
+
+def _record(row: Connection, grant: Grant, tell: Tell) -> Connection:
+    mine = _held(row)  # checks the generation that was read; the grant changes it
+    connections.store_tokens(row, grant)
+    with transaction.atomic(savepoint=False):
+        won = mine.update(**{field: getattr(row, field) for field in connections.OF_A_GRANT})
+        if won:
+            connections.log_access(row, ConnectionUse.Action.REFRESHED, ConnectionUse.Actor.SERVICE)
+            tell(row.agent, "connection.refreshed", row.summary())
+            transaction.on_commit(partial(_count, row, "refreshed"))
+            transaction.on_commit(partial(health.succeeded, "provider", connections.provider_of(row).slug))
+    if won:
+        return row
+    revocation.drop_late_tokens(row)
+    return read(row)
+
+
+def _cool_down(row: Connection, error: OAuthError | Unavailable) -> Connection:
+    """Record that the provider did not answer, which does not end a grant, or that it refused, which is counted."""
+    _count(row, "refused" if isinstance(error, ProviderError) else "unavailable")
+    slug = connections.provider_of(row).slug
+    counters.count("provider_errors", slug, "refresh")
+    health.failed("provider", slug, _code(error))
+    row.refresh_failures += 1
+    row.refresh_started_at = clock.now()
+    _held(row).update(
+        refresh_lease_until=clock.now() + COOLDOWN,
+        refresh_started_at=row.refresh_started_at,
+        refresh_due_at=next_refresh(row),
+        refresh_failures=row.refresh_failures,
+        refresh_refusals=row.refresh_refusals,
+        refused_since=row.refused_since,
+        last_refresh_error=_code(error),
+    )
+    return read(row)
+
+
+def _count(row: Connection, outcome: str) -> None:
+    if not row.typed:
+        counters.count("refreshes", connections.provider_of(row).slug, outcome)
+
+
+def _code(error: OAuthError | Unavailable) -> str:
+    """A short code of the error for the API and the admin, with nothing of the user in it."""
+    if isinstance(error, ProviderError):
+        return error.code
+    return "unreadable" if isinstance(error, Unavailable) else "provider_unavailable"

@@ -1,0 +1,61 @@
+"""Download and deletion of a person's own data."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_http_methods, require_safe
+
+from elicit_flows import people
+from elicit_flows.models import Payment
+from elicit_flows.payments import queries
+from elicit_flows.web import pages, session
+from elicit_flows.web.session import Person
+
+EXPORT_NAME = "elicit-flows.json"
+GOES_ON = (Payment.Status.PROCESSING, Payment.Status.ACTIVE)
+
+
+@require_safe
+@pages.for_fresh_person("/account")
+def export(request: HttpRequest, me: Person) -> HttpResponse:
+    """All data about the person, as one JSON file (docs/reference/account-pages.md)."""
+    named = {"Content-Disposition": f'attachment; filename="{EXPORT_NAME}"'}
+    plain = {"indent": 2, "ensure_ascii": False}
+    response = JsonResponse(people.export_data(me.claim), json_dumps_params=plain, headers=named)
+    return _signed(response.content) if request.GET.get("signed") == "yes" else response
+
+
+def _signed(content: bytes) -> HttpResponse:
+    """The file and its signature in one archive."""
+    archive = io.BytesIO()
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as files:
+        files.writestr(EXPORT_NAME, content)
+        files.writestr(f"{EXPORT_NAME}.jws", people.sign_bytes(content, EXPORT_NAME) + "\n")
+    named = {"Content-Disposition": 'attachment; filename="elicit-flows.zip"'}
+    return HttpResponse(archive.getvalue(), content_type="application/zip", headers=named)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@pages.for_fresh_person("/account/delete")
+def delete(request: HttpRequest, me: Person) -> HttpResponse:
+    """Show what would be deleted and what is kept; a POST starts the deletion."""
+    if request.method != "POST":
+        kept, paid = people.export_data(me.claim), queries.made_by(me.claim)
+        counts = {name: len(kept[name]) for name in ("connections", "elicitations")}
+        return render(
+            request,
+            "account/delete.html",
+            {"me": me, "counts": counts | {"payments": paid.count()}, "running": paid.filter(status__in=GOES_ON)},
+        )
+    people.request_erasure(me.claim)
+    session.sign_out(request)
+    return pages.SeeOther("/account/deleted")
+
+
+@require_safe
+def deleted(request: HttpRequest) -> HttpResponse:
+    return render(request, "account/deleted.html")

@@ -1,0 +1,191 @@
+"""The contexts of the pages of /account."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime, timedelta
+from typing import Any
+
+from elicit_flows.lib import clock
+from gallery.everywhere import Context, everywhere
+
+
+def a_connection(**more: Any) -> Context:
+    return {
+        "id": "cn_1",
+        "provider_name": "Acme Drive",
+        "account_label": "alice@acme.example",
+        "agent_name": "Drive Bot",
+        "scopes": ["files.read"],
+        "scope_words": {},
+        "typed": False,
+        "own_client": False,
+        "status": "active",
+        "health": more.get("status", "ok"),
+        "upstream": "none",
+        "created_at": clock.now() - timedelta(days=3),
+        "last_used_at": clock.now() - timedelta(hours=2),
+        "unused": False,
+        "revoked_at": None,
+        **more,
+    }
+
+
+def room_page(tab: str, **more: Any) -> Context:
+    """What every page of /account says."""
+    common = {"me": {"label": "alice"}, "tab": tab, "held": {"agents": 2, "accounts": 3}, "waiting": 1, "erasing": None}
+    listed = {"q": "", "searchable": False, "here_url": "/account", "more_url": "", "start_url": ""}
+    return {**everywhere(), **common, **listed, **more}
+
+
+def account_page(**more: Any) -> Context:
+    stale = a_connection(id="cn_2", status="reauthorization_required", last_used_at=None, agent_name="Other Bot")
+    typed = a_connection(id="cn_4", provider_name="Acme's keys", account_label="", typed=True, scopes=[])
+    old = a_connection(id="cn_5", account_label="", unnamed=True, unused=True, agent_name="Key Bot")
+    drive = {"name": "Acme Drive", "slug": "acme", "total": 4, "accounts": [
+        {"label": "alice@acme.example", "connections": [a_connection(), stale]}, {"label": "", "connections": [old]},
+    ]}  # fmt: skip
+    keys = {"name": "Acme's keys", "slug": "", "total": 0, "accounts": [
+        {"label": "", "connections": [typed | {"agent_name": "Key Bot"}]},
+    ]}  # fmt: skip
+    return room_page("connections", providers=[drive, keys], just_ended=None, **more)
+
+
+def found_page(**more: Any) -> Context:
+    """A part of many, and a search."""
+    found = {"q": "drive", "searchable": True, "more_url": "/account?q=drive&after=1-cn_1"}
+    found |= {"start_url": "/account?q=drive"}
+    return {**account_page(), **found, **more}
+
+
+def just_ended(**more: Any) -> Context:
+    return account_page() | {"just_ended": a_connection(status="revoked", all_of="") | more}
+
+
+def past_page() -> Context:
+    rows = [a_connection(id="cn_3", status="revoked", upstream="pending", revoked_at=clock.now())]
+    return room_page("connections", ended=rows)
+
+
+def requests_page(**more: Any) -> Context:
+    expires = clock.now() + timedelta(minutes=15)
+    one = {"message": "Connect Acme Drive.", "agent_name": "Drive Bot", "url": "/c/el_1", "expires_at": expires}
+    return room_page("requests", requests=[one], part="", **more)
+
+
+def answered_page() -> Context:
+    ended = [
+        ("oauth", "completed"), ("oauth", "declined"), ("confirm", "completed"), ("confirm", "declined"),
+        ("form", "declined"), ("payment", "cancelled"), ("payment", "expired"), ("payment", "failed"),
+    ]  # fmt: skip
+    one = {"message": "Connect Acme Drive.", "agent_name": "Drive Bot", "url": "/c/el_1"}
+    at = clock.now() - timedelta(hours=2)
+    rows = [{**one, "kind": kind, "status": status, "finished_at": at} for kind, status in ended]
+    return requests_page() | {"requests": rows, "part": "answered"}
+
+
+def sessions() -> list[Context]:
+    at = clock.now() - timedelta(hours=3)
+    named = [("Firefox", "Linux"), ("Safari", "iPhone"), ("Chrome", ""), ("", "")]
+    return [
+        {"id": number, "browser": browser, "system": system, "began_at": at, "used_at": at, "here": number == 1}
+        for number, (browser, system) in enumerate(named, 1)
+    ]
+
+
+def payments_page(**more: Any) -> Context:
+    return {**room_page("payments", payments=payments(), part="", just_ended=None), **more}
+
+
+def security_page(**more: Any) -> Context:
+    sign_in = {"began": clock.now() - timedelta(hours=1), "ends": clock.now() + timedelta(hours=11)}
+    return room_page("security", **sign_in, passkeys_url="/account/passkeys", **{"sessions": sessions(), **more})
+
+
+USES = [
+    ("connected", "person"), ("fetched", "agent"), ("opened", "agent"), ("refreshed", "service"),
+    ("reported", "agent"), ("lapsed", "provider"), ("revoked", "person"), ("revoked", "agent"),
+    ("revoked", "operator"), ("revoked", "service"),
+]  # fmt: skip
+
+
+def uses(*done: tuple[str, str]) -> Context:
+    """A day of it: each once, and once for eleven minutes."""
+    now = datetime(2026, 11, 20, 10, 30, tzinfo=UTC)
+    rows = [
+        {"action": action, "actor": actor, "count": count, "first_at": now - timedelta(minutes=11 * count - 11),
+         "last_at": now}
+        for action, actor in done
+        for count in (1, 2)
+    ]  # fmt: skip
+    return {"day": now.date(), "uses": rows}
+
+
+def activity_page() -> Context:
+    done = [{"use": use, "connection": a_connection()} for use in uses(*USES[:2])["uses"]]
+    return room_page("activity", days=[{"day": date(2026, 11, 20), "uses": done}])
+
+
+def connection_page(**more: Any) -> Context:
+    agent = {"of_agent": 2, "agent_slug": "drive-bot", "more_url": "", "start_url": ""}
+    said = {"status": "active", "connection": a_connection(**more), "days": [uses(USES[1])]}
+    return {**everywhere(), **agent, **said}
+
+
+def ended_page(upstream: str = "pending") -> Context:
+    ended = connection_page(status="revoked", upstream=upstream, revoked_at=clock.now())
+    return {**ended, "status": "revoked", "days": [], "of_agent": 0}
+
+
+def delete_page(**more: Any) -> Context:
+    counts = {"connections": 1, "elicitations": 2, "payments": 3}
+    running = [
+        {"description": "The paper", "status": status, "ends_at": None, "agent": {"name": "Shop Bot"}}
+        for status in ("active", "processing")
+    ]
+    return {**everywhere(), "me": {"label": "alice"}, "counts": counts, "running": running, **more}
+
+
+def payments() -> list[Context]:
+    """One in every state."""
+    paid = {
+        "id": "pa_1",
+        "signed": True,
+        "description": "A report",
+        "mode": "pay",
+        "amount": 123450,
+        "currency": "eur",
+        "amount_refunded": 0,
+        "status": "paid",
+        "dispute": None,
+        "agent_name": "Shop Bot",
+        "livemode": True,
+        "date": clock.now() - timedelta(days=2),
+        "receipt_url": "https://pay.example/receipt",
+        "period_end": None,
+        "ends_at": None,
+        "cancelling": False,
+    }
+    month = {"status": "active", "mode": "subscribe", "period_end": datetime(2026, 12, 22, tzinfo=UTC)}
+    shown = [
+        paid,
+        {**paid, "description": "Half of it", "amount_refunded": 61700, "dispute": "open"},
+        {**paid, "description": "All of it", "amount_refunded": 123450, "status": "refunded"},
+        {**paid, "description": "By bank", "status": "processing", "receipt_url": ""},
+        {**paid, "description": "A card", "status": "saved", "mode": "save", "amount": 0, "receipt_url": ""},
+        {**paid, "description": "The paper", "status": "active", "mode": "subscribe", "currency": "jpy"},
+        {**paid, **month, "description": "The news"},
+        {**paid, **month, "description": "The weekly", "ends_at": month["period_end"]},
+        {**paid, **month, "description": "The daily", "cancelling": True},
+        {**paid, "description": "An old card", "status": "removed", "mode": "save", "amount": 0, "receipt_url": ""},
+        {**paid, "description": "Odd", "status": "mismatch", "livemode": False, "receipt_url": ""},
+    ]
+    return [{**one, "id": f"pa_{number}"} for number, one in enumerate(shown, 1)]
+
+
+def passkeys_page() -> Context:
+    made = datetime(2026, 11, 20, 10, 30, tzinfo=UTC)
+    keys = [
+        {"pk": 1, "created_at": made, "last_used_at": None, "backed_up": True},
+        {"pk": 2, "created_at": made, "last_used_at": made + timedelta(days=1), "backed_up": False},
+    ]
+    return {**everywhere(), "me": {"label": "alice"}, "passkeys": keys}

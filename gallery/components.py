@@ -1,0 +1,104 @@
+"""The parts that pages share: the template of each, and its context."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+
+from elicit_flows.brands.page_brand import AgentCard, PageImage, PageText
+from elicit_flows.lib import clock
+from gallery.account import USES, a_connection, account_page, answered_page, payments, requests_page, sessions, uses
+from gallery.asking import changed_page, request_page, steps
+from gallery.everywhere import Context
+
+_PICTURE = (
+    "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 40 40'%3E"
+    "%3Crect width='40' height='40' rx='10' fill='%231f5fbf'/%3E%3C/svg%3E"
+)
+_SCOPES = ["files.read", "files.write", "files.delete", "odd"]
+_WORDS = {"files.read": "See your files", "files.write": "Change your files", "files.delete": "Delete your files"}
+
+
+def _asking() -> Context:
+    return {**request_page(), "agent": "Drive Bot"}
+
+
+def _described() -> Context:
+    card = AgentCard((PageImage(_PICTURE, 40, 40),), "https://drive-bot.example/about", "It sorts the files of a team.")
+    return {**_asking(), "card": card}
+
+
+def _scopes() -> Context:
+    return {"scopes": _SCOPES, "words": _WORDS}
+
+
+def _faults() -> Context:
+    return {"faults": {"typed": "Type Delete to confirm."}, "kind": "confirm"}
+
+
+def _choice() -> Context:
+    return {**changed_page(), "choice": "both", "label": "Keep both", "look": "primary"}
+
+
+def _said() -> Context:
+    return {"said": PageText("Violet checks every assistant before it may ask you.", "en", right_to_left=False)}
+
+
+def _provider() -> Context:
+    return {"one": account_page()["providers"][0], "provider": "Acme Drive"}
+
+
+def _request() -> Context:
+    return {"one": requests_page()["requests"][0], "agent": "Drive Bot"}
+
+
+def _payment() -> Context:
+    return {"payment": payments()[0], "agent": "Shop Bot", "what": "A report"}
+
+
+def _connection(**more: object) -> Context:
+    return {"connection": a_connection(**more), "provider": "Acme Drive", "agent": "Drive Bot"}
+
+
+def _ended() -> Context:
+    return _connection(status="revoked", upstream="pending", revoked_at=clock.now() - timedelta(days=1))
+
+
+def _just_ended() -> Context:
+    return {**_ended(), "just_ended": a_connection(status="revoked", all_of="")}
+
+
+def _use() -> Context:
+    return {**_connection(), "use": uses(USES[1])["uses"][1]}
+
+
+COMPONENTS: dict[str, tuple[str, Callable[[], Context]]] = {
+    "the agent that asks": ("connect/_agent.html", _asking),
+    "what the operator says of the agent": ("connect/_agent.html", _described),
+    "words of the agent": ("connect/_message.html", _asking),
+    "words of the operator": ("brand/_said.html", _said),
+    "scopes": ("_scopes.html", _scopes),
+    "steps": ("connect/_steps.html", lambda: {"steps": steps()}),
+    "who is signed in, and until when": ("connect/_aside.html", _asking),
+    "another account": ("connect/_switch.html", _asking),
+    "a choice": ("connect/_choice.html", _choice),
+    "what was wrong": ("connect/_faults.html", _faults),
+    "search": ("account/_search.html", lambda: {"q": "drive", "here_url": "/account", "label": "Search"}),
+    "a provider and its accounts": ("account/_provider.html", _provider),
+    "a connection": ("account/_connection.html", _connection),
+    "a connection's facts": ("account/_facts.html", _connection),
+    "a connection's state": ("account/_state.html", lambda: _connection(status="reauthorization_required")),
+    "a connection that ended": ("account/_ended.html", _ended),
+    "disconnect": ("account/_disconnect.html", _connection),
+    "what was just disconnected": ("account/_answer.html", _just_ended),
+    "what was done": ("account/_use.html", _use),
+    "when it was done": ("account/_times.html", _use),
+    "a request that waits": ("account/_waiting.html", _request),
+    "a request that is over": (
+        "account/_over.html",
+        lambda: {"one": answered_page()["requests"][0], "agent": "Drive Bot"},
+    ),
+    "a session": ("account/_session.html", lambda: {"one": sessions()[1]}),
+    "a payment": ("account/_payment.html", _payment),
+    "more of a list": ("account/_more.html", lambda: {"more_url": "/account?after=1-cn_1", "start_url": "/account"}),
+}

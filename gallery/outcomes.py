@@ -1,0 +1,59 @@
+"""The contexts of the pages that say how a request ended."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+from elicit_flows.lib import clock
+from gallery.everywhere import Context, everywhere
+
+
+def outcome_page(status: str = "completed", kind: str = "oauth") -> Context:
+    return {
+        **everywhere(),
+        "kind": kind,
+        "status": status,
+        "agent_name": "Drive Bot",
+        "error": {"detail": "Acme Drive did not accept the answer.", "technical": ""},
+        "connect_url": "/c/el_1",
+        "return_url": "https://drive-bot.example/done",
+        "outcome_templates": ["connect/kinds/oauth_outcome.html", "connect/_outcome.html"],
+    }
+
+
+def connected_page() -> Context:
+    gained = {
+        "name": "Acme Drive",
+        "account": "alice@acme.example",
+        "scopes": ["files.read", "files.write"],
+        "scope_words": {"files.read": "See your files"},
+        "url": "/account/connections/cn_1",
+    }
+    return {**outcome_page(), "gained": [gained], "returns": True}
+
+
+def late_page(status: str) -> Context:
+    more = {"answered": True, "yes_or_no": True, "finished_at": clock.now(), "undo_url": "/account/connections/cn_1"}
+    return {**outcome_page(status), **more}
+
+
+def unavailable_page(**more: Any) -> Context:
+    return {
+        **everywhere(),
+        "name": "Acme Drive",
+        "detail": "The provider does not answer.",
+        "expires_at": clock.now() + timedelta(minutes=15),
+        "connect_url": "/c/el_1",
+        "continue_url": "/c/el_1/continue",
+        "decline_url": "/c/el_1/decline",
+        "press": "press-1",
+        **more,
+    }
+
+
+def payment_outcome_page(status: str = "completed", mode: str = "pay") -> Context:
+    asked = {"mode": mode, "amount": 1999, "currency": "eur", "description": "A report"}
+    receipt = "https://pay.example/receipt" if status == "completed" else ""
+    templates = ["connect/kinds/payment_outcome.html", "connect/_outcome.html"]
+    return {**outcome_page(status), "asked": asked, "receipt_url": receipt, "outcome_templates": templates}

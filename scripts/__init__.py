@@ -1,0 +1,1 @@
+"""Commands of those who maintain the project: ``make release`` and ``make test-pythons``."""

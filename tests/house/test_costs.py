@@ -1,0 +1,134 @@
+"""What the operations cost that run all the time: Python calls, SQL statements and commits, each operation warm.
+
+Time says little on a machine that has other work, and a benchmark there hides a fifth. These counts are the same
+everywhere. ``make costs`` writes costs.toml anew; whoever makes an operation dearer says so by doing it.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+import tomllib
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from types import FrameType
+from typing import TypeVar
+
+from django.db import connections
+from django.test.utils import CaptureQueriesContext
+
+from tests.house.conftest import Stage
+from tests.support import rows
+from tests.support.two_ways import Request, TwoWays
+
+TABLE = Path(__file__).with_name("costs.toml")
+MORE = 1.03  # the calls of an operation may be this many times those in the table
+RUNS = 8
+PYTHON = platform.python_version_tuple()[:2]
+W = TypeVar("W", bound="Calls | Statements")
+
+
+class Calls:
+    """Counts those of one thread."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def start(self) -> None:
+        sys.setprofile(self)
+
+    def stop(self) -> None:
+        sys.setprofile(None)
+
+    def __call__(self, frame: FrameType, event: str, argument: object) -> None:
+        self.count += event in {"call", "c_call"}
+
+
+class Statements:
+    """Collects those of the thread that makes it."""
+
+    def __init__(self) -> None:
+        self._context = CaptureQueriesContext(connections["default"])
+
+    def start(self) -> None:
+        self._context.__enter__()
+
+    def stop(self) -> None:
+        self._context.__exit__(None, None, None)
+        self.said = [query["sql"].strip().upper() for query in self._context.captured_queries]
+
+
+def watched(operation: Callable[[], object], ways: TwoWays | None, make: Callable[[], W]) -> list[W]:
+    """What happens in this thread, and with ``ways`` in the one that reads for the event loop."""
+    here, there = make(), ways.in_thread(make) if ways else None
+    if ways and there:
+        ways.in_thread(there.start)
+    here.start()
+    try:
+        operation()
+    finally:
+        here.stop()
+        if ways and there:
+            ways.in_thread(there.stop)
+    return [here, there] if there else [here]
+
+
+def counted(ways: TwoWays | None, operations: list[Callable[[], object]]) -> dict[str, int]:
+    """Half of the operations are for the calls, half for the statements, and of each half the cheapest counts: others
+    fill caches, collect garbage, or look up what is remembered for a second.
+    """
+    calls, statements = [], []
+    for operation in operations[::2]:
+        calls.append(sum(one.count for one in watched(operation, ways, Calls)))
+    for operation in operations[1::2]:
+        said = [text for one in watched(operation, ways, Statements) for text in one.said]
+        commits = said.count("COMMIT")
+        statements.append((len(said) - 2 * commits, commits))
+    return {"calls": min(calls), "statements": min(statements)[0], "commits": min(statements)[1]}
+
+
+def measured(stage: Stage) -> dict[str, dict[str, int]]:
+    begun = [stage.create() for _ in range(RUNS)]
+    ways_back = [stage.press(row) for row in begun]
+    question = rows.question(reuse="never")
+    create = partial(stage.agent.post, "/v1/elicitations", question, content_type="application/json")
+    ways, get = stage.ways, stage.request("GET", f"/v1/elicitations/{begun[0].pk}")
+    costs = {"create": counted(None, [create] * RUNS), **both_ways(stage, "get", get)}
+    costs["callback"] = counted(None, [partial(stage.callback, brought) for brought in ways_back])
+    fetch = stage.fetch(begun[0])
+    assert ways.by_django(fetch).status == 200  # which notes the use
+    return costs | both_ways(stage, "fetch a token", fetch)
+
+
+def both_ways(stage: Stage, name: str, request: Request) -> dict[str, dict[str, int]]:
+    """The event loop's, and Django's."""
+    assert stage.ways.by_fast_path(request)
+    call = getattr(stage.agent, request.method.lower())
+    by_django = partial(call, request.path, request.body or None, content_type="application/json")
+    return {
+        # more of these: how two threads meet decides whether some forty calls are made
+        name: counted(stage.ways, [partial(stage.ways.by_fast_path, request)] * 5 * RUNS),
+        f"{name}, by Django": counted(None, [by_django] * RUNS),
+    }
+
+
+def test_no_operation_costs_more_than_the_table_says(stage: Stage) -> None:
+    found = measured(stage)
+    if os.environ.get("COSTS") == "write":
+        lines = [f'python = "{".".join(PYTHON)}"']
+        for name, costs in found.items():
+            lines += ["", f'["{name}"]', *(f"{key} = {value}" for key, value in costs.items())]
+        TABLE.write_text("# Written by make costs.\n" + "\n".join(lines) + "\n")
+        print("\n" + TABLE.read_text())
+        return
+    table = tomllib.loads(TABLE.read_text())
+    python = table.pop("python")
+    assert set(table) == set(found), "run make costs"
+    for name, costs in found.items():
+        most = table[name]
+        assert costs["statements"] <= most["statements"], f"{name}: {costs}, and costs.toml says {most}"
+        assert costs["commits"] <= most["commits"], f"{name}: {costs}, and costs.toml says {most}"
+        if python == ".".join(PYTHON):  # another Python counts other calls
+            assert costs["calls"] <= most["calls"] * MORE, f"{name}: {costs}, and costs.toml says {most}"

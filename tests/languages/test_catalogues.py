@@ -1,0 +1,97 @@
+"""The catalogues: in step with the sources, compiled, and with the same placeholders as the English."""
+
+from __future__ import annotations
+
+import gettext
+import re
+from pathlib import Path
+
+import pytest
+from django.conf import settings
+from django.utils import translation
+from django.utils.translation import to_locale
+
+from scripts.messages import catalogues, extract
+
+TAG = re.compile(r"</?[a-z]+[^>]*>")
+CATALOGUES = [
+    *((catalogues.PAGES, language) for language in catalogues.LANGUAGES),
+    *((catalogues.ADMIN, language) for language in catalogues.FOR_OPERATORS),
+]
+every_catalogue = pytest.mark.parametrize(
+    ("folder", "language"), CATALOGUES, ids=[f"{folder.parent.name}-{language}" for folder, language in CATALOGUES]
+)
+
+
+def test_every_catalogue_is_in_step_and_compiled() -> None:
+    assert not [str(path.relative_to(extract.ROOT)) for path in catalogues.out_of_step()], "run `make messages`"
+
+
+def test_there_is_one_for_every_language_that_is_offered() -> None:
+    assert {to_locale(code) for code, _ in settings.LANGUAGES} == {"en", *catalogues.LANGUAGES}
+    assert {"en", *catalogues.FOR_OPERATORS} == settings.ELICIT_ADMIN_LANGUAGES
+
+
+@every_catalogue
+def test_a_translation_has_the_placeholders_and_the_markup_of_the_english(folder: Path, language: str) -> None:
+    path = catalogues.path_of(folder, language)
+    found = extract.pages() if folder == catalogues.PAGES else extract.operators()
+    for key, said in catalogues.read(path).items():
+        message = found[key]
+        allowed = {*extract.placeholders(message.text), *extract.placeholders(message.plural or "")}
+        needed = allowed if message.plural is None else set()
+        for text in said:
+            assert needed <= set(extract.placeholders(text)) <= allowed, (language, message.text, text)
+            assert sorted(TAG.findall(text)) in (
+                sorted(TAG.findall(message.text)),
+                sorted(TAG.findall(message.plural or message.text)),
+            ), (language, message.text, text)
+            assert "%" not in re.sub(r"%\(\w+\)[sd]|%%", "", text), (language, text)
+
+
+@every_catalogue
+def test_gettext_reads_the_compiled_file_as_the_text_file_has_it(folder: Path, language: str) -> None:
+    path = catalogues.path_of(folder, language)
+    with path.with_suffix(".mo").open("rb") as file:
+        compiled = gettext.GNUTranslations(file)
+    for (context, text), said in catalogues.read(path).items():
+        if len(said) == 1:
+            assert (compiled.pgettext(context, text) if context else compiled.gettext(text)) == said[0]
+
+
+@every_catalogue
+def test_pages_and_the_admin_have_every_text_of_the_catalogue(folder: Path, language: str) -> None:
+    """That Django finds the file, and that no other catalogue goes before it."""
+    with translation.override(translation.to_language(language)):
+        for (context, text), said in catalogues.read(catalogues.path_of(folder, language)).items():
+            if len(said) == 1:
+                found = translation.pgettext(context, text) if context else translation.gettext(text)
+                assert found == said[0], (language, text)
+
+
+def test_a_text_that_is_put_together_is_refused(tmp_path: Path) -> None:
+    source = tmp_path / "glued.py"
+    source.write_text('sentence(f"There are {count} of them.")\n')
+    with pytest.raises(extract.Glued, match="line 1"):
+        extract._python(source, "glued.py", {}, errors={})
+
+
+def test_a_translation_is_kept_when_the_catalogue_is_written_anew() -> None:
+    found: extract.Found = {
+        (None, "One"): extract.Message(None, "One", None, {"a.py"}),
+        ("scope", "One"): extract.Message("scope", "One", None, {"b.py"}),
+        (None, "%(count)s thing"): extract.Message(None, "%(count)s thing", "%(count)s things", {"a.py"}),
+    }
+    said: dict[catalogues.Key, tuple[str, ...]] = {
+        (None, "One"): ("Eins",),
+        (None, "%(count)s thing"): ("%(count)s Ding", "%(count)s Dinge"),
+        (None, "Gone"): ("x",),
+    }
+    text = catalogues.po("de", found, said)
+    assert 'msgid "One"\nmsgstr "Eins"' in text
+    assert 'msgctxt "scope"\nmsgid "One"\nmsgstr ""' in text
+    assert (
+        '#, python-format\nmsgid "%(count)s thing"\nmsgid_plural "%(count)s things"\nmsgstr[0] "%(count)s Ding"' in text
+    )
+    assert "Gone" not in text
+    assert not re.search(r"^#: \S+:\d", text, re.MULTILINE)

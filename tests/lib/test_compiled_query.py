@@ -1,0 +1,58 @@
+"""A row that was read by SQL written once is the row that Django reads."""
+
+from __future__ import annotations
+
+import pytest
+from django.db.models import F, Model
+
+from elicit_flows.lib.compiled_query import CompiledQuery
+from elicit_flows.models import Connection, Elicitation
+from tests.support import rows
+
+CONNECTION = CompiledQuery(
+    lambda agent, pk: Connection.objects.annotate(on=F("provider__enabled")).filter(agent=agent, pk=pk), 1, "cn"
+)
+
+
+def cells(row: Model) -> dict[str, object]:
+    return {field.attname: getattr(row, field.attname) for field in row._meta.concrete_fields}
+
+
+def check() -> None:
+    known, drive = rows.agent(), rows.provider()
+    made = rows.connection(known, drive)
+    for _ in range(2):  # written, and as written before
+        found = CONNECTION.get(known.row.pk, made.pk)
+        assert cells(found) == cells(Connection.objects.get(pk=made.pk))
+        assert found.on is True  # type: ignore[attr-defined]
+        assert not found._state.adding
+        assert found.provider.slug == drive.slug
+    with pytest.raises(Connection.DoesNotExist):
+        CONNECTION.get(known.row.pk + 1, made.pk)
+
+
+@pytest.mark.django_db
+def test_every_column_is_what_django_reads() -> None:
+    check()
+
+
+@pytest.mark.postgres
+@pytest.mark.django_db(transaction=True)
+def test_on_postgresql_too() -> None:
+    check()
+
+
+@pytest.mark.django_db
+def test_a_row_that_was_read_so_can_be_written() -> None:
+    known = rows.agent()
+    made = rows.connection(known, rows.provider())
+    found = CONNECTION.get(known.row.pk, made.pk)
+    found.account_label = "another"
+    found.save(update_fields=["account_label"])
+    assert Connection.objects.get(pk=made.pk).account_label == "another"
+
+
+@pytest.mark.django_db
+def test_a_parameter_that_is_no_argument_is_refused_when_the_sql_is_written() -> None:
+    with pytest.raises(ValueError, match="not in"):
+        CompiledQuery(lambda pk: Elicitation.objects.filter(pk=pk, status="completed"), "el").get("el_1")

@@ -1,0 +1,112 @@
+"""The package as npm would install it, and programs that use it."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from elicit_flows.sdk.testing import ScriptedUser, Service
+from tests.support import op
+from tests.support.process import PROJECT, Process, clean_env, until
+
+PACKAGE = PROJECT / "clients" / "typescript"
+PROGRAMS = Path(__file__).with_name("programs")
+Env = Mapping[str, str]
+Faults = dict[str, set[int]]
+
+
+class Program(Process):
+    """A program of the tests, which prints one JSON object in each line that says something."""
+
+    @property
+    def lines(self) -> list[dict[str, Any]]:
+        return [json.loads(line) for line in self.output().splitlines() if line.startswith('{"')]
+
+    def said(self, word: str) -> list[Any]:
+        return [line[word] for line in self.lines if word in line]
+
+    def link(self, number: int = 0) -> str:
+        """The link that it shows as the one with this number, from 0."""
+        self.wait_until(lambda: len(self.said("link")) > number, f"link {number} is shown")
+        return str(self.said("link")[number])
+
+    def end(self) -> dict[str, Any]:
+        """What it said by the word, when it has ended by itself; of words said often, the last."""
+        until(lambda: not self.alive, f"{self.command[-1]} ends", timeout=60)
+        assert self.said("end") == [True], self.output()
+        return {word: said for line in self.lines for word, said in line.items()}
+
+
+class TypeScript:
+    """A folder with the built package in node_modules, and what the type checker says of the programs in it."""
+
+    def __init__(self, home: Path) -> None:
+        self.node = op.node()
+        self.home = home
+        self.installed = home / "node_modules" / "elicit-flows"
+        shutil.copytree(PACKAGE, self.installed, ignore=shutil.ignore_patterns("dist", "node_modules"))
+        built = self.tsc(self.installed)
+        assert not built, built
+
+    def tsc(self, project: Path, *options: str) -> str:
+        """Compile; what was printed, which is nothing where all is well."""
+        compiler = op.PEERS / "node_modules" / "typescript" / "bin" / "tsc"
+        command = [str(self.node), str(compiler), "-p", str(project), *options]
+        return subprocess.run(command, cwd=self.home, capture_output=True, text=True, check=False).stdout
+
+    def compile(self, folder: Path) -> Faults:
+        """The lines with faults by the file's name."""
+        said = self.tsc(folder, "--typeRoots", str(op.PEERS / "node_modules" / "@types"))
+        found: Faults = {}
+        for name, line in re.findall(r"(\w+)\.ts\((\d+),\d+\): error", said):
+            found.setdefault(name, set()).add(int(line))
+        assert bool(said) == bool(found), said
+        return found
+
+
+@pytest.fixture(scope="session")
+def typescript(tmp_path_factory: pytest.TempPathFactory) -> TypeScript:
+    return TypeScript(tmp_path_factory.mktemp("typescript"))
+
+
+@pytest.fixture(scope="session")
+def faults(typescript: TypeScript) -> Faults:
+    """What the type checker finds in the programs, which are JavaScript after that."""
+    folder = typescript.home / "programs"
+    shutil.copytree(PROGRAMS, folder)
+    (folder / "package.json").write_text('{"type": "module"}')
+    return typescript.compile(folder)
+
+
+@pytest.fixture
+def start(typescript: TypeScript, faults: Faults, tmp_path: Path) -> Iterator[Callable[..., Program]]:
+    """Starts a program by its name, with its environment. Another ``node`` than that of the peers may run it."""
+    started: list[Program] = []
+
+    def start(name: str, env: Env, node: str | None = None) -> Program:
+        assert name not in faults, faults[name]
+        command = [node or str(typescript.node), f"programs/{name}.js"]
+        one = Program(command, tmp_path / f"{name}.log", env=clean_env(env), cwd=typescript.home)
+        started.append(one)
+        one.start()
+        return one
+
+    yield start
+    for one in started:
+        one.kill9()
+
+
+@pytest.fixture
+def stranger(elicit_service: Service, alice: ScriptedUser) -> ScriptedUser:
+    """Alice, who has connected nothing yet: the service is that of other tests too."""
+    with elicit_service.sync_elicit() as elicit:
+        for connection in elicit.connections(alice.claim):
+            elicit.revoke(connection)
+    return alice

@@ -1,0 +1,53 @@
+// Every call once, against a service that says what the test tells it.
+import * as sdk from "elicit-flows";
+
+const say = (word: string, said: unknown): void => console.log(JSON.stringify({ [word]: said }));
+const user = { iss: "i", sub: "s" };
+const elicit = new sdk.Elicit({ retryFor: 5 });
+const token = new sdk.Token("at", "DPoP");
+
+const methods = new Set<string>();
+for (let at = sdk.Elicit.prototype; at !== Object.prototype; at = Object.getPrototypeOf(at)) {
+  for (const name of Object.getOwnPropertyNames(at)) if (name !== "constructor") methods.add(name);
+}
+say("methods", [...methods]);
+say("exports", Object.keys(sdk));
+
+for await (const one of elicit.elicitations(user, { status: "pending" })) say("listed", one.id);
+for await (const one of elicit.payments(user, { status: "paid", elicitation: "el_1" })) say("listed", one["id"]);
+say("connection", (await elicit.connection("cn_1")).health);
+const until = new Date("2026-11-21T11:00:00Z");
+const told = { refreshToken: "rt", expiresAt: until, scopes: ["files.read"], account: { id: "a" } };
+say("dropped", await elicit.importConnection(user, "acme", told).catch((error) => error.name));
+say("broken", await elicit.importConnection(user, "acme", told).catch((error) => error.name));
+say("imported", (await elicit.importConnection(user, "acme", told)).id);
+say("proof", await elicit.proof("cn_1", "GET", "https://api.example/", { token, nonce: "n", userToken: "ut" }));
+const exchanged = await elicit.token("cn_1", { userToken: "ut" });
+say("exchanged", [exchanged.authorization, exchanged.scopes, exchanged.expiresAt !== null]);
+say("secret", (await elicit.secret("cn_1", { userToken: "ut" }))["key"]?.reveal());
+const draft = await elicit.answer("el_1", "a/b", { state: "draft", value: 3 }, { seq: 2 });
+say("draft", [draft.missing, draft.answers["a/b"]?.value]);
+say("drafted", (await elicit.draft("el_1", { afterSeq: 2 })).seq);
+say("again", (await elicit.askAgain("el_1", { message: "Now." })).id);
+say("submitted", (await elicit.complete("el_1", { name: { state: "submitted", value: "Atlas" } })).over);
+say("note", [await elicit.addToNote("el_1", { mail: "m-1", old: null }), await elicit.note("el_1")]);
+say("refund", (await elicit.refund("pa_1", { idempotencyKey: "refund-1" }))["id"]);
+say("limited", await elicit.agent().catch((error) => [error.name, error.retryAfter]));
+say("foreign", await elicit.get("../connections").catch((error) => [error.name, error.code]));
+say("elsewhere", await elicit.get("el_2").catch((error) => error.code));
+say("after", (await elicit.get("el_3")).seq);
+const failed = await elicit.confirm(user, { message: "May I?", onUrl: () => say("shown", true) });
+say("failed", failed.status === "failed" && [failed.action, failed.code, failed.message]);
+const unpaid = await elicit.payment(user, 500, "usd", { description: "A report", onUrl: () => undefined });
+say("unpaid", await elicit.refund(unpaid).catch((error) => [error.name, error.outcome.status]));
+for (const [why, make] of Object.entries({
+  open: async () => sdk.outcomeOf(await elicit.get("el_3")),
+  url: async () => new sdk.Elicit({ url: "ftp://127.0.0.1" }),
+  apiKey: async () => new sdk.Elicit({ apiKey: "two words" }),
+  user: async () => await elicit.create("confirm", ["alice", ""], {}, { message: "May I?" }),
+})) {
+  say(why, await make().then(() => "taken", (error) => error.code ?? error.name));
+}
+say("silent", (await elicit.wait(await elicit.get("el_3"), { timeout: 0.2 })).over);
+say("mute", await elicit.wait("el_4", { timeout: 0.2 }).catch((error) => error.name));
+say("end", true);

@@ -1,0 +1,141 @@
+"""The values of environment variables, and the error message for each wrong one."""
+
+from __future__ import annotations
+
+import sqlite3
+import subprocess
+import sys
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from django.core.exceptions import ImproperlyConfigured
+from kombu.connection import Connection
+from redis.connection import parse_url
+
+from config import env
+from tests.support.process import PROJECT, clean_env
+
+
+@pytest.mark.parametrize(
+    ("said", "read"),
+    [
+        ("", []),
+        ("10.0.0.0/8", ["10.0.0.0/8"]),
+        (" 192.0.2.7 , 2001:db8::/32,", ["192.0.2.7/32", "2001:db8::/32"]),
+        ("0.0.0.0/0,::/0", ["0.0.0.0/0", "::/0"]),
+    ],
+)
+def test_networks_are_read(monkeypatch: pytest.MonkeyPatch, said: str, read: list[str]) -> None:
+    monkeypatch.setenv("ELICIT_TRUSTED_PROXIES", said)
+    assert env.networks("ELICIT_TRUSTED_PROXIES") == read
+
+
+@pytest.mark.parametrize(
+    ("said", "why"),
+    [
+        ("*", "name the networks"),
+        ("10.0.0.0/8,*", "name the networks"),
+        ("10.0.0.1/8", "has host bits set"),
+        ("proxy.internal", "neither an address nor a network"),
+        ("10.0.0.0/33", "neither an address nor a network"),
+    ],
+)
+def test_t127_what_would_believe_everybody_or_nobody_is_refused(
+    monkeypatch: pytest.MonkeyPatch, said: str, why: str
+) -> None:
+    monkeypatch.setenv("ELICIT_TRUSTED_PROXIES", said)
+    with pytest.raises(ImproperlyConfigured, match=f"^ELICIT_TRUSTED_PROXIES .*{why}"):
+        env.networks("ELICIT_TRUSTED_PROXIES")
+
+
+@pytest.mark.parametrize(
+    ("name", "said", "why"),
+    [
+        ("ELICIT_ALLOWED_NETWORKS", "0.0.0.0/0", "0.0.0.0/0 has addresses at which no server can be"),
+        ("ELICIT_ALLOWED_NETWORKS", "keycloak", "'keycloak' is no network"),
+        ("ELICIT_EGRESS_PROXY", "https://svc:canary@proxy:3128", "it must be an address like"),
+        ("ELICIT_EGRESS_PROXY", "http://svc:canary#x@proxy:3128", "it must"),
+        ("ELICIT_CA_FILE", "/nonexistent.pem", "cannot be read as certificates"),
+        ("ELICIT_CA_FILE", str(PROJECT / "manage.py"), "cannot be read as certificates"),
+    ],
+)
+def test_t89_a_wrong_word_about_requests_to_others_stops_the_start(name: str, said: str, why: str) -> None:
+    ran = subprocess.run(
+        [sys.executable, "manage.py", "check"],
+        cwd=PROJECT, env=clean_env({name: said}), capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert ran.returncode == 1
+    last = ran.stderr.strip().splitlines()[-1]
+    assert f"{name}: " in last
+    assert why in last
+    assert "canary" not in ran.stderr
+
+
+def test_the_old_name_stops_the_start() -> None:
+    ran = subprocess.run(
+        [sys.executable, "manage.py", "check"],
+        cwd=PROJECT, env=clean_env({"FORWARDED_ALLOW_IPS": "127.0.0.1"}), capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert ran.returncode == 1
+    assert ran.stderr.strip().endswith("FORWARDED_ALLOW_IPS is no longer used: set ELICIT_TRUSTED_PROXIES instead.")
+
+
+def test_t124_three_agents_that_wait_all_they_may_leave_places_to_others() -> None:
+    said = "from django.conf import settings; print(settings.ELICIT_MAX_WAITERS_PER_AGENT)"
+    ran = subprocess.run(
+        [sys.executable, "-c", said],
+        cwd=PROJECT, env=clean_env({"ELICIT_MAX_WAITERS": "100", "DJANGO_SETTINGS_MODULE": "config.settings"}),
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert 0 < 3 * int(ran.stdout) < 100
+
+
+STRANGE = "p/a#s?s@w%41:&+ é"
+
+
+def test_a_password_by_itself_is_taken_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DATABASE_URL", "postgres://elicit:other@db:5433/flows")
+    read = env.database("DATABASE_URL", "", PROJECT, password=STRANGE)
+    assert (read["USER"], read["PASSWORD"], read["HOST"], read["PORT"]) == ("elicit", STRANGE, "db", "5433")
+    assert env.database("DATABASE_URL", "", PROJECT)["PASSWORD"] == "other"
+
+
+@pytest.mark.parametrize("said", ["redis://redis:6379/0", "redis://:other@redis:6379/0"])
+def test_redis_gets_the_password_as_it_is(said: str) -> None:
+    """By what reads the address: the library of Redis, and kombu for Celery."""
+    address = env.with_password(said, STRANGE)
+    assert address is not None
+    assert parse_url(address)["password"] == STRANGE
+    assert Connection(address).password == STRANGE
+    assert Connection(address).hostname == "redis"
+    assert parse_url(str(env.with_password("redis://me@redis:6379/0", STRANGE)))["username"] == "me"
+    assert env.with_password(said, None) == said
+    assert env.with_password(None, STRANGE) is None
+
+
+def test_a_password_that_breaks_the_address_stops_the_start_with_a_sentence() -> None:
+    ran = subprocess.run(
+        [sys.executable, "manage.py", "check"],
+        cwd=PROJECT, env=clean_env({"DATABASE_URL": "postgres://elicit:se/cret@db:5432/elicit"}),
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert ran.returncode == 1
+    assert "DATABASE_URL cannot be read: put a password with characters" in ran.stderr.strip().splitlines()[-1]
+
+
+def test_what_is_deleted_is_overwritten_in_the_file(tmp_path: Path) -> None:
+    """By the pragmas that the settings give to Django; without the last one the text is still in the file."""
+    options = env.database("DATABASE_URL", f"sqlite:///{tmp_path}/elicit.sqlite3", PROJECT)["OPTIONS"]
+    assert isinstance(options, dict)
+    found: list[bool] = []
+    for pragmas in (options["init_command"], options["init_command"].replace("secure_delete=ON", "secure_delete=OFF")):
+        file = tmp_path / f"{len(found)}.sqlite3"
+        with closing(sqlite3.connect(file)) as database:
+            database.executescript(pragmas + "CREATE TABLE draft (said TEXT);")
+            database.execute("INSERT INTO draft VALUES (?)", ["never sent " * 20])
+            database.commit()
+            database.execute("DELETE FROM draft")
+            database.commit()
+        found.append(b"never sent" in file.read_bytes())
+    assert found == [False, True]

@@ -1,0 +1,217 @@
+"""The gallery: every page in every state and every part of them, for developers, by the service's own templates."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from django.http import Http404
+from django.test import Client, RequestFactory
+
+from gallery import views
+from gallery.components import COMPONENTS
+from gallery.states import PAGES
+from scripts import screenshots
+from tests.support.box import Box
+from tests.support.browser import User
+from tests.support.process import PROJECT, clean_env
+from tests.web.gallery_axe import PHONE, WIDTH, bring_axe, faults
+from tests.web.samples import Page
+
+TEMPLATES = PROJECT / "templates"
+# On every page, or shown as a page: an outcome has the page's heading.
+SEEN_ON_PAGES = {
+    "brand/_name.html", "brand/_links.html", "brand/_small.html", "account/_room.html", "connect/_outcome.html",
+    "connect/_answered.html", "connect/_go.html", "connect/_variables.html",
+}  # fmt: skip
+
+
+def shown(address: str, query: str = "") -> Page:
+    return Page(views.show(RequestFactory().get(f"/_gallery/{address}{query}"), address).content.decode())
+
+
+def ours() -> Iterator[tuple[str, str]]:
+    """The name and the source of each template of people's pages."""
+    for path in TEMPLATES.rglob("*.html"):
+        name = path.relative_to(TEMPLATES).as_posix()
+        if not name.startswith(("admin/", "api/_", "connect/kinds/")):
+            yield name, path.read_text(encoding="utf-8")
+
+
+# What it shows
+
+
+@pytest.mark.parametrize("address", views.addresses())
+def test_every_page_and_part_is_rendered(address: str) -> None:
+    page = shown(address)
+    assert not page.open
+    assert len(page.all("h1")) == 1
+    assert len(page.all("body")) == 1
+
+
+def test_every_template_of_a_page_has_a_state_and_every_part_is_shown() -> None:
+    pages = {name for name, source in ours() if source.startswith("{% extends") and not Path(name).name.startswith("_")}
+    assert pages
+    assert pages <= {template for template, _, _ in PAGES.values()}
+    parts = {name for name, _ in ours() if Path(name).name.startswith("_")}
+    assert parts == {template for template, _ in COMPONENTS.values()} | SEEN_ON_PAGES
+
+
+def test_a_part_says_more_than_its_name() -> None:
+    for name in COMPONENTS:
+        [main] = re.findall(r"</h1>(.*)</main>", shown(f"part-{views.slug(name)}").source, re.DOTALL)
+        assert re.sub(r"<[^>]+>", "", main).strip(), name
+
+
+def test_the_index_leads_to_each_of_them_and_keeps_what_was_chosen() -> None:
+    page = Page(views.index(RequestFactory().get("/_gallery?lang=ar&brand=violet")).content.decode())
+    links = [str(one["href"]) for one in page.all("a")]
+    addresses = views.addresses()
+    assert len(addresses) == len(set(addresses))
+    assert [one for one in links if "/_gallery/" in one] == [
+        f"/_gallery/{one}?lang=ar&brand=violet" for one in addresses
+    ]
+
+
+def test_the_language_and_the_brand_are_chosen_in_the_address() -> None:
+    assert shown("consent", "?lang=ar").all("html") == [{"lang": "ar", "dir": "rtl"}]
+    assert shown("consent").all("html") == [{"lang": "en", "dir": "ltr"}]
+    assert shown("consent", "?lang=none").all("html") == [{"lang": "en", "dir": "ltr"}]
+    violet = shown("consent", "?brand=violet")
+    assert "Violet Works GmbH" in violet.text()
+    assert "/brand/style/" in violet.source
+    assert "Violet" not in shown("consent", "?brand=none").source
+
+
+def test_an_address_of_nothing_is_not_found() -> None:
+    with pytest.raises(Http404):
+        shown("nothing")
+
+
+# Where it is
+
+
+@pytest.mark.django_db
+def test_without_development_settings_there_is_none(client: Client) -> None:
+    assert client.get("/_gallery").status_code == 404
+    assert client.get("/_gallery/consent").status_code == 404
+
+
+def test_debug_alone_brings_it(tmp_path: Path) -> None:
+    """The box of the other tests has it by ELICIT_ALLOW_LOOPBACK, as `make run` does."""
+    program = (
+        "import django; django.setup(); from django.urls import resolve; print(resolve('/_gallery').func.__module__)"
+    )
+    env = {
+        "DJANGO_SETTINGS_MODULE": "config.settings",
+        "DATABASE_URL": f"sqlite:///{tmp_path}/x.sqlite3",
+        "SECRET_KEY": "s" * 60,
+        "ELICIT_VAULT_KEYS": "k1:" + "A" * 43 + "=",
+        "ELICIT_DEBUG": "1",
+    }
+    command = [sys.executable, "-c", program]
+    ran = subprocess.run(command, cwd=PROJECT, env=clean_env() | env, capture_output=True, text=True, check=True)
+    assert ran.stdout.strip() == "gallery.views"
+
+
+def test_the_image_has_none() -> None:
+    """.dockerignore leaves out all but what it names."""
+    named = (PROJECT / ".dockerignore").read_text().splitlines()
+    assert "*" in named
+    assert not [line for line in named if "gallery" in line]
+
+
+def test_every_picture_of_the_docs_is_of_a_page_that_is_there() -> None:
+    assert set(screenshots.PICTURES.values()) <= set(views.addresses())
+    assert {one.name for one in screenshots.FOLDER.iterdir()} == set(screenshots.PICTURES)
+
+
+# In a browser. The templates are the same in both shapes of the service, so one of them is enough.
+
+ZOOMED = 320  # what a window of 1,280 pixels shows at 400 %
+
+
+@pytest.mark.slow
+@pytest.mark.limit(300)
+@pytest.mark.parametrize("language", ["en", "de", "ar", "ja"])
+def test_no_page_is_wider_than_a_window_at_400_percent(
+    embedded_box: Box, new_user: Callable[..., User], language: str
+) -> None:
+    user = new_user(viewport={"width": ZOOMED, "height": 256})
+    wide = {}
+    for address in views.addresses():
+        user.open(f"{embedded_box.url}/_gallery/{address}?lang={language}&brand=violet")
+        if (width := user.page.evaluate(WIDTH)) > ZOOMED:
+            wide[address] = width
+    assert not wide
+
+
+def test_no_style_sheet_hides_something_by_the_width_of_the_window() -> None:
+    """Otherwise each rule of axe would have to be run at each width."""
+    static = PROJECT / "elicit_flows" / "static" / "elicit"
+    for name in ("style.css", "account.css"):
+        for rules in re.findall(r"@media \(m(?:in|ax)-[^{]*\{((?:[^{}]*\{[^}]*\})*)", (static / name).read_text()):
+            assert not re.search(r"display: none|visibility|content-visibility|clip-path|opacity", rules), rules
+
+
+# With a border, or at least a line under it, what can be pressed is told from text that cannot.
+UNMARKED = """() => [...document.querySelectorAll('main button, main a.button')].filter(one => {
+  const style = getComputedStyle(one);
+  return one.checkVisibility() && style.borderStyle === 'none' && !style.textDecorationLine.includes('underline');
+}).map(one => one.textContent)"""
+
+
+@pytest.mark.slow
+@pytest.mark.limit(300)
+def test_what_is_pressed_is_told_from_text_in_forced_colours(embedded_box: Box, new_user: Callable[..., User]) -> None:
+    user = new_user(viewport={"width": PHONE, "height": 900}, forced_colors="active")
+    found = {}
+    for address in views.addresses():
+        user.open(f"{embedded_box.url}/_gallery/{address}")
+        if plain := user.page.evaluate(UNMARKED):
+            found[address] = plain
+    assert not found
+
+
+def test_a_page_with_faults_is_noticed(embedded_box: Box, user: User) -> None:
+    bring_axe(user)
+    user.open(f"{embedded_box.url}/_gallery/consent")
+    assert [*faults(user), *faults(user, thorough=False)] == []
+    user.page.evaluate(
+        "const one = document.querySelector('main').appendChild(document.createElement('button'));"
+        "Object.assign(one.style, {border: 'none', width: '1500px', background: '#777'});"
+        "const words = document.querySelector('main').appendChild(document.createElement('p'));"
+        "words.textContent = 'Words'; Object.assign(words.style, {background: '#777', color: '#888'})"
+    )
+    for thorough in (True, False):
+        said = " ".join(faults(user, thorough=thorough))
+        for what in ("Buttons must have discernible text", "color-contrast", "is wider than 375", "is wider than 1440"):
+            assert what in said, (thorough, what)
+    assert user.page.evaluate(UNMARKED) == [""]
+
+
+# The lines between the accounts of one provider. One without a name has no heading that could carry it.
+LINES = """() => [...document.querySelectorAll('.provider')].map(one => [...one.querySelectorAll('.rows')].slice(1)
+  .map(rows => [rows.previousElementSibling.matches('h3') ? rows.previousElementSibling : rows])
+  .map(([first]) => getComputedStyle(first).borderBlockStartWidth))"""
+
+
+def test_a_line_stands_before_each_account_but_the_first(embedded_box: Box, user: User) -> None:
+    user.open(f"{embedded_box.url}/_gallery/account")
+    assert user.page.evaluate(LINES) == [["1px"], []]
+
+
+SENT = """() => new Promise(done => {
+  document.addEventListener('securitypolicyviolation', event => done(event.effectiveDirective));
+  document.querySelector('[data-action=signout]').requestSubmit();
+})"""
+
+
+def test_no_form_of_it_is_sent(embedded_box: Box, user: User) -> None:
+    user.open(f"{embedded_box.url}/_gallery/security")
+    assert user.page.evaluate(SENT) == "form-action"
+    assert user.url == f"{embedded_box.url}/_gallery/security"
