@@ -13,7 +13,7 @@ PYTHON ?= $(shell for p in python3.13 python3.12 python3.11 python3; do \
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help install install-dev run test test-all test-pythons check format mutants findings chaos bench costs docs hops lock messages release screenshots
+.PHONY: help install install-dev run test test-all test-failed test-pythons check format mutants findings chaos bench costs docs hops lock messages release screenshots
 
 help: ## List the commands
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -30,6 +30,9 @@ test: install-dev ## Run the tests; PostgreSQL, Redis and the browser are the ru
 
 test-all: install-dev ## Run the slow tests too: sweeps, random histories, crash points, both shapes of everything
 	@$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile
+
+test-failed: install-dev ## Run again, one after the other, the tests that failed in the last run
+	@$(BIN)/python -m pytest --last-failed --last-failed-no-failures none
 
 test-pythons: install-dev ## Run the SDK's tests, from its wheel, on every Python of this machine
 	@EVERY_PYTHON=1 $(BIN)/python -m pytest -rs tests/release/test_pythons.py

@@ -318,3 +318,35 @@ def _s256(verifier: str) -> str:
 
 def _without_none(values: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in values.items() if value is not None}
+
+
+def shop_entry(port: int) -> str:
+    """A catalogue entry for the double at ``port``, with a host for each shop, whose name is left to the person."""
+    return f"""\
+name = "Shops"
+kind = "oauth"
+source_url = "https://example.com/docs"
+checked = "unverified"
+token_auth = "client_secret_basic"
+
+[endpoints]
+authorize = "http://{{shop}}.shops.localhost:{port}/authorize"
+token = "http://{{shop}}.shops.localhost:{port}/token"
+revoke = "http://{{shop}}.shops.localhost:{port}/revoke"
+userinfo = "http://{{shop}}.shops.localhost:{port}/userinfo"
+
+[[variables]]
+name = "shop"
+label = "Name of the shop"
+help = "The first part of its address."
+pattern = "^[a-z0-9][a-z0-9.-]{{0,62}}$"
+example = "example-shop"
+
+[[metadata]]
+name = "shop_domain"
+from = "callback"
+path = ["shop"]
+type = "host"
+hosts = ["*.myshops.example.com"]
+source_url = "https://example.com/docs"
+"""

@@ -9,40 +9,12 @@ import pytest
 
 from elicit_flows.sdk import SyncElicit
 from tests.cast import ALICE, DRIVE_BOT
-from tests.doubles.provider import Provider
+from tests.doubles.provider import Provider, shop_entry
 from tests.journey.test_accessibility import PHONE, Reader
 from tests.support import op
 from tests.support.box import AgentClient, Box
 from tests.support.browser import User
 from tests.support.op import Op
-
-ENTRY = """\
-name = "Bazaar"
-kind = "oauth"
-source_url = "https://example.com/docs"
-checked = "unverified"
-token_auth = "client_secret_basic"
-
-[endpoints]
-authorize = "http://{{shop}}.shops.localhost:{port}/authorize"
-token = "http://{{shop}}.shops.localhost:{port}/token"
-userinfo = "http://{{shop}}.shops.localhost:{port}/userinfo"
-
-[[variables]]
-name = "shop"
-label = "Name of the shop"
-help = "The first part of its address."
-pattern = "^[a-z0-9][a-z0-9-]{{0,62}}$"
-example = "example-shop"
-
-[[metadata]]
-name = "shop_domain"
-from = "callback"
-path = ["shop"]
-type = "host"
-hosts = ["*.mybazaar.example.com"]
-source_url = "https://example.com/docs"
-"""
 
 
 @pytest.fixture(scope="module")
@@ -56,7 +28,7 @@ def peer() -> Iterator[Provider]:
 def market(new_box: Callable[..., Box], peer: Provider, tmp_path_factory: pytest.TempPathFactory) -> Box:
     """A service whose operator left the shop to each person."""
     folder = tmp_path_factory.mktemp("catalogue")
-    (folder / "bazaar.toml").write_text(ENTRY.format(port=peer.port))
+    (folder / "shops.toml").write_text(shop_entry(peer.port))
     box = new_box("embedded", settings={"ELICIT_CATALOGUE": str(folder)})
     known: dict[str, Any] = {"client_id": peer.client_id, "client_secret": peer.client_secret}
     books = {
@@ -67,7 +39,7 @@ def market(new_box: Callable[..., Box], peer: Provider, tmp_path_factory: pytest
         ],
         "metadata_url": f"{peer.url}/api/about",
     }  # fmt: skip
-    box.apply({"provider": [{"slug": "bazaar", "preset": "bazaar", **known}, {**books, **known}]})
+    box.apply({"provider": [{"slug": "shops", "preset": "shops", **known}, {**books, **known}]})
     return box
 
 
@@ -107,8 +79,8 @@ def result(agent: AgentClient, asked: dict[str, Any]) -> dict[str, Any]:
 def test_the_person_names_the_shop_sees_its_address_and_goes_on(
     agent: AgentClient, market: Box, corp: Op, peer: Provider, new_user: Callable[..., User], scripts: bool
 ) -> None:
-    peer.callback = {"shop": "my-shop.mybazaar.example.com"}
-    user, asked = new_user(scripts=scripts), ask(agent, corp, "bazaar")
+    peer.callback = {"shop": "my-shop.myshops.example.com"}
+    user, asked = new_user(scripts=scripts), ask(agent, corp, "shops")
     enter(user, asked["url"])
     assert "shops.localhost" not in user.text
     user.press("continue", **{"variable.shop": "evil.com#"})
@@ -128,12 +100,12 @@ def test_the_person_names_the_shop_sees_its_address_and_goes_on(
     user.wait_for_page("done", "completed")
     said = result(agent, asked)
     assert (said["variables"], said["metadata"]) == (
-        {"shop": "my-shop"}, {"shop_domain": "my-shop.mybazaar.example.com"},
+        {"shop": "my-shop"}, {"shop_domain": "my-shop.myshops.example.com"},
     )  # fmt: skip
     with SyncElicit(market.url, DRIVE_BOT.api_key) as elicit:
         assert elicit.connection(said["connection"]).variables == {"shop": "my-shop"}
-        assert elicit.token(said["connection"]).metadata["shop_domain"] == "my-shop.mybazaar.example.com"
-    again = ask(agent, corp, "bazaar", connection=said["connection"])
+        assert elicit.token(said["connection"]).metadata["shop_domain"] == "my-shop.myshops.example.com"
+    again = ask(agent, corp, "shops", connection=said["connection"])
     enter(user, again["url"])
     assert user.page.locator('[name="variable.shop"]').input_value() == "my-shop"
     user.press("continue")
@@ -146,7 +118,7 @@ def test_the_person_names_the_shop_sees_its_address_and_goes_on(
 def test_an_agents_proposal_is_shown_and_taken_with_one_press(
     agent: AgentClient, corp: Op, user: User, peer: Provider
 ) -> None:
-    asked = ask(agent, corp, "bazaar", variables={"shop": "proposed"})
+    asked = ask(agent, corp, "shops", variables={"shop": "proposed"})
     enter(user, asked["url"])
     assert "Continue to proposed.shops.localhost" in user.text
     user.press("continue")
@@ -158,7 +130,7 @@ def test_an_agent_is_told_which_proposal_is_wrong_and_why(agent: AgentClient, co
     for value in ("evil.com#", "a.b@evil", "//evil", "a\u3002b", "x" * 201):
         body = {
             "kind": "oauth", "subject": ALICE.subject(corp.issuer), "message": "Hi.",
-            "params": {"provider": "bazaar", "variables": {"shop": value}},
+            "params": {"provider": "shops", "variables": {"shop": value}},
         }  # fmt: skip
         answer = agent.post("/v1/elicitations", json=body)
         assert answer.status_code == 422, answer.text
@@ -187,7 +159,7 @@ def test_the_page_with_its_field_and_its_fault_has_no_barrier(
 ) -> None:
     axe = (op.PEERS / "node_modules" / "axe-core" / "axe.min.js").read_text()
     reader = Reader(new_user(viewport=PHONE, is_mobile=True, has_touch=True), axe)
-    enter(reader.user, ask(agent, corp, "bazaar")["url"])
+    enter(reader.user, ask(agent, corp, "shops")["url"])
     reader.look("consent")
     reader.user.press("continue", **{"variable.shop": "evil.com#"})
     reader.look("consent")

@@ -15,38 +15,11 @@ from elicit_flows.domain.values import Answer, Secret
 from elicit_flows.elicitations import Given
 from elicit_flows.models import Connection, Elicitation, PendingGrant
 from elicit_flows.models import Provider as ProviderRow
-from tests.doubles.provider import Provider
+from tests.doubles.provider import Provider, shop_entry
 from tests.oauth.journey import BROWSER, ask, query
 from tests.support import jobs, rows
 from tests.support.rows import ALICE_CLAIM, Known
 
-SHOPS = """\
-name = "Shops"
-kind = "oauth"
-source_url = "https://example.com/docs"
-checked = "unverified"
-token_auth = "client_secret_basic"
-
-[endpoints]
-authorize = "http://{{shop}}.shops.localhost:{port}/authorize"
-token = "http://{{shop}}.shops.localhost:{port}/token"
-revoke = "http://{{shop}}.shops.localhost:{port}/revoke"
-userinfo = "http://{{shop}}.shops.localhost:{port}/userinfo"
-
-[[variables]]
-name = "shop"
-label = "Name of the shop"
-pattern = "^[a-z0-9][a-z0-9.-]{{0,62}}$"
-example = "example-shop"
-
-[[metadata]]
-name = "shop_domain"
-from = "callback"
-path = ["shop"]
-type = "host"
-hosts = ["*.myshops.example.com"]
-source_url = "https://example.com/docs"
-"""
 # What would leave the shop's part of the address, were it not refused.
 INJECTED = [
     "", " ", "evil.com#", "evil.com/", "evil.com?", "a.b@evil", "a@evil.com:80", "//evil.com", "\\\\evil.com",
@@ -59,7 +32,7 @@ INJECTED = [
 @pytest.fixture
 def shops(tmp_path: Path, double: Provider, committed: None) -> Iterator[ProviderRow]:
     """A preset of the operator's own, whose shop is left to each person."""
-    (tmp_path / "shops.toml").write_text(SHOPS.format(port=double.port))
+    (tmp_path / "shops.toml").write_text(shop_entry(double.port))
     catalogue.configure(tmp_path)
     entry = catalogue.entries()["shops"]
     row = ProviderRow(slug="drive", preset="shops", client_id="elicit", given=[], **entry.settings())
@@ -131,7 +104,7 @@ def test_t149_no_value_leads_to_another_host(known: Known, double: Provider, sho
 def test_t149_a_rule_that_is_too_wide_still_does_not_lead_out(
     tmp_path: Path, known: Known, shops: ProviderRow, double: Provider
 ) -> None:
-    wide = SHOPS.format(port=double.port).replace('"^[a-z0-9][a-z0-9.-]{0,62}$"', '"^.*$"')
+    wide = shop_entry(double.port).replace('"^[a-z0-9][a-z0-9.-]{0,62}$"', '"^.*$"')
     (tmp_path / "shops.toml").write_text(wide)
     catalogue.configure(tmp_path)
     row = ask(known, scopes=[])

@@ -6,6 +6,7 @@ import errno
 import faulthandler
 import gc
 import ipaddress
+import re
 import signal
 import sys
 import threading
@@ -24,7 +25,8 @@ from tests.support.process import dismiss_guardian, fork_server
 LIMIT = 60  # seconds for the test itself; @pytest.mark.limit(seconds) gives another
 SETUP_LIMIT = 300  # seconds: the first test to ask starts servers, and installs the peers on a new machine
 WHY = 300  # characters of what a failed test said, beside its name
-LOG_TAIL = 6_000  # characters of each log in the report of a failed test
+LOG_TAIL = 3_000  # characters of each log in the report of a failed test
+ROUTINE = re.compile(r'"level": "info", "logger": "celery\.')
 LOCAL_NAMES = {"localhost", "localhost.", "ip6-localhost"}
 
 _outside: list[str] = []
@@ -133,7 +135,9 @@ def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
     if report.failed:  # type: ignore[attr-defined]
         for box in LIVE:
             for name in box.processes:
-                report.sections.append((f"{box.shape} box, {name}", box.logs(name)[-LOG_TAIL:]))  # type: ignore[attr-defined]
+                # Celery writes a line for each task that goes well: they would push out what went wrong.
+                lines = [line for line in box.logs(name).splitlines() if not ROUTINE.search(line)]
+                report.sections.append((f"{box.shape} box, {name}", "\n".join(lines)[-LOG_TAIL:]))  # type: ignore[attr-defined]
     return report
 
 

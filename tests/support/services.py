@@ -153,14 +153,13 @@ class Postgres(Databases, Service):
             command = ["cp", "-a", str(data), str(self.home / "data")]
             subprocess.run(command, check=True, capture_output=True, **identity(user))
         else:
-            self._initdb(user)
-
-    def _initdb(self, user: str | None) -> None:
-        command = [self.programs / "initdb", "-D", self.home / "data", "-U", "postgres", "-A", "trust"]
-        subprocess.run(
-            [*map(str, command), "--encoding=UTF8", "--locale=C", "--no-sync"],
-            check=True, capture_output=True, cwd=self.home, env=clean_env(), **identity(user),
-        )  # fmt: skip
+            command = [self.programs / "initdb", "-D", self.home / "data", "-U", "postgres", "-A", "trust"]
+            made = subprocess.run(
+                [*map(str, command), "--encoding=UTF8", "--locale=C", "--no-sync"],
+                capture_output=True, text=True, check=False, cwd=self.home, env=clean_env(), **identity(user),
+            )  # fmt: skip
+            if made.returncode:
+                raise RuntimeError(f"initdb failed: {made.stderr.strip()[-500:]}")
 
     def wait_ready(self) -> None:
         self.process.wait_until(self._answers, "PostgreSQL takes connections")
