@@ -58,7 +58,9 @@ class RateLimits:
         refused = used >= per_minute
         used += not refused
         self._windows[agent_id] = (ends, used)
-        return RateLimitState(per_minute, per_minute - used, math.ceil(ends - now), refused)
+        # now + 60 - now can be a little more than 60
+        reset = math.ceil(min(ends - now, MINUTE))
+        return RateLimitState(per_minute, per_minute - used, reset, refused)
 
     @contextmanager
     def in_flight(self, agent_id: int) -> Iterator[None]:

@@ -115,15 +115,15 @@ def _serves(row: Connection) -> bool:
 
 def _check_refused(row: Connection) -> None:
     """Raise ProviderUnavailable if the provider refused the last refresh and the next try is not due yet."""
-    due = next_try(row)
-    if not row.refresh_refusals or due <= clock.now():
+    due, now = next_try(row), clock.now()
+    if not row.refresh_refusals or due <= now:
         return
     times = "once" if row.refresh_refusals == 1 else f"{row.refresh_refusals} times"
     raise ProviderUnavailable(
         f"The provider refused to refresh this token {times} since {clock.rfc3339(row.refused_since)} "
         f"({row.last_refresh_error}). It is asked again; if it still refuses after {clock.rfc3339(ends_at(row))}, the "
         "user has to be asked.",
-        retry_after=math.ceil((due - clock.now()).total_seconds()),
+        retry_after=math.ceil((due - now).total_seconds()),
     )
 
 
