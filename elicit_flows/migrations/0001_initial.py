@@ -969,7 +969,7 @@ class Migration(migrations.Migration):
         ),
         migrations.AddIndex(
             model_name='payment',
-            index=models.Index(fields=['sub'], name='payment_person'),
+            index=models.Index(fields=['sub', 'agent', '-created_at', '-id'], name='payment_person'),
         ),
         migrations.AddIndex(
             model_name='payment',
@@ -1029,7 +1029,7 @@ class Migration(migrations.Migration):
         ),
         migrations.AddIndex(
             model_name='connection',
-            index=models.Index(fields=['sub'], name='connection_person'),
+            index=models.Index(fields=['sub', 'agent', '-created_at', '-id'], name='connection_person'),
         ),
         migrations.AddIndex(
             model_name='connection',

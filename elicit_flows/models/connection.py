@@ -107,8 +107,9 @@ class Connection(models.Model):
             models.Index(fields=["agent", "provider", "-created_at", "-id"], name="connection_provider"),
             # a person's: what has not ended, and what has, the last ended first
             models.Index(fields=["iss", "sub", "-revoked_at", "-id"], name="connection_owner"),
-            # operators search for one person, by sub or by the name of an account, and for the grants of a month
-            models.Index(fields=["sub"], name="connection_person"),
+            # the agent's list of one person, in its order: else PostgreSQL may read all of the list
+            models.Index(fields=["sub", "agent", "-created_at", "-id"], name="connection_person"),
+            # operators search by the name of an account, and for the grants of a month
             models.Index(fields=["account_label"], name="connection_account"),
             models.Index(fields=["created_at"], name="connection_month"),
             # the worker's: what each provider is to be told, oldest first

@@ -79,8 +79,9 @@ class Payment(models.Model):
             # a person's, newest first
             models.Index(fields=["iss", "sub", "-created_at", "-id"], name="payment_person_list"),
             models.Index(fields=["account", "payment_ref"], name="payment_ref"),
-            # operators search for one person, and for the payments of a month
-            models.Index(fields=["sub"], name="payment_person"),
+            # the agent's list of one person, in its order: else PostgreSQL may read all of the list
+            models.Index(fields=["sub", "agent", "-created_at", "-id"], name="payment_person"),
+            # operators look at the payments of a month
             models.Index(fields=["created_at"], name="payment_month"),
             # payments that need an operator's attention
             models.Index(fields=["status", "created_at"], name="payment_status"),
