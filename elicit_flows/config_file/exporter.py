@@ -42,7 +42,10 @@ def _rows() -> Iterator[tuple[str, IdentityProvider | Provider | PaymentAccount 
         ("identity_provider", IdentityProvider), ("provider", Provider), ("payment_account", PaymentAccount),
         ("agent", Agent),
     ):  # fmt: skip
-        yield from ((name, row) for row in model._default_manager.order_by("slug"))
+        rows = model._default_manager.order_by("slug")
+        if model is Provider:
+            rows = rows.filter(mcp="")  # remote MCP servers are discovered, not configured
+        yield from ((name, row) for row in rows)
 
 
 class _Table:

@@ -58,6 +58,7 @@ from elicit_flows.vault.provider_settings import (
     site,
     webhook_secrets,
 )
+from elicit_flows.vault.mcp_servers import discover_mcp_server, known_mcp_server
 from elicit_flows.vault.receipt_keys import EXPORT_TYPE, NotSigned, public_keys, verify_export
 from elicit_flows.vault.receipt_keys import new_key as new_receipt_key
 from elicit_flows.vault.receipt_keys import sign as sign_receipt
@@ -94,6 +95,7 @@ __all__ = [
     "count_at",
     "count_held",
     "credentials_provider",
+    "discover_mcp_server",
     "ended",
     "ended_before",
     "ever_held_by",
@@ -109,6 +111,7 @@ __all__ = [
     "keep",
     "keep_credentials",
     "key_uses",
+    "known_mcp_server",
     "left_to_rotate",
     "live_connections",
     "moved_hosts",

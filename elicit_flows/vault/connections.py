@@ -78,7 +78,7 @@ def keep(
     row.status = Status.ACTIVE
     row.account_label = grant.account_label or grant.account_id or ""
     row.refresh_token, row.metadata = "", {}  # a new grant replaces all of the old one
-    row.variables = dict(grant.variables)
+    row.variables, row.resource = dict(grant.variables), grant.resource
     row.dpop_key = seal(grant.dpop_key, sealed_at(row, "dpop_key"))
     row.bound_to = dict(provider_settings.hosts_of(provider) if grant.bound_to is None else grant.bound_to)
     store_tokens(row, grant)
@@ -147,6 +147,8 @@ def valid(
     for row in rows.order_by("-issued_at"):
         dead = row.withheld or not (alive(row) or (row.renewable and not row.refresh_refusals))
         there = all(row.variables.get(name) == value for name, value in (variables or {}).items())
+        # The MCP server may have named another resource since: its token would not be accepted.
+        there = there and row.resource == (provider.resources[0] if provider.mcp else "")
         if wanted <= set(row.scopes) and there and not dead:
             return row
     return None
@@ -341,7 +343,10 @@ def result(row: Connection) -> Json:
     if row.provider is None or row.typed:
         return {"connection": row.pk}
     said = {"connection": row.pk, "provider": row.provider.slug, "scopes": row.scopes, "account": row.account}
-    return said if row.own_client else said | {"label": row.label, "metadata": row.metadata, "variables": row.variables}
+    if row.own_client:
+        return said
+    said |= {"label": row.label, "metadata": row.metadata, "variables": row.variables}
+    return said | {"resource": row.resource} if row.resource else said
 
 
 # One statement, so that two uses at once are counted as two.
