@@ -177,6 +177,7 @@ class Connection(Schema):
     variables: dict[str, str] = Field(
         description="What the user named in the provider's addresses, such as their shop."
     )
+    mcp: str | None = Field(description="The address of the remote MCP server, for a connection to one.")
     resource: str | None = Field(description="The only resource that its tokens are for, such as an MCP server.")
     created_at: datetime
     expires_at: datetime | None

@@ -204,6 +204,7 @@ class Connection(models.Model):
             "label": self.label,
             "metadata": self.metadata,
             "variables": self.variables,
+            "mcp": (self.provider.mcp or None) if self.provider else None,
             "resource": self.resource or None,
             "created_at": rfc3339(self.created_at),
             "expires_at": rfc3339(self.expires_at),

@@ -1,0 +1,100 @@
+"""A remote MCP server that nobody configured: the vendor's own library, with a certified authorization server. Alice
+allows it in a browser, and the agent calls its tools with the vendor's client.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import AsyncIterator, Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+from mcp import Client
+
+from elicit_flows.sdk import Completed, Elicit, Outcome
+from elicit_flows.sdk.mcp import transport
+from tests.cast import ALICE, program
+from tests.support import box_config
+from tests.support.box import Box
+from tests.support.browser import User
+from tests.support.op import Op
+from tests.support.persona import Persona
+from tests.support.ports import free_port
+from tests.support.process import PROJECT, Process
+
+READS, WRITES = "notes.read", "notes.write"
+NOTES = "tests.journey.notes_server"
+CALLER = program("caller")
+
+
+@pytest.fixture(scope="module")
+def keeper(new_op: Callable[..., Op]) -> Op:
+    """The authorization server of the MCP server. Clients register themselves there."""
+    return new_op(name="keeper", role="oauth", registration=True, scopes=[READS, WRITES], jwt_access_tokens=True)
+
+
+@pytest.fixture(scope="module")
+def notes(keeper: Op, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of the MCP server."""
+    port = free_port()
+    address = f"http://127.0.0.1:{port}/mcp"
+    keeper.change(resources=[address])
+    log = tmp_path_factory.mktemp("notes") / "log"
+    process = Process([sys.executable, "-m", NOTES, str(port), keeper.issuer], log, cwd=PROJECT)
+    process.start()
+
+    def answers() -> bool:
+        try:
+            return httpx2.post(address, json={}, trust_env=False, timeout=30).status_code == 401
+        except httpx2.TransportError:
+            return False
+
+    process.wait_until(answers, "the MCP server answers")
+    yield address
+    process.stop()
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+@pytest.fixture(scope="module")
+def service(new_box: Callable[..., Box]) -> Box:
+    """A service with an agent that may use every MCP server."""
+    box = new_box("embedded")
+    box.apply({"agent": [box_config.agent(CALLER, mcp_servers=["*"])]})
+    return box
+
+
+@pytest.fixture
+async def elicit(service: Box, anyio_backend: str) -> AsyncIterator[Elicit]:
+    async with Elicit(service.url, CALLER.api_key) as client:
+        yield client
+
+
+async def connect(elicit: Elicit, corp: Op, user: Persona, **asked: Any) -> Outcome:
+    """Ask, and let Alice press what she is willing to press."""
+
+    async def go(link: str) -> None:
+        await asyncio.to_thread(user.connect, link, "alice")
+
+    return await elicit.oauth((corp.issuer, ALICE.sub), on_url=go, timeout=60, **asked)
+
+
+async def call(elicit: Elicit, outcome: Outcome, tool: str, **arguments: Any) -> str:
+    async with Client(transport(elicit, outcome)) as client:
+        answer = await client.call_tool(tool, arguments)
+    return str(answer.content[0].text)
+
+
+@pytest.mark.anyio
+async def test_an_agent_calls_a_tool_of_a_server_that_nobody_configured(
+    elicit: Elicit, corp: Op, notes: str, http_user: Persona
+) -> None:
+    outcome = await connect(elicit, corp, http_user, mcp=notes)
+    assert isinstance(outcome, Completed)
+    assert await call(elicit, outcome, "list_notes") == "the notes of alice"
