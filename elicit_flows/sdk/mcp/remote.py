@@ -48,8 +48,10 @@ class ConnectionAuth(http.Auth):  # type: ignore[misc]
 
     async def async_auth_flow(self, request: Any) -> AsyncGenerator[Any, Any]:
         """Called by httpx for each request."""
-        await self._sign(request)
+        signed = await self._sign(request)
         response = yield request
+        if not signed:
+            return
         if response.status_code == 401 and (await self._elicit.report(self._connection)).status == "active":
             await self._sign(request)
             response = yield request
@@ -61,12 +63,13 @@ class ConnectionAuth(http.Auth):  # type: ignore[misc]
                 await self._sign(request)
                 yield request
 
-    async def _sign(self, request: Any) -> None:
+    async def _sign(self, request: Any) -> bool:
+        """Put the token on the request, if it is one to the token's resource."""
         token = await self._elicit.token(self._connection, user_token=self._user_token)
-        if token.resource is None or covers(token.resource, str(request.url)):
-            request.headers["authorization"] = token.authorization
-        else:
-            request.headers.pop("authorization", None)
+        if token.resource is not None and not covers(token.resource, str(request.url)):
+            return False
+        request.headers["authorization"] = token.authorization
+        return True
 
 
 def scopes_wanted(response: Any) -> tuple[str, ...]:
