@@ -87,12 +87,14 @@ class Change:
     ``came`` and ``meant``: the names of the account that the provider returned and of the one that was to be connected
     again; "" if it has no name; ``meant`` is None if no other was expected. ``held``: the id of the grant that waits.
     ``earlier``: connections that may belong to the returned account, because the provider did not name theirs.
+    ``only_one``: there can be one connection, so this one cannot be beside the earlier one.
     """
 
     held: str
     came: str
     meant: str | None
     earlier: tuple[UnnamedConnection, ...] = ()
+    only_one: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +146,8 @@ def _change(row: Elicitation) -> Change | None:
     rows = vault.possible_accounts(there, held.account_id)
     named = row.params.get("connection")
     earlier = tuple(UnnamedConnection(one.pk, one.created_at, one.pk == named) for one in rows)
-    return Change(held.pk, held.account_label, meant.account_label if meant else None, earlier)
+    only_one = bool(provider and provider.mcp)
+    return Change(held.pk, held.account_label, meant.account_label if meant else None, earlier, only_one)
 
 
 def _title(row: Elicitation) -> str:

@@ -323,11 +323,13 @@ def live_connections(agent: Agent, claim: Claim, provider: Provider, *, lock: bo
 
 def possible_accounts(there: Iterable[Connection], account_id: str | None) -> list[Connection]:
     """Those of ``there`` that the account which came may be of, as far as anybody can know: those whose account the
-    provider did not name. None where it named the one that came, and that one is connected already.
+    provider did not name. None where it named the one that came, and that one is connected already. To an MCP server
+    one person has one connection, so that all are possible.
     """
     if account_id and any(row.account_id == account_id for row in there):
         return []
-    return [row for row in there if not row.account_id and not row.own_client]
+    theirs = (row for row in there if not row.own_client)
+    return [row for row in theirs if not row.account_id or (row.provider and row.provider.mcp)]
 
 
 def connection_to_renew(row: Elicitation) -> Connection | None:

@@ -33,7 +33,7 @@ def discover_mcp_server(url: str) -> Provider:
         own_documents=settings.ELICIT_PUBLIC_URL.startswith("https://"),
     )
     columns = {
-        "name": found.name,
+        "name": found.label,
         "mcp": found.url,
         "sort": Provider.Sort.OAUTH,
         "issuer": found.issuer,

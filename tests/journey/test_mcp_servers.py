@@ -10,11 +10,12 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import anyio
 import httpx2
 import pytest
 from mcp import Client
 
-from elicit_flows.sdk import Completed, Elicit, Outcome
+from elicit_flows.sdk import Completed, Elicit, Outcome, SyncElicit
 from elicit_flows.sdk.mcp import transport
 from tests.cast import ALICE, program
 from tests.support import box_config
@@ -80,9 +81,14 @@ async def connect(elicit: Elicit, corp: Op, user: Persona, **asked: Any) -> Outc
     """Ask, and let Alice press what she is willing to press."""
 
     async def go(link: str) -> None:
-        await asyncio.to_thread(user.connect, link, "alice")
+        await asyncio.to_thread(press_on, user, link)
 
     return await elicit.oauth((corp.issuer, ALICE.sub), on_url=go, timeout=60, **asked)
+
+
+def press_on(user: Persona, link: str) -> None:
+    user.open(link)
+    user.carry_on("signin", "alice", "continue", "allow", "same")
 
 
 async def call(elicit: Elicit, outcome: Outcome, tool: str, **arguments: Any) -> str:
@@ -98,3 +104,67 @@ async def test_an_agent_calls_a_tool_of_a_server_that_nobody_configured(
     outcome = await connect(elicit, corp, http_user, mcp=notes)
     assert isinstance(outcome, Completed)
     assert await call(elicit, outcome, "list_notes") == "the notes of alice"
+
+
+@pytest.mark.anyio
+async def test_the_user_allows_more_when_a_tool_needs_more(
+    elicit: Elicit, corp: Op, keeper: Op, notes: str, http_user: Persona
+) -> None:
+    first = await connect(elicit, corp, http_user, mcp=notes, scopes=[READS], reuse="never")
+    asked: list[tuple[str, ...]] = []
+
+    async def more(scopes: tuple[str, ...]) -> Outcome:
+        asked.append(scopes)
+        return await connect(elicit, corp, http_user, mcp=notes, scopes=scopes)
+
+    async with Client(transport(elicit, first, ask=more)) as client:
+        answer = await client.call_tool("write_note", {"text": "hello"})
+    assert answer.content[0].text == "wrote hello"
+    assert asked == [(WRITES,)]
+    (connection,) = [one for one in await elicit.connections() if one.status == "active"]
+    assert set(connection.scopes) >= {READS, WRITES}
+    assert (connection.mcp, connection.resource) == (notes, notes)
+
+
+@pytest.mark.anyio
+async def test_a_refreshed_token_is_one_for_the_same_server(
+    elicit: Elicit, corp: Op, keeper: Op, notes: str, http_user: Persona
+) -> None:
+    keeper.change(access_token_ttl=10)
+    try:
+        outcome = await connect(elicit, corp, http_user, mcp=notes, scopes=[READS], reuse="never")
+        before = (await elicit.token(outcome)).access_token
+        with anyio.fail_after(50):
+            while (await elicit.token(outcome)).access_token == before:
+                await anyio.sleep(0.5)
+        assert await call(elicit, outcome, "list_notes") == "the notes of alice"
+    finally:
+        keeper.change(access_token_ttl=3600)
+    assert keeper.counts()["registration"] == 1, "one registration served everybody"
+
+
+def test_alice_reads_where_she_goes_before_she_goes_there(
+    new_box: Callable[..., Box], corp: Op, notes: str, user: User
+) -> None:
+    """In a browser, at a service where nobody has gone to that server yet."""
+    box = new_box("embedded")
+    box.apply({"agent": [box_config.agent(CALLER, mcp_servers=["*"])]})
+    with SyncElicit(box.url, CALLER.api_key) as elicit:
+        outcome = elicit.oauth((corp.issuer, ALICE.sub), mcp=notes, on_url=lambda link: allow(user, link, notes))
+        assert outcome
+        assert elicit.token(outcome).resource == notes
+
+
+def allow(user: User, link: str, server: str) -> None:
+    user.open(link)
+    user.carry_on("signin", "alice")
+    assert user.page_name == "consent"
+    assert server in user.text
+    user.press("continue")
+    assert "You will go on to 127.0.0.1" in user.text
+    assert "It lets you sign in at" in user.text
+    assert "Continue to 127.0.0.1" in user.text
+    assert user.page.evaluate("document.activeElement.getAttribute('role')") == "status"
+    user.press("continue")
+    user.carry_on("alice", "allow", "same")
+    user.wait_for_page("done", "completed")

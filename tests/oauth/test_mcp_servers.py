@@ -12,6 +12,7 @@ import pytest
 from elicit_flows import elicitations, vault
 from elicit_flows.domain.errors import (
     BadCallback,
+    BadRequest,
     Forbidden,
     Invalid,
     ProviderUnavailable,
@@ -341,3 +342,29 @@ def test_it_is_revoked_at_its_authorization_server(double: Provider, server: Mcp
     vault.revoke(Connection.objects.get(), vault.ConnectionUse.Actor.AGENT)
     jobs.tell_due_providers()
     assert double.calls["revoke"] == 1
+
+
+def test_t137_one_person_has_one_connection_to_a_server(double: Provider, server: McpServer, known: Known) -> None:
+    double.opens = False  # it does not name the account
+    connect(double, known, server)
+    row = connect(double, known, server, reuse="never")
+    assert row.status == "started", "nobody but the person knows whether it is the same account"
+    change = elicitations.look(row.pk, row.claim).change
+    assert change
+    assert change.only_one
+    with pytest.raises(BadRequest):
+        elicitations.choose(row.pk, row.claim, "both", change.held)
+    elicitations.choose(row.pk, row.claim, "same", change.held, change.earlier[0].id)
+    assert Connection.objects.get().generation == 2
+
+
+def test_t137_another_account_takes_the_place_of_the_first(double: Provider, server: McpServer, known: Known) -> None:
+    server.metadata["scopes_supported"] = ["openid"]  # so that it names the account
+    assert connect(double, known, server).result["account"] == {"id": "alice", "label": "alice"}
+    double.user = {"sub": "alice-2", "name": "Alice"}
+    row = connect(double, known, server, reuse="never")
+    change = elicitations.look(row.pk, row.claim).change
+    assert change
+    elicitations.choose(row.pk, row.claim, "replace", change.held, change.earlier[0].id)
+    live = Connection.objects.exclude(status="revoked")
+    assert [one.account_id for one in live] == ["alice-2"]

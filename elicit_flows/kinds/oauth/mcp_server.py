@@ -38,7 +38,7 @@ class McpServer:
     token_auth: str
 
     @property
-    def name(self) -> str:
+    def label(self) -> str:
         """For people: the host, with the path where there is one."""
         return self.url.partition("://")[2][:200]
 
