@@ -42,10 +42,9 @@ def _rows() -> Iterator[tuple[str, IdentityProvider | Provider | PaymentAccount 
         ("identity_provider", IdentityProvider), ("provider", Provider), ("payment_account", PaymentAccount),
         ("agent", Agent),
     ):  # fmt: skip
-        rows = model._default_manager.order_by("slug")
-        if model is Provider:
-            rows = rows.filter(mcp="")  # remote MCP servers are discovered, not configured
-        yield from ((name, row) for row in rows)
+        # Remote MCP servers are discovered, not configured.
+        found: Any = Provider.objects.filter(mcp="") if model is Provider else model._default_manager
+        yield from ((name, row) for row in found.order_by("slug"))
 
 
 class _Table:

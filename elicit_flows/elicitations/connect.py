@@ -224,9 +224,7 @@ def _discovered(row: Elicitation, given: Given) -> Provider:
     return provider
 
 
-def _open_attempt(
-    row: Elicitation, browser: str, press: str | None, state: str, leave: Leave, context: str
-) -> Attempt:
+def _open_attempt(row: Elicitation, browser: str, press: str | None, state: str, leave: Leave, context: str) -> Attempt:
     """Create an attempt, and end the earlier ones. If the provider has to be called first, the status changes later."""
     now, state_hash = clock.now(), ids.digest(state)
     stash = {"url": leave.url, "kind": leave.stash, "hand_over": leave.hand_over}

@@ -140,7 +140,11 @@ def _one(agent: Agent, question: Question, allowed: Permits) -> Asked:
     server, again = params.get("mcp"), params.get("connection")
     plug_in = mcp_servers.check_asked(agent, server) if server else _plug_in(question.kind, kind, params, allowed)
     provider = plug_in if isinstance(plug_in, Provider) else None
-    if (provider or server) and again and not (provider and vault.reconnectable(agent, question.claim, provider, again)):
+    if (
+        (provider or server)
+        and again
+        and not (provider and vault.reconnectable(agent, question.claim, provider, again))
+    ):
         what = "This person has no such connection there for this agent, or it was revoked; leave it out for a new one."
         raise Invalid.at("params.connection", what)
     if isinstance(plug_in, Provider) and params.get("variables"):

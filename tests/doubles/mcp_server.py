@@ -1,5 +1,5 @@
-"""A remote MCP server as its clients find it: a challenge, and the metadata that it leads to. The vendor's own server is
-in tests/journey/test_mcp_servers.py.
+"""A remote MCP server as its clients find it: a challenge, and the metadata that it leads to. The vendor's own server
+is in tests/journey/test_mcp_servers.py.
 """
 
 from __future__ import annotations

@@ -78,7 +78,9 @@ class StepUp:
             said = f'Bearer error="insufficient_scope", scope="{WRITES}"'
             headers = [(b"www-authenticate", said.encode()), (b"content-type", b"application/json")]
             await send({"type": "http.response.start", "status": 403, "headers": headers})
-            return await send({"type": "http.response.body", "body": json.dumps({"error": "insufficient_scope"}).encode()})
+            return await send(
+                {"type": "http.response.body", "body": json.dumps({"error": "insufficient_scope"}).encode()}
+            )
 
         async def again() -> Any:
             nonlocal message

@@ -108,7 +108,9 @@ def test_t156_a_host_is_allowed_by_its_name(hosts: list[str], allowed: bool) -> 
     assert mcp_server.is_allowed("https://mcp.example.com/mcp", hosts) is allowed
 
 
-@pytest.mark.parametrize("url", ["https://mcp.example.com.evil.com", "https://evil.com/mcp.example.com", "https://xmcp.example.com"])
+@pytest.mark.parametrize(
+    "url", ["https://mcp.example.com.evil.com", "https://evil.com/mcp.example.com", "https://xmcp.example.com"]
+)
 def test_t156_no_other_host_is_taken_for_an_allowed_one(url: str) -> None:
     assert not mcp_server.is_allowed(url, ["mcp.example.com", "*.mcp.example.com"])
 
@@ -201,7 +203,12 @@ def test_an_issuer_without_a_path_may_be_written_with_a_slash(server: double.Mcp
         ({"client_id_metadata_document_supported": True}, True, "document", "none"),
         ({"client_id_metadata_document_supported": True}, False, "dynamic", "client_secret_basic"),
         ({"client_id_metadata_document_supported": "true"}, True, "dynamic", "client_secret_basic"),
-        ({"token_endpoint_auth_methods_supported": ["none", "client_secret_post"]}, True, "dynamic", "client_secret_post"),
+        (
+            {"token_endpoint_auth_methods_supported": ["none", "client_secret_post"]},
+            True,
+            "dynamic",
+            "client_secret_post",
+        ),
         ({"token_endpoint_auth_methods_supported": ["none"]}, True, "dynamic", "none"),
     ],
 )
@@ -322,9 +329,7 @@ def test_t155_a_huge_answer_is_not_read(server: double.McpServer, route: str) ->
     refused(server, "cannot be read: The answer is too large.")
 
 
-def test_t155_huge_metadata_of_an_authorization_server_is_not_read(
-    server: double.McpServer, keeper: Provider
-) -> None:
+def test_t155_huge_metadata_of_an_authorization_server_is_not_read(server: double.McpServer, keeper: Provider) -> None:
     keeper.scripted["metadata"] = Response(200, b" " * 1_000_000)
     refused(server, "does not answer")
 

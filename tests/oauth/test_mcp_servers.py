@@ -329,8 +329,8 @@ def test_forgotten_by_the_authorization_server_it_registers_anew(
     row = ask_for(known, server, reuse="never")
     url = press(row)
     double._registered(double.seen("register")[0])
+    code = {"state": [query(url)["state"]], "code": ["a-code"], "iss": [double.issuer]}
     with pytest.raises(StartAgain):
-        code = {"state": [query(url)["state"]], "code": ["a-code"], "iss": [double.issuer]}
         elicitations.resume(query(url)["redirect_uri"].rpartition("/")[2], Answer(code), row.claim, BROWSER)
     assert not Registration.objects.exists()
     press(row, "again")

@@ -1,11 +1,11 @@
 """The other side: an ``mcp`` client that calls a remote server with a user's connection.
 
-    from mcp import Client
-    from elicit_flows.sdk.mcp import transport
+from mcp import Client
+from elicit_flows.sdk.mcp import transport
 
-    account = await elicit.oauth(user, mcp="https://mcp.example.com/mcp", on_url=print)
-    async with Client(transport(elicit, account)) as client:
-        await client.call_tool("list_files", {})
+account = await elicit.oauth(user, mcp="https://mcp.example.com/mcp", on_url=print)
+async with Client(transport(elicit, account)) as client:
+    await client.call_tool("list_files", {})
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ def covers(resource: str, url: str) -> bool:
     of, at = http.URL(resource), http.URL(url)
     above = of.path.rstrip("/")
     same = (of.scheme, of.host, of.port) == (at.scheme, at.host, at.port)
-    return bool(same and (at.path == of.path or at.path == above or at.path.startswith(f"{above}/")))
+    return bool(same and (at.path in (of.path, above) or at.path.startswith(f"{above}/")))
 
 
 @asynccontextmanager

@@ -16,7 +16,14 @@ from elicit_flows.sdk.shapes import Elicitation
 from tests.sdk.fake import COMPLETED, FakeService, Reply
 
 MCP = "https://mcp.example.com/mcp"
-TOKEN = {"access_token": "first", "token_type": "Bearer", "expires_at": None, "scopes": [], "metadata": {}, "resource": MCP}
+TOKEN = {
+    "access_token": "first",
+    "token_type": "Bearer",
+    "expires_at": None,
+    "scopes": [],
+    "metadata": {},
+    "resource": MCP,
+}
 CONNECTION = {
     "id": "cn_1", "provider": "mcp-1", "subject": {"iss": "https://idp.example", "sub": "alice"}, "status": "active",
     "mcp": MCP, "resource": MCP,
