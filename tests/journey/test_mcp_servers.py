@@ -17,6 +17,7 @@ from mcp import Client
 from elicit_flows.sdk import Completed, Elicit, Outcome, SyncElicit
 from elicit_flows.sdk.mcp import transport
 from tests.cast import ALICE, program
+from tests.docs.page import found
 from tests.support import box_config
 from tests.support.box import Box
 from tests.support.browser import User
@@ -140,6 +141,26 @@ async def test_a_refreshed_token_is_one_for_the_same_server(
     finally:
         keeper.change(access_token_ttl=3600)
     assert keeper.counts()["registration"] == 1, "one registration served everybody"
+
+
+@pytest.mark.anyio
+async def test_the_guide_is_right(
+    service: Box, corp: Op, notes: str, http_user: Persona, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ELICIT_URL", service.url)
+    monkeypatch.setenv("ELICIT_API_KEY", CALLER.api_key)
+    names: dict[str, Any] = {}
+    for block in found("how-to/remote-mcp-servers.md", "remote"):
+        exec(block.text.replace("https://mcp.example.com/mcp", notes), names)
+    alice = (corp.issuer, ALICE.sub)
+
+    async def send_to_user(link: str) -> None:
+        await asyncio.to_thread(press_on, http_user, link)
+
+    assert await names["list_notes"](alice, send_to_user) == "the notes of alice"
+    async with Elicit() as elicit:
+        account = await elicit.oauth(alice, mcp=notes, on_url=send_to_user)
+    assert await names["write_note"](alice, send_to_user, account) == "wrote hello"
 
 
 def test_alice_reads_where_she_goes_before_she_goes_there(
