@@ -346,11 +346,15 @@ def test_t155_all_requests_together_have_one_deadline(server: double.McpServer, 
     assert server.calls["root"] == 0
 
 
-@pytest.mark.parametrize("servers", [[], None, "https://as.example.com", [7], ["https://as.example.com"] * 21])
-def test_t155_a_list_of_authorization_servers_is_short_and_of_addresses(server: double.McpServer, servers: Any) -> None:
-    server.metadata["authorization_servers"] = servers
+@pytest.mark.parametrize("servers", [[], None, "{issuer}", [7], ["{issuer}"] * 21])
+def test_t155_a_list_of_authorization_servers_is_short_and_of_addresses(
+    server: double.McpServer, keeper: Provider, servers: Any
+) -> None:
+    filled = [one.format(issuer=keeper.issuer) if isinstance(one, str) else one for one in servers or []]
+    server.metadata["authorization_servers"] = filled if isinstance(servers, list) else servers
     with pytest.raises(ProviderUnavailable):
         find(server)
+    assert keeper.requests == []
 
 
 @pytest.mark.parametrize("body", [b"", b"[]", b"{", b'{"resource": 1, "resource": 2}', b"\xff"])
