@@ -67,6 +67,13 @@ class AgentForm(TableForm):
     site = address_field(_("Site"))
     description = forms.CharField(label=_("Description"), required=False, max_length=300)
     return_urls = LinesField(label=_("Return URLs"), help_text=_("One per line."))
+    mcp_servers = LinesField(
+        label=_("MCP servers"),
+        help_text=_(
+            "Hosts of remote MCP servers that the agent may ask for by their address, such as mcp.example.com or "
+            "*.example.com. * is any host. Empty: none. One per line."
+        ),
+    )
     user_token_audiences = LinesField(
         label=_("Audiences of users' tokens"),
         help_text=_("A user's token needs one of these as its audience. Empty: this service. One per line."),
@@ -115,9 +122,9 @@ class AgentAdmin(SwitchableAdmin):
     inlines = (SpendLimits,)
     fields = (
         "slug", "name", "logo", "site", "description", "enabled", "key_hint", "identity_providers", "all_providers",
-        "providers", "payment_accounts", "import_connections", "require_user_token", "user_token_audiences",
-        "requests_per_minute", "return_urls", "webhook_url", "has_webhook_secret", "new_webhook_secret",
-        "webhook_disabled_at", "created_at",
+        "providers", "mcp_servers", "payment_accounts", "import_connections", "require_user_token",
+        "user_token_audiences", "requests_per_minute", "return_urls", "webhook_url", "has_webhook_secret",
+        "new_webhook_secret", "webhook_disabled_at", "created_at",
     )  # fmt: skip
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:

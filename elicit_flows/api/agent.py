@@ -68,6 +68,9 @@ class ThisAgent(Schema):
     kinds: list[schemas.Kind]
     issuers: list[str] = Field(description="The allowed values of subject.iss, whose users you may ask.")
     providers: list[UsableProvider]
+    mcp_servers: list[str] = Field(
+        description="The hosts whose MCP servers you may ask for by their address; * is any host."
+    )
     payment_accounts: list[UsableAccount]
     return_urls: list[str]
     webhook_url: str | None
@@ -86,7 +89,7 @@ def get(request: AgentRequest) -> HttpResponse:
     by_slug = sorted(allowed.providers.values(), key=lambda row: row.slug)
     accounts = sorted(allowed.accounts.values(), key=lambda row: row.slug)
     lacking = set() if accounts else {"payment"}
-    if not any(row.sort == Provider.Sort.OAUTH for row in by_slug):
+    if not who.mcp_servers and not any(row.sort == Provider.Sort.OAUTH for row in by_slug):
         lacking.add("oauth")
     said = {
         "object": "agent",
@@ -95,6 +98,7 @@ def get(request: AgentRequest) -> HttpResponse:
         "kinds": [kind for kind in (*kinds.REGISTRY, STEPS) if kind not in lacking],
         "issuers": sorted(allowed.issuers),
         "providers": [{"slug": row.slug, "name": row.settings()["name"], "type": row.sort} for row in by_slug],
+        "mcp_servers": who.mcp_servers,
         "payment_accounts": [
             {
                 "slug": row.slug,

@@ -16,6 +16,7 @@ from elicit_flows.elicitations import multi_step
 from elicit_flows.kinds.confirm import params as confirm
 from elicit_flows.kinds.credentials import fields
 from elicit_flows.kinds.link.kind import MAX_URL
+from elicit_flows.kinds.oauth.mcp_server import MAX_URL as MAX_MCP_URL
 from elicit_flows.kinds.oauth.params import MAX_SCOPES
 from elicit_flows.kinds.payment import params as payment
 from elicit_flows.oauth import SCOPE_TOKEN
@@ -27,14 +28,23 @@ Currency = Annotated[str, Field(pattern="^[a-z]{3}$", description="ISO 4217, in 
 
 
 class OAuthParams(Strict):
-    provider: Slug = Field(description="The provider's slug.")
+    """Give either ``provider`` or ``mcp``."""
+
+    provider: Slug | None = Field(None, description="The provider's slug.")
+    mcp: str | None = Field(
+        None,
+        max_length=MAX_MCP_URL,
+        description="The address of a remote MCP server, if your operator allows its host. Nobody has to configure it.",
+        examples=["https://mcp.example.com/mcp"],
+    )
     scopes: list[Scope] = Field(default_factory=list, max_length=MAX_SCOPES)
     connection: str | None = Field(None, description="The id of the connection that is to be connected again.")
     variables: dict[str, str] | None = Field(None, description="What is known of the provider's address: a proposal.")
 
 
 class OAuthAsked(Schema):
-    provider: str
+    provider: str = Field(description="The provider's slug, or the one that stands for the MCP server.")
+    mcp: str | Absent = None
     scopes: list[str]
     connection: str | Absent = None
     variables: dict[str, str] | Absent = None
@@ -52,6 +62,7 @@ class OAuthResult(Schema):
     variables: dict[str, str] = Field(
         description="What the user named in the provider's addresses, such as their shop."
     )
+    resource: str | Absent = Field(None, description="For an MCP server: the resource that the tokens are for.")
 
 
 class PaymentParams(Strict):

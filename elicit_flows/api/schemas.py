@@ -177,6 +177,8 @@ class Connection(Schema):
     variables: dict[str, str] = Field(
         description="What the user named in the provider's addresses, such as their shop."
     )
+    mcp: str | None = Field(description="The address of the remote MCP server, for a connection to one.")
+    resource: str | None = Field(description="The only resource that its tokens are for, such as an MCP server.")
     created_at: datetime
     expires_at: datetime | None
     next_refresh_at: datetime | None = Field(description="When the service refreshes it by itself.")
@@ -214,6 +216,7 @@ class Token(Schema):
     expires_at: datetime | None
     scopes: list[str]
     metadata: Metadata
+    resource: str | None = Field(description="The only resource that the token is for, such as an MCP server.")
 
 
 PaymentMode = Literal["pay", "save", "subscribe"]

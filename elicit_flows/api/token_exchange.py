@@ -61,6 +61,7 @@ class Exchanged(Schema):
     scope: str
     connection: str
     metadata: Metadata
+    resource: str | None = Field(description="The only resource that the token is for, such as an MCP server.")
 
 
 class OAuthError(Schema):
@@ -116,6 +117,7 @@ def create(request: HttpRequest) -> HttpResponse:
                 "scope": " ".join(given["scopes"]),
                 "connection": row.pk,
                 "metadata": given["metadata"],
+                "resource": given["resource"],
             }
         )
     except FlowError as error:

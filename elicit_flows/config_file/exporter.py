@@ -42,7 +42,9 @@ def _rows() -> Iterator[tuple[str, IdentityProvider | Provider | PaymentAccount 
         ("identity_provider", IdentityProvider), ("provider", Provider), ("payment_account", PaymentAccount),
         ("agent", Agent),
     ):  # fmt: skip
-        yield from ((name, row) for row in model._default_manager.order_by("slug"))
+        # Remote MCP servers are discovered, not configured.
+        found: Any = Provider.objects.filter(mcp="") if model is Provider else model._default_manager
+        yield from ((name, row) for row in found.order_by("slug"))
 
 
 class _Table:

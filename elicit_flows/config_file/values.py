@@ -13,6 +13,8 @@ from urllib.parse import urlsplit
 from elicit_flows import http
 from elicit_flows.domain.values import Json, Secret, is_slug
 from elicit_flows.http.destinations import is_loopback_name
+from elicit_flows.kinds.oauth import mcp_server
+from elicit_flows.kinds.oauth.connection_metadata import is_host_pattern
 from elicit_flows.lib.sentences import sentence
 from elicit_flows.lib.text import is_app_address
 from elicit_flows.oauth import SCOPE_TOKEN
@@ -128,6 +130,15 @@ def secret(check: Callable[[Secret], None] | None = None) -> Rule:
         return given
 
     return read
+
+
+def mcp_host(value: Any) -> str:
+    """A host whose remote MCP servers agents may use: ``host``, ``*.domain``, either with a port, or * for any."""
+    if not isinstance(value, str) or not (value == mcp_server.ANY or is_host_pattern(value)):
+        raise InvalidValue(
+            sentence("must be a host in lower case, such as mcp.example.com or *.example.com, or * for any host")
+        )
+    return value
 
 
 def list_of(rule: Rule, most: int = 100) -> Rule:

@@ -126,6 +126,7 @@ class Grant:
     )
     variables: Mapping[str, str] = field(default_factory=dict)  # what the person named in the provider's addresses
     metadata: Json = field(default_factory=dict)  # what the provider said beside the tokens; nothing of it is secret
+    resource: str = ""  # the only resource that the tokens are for (RFC 8707), "" if that was not asked
 
 
 # The steps that a kind may return.

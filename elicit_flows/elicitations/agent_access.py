@@ -28,7 +28,7 @@ def of(agent: Agent) -> Permits:
     permits = _remembered.get(agent.pk)
     if permits is None:
         issuers = IdentityProvider.objects.filter(agent=agent, enabled=True).values_list("issuer", flat=True)
-        providers = Provider.objects.filter(enabled=True)
+        providers = Provider.objects.filter(enabled=True, mcp="")
         if not agent.all_providers:
             providers = providers.filter(agent=agent)
         accounts = PaymentAccount.objects.filter(agent=agent, enabled=True)

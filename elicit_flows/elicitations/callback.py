@@ -219,6 +219,8 @@ def _keep(row: Elicitation, held: str, choice: str, earlier: str) -> None:
         grant, meant = taken
         doubtful = vault.possible_accounts(there, grant.account_id)
         chosen = next((one for one in doubtful if one.pk == earlier), None)
+        if provider.mcp and there and choice == BOTH:
+            raise BadRequest("There is one connection to each MCP server.", elicitation=row.pk)
         if ((earlier or choice == SAME) and chosen is None) or (choice == YES and doubtful):
             raise StartAgain("Your connections were changed meanwhile. Look again, and choose.", elicitation=row.pk)
         same = chosen if choice == SAME else None

@@ -28,10 +28,10 @@ from elicit_flows.domain.errors import (
 )
 from elicit_flows.domain.status import OPEN, Status
 from elicit_flows.domain.values import Claim, Json, Leave
-from elicit_flows.elicitations import form_drafts, payment, variables
+from elicit_flows.elicitations import form_drafts, mcp_servers, payment, variables
 from elicit_flows.elicitations.transitions import (
+    callback_name,
     config_of,
-    context_of,
     current_step,
     find,
     find_for,
@@ -87,12 +87,14 @@ class Change:
     ``came`` and ``meant``: the names of the account that the provider returned and of the one that was to be connected
     again; "" if it has no name; ``meant`` is None if no other was expected. ``held``: the id of the grant that waits.
     ``earlier``: connections that may belong to the returned account, because the provider did not name theirs.
+    ``only_one``: there can be one connection, so this one cannot be beside the earlier one.
     """
 
     held: str
     came: str
     meant: str | None
     earlier: tuple[UnnamedConnection, ...] = ()
+    only_one: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +146,8 @@ def _change(row: Elicitation) -> Change | None:
     rows = vault.possible_accounts(there, held.account_id)
     named = row.params.get("connection")
     earlier = tuple(UnnamedConnection(one.pk, one.created_at, one.pk == named) for one in rows)
-    return Change(held.pk, held.account_label, meant.account_label if meant else None, earlier)
+    only_one = bool(provider and provider.mcp)
+    return Change(held.pk, held.account_label, meant.account_label if meant else None, earlier, only_one)
 
 
 def _title(row: Elicitation) -> str:
@@ -191,15 +194,15 @@ def _pressed(row: Elicitation, browser: str, press: str | None) -> Attempt | Non
 
 
 def _left(row: Elicitation, browser: str, press: str | None, given: Given) -> Attempt | None:
-    provider, state = provider_of(row), ids.token()
+    provider, state = _discovered(row, given) if row.params.get("mcp") else provider_of(row), ids.token()
     named = _named(row, provider, given) if provider and provider.open_variables() else {}
     if provider:
-        vault.register_client(provider, redirect_uri(row))
+        vault.register_client(provider, redirect_uri(row, provider))
     language = locales.tag(get_language() or "en")
     leave = kinds.get(row.kind).begin(visit_of(row, provider, state, language=language, named=named))
     try:
         with transaction.atomic():
-            return _open_attempt(row, browser, press, state, leave)
+            return _open_attempt(row, browser, press, state, leave, callback_name(row, provider))
     except IntegrityError:  # the other press of the same button was quicker
         return _pressed(row, browser, press)
 
@@ -213,7 +216,15 @@ def _named(row: Elicitation, provider: Provider, given: Given) -> dict[str, str]
     return named
 
 
-def _open_attempt(row: Elicitation, browser: str, press: str | None, state: str, leave: Leave) -> Attempt:
+def _discovered(row: Elicitation, given: Given) -> Provider:
+    """The MCP server as it is now, once the page has shown where its people sign in."""
+    provider = mcp_servers.found(row)
+    if kinds.get(row.kind).describe(row.params, config_of(row, provider))["host"] != given.host:
+        raise variables.NotShownYet
+    return provider
+
+
+def _open_attempt(row: Elicitation, browser: str, press: str | None, state: str, leave: Leave, context: str) -> Attempt:
     """Create an attempt, and end the earlier ones. If the provider has to be called first, the status changes later."""
     now, state_hash = clock.now(), ids.digest(state)
     stash = {"url": leave.url, "kind": leave.stash, "hand_over": leave.hand_over}
@@ -227,7 +238,7 @@ def _open_attempt(row: Elicitation, browser: str, press: str | None, state: str,
         state_hash=state_hash,
         browser_hash=ids.digest(browser),
         press_hash=ids.digest(press) if press else None,
-        context=context_of(row),
+        context=context,
         stash=vault.seal_stash(stash, state_hash),
         created_at=now,
         expires_at=min(now + ATTEMPT_LIFE, row.expires_at),

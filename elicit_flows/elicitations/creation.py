@@ -11,7 +11,7 @@ from elicit_flows import events, kinds, vault
 from elicit_flows.domain.errors import IdempotencyMismatch, Invalid, OverLimit, TooMany
 from elicit_flows.domain.status import Status
 from elicit_flows.domain.values import Json, Question
-from elicit_flows.elicitations import agent_access, multi_step, payment, variables
+from elicit_flows.elicitations import agent_access, mcp_servers, multi_step, payment, variables
 from elicit_flows.elicitations.agent_access import Permits
 from elicit_flows.elicitations.transitions import STEPS
 from elicit_flows.kinds.base import Kind
@@ -137,9 +137,14 @@ def _one(agent: Agent, question: Question, allowed: Permits) -> Asked:
     params = kind.clean(question.params)
     if question.kind == "form":
         secret_detection.check_message(forms.known(params), question.message)
-    plug_in = _plug_in(question.kind, kind, params, allowed)
-    again = params.get("connection")
-    if isinstance(plug_in, Provider) and again and not vault.reconnectable(agent, question.claim, plug_in, again):
+    server, again = params.get("mcp"), params.get("connection")
+    plug_in = mcp_servers.check_asked(agent, server) if server else _plug_in(question.kind, kind, params, allowed)
+    provider = plug_in if isinstance(plug_in, Provider) else None
+    if (
+        (provider or server)
+        and again
+        and not (provider and vault.reconnectable(agent, question.claim, provider, again))
+    ):
         what = "This person has no such connection there for this agent, or it was revoked; leave it out for a new one."
         raise Invalid.at("params.connection", what)
     if isinstance(plug_in, Provider) and params.get("variables"):

@@ -176,7 +176,7 @@ def refuse(row: Elicitation, where: str) -> None:
 
 
 def context_of(row: Elicitation) -> str:
-    """The slug of the provider or payment account, or else the kind. The callback address ends with it."""
+    """The slug of the provider or payment account, or else the kind."""
     key = kinds.get(row.kind).context
     return (row.params.get(key) if key else None) or row.kind
 
@@ -218,8 +218,16 @@ def forget_client(row: Elicitation) -> None:
         vault.forget_registration(provider, vault.client_id(provider))
 
 
-def redirect_uri(row: Elicitation) -> str:
-    return f"{settings.ELICIT_PUBLIC_URL}/callback/{context_of(row)}"
+def callback_name(row: Elicitation, provider: Provider | None) -> str:
+    """What the callback address ends with: the slug of the provider, or that of an MCP server's authorization server.
+
+    Each authorization server has its own, so that an answer of another one is not taken for its own (threat T151).
+    """
+    return (provider and provider.client_slug) or context_of(row)
+
+
+def redirect_uri(row: Elicitation, provider: Provider | None) -> str:
+    return f"{settings.ELICIT_PUBLIC_URL}/callback/{callback_name(row, provider)}"
 
 
 def visit_of(
@@ -242,7 +250,7 @@ def visit_of(
         claim=row.claim,
         params=row.params,
         config=config_of(row, provider),
-        redirect_uri=redirect_uri(row),
+        redirect_uri=redirect_uri(row, provider),
         state=state,
         stash=stash or {},
         account=meant.account_id or None if meant else None,

@@ -35,6 +35,7 @@ class Agent(models.Model):
     )
     providers = models.ManyToManyField(Provider, verbose_name=_("providers"), blank=True)
     payment_accounts = models.ManyToManyField(PaymentAccount, verbose_name=_("payment accounts"), blank=True)
+    mcp_servers = models.JSONField(_("MCP servers"), default=list, db_default=[], blank=True)
     import_connections = models.BooleanField(
         _("may import connections"),
         default=False,

@@ -32,6 +32,9 @@ class Connection(models.Model):
     ``metadata``: what the provider said beside the tokens, by the names of its entry. Nothing of it is secret.
     ``variables``: what the person named in the provider's addresses, such as their shop.
 
+    ``resource``: the only resource that its tokens are for (RFC 8707), "" if the provider was not asked for one token
+    for each.
+
     ``refresh_started_at`` is set from the claim of a refresh until one succeeds. ``refresh_due_at`` is when the worker
     looks at it next. ``last_refresh_error`` is a code of ours or of OAuth. ``refresh_refusals`` counts the refusals
     since ``refused_since`` that may mean that the grant has ended. ``reported_generation`` is that of the token which
@@ -69,6 +72,7 @@ class Connection(models.Model):
     bound_to = models.JSONField(default=dict, db_default={}, editable=False)
     metadata = models.JSONField(_("metadata"), default=dict, db_default={}, editable=False)
     variables = models.JSONField(_("variables"), default=dict, db_default={}, editable=False)
+    resource = models.CharField(_("resource"), max_length=1000, blank=True, default="", db_default="", editable=False)
     issued_at = models.DateTimeField(_("token issued at"), default=now)
     expires_at = models.DateTimeField(_("token expires at"), null=True)
     generation = models.PositiveIntegerField(_("number of tokens"), default=1)
@@ -201,6 +205,8 @@ class Connection(models.Model):
             "label": self.label,
             "metadata": self.metadata,
             "variables": self.variables,
+            "mcp": (self.provider.mcp or None) if self.provider else None,
+            "resource": self.resource or None,
             "created_at": rfc3339(self.created_at),
             "expires_at": rfc3339(self.expires_at),
             "next_refresh_at": rfc3339(self.refresh_due_at),

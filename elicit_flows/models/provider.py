@@ -79,6 +79,10 @@ class Provider(models.Model):
 
     ``bound_to``: the hosts that ``client_secret`` may be sent to, see ``vault.provider_settings``.
 
+    ``mcp``: the address of a remote MCP server that a person went to, as an agent wrote it. Nobody configured such a
+    row: what is in it was discovered, see ``vault.mcp_servers``. ``client_slug`` names the authorization server, with
+    which this service has one client for all its MCP servers. ``default_scopes``: requested if an agent names none.
+
     ``given`` lists what the operator set; all other columns are copied from the preset when the row is written, and
     read from the preset again when they are used. None: the row is older than this list, and all columns count.
     """
@@ -119,6 +123,9 @@ class Provider(models.Model):
     dead_grant = models.JSONField(_("signs of an ended grant"), default=list, db_default=[], blank=True)
     metadata = models.JSONField(_("metadata"), default=list, db_default=[], blank=True)
     metadata_url = models.CharField(_("metadata URL"), max_length=1000, blank=True, default="", db_default="")
+    mcp = models.CharField(_("MCP server"), max_length=1000, blank=True, default="", db_default="", editable=False)
+    client_slug = models.SlugField(max_length=64, blank=True, default="", db_default="", editable=False)
+    default_scopes = models.JSONField(default=list, db_default=[], editable=False)
     enabled = models.BooleanField(_("enabled"), default=True)
     # What one person named in the addresses, see ``vault.for_person``. It is not stored.
     named: Mapping[str, str] = MappingProxyType({})
@@ -173,10 +180,13 @@ SETTINGS = (
 class Registration(models.Model):
     """Our registration at a provider. ``client_secret`` is sealed by the vault.
 
+    It belongs to a provider, or, for all MCP servers that name the same authorization server, to that ``issuer``.
+
     If ``registered_at`` is None, a process is registering us, at most until ``lease_until``.
     """
 
-    provider = models.OneToOneField(Provider, models.CASCADE, related_name="registered")
+    provider = models.OneToOneField(Provider, models.CASCADE, null=True, related_name="registered")
+    issuer = models.CharField(max_length=MAX_ISSUER, null=True, unique=True)
     client_id = models.CharField(max_length=500, blank=True)
     client_secret = models.TextField(blank=True, editable=False)
     bound_to = models.JSONField(default=dict, db_default={}, editable=False)  # see vault.provider_settings

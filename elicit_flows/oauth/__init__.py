@@ -1,4 +1,4 @@
-"""An OAuth 2.0 client (RFC 6749 with 6750, 7009, 7523, 7591, 7636, 7662, 8414, 8628, 8707, 9126, 9207, 9449).
+"""An OAuth 2.0 client (RFC 6749 with 6750, 7009, 7523, 7591, 7636, 7662, 8414, 8628, 8707, 9126, 9207, 9449, 9728).
 
 It is Authlib's client, on the guarded HTTP client.
 
@@ -34,6 +34,7 @@ from elicit_flows.oauth.errors import (
 )
 from elicit_flows.oauth.metadata import Metadata, discover, discovered, forget
 from elicit_flows.oauth.private_key_jwt import public_key
+from elicit_flows.oauth.protected_resource import ProtectedResource, bearer_challenge, find_resource
 from elicit_flows.oauth.quirks import PLAIN, DeadGrant, Quirks, adapt_url, value_at
 from elicit_flows.oauth.responses import SCOPE_TOKEN, Tokens, check_issuer, clean_code, visible
 
@@ -52,6 +53,7 @@ __all__ = [
     "Metadata",
     "NotYet",
     "OAuthError",
+    "ProtectedResource",
     "ProviderError",
     "Quirks",
     "Registered",
@@ -61,12 +63,14 @@ __all__ = [
     "adapt_url",
     "authorization_url",
     "authorize_device",
+    "bearer_challenge",
     "check_issuer",
     "clean_code",
     "client_credentials",
     "discover",
     "discovered",
     "fetch",
+    "find_resource",
     "forget",
     "introspect",
     "is_nonce",

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -45,15 +47,23 @@ class Metadata:
     auth_methods: tuple[str, ...] | None
     sends_iss: bool
     requires_par: bool
+    scopes: tuple[str, ...] | None = None
+    reads_client_documents: bool = False  # draft-ietf-oauth-client-id-metadata-document
 
     def offers_s256(self) -> bool:
         """False only when the document lists the PKCE methods and S256 is not among them (RFC 8414, section 2)."""
         return self.pkce_methods is None or "S256" in self.pkce_methods
 
+    def advertises_s256(self) -> bool:
+        """Whether the document says so. MCP requires that (2026-07-28, "Authorization Code Protection")."""
+        return self.pkce_methods is not None and "S256" in self.pkce_methods
 
-def discover(issuer: str) -> Metadata:
-    """The metadata of exactly this issuer, at most ten minutes old. Raises DiscoveryError."""
-    return _known.get(issuer)
+
+def discover(issuer: str, *, for_mcp: bool = False) -> Metadata:
+    """The metadata of exactly this issuer, at most ten minutes old. ``for_mcp``: it is looked for in the order that
+    MCP prescribes. Raises DiscoveryError.
+    """
+    return (_known_for_mcp if for_mcp else _known).get(issuer)
 
 
 def discovered(issuer: str) -> Metadata | None:
@@ -64,30 +74,45 @@ def discovered(issuer: str) -> Metadata | None:
 def forget() -> None:
     """Forget all metadata, so that it is fetched again."""
     _known.clear()
+    _known_for_mcp.clear()
 
 
-def _fetch(issuer: str) -> Metadata:
+def _usual(base: str, path: str) -> Iterator[str]:
+    # OpenID Connect Discovery puts the issuer's path before the well-known name, RFC 8414 after it.
+    yield f"{base}{path}/.well-known/openid-configuration"
+    yield f"{base}/.well-known/oauth-authorization-server{path}"
+
+
+def _of_mcp(base: str, path: str) -> Iterator[str]:
+    """MCP 2026-07-28, "Authorization Server Metadata Discovery"."""
+    yield f"{base}/.well-known/oauth-authorization-server{path}"
+    yield f"{base}/.well-known/openid-configuration{path}"
+    if path:
+        yield f"{base}{path}/.well-known/openid-configuration"
+
+
+def _fetch(issuer: str, *, for_mcp: bool = False) -> Metadata:
     parts = urlsplit(issuer)
     if parts.query:
         raise DiscoveryError("The issuer must not have a query.")
     path, base = parts.path.rstrip("/"), f"{parts.scheme}://{parts.netloc}"
-    # OpenID Connect Discovery puts the issuer's path before the well-known name, RFC 8414 after it.
-    for url in (
-        f"{base}{path}/.well-known/openid-configuration",
-        f"{base}/.well-known/oauth-authorization-server{path}",
-    ):
+    for url in (_of_mcp if for_mcp else _usual)(base, path):
         document = _read(url)
         if document is not None:
-            if document.get("issuer") != issuer:
+            said = document.get("issuer")
+            # An empty path and "/" are the same (RFC 3986, 6.2.3), and the vendor's MCP server writes the latter.
+            if said != issuer and not (for_mcp and not path and said in (base, f"{base}/")):
                 log.error("the metadata found at issuer %s names another issuer; it is not used", issuer)
                 raise DiscoveryError("The provider's metadata names another issuer.")
             endpoints = {name: _endpoint(document, name) for name in _ENDPOINTS}
             return Metadata(
-                issuer=issuer,
+                issuer=said,
                 pkce_methods=_strings(document, "code_challenge_methods_supported"),
                 auth_methods=_strings(document, "token_endpoint_auth_methods_supported"),
                 sends_iss=document.get("authorization_response_iss_parameter_supported") is True,
                 requires_par=document.get("require_pushed_authorization_requests") is True,
+                scopes=_strings(document, "scopes_supported"),
+                reads_client_documents=document.get("client_id_metadata_document_supported") is True,
                 **endpoints,
             )
     raise DiscoveryError("The provider publishes no metadata.")
@@ -133,3 +158,4 @@ def _strings(document: dict[str, Any], name: str) -> tuple[str, ...] | None:
 
 
 _known = Cache(_fetch)
+_known_for_mcp = Cache(partial(_fetch, for_mcp=True))

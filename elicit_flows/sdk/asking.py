@@ -33,8 +33,9 @@ class Asking(ABC):
     async def oauth(
         self,
         user: User,
-        provider: str,
+        provider: str | None = None,
         *,
+        mcp: str | None = None,
         message: str = "",
         on_url: OnUrl,
         scopes: Iterable[str] = (),
@@ -45,13 +46,14 @@ class Asking(ABC):
     ) -> Outcome:
         """Ask ``user`` to connect an account at ``provider``, and wait.
 
-        ``provider`` is the slug under which the operator configured it. ``scopes`` are added to the scopes that the
-        operator set. ``connection`` is the id of a connection that is to be connected again. ``variables``: what
+        ``provider`` is the slug under which the operator configured it; give ``mcp`` instead, the address of a remote
+        MCP server, if the operator allows its host. ``scopes`` are added to the scopes that the operator or the server
+        set. ``connection`` is the id of a connection that is to be connected again. ``variables``: what
         is known of the provider's address, such as the user's shop; they may change it. ``on_url``, ``timeout``,
         ``options`` and errors: see ``ask``.
         """
         asked = _QUESTION.oauth(
-            provider, scopes=scopes, connection=connection, variables=variables, message=message, **options
+            provider, mcp=mcp, scopes=scopes, connection=connection, variables=variables, message=message, **options
         )
         return await self._ask(asked, user, on_url, timeout)
 

@@ -27,4 +27,4 @@ def read(body: Json) -> Token:
     lasting = body.get("expires_in")
     until = None if lasting is None else datetime.now(UTC) + timedelta(seconds=lasting)
     scopes, metadata = tuple(body["scope"].split()), body.get("metadata") or {}
-    return Token(body["access_token"], body["token_type"], until, scopes, metadata)
+    return Token(body["access_token"], body["token_type"], until, scopes, metadata, body.get("resource"))

@@ -90,23 +90,27 @@ class Questions(ABC, Generic[R_co]):
 
     def oauth(
         self,
-        provider: str,
+        provider: str | None = None,
         *,
+        mcp: str | None = None,
         message: str = "",
         scopes: Iterable[str] = (),
         connection: str | None = None,
         variables: Mapping[str, str] | None = None,
         **options: Unpack[Options],
     ) -> R_co:
-        """Connect an account at ``provider`` (its slug).
+        """Connect an account at ``provider`` (its slug), or at the remote MCP server ``mcp`` (its address).
 
         ``scopes`` are added to the scopes that the operator set. ``connection`` is the id of a connection that is to be
         connected again. ``variables``: what is known of the provider's address, such as the user's shop.
         """
         again: Json = {"connection": connection} if connection else {}
         again |= {"variables": dict(variables)} if variables else {}
-        params = {"provider": provider, "scopes": strings("scopes", scopes), **again}
-        return self._checked("oauth", params, message or f"Connect your account at {provider}.", options)
+        if (provider is None) == (mcp is None):
+            raise TypeError("Give either provider or mcp.")
+        at: Json = {"provider": provider} if mcp is None else {"mcp": mcp}
+        params = {**at, "scopes": strings("scopes", scopes), **again}
+        return self._checked("oauth", params, message or f"Connect your account at {provider or mcp}.", options)
 
     def payment(
         self,

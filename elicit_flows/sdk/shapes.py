@@ -108,6 +108,8 @@ class Connection:
     label: str = field(default="", compare=False)
     metadata: Metadata = field(default_factory=dict)  # what the provider said beside the tokens
     variables: Mapping[str, str] = field(default_factory=dict)  # what the user named in its addresses, such as a shop
+    mcp: str | None = None  # the address of the remote MCP server
+    resource: str | None = None  # the only resource that its tokens are for
     # These change by themselves, so two readings of one connection still compare equal.
     health: str = field(default="", compare=False)
     next_refresh_at: datetime | None = field(default=None, compare=False)
@@ -130,6 +132,7 @@ class Token:
     expires_at: datetime | None = None
     scopes: tuple[str, ...] = ()
     metadata: Metadata = field(default_factory=dict)  # what the provider said beside the tokens, such as instance_url
+    resource: str | None = None  # the only resource that it is for, such as an MCP server: send it nowhere else
 
     @property
     def authorization(self) -> str:
@@ -150,6 +153,7 @@ class Token:
             expires_at=moment(body.get("expires_at")),
             scopes=tuple(body.get("scopes") or ()),
             metadata=body.get("metadata") or {},
+            resource=body.get("resource"),
         )
 
 

@@ -29,6 +29,7 @@ from elicit_flows.vault.credentials import existing_connection, keep_credentials
 from elicit_flows.vault.dpop import proof
 from elicit_flows.vault.holdings import by_use, count_at, count_held, uses_by, uses_of
 from elicit_flows.vault.keyring import KeyUse, check_keys, key_uses, new_entry, retire, verify_keys
+from elicit_flows.vault.mcp_servers import discover_mcp_server, known_mcp_server
 from elicit_flows.vault.notes import Note, open_note, seal_note
 from elicit_flows.vault.payment_accounts import account, open_url, seal_account, seal_url
 from elicit_flows.vault.pending_grants import (
@@ -94,6 +95,7 @@ __all__ = [
     "count_at",
     "count_held",
     "credentials_provider",
+    "discover_mcp_server",
     "ended",
     "ended_before",
     "ever_held_by",
@@ -109,6 +111,7 @@ __all__ = [
     "keep",
     "keep_credentials",
     "key_uses",
+    "known_mcp_server",
     "left_to_rotate",
     "live_connections",
     "moved_hosts",

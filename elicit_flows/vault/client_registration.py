@@ -30,23 +30,25 @@ def register_client(row: Provider, redirect_uri: str) -> None:
     """
     if row.registration != "dynamic" or provider_settings.registration_of(row):
         return
-    for stale in Registration.objects.filter(provider=row).exclude(registered_at=None).select_related("provider"):
+    ours = Registration.objects.filter(**provider_settings.registered_for(row))
+    for stale in ours.exclude(registered_at=None).select_related("provider"):
         if provider_settings.registered_elsewhere(stale):
             Registration.objects.filter(pk=stale.pk).delete()
     if not _claim(row):
         raise ProviderUnavailable(
             "This service is being registered at the provider. Try again in a moment.", retry_after=2
         )
-    mine = Registration.objects.filter(provider=row, registered_at=None)
+    mine = ours.filter(registered_at=None)
     try:
         told = register(provider_settings.oauth(row), redirect_uri)
     except ProviderUnavailable:
         mine.update(lease_until=clock.now())
         raise
     secret = Secret(told.secret) if told.secret else None
+    sealed_for = Registration(client_id=told.client_id, **provider_settings.registered_for(row))
     mine.update(
         client_id=told.client_id,
-        client_secret=seal(secret, provider_settings.registration_place(row.pk, told.client_id)),
+        client_secret=seal(secret, provider_settings.registration_place(sealed_for)),
         token_auth=told.auth,
         registered_at=clock.now(),
         bound_to=provider_settings.hosts_of(row),
@@ -56,19 +58,19 @@ def register_client(row: Provider, redirect_uri: str) -> None:
 
 def forget_registration(row: Provider, client_id: str) -> None:
     """The provider no longer knows ``client_id``: register again when the next person goes there."""
-    if Registration.objects.filter(provider=row, client_id=client_id).exclude(registered_at=None).delete()[0]:
+    ours = Registration.objects.filter(**provider_settings.registered_for(row), client_id=client_id)
+    if ours.exclude(registered_at=None).delete()[0]:
         log.warning("provider %s does not know the client that it registered, %s, any more", row.slug, client_id)
 
 
 def _claim(row: Provider) -> bool:
     now = clock.now()
-    if Registration.objects.filter(provider=row, registered_at=None, lease_until__lte=now).update(
-        lease_until=now + LEASE
-    ):
+    owner = provider_settings.registered_for(row)
+    if Registration.objects.filter(**owner, registered_at=None, lease_until__lte=now).update(lease_until=now + LEASE):
         return True
     try:
         with transaction.atomic():
-            Registration.objects.create(provider=row, lease_until=now + LEASE)
+            Registration.objects.create(**owner, lease_until=now + LEASE)
     except IntegrityError:
         return False
     return True

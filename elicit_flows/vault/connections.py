@@ -78,7 +78,7 @@ def keep(
     row.status = Status.ACTIVE
     row.account_label = grant.account_label or grant.account_id or ""
     row.refresh_token, row.metadata = "", {}  # a new grant replaces all of the old one
-    row.variables = dict(grant.variables)
+    row.variables, row.resource = dict(grant.variables), grant.resource
     row.dpop_key = seal(grant.dpop_key, sealed_at(row, "dpop_key"))
     row.bound_to = dict(provider_settings.hosts_of(provider) if grant.bound_to is None else grant.bound_to)
     store_tokens(row, grant)
@@ -147,6 +147,8 @@ def valid(
     for row in rows.order_by("-issued_at"):
         dead = row.withheld or not (alive(row) or (row.renewable and not row.refresh_refusals))
         there = all(row.variables.get(name) == value for name, value in (variables or {}).items())
+        # The MCP server may have named another resource since: its token would not be accepted.
+        there = there and row.resource == (provider.resources[0] if provider.mcp else "")
         if wanted <= set(row.scopes) and there and not dead:
             return row
     return None
@@ -321,11 +323,13 @@ def live_connections(agent: Agent, claim: Claim, provider: Provider, *, lock: bo
 
 def possible_accounts(there: Iterable[Connection], account_id: str | None) -> list[Connection]:
     """Those of ``there`` that the account which came may be of, as far as anybody can know: those whose account the
-    provider did not name. None where it named the one that came, and that one is connected already.
+    provider did not name. None where it named the one that came, and that one is connected already. To an MCP server
+    one person has one connection, so that all are possible.
     """
     if account_id and any(row.account_id == account_id for row in there):
         return []
-    return [row for row in there if not row.account_id and not row.own_client]
+    theirs = (row for row in there if not row.own_client)
+    return [row for row in theirs if not row.account_id or (row.provider and row.provider.mcp)]
 
 
 def connection_to_renew(row: Elicitation) -> Connection | None:
@@ -341,7 +345,10 @@ def result(row: Connection) -> Json:
     if row.provider is None or row.typed:
         return {"connection": row.pk}
     said = {"connection": row.pk, "provider": row.provider.slug, "scopes": row.scopes, "account": row.account}
-    return said if row.own_client else said | {"label": row.label, "metadata": row.metadata, "variables": row.variables}
+    if row.own_client:
+        return said
+    said |= {"label": row.label, "metadata": row.metadata, "variables": row.variables}
+    return said | {"resource": row.resource} if row.resource else said
 
 
 # One statement, so that two uses at once are counted as two.

@@ -137,6 +137,7 @@ def _written(grant: Grant) -> str:
             "dpop_key": grant.dpop_key.reveal() if grant.dpop_key else None,
             "metadata": grant.metadata,
             "variables": dict(grant.variables),
+            "resource": grant.resource,
             "bound_to": dict(grant.bound_to) if grant.bound_to is not None else None,
         }
     )
@@ -156,5 +157,6 @@ def _opened(row: PendingGrant) -> Grant:
         bound_to=said.get("bound_to"),
         metadata=said.get("metadata", {}),
         variables=said.get("variables", {}),
+        resource=said.get("resource", ""),
         **secrets,
     )

@@ -53,6 +53,9 @@ def hosts_of(row: IdentityProvider | Provider, said: Json | None = None) -> dict
     trusted as its issuer. ``said``: what the provider's ``settings`` has just returned.
     """
     urls = {"issuer": row.issuer}
+    if isinstance(row, Provider) and row.mcp:
+        # Everything was discovered, and is as trusted as exactly this issuer: another one at its host is another.
+        return dict.fromkeys(("issuer", "token", "revocation"), row.issuer)
     if isinstance(row, Provider):
         said = said or row.settings()
         issuer = said["issuer"]
@@ -101,7 +104,7 @@ def moved_hosts(row: IdentityProvider | Provider) -> dict[str, str]:
 
 
 def registered_elsewhere(row: Registration) -> bool:
-    return bool(_strange(hosts_of(row.provider), row.bound_to))
+    return row.provider is not None and bool(_strange(hosts_of(row.provider), row.bound_to))
 
 
 def check(provider: Provider | None, bound: Hosts, purposes: Collection[str]) -> None:
@@ -176,19 +179,24 @@ def registration_of(row: Provider) -> Registration | None:
     """
     if row.registration != "dynamic":
         return None
-    rows = Registration.objects.filter(provider=row).exclude(registered_at=None).select_related("provider")
+    rows = Registration.objects.filter(**registered_for(row)).exclude(registered_at=None).select_related("provider")
     known = rows.first()
     return None if known is None or registered_elsewhere(known) else known
 
 
-def registration_place(provider: int, client_id: str) -> str:
-    return place("registration", str(provider), client_id, "client_secret")
+def registered_for(row: Provider) -> dict[str, Provider | str]:
+    """What a registration belongs to, as its columns: the provider, or the authorization server of an MCP server."""
+    return {"issuer": row.issuer} if row.mcp else {"provider": row}
+
+
+def registration_place(row: Registration) -> str:
+    return place("registration", row.issuer or str(row.provider_id), row.client_id, "client_secret")
 
 
 def client_id(row: Provider) -> str:
     """The client id of this service at the provider."""
     if row.registration == "document":
-        return f"{settings.ELICIT_PUBLIC_URL}/oauth/{row.slug}/client.json"
+        return f"{settings.ELICIT_PUBLIC_URL}/oauth/{row.client_slug or row.slug}/client.json"
     known = registration_of(row)
     return known.client_id if known else row.client_id
 
@@ -199,7 +207,7 @@ def oauth(row: Provider) -> OAuthProvider:
     hosts = hosts_of(row, said)
     if known := registration_of(row):
         our_id, token_auth = known.client_id, known.token_auth
-        secret = reveal(known.client_secret, registration_place(row.pk, known.client_id))
+        secret = reveal(known.client_secret, registration_place(known))
     else:
         our_id, token_auth, secret = client_id(row), said["token_auth"], _secret_to_send(row, hosts)
     return OAuthProvider(
@@ -227,6 +235,8 @@ def oauth(row: Provider) -> OAuthProvider:
         variables=row.named,
         metadata=tuple(map(connection_metadata.Named.of, said["metadata"])),
         metadata_url=said["metadata_url"] or None,
+        mcp=row.mcp,
+        default_scopes=tuple(row.default_scopes),
     )
 
 

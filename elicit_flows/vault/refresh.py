@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
@@ -90,6 +91,8 @@ def ask(row: Connection) -> Outcome:
             return _ask_for_own_client(row)
         secret = connections.opened(row, "refresh_token")
         config = provider_settings.oauth(provider or connections.provider_of(row))
+        if row.resource:  # whatever the MCP server names by now, the new token is for what the person allowed
+            config = replace(config, resources=(row.resource,))
         account, key = row.account_id or None, connections.opened(row, "dpop_key")
         return ask_provider(config, secret or Secret(""), tuple(row.scopes), account, key)
     except (OAuthError, Unavailable) as error:

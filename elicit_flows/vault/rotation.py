@@ -55,7 +55,7 @@ SEALED: list[tuple[type[models.Model], str, Callable[[Any], str]]] = [
     (ReceiptKey, "private", receipt_keys.key_place),
     (Elicitation, "note", notes.note_place),
     (Operator, "secret", two_factor.secret_place),
-    (Registration, "client_secret", lambda row: provider_settings.registration_place(row.provider_id, row.client_id)),
+    (Registration, "client_secret", provider_settings.registration_place),
     (PendingGrant, "grant", pending_grants.held_place),
     (Attempt, "stash", lambda row: place("stash", row.state_hash)),
 ]

@@ -60,6 +60,7 @@ def _answer(row: Connection) -> Json:
         "expires_at": clock.rfc3339(row.expires_at),
         "scopes": row.scopes,
         "metadata": row.metadata,
+        "resource": row.resource or None,
     }
 
 

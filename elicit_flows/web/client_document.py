@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from django.conf import settings
+from django.db.models import Q
 from django.http import Http404, HttpRequest, JsonResponse
 from django.views.decorators.http import require_safe
 
@@ -14,7 +15,8 @@ from elicit_flows.models import Provider
 @require_safe
 def show(request: HttpRequest, slug: str) -> JsonResponse:
     """The document, for anybody; it contains no secret."""
-    row = Provider.objects.filter(slug=slug, registration="document", enabled=True).first()
+    named = Q(slug=slug, mcp="") | Q(client_slug=slug)  # one for all MCP servers of an authorization server
+    row = Provider.objects.filter(named, registration="document", enabled=True).first()
     if row is None:
         raise Http404
     said = client_document(vault.oauth(row), f"{settings.ELICIT_PUBLIC_URL}/callback/{slug}")

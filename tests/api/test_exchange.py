@@ -102,7 +102,7 @@ def test_the_users_own_token_gets_the_providers(
         assert 3500 < body.pop("expires_in") <= 3600
         assert body == {
             "access_token": given.access_token.reveal(), "issued_token_type": ACCESS, "token_type": "Bearer",
-            "scope": "files.read", "connection": row.pk, "metadata": {},
+            "scope": "files.read", "connection": row.pk, "metadata": {}, "resource": None,
         }  # fmt: skip
     as_id = asking(op.jwt("JWT", aud="elicit"), subject_token_type=ID)
     assert agent.post("/v1/token", data=as_id).status_code == 200

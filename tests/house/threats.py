@@ -161,6 +161,12 @@ THREATS: dict[int, tuple[str, str]] = {
     148: ("Metadata that leads a token to another host", ""),
     149: ("A person or an agent chooses the host that the client secret goes to", ""),
     150: ("Going on to a host that the page has not shown", ""),
+    151: ("A remote MCP server whose metadata leads to another authorization server: mix-up", ""),
+    152: ("Metadata of a remote MCP server for another resource", ""),
+    153: ("A remote MCP server whose metadata points inside", ""),
+    154: ("A token for one MCP server given to another", ""),
+    155: ("Huge or slow metadata of a remote MCP server", ""),
+    156: ("A remote MCP server that the operator has not allowed", ""),
 }  # fmt: skip
 FAULTS: dict[int, tuple[str, str]] = {
     1: ("Killed during a create", ""),

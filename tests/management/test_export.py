@@ -165,6 +165,7 @@ spend_limits = [{{ currency = "jpy", per_day = 9000 }}, {{ currency = "eur", per
 import_connections = true
 require_user_token = true
 user_token_audiences = ["elicit"]
+mcp_servers = ["mcp.example.com", "*.example.org"]
 requests_per_minute = 60
 return_urls = ["https://bot.example.com/done"]
 webhook_url = "https://bot.example.com/hooks"

@@ -82,7 +82,7 @@ def everything(old: LazySettings, known: Known, drive_row: ProviderRow) -> list[
     vault.sign_receipt({})
     vault.store_pending_grant(asked, row, rows.grant())
     registered = Registration(provider=drive_row, client_id="c", registered_at=row.created_at)
-    place = provider_settings.registration_place(drive_row.pk, "c")
+    place = provider_settings.registration_place(registered)
     registered.client_secret, registered.lease_until = seal(Secret("what the provider gave us"), place), row.created_at
     registered.save()
     with transaction.atomic():

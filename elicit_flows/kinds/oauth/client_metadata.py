@@ -46,7 +46,7 @@ def client_document(config: OAuthProvider, redirect_uri: str) -> Json:
 def register(config: OAuthProvider, redirect_uri: str) -> oauth.Registered:
     """Register this service at the provider; takes at most 20 seconds. Raises ProviderUnavailable."""
     try:
-        found = oauth.discover(config.issuer or "")
+        found = oauth.discover(config.issuer or "", for_mcp=bool(config.mcp))
         if found.registration_endpoint is None:
             raise errors.ProviderUnavailable("The provider does not offer dynamic client registration.")
         return oauth.register(found.registration_endpoint, client_metadata(config, redirect_uri))

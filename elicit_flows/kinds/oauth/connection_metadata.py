@@ -78,7 +78,7 @@ def faults(given: Iterable[Mapping[str, Any]]) -> Iterator[str]:
         if one.source == CALLBACK and len(one.path) > 1:
             yield f"{one.name}: a parameter of the callback has one name, and no path"
         for host in one.hosts:
-            if not _is_pattern(host):
+            if not is_host_pattern(host):
                 yield f"{one.name}: {host} is not a host; write api.example.com, or *.example.com for those below it"
 
 
@@ -147,7 +147,7 @@ def filled(url: str | None, wanted: Iterable[Named], values: Mapping[str, Any]) 
     first = PLACE.match(url)
     # Read again as a whole: what it became must have the host that the entry names, or that was written in it.
     allowed = parts[first[1]].hosts if first else (urlsplit(url).netloc.lower(),)
-    return made if _authority(made, query=True) and _allowed(_authority(made, query=True), allowed) else None
+    return made if _authority(made, query=True) and allowed_host(_authority(made, query=True), allowed) else None
 
 
 class Secrets:
@@ -237,12 +237,12 @@ def _integer(text: str, _: Iterable[str]) -> int | None:
 
 
 def _url(text: str, hosts: Iterable[str]) -> str | None:
-    return text if _allowed(_authority(text), hosts) else None
+    return text if allowed_host(_authority(text), hosts) else None
 
 
 def _host(text: str, hosts: Iterable[str]) -> str | None:
     named = text.lower()
-    return named if named == _authority(f"https://{named}") and _allowed(named, hosts) else None
+    return named if named == _authority(f"https://{named}") and allowed_host(named, hosts) else None
 
 
 _READERS: Mapping[str, Callable[[str, Iterable[str]], str | int | bool | None]] = {
@@ -263,7 +263,8 @@ def _authority(url: str, *, query: bool = False) -> str:
     return target.authority if query or "?" not in target.path else ""
 
 
-def _allowed(authority: str, hosts: Iterable[str]) -> bool:
+def allowed_host(authority: str, hosts: Iterable[str]) -> bool:
+    """Whether ``hosts`` names this host (with its port unless that is the default): ``host`` or ``*.domain``."""
     return any(
         authority.endswith(one[1:]) and len(authority) >= len(one) if one.startswith("*.") else authority == one
         for one in hosts
@@ -271,6 +272,6 @@ def _allowed(authority: str, hosts: Iterable[str]) -> bool:
     )
 
 
-def _is_pattern(host: str) -> bool:
+def is_host_pattern(host: str) -> bool:
     """A wildcard covers one domain, not all of a public suffix such as com."""
     return bool(_HOST.fullmatch(host)) and ("." in host.removeprefix("*.") or not host.startswith("*."))

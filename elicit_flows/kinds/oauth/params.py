@@ -4,25 +4,35 @@ from __future__ import annotations
 
 import re
 
+from elicit_flows import http
 from elicit_flows.domain.errors import Invalid
 from elicit_flows.domain.values import Json, is_slug
+from elicit_flows.kinds.oauth.mcp_server import clean_url, slug_of
 from elicit_flows.oauth import SCOPE_TOKEN
 
 MAX_SCOPES = 50
 _ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _BAD_SCOPE = "Give 1 to 256 visible ASCII characters without space, quote or backslash (RFC 6749, section 3.3)."
-_NAMES = ("provider", "scopes", "connection", "variables")
+_NAMES = ("provider", "mcp", "scopes", "connection", "variables")
 MAX_VARIABLES = 10
 
 
 def clean(params: Json) -> Json:
-    """``{provider, scopes, connection?, variables?}``: scopes without repetitions, [] if left out. Raises Invalid with
-    all errors.
+    """``{provider, scopes, mcp?, connection?, variables?}``: scopes without repetitions, [] if left out. For a remote
+    MCP server, which is given by its address, ``provider`` is the slug that stands for it. Raises Invalid with all
+    errors.
     """
     unknown = [name for name in params if name not in _NAMES]
     errors = [_error([name], f"There is no such parameter; use {', '.join(_NAMES)}.") for name in unknown]
     provider, scopes = params.get("provider"), params.get("scopes", [])
-    if not is_slug(provider):
+    server: Json = {}
+    if params.get("mcp") is not None:
+        try:
+            server = _mcp_server(params)
+            provider = server["provider"]
+        except http.Refused as refusal:
+            errors.append(_error(["mcp"], f"This is no address of an MCP server: {refusal}"))
+    elif not is_slug(provider):
         errors.append(_error(["provider"], "Name the provider by its slug, a non-empty string."))
     if not isinstance(scopes, list) or len(scopes) > MAX_SCOPES:
         errors.append(_error(["scopes"], f"Give a list of at most {MAX_SCOPES} scopes."))
@@ -47,7 +57,18 @@ def clean(params: Json) -> Json:
     if errors:
         raise Invalid(errors)
     proposed = {"variables": variables} if variables else {}
-    return {"provider": provider, "scopes": list(dict.fromkeys(scopes)), **again, **proposed}
+    return {"provider": provider, "scopes": list(dict.fromkeys(scopes)), **again, **proposed, **server}
+
+
+def _mcp_server(params: Json) -> Json:
+    """The server's canonical address and its slug. Raises http.Refused."""
+    if not isinstance(params["mcp"], str):
+        raise http.Refused("Give a text.")
+    url = clean_url(params["mcp"])
+    # An answer of ours, which names the slug, can be sent again as it is.
+    if params.get("provider") not in (None, slug_of(url)) or params.get("variables"):
+        raise http.Refused("Give no provider and no variables with it.")
+    return {"mcp": url, "provider": slug_of(url)}
 
 
 def _error(place: list[str | int], message: str) -> dict[str, object]:

@@ -58,6 +58,8 @@ class OAuthProvider:
     metadata: tuple[connection_metadata.Named, ...] = ()  # what is kept of what the provider says beside the tokens
     variables: Mapping[str, str] = field(default_factory=dict)  # what the person named in the addresses
     metadata_url: str | None = None  # asked once, with the token, for the metadata from "call"
+    mcp: str = ""  # the address of a remote MCP server; its authorization server was discovered
+    default_scopes: tuple[str, ...] = ()  # requested if an agent names none
 
     @property
     def by_device(self) -> bool:
@@ -91,7 +93,7 @@ def resolve(config: OAuthProvider) -> Endpoints:
     entrance = config.device_authorization_url if config.by_device else config.authorize_url
     wanted = (entrance, config.token_url, config.revocation_url, config.userinfo_url)
     needs_metadata = None in wanted or (config.par == "required" and not config.by_device)
-    found = oauth.discover(config.issuer) if config.issuer and needs_metadata else None
+    found = oauth.discover(config.issuer, for_mcp=bool(config.mcp)) if config.issuer and needs_metadata else None
     if found and not found.offers_s256() and config.pkce != "off" and not config.by_device:
         raise oauth.DiscoveryError("The provider does not offer PKCE with S256.")
     authorize = config.authorize_url or (found.authorization_endpoint if found else None)
@@ -105,7 +107,8 @@ def resolve(config: OAuthProvider) -> Endpoints:
         authorize="" if config.by_device else _required(authorize),
         token=_required(config.token_url or (found.token_endpoint if found else None)),
         revocation=config.revocation_url or (found.revocation_endpoint if found else None),
-        userinfo=config.userinfo_url or (found.userinfo_endpoint if found else None),
+        # A token for an MCP server is sent to nobody else (threat T154).
+        userinfo=config.userinfo_url or (found.userinfo_endpoint if found and not config.mcp else None),
         sends_iss=found.sends_iss if found else False,
         pushed=pushed if pushes else None,
         device=config.device_authorization_url or (found.device_authorization_endpoint if found else None),
@@ -140,7 +143,7 @@ def client(config: OAuthProvider, dpop_key: str | None = None) -> oauth.Client:
 
 def scopes_to_request(asked: Json, config: OAuthProvider) -> tuple[str, ...]:
     """The operator's scopes, then the agent's."""
-    return tuple(dict.fromkeys([*config.scopes, *asked["scopes"]]))
+    return tuple(dict.fromkeys([*config.scopes, *(asked["scopes"] or config.default_scopes)]))
 
 
 def provider_identity(config: OAuthProvider, endpoints: Endpoints) -> Json:
@@ -237,6 +240,7 @@ def finish_with(visit: Visit, endpoints: Endpoints, tokens: oauth.Tokens, came: 
     granted = grant(tokens, scopes_to_request(visit.params, config), account)
     granted = replace(granted, dpop_key=Secret(key) if key else None, bound_to=config.hosts)
     granted = replace(granted, variables=config.variables, metadata=asked.metadata)
+    granted = replace(granted, resource=config.resources[0] if config.mcp else "")
     named = {"id": granted.account_id, "label": granted.account_label or granted.account_id}
     result = {
         "provider": config.slug,

@@ -1,4 +1,5 @@
-"""Guards for the tools of an MCP server: one decorator, for clients of revision 2025-11-25 and of 2026-07-28.
+"""Guards for the tools of an MCP server: one decorator, for clients of revision 2025-11-25 and of 2026-07-28. And
+``transport``, for a client that calls somebody else's server with a user's connection.
 
     from elicit_flows.sdk import mcp as mcp_flows
 
@@ -12,6 +13,7 @@ These decorators belong to an ``McpFlows()`` with default settings; make your ow
 
 from elicit_flows.sdk.mcp.flows import McpFlows
 from elicit_flows.sdk.mcp.identity import NoUser
+from elicit_flows.sdk.mcp.remote import ConnectionAuth, transport
 from elicit_flows.sdk.mcp.sealing import state_key
 from elicit_flows.sdk.mcp.settings import Settings
 
@@ -27,6 +29,7 @@ steps = _flows.steps
 ask = _flows.ask
 
 __all__ = [
+    "ConnectionAuth",
     "McpFlows",
     "NoUser",
     "Settings",
@@ -38,5 +41,6 @@ __all__ = [
     "payment",
     "state_key",
     "steps",
+    "transport",
     "url_action",
 ]

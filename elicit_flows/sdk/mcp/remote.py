@@ -1,0 +1,113 @@
+"""The other side: an ``mcp`` client that calls a remote server with a user's connection.
+
+from mcp import Client
+from elicit_flows.sdk.mcp import transport
+
+account = await elicit.oauth(user, mcp="https://mcp.example.com/mcp", on_url=print)
+async with Client(transport(elicit, account)) as client:
+    await client.call_tool("list_files", {})
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from typing import Any
+
+from mcp.client import streamable_http
+from mcp.client.auth.utils import extract_field_from_www_auth
+
+from elicit_flows.sdk.client import Elicit
+from elicit_flows.sdk.outcomes import Completed, Outcome
+from elicit_flows.sdk.shapes import Connection
+
+AskForScopes = Callable[[tuple[str, ...]], Awaitable[Outcome]]
+# mcp 2 uses httpx2, mcp 1 httpx. A client takes only what is made for its own.
+http: Any = getattr(streamable_http, "httpx2", None) or streamable_http.httpx  # type: ignore[attr-defined]
+CONNECT_SECONDS, READ_SECONDS = 30.0, 300.0  # the library's own: a server may be silent in a stream for long
+
+
+class ConnectionAuth(http.Auth):  # type: ignore[misc]
+    """Puts the token of a user's connection on each request of an httpx client, for the ``auth`` of a client of yours.
+
+    The token is fetched from the service, which refreshes it. It is put on requests to its own resource only. If the
+    server answers 401, that is reported, and the request is sent once more. If it answers 403 because the token lacks
+    scopes, ``ask`` is called with them: it asks the user and returns the outcome, after which the request is sent once
+    more. Without ``ask`` the answer stays as it is. ``user_token``: see ``Elicit.token``.
+    """
+
+    def __init__(
+        self,
+        elicit: Elicit,
+        connection: str | Connection | Outcome,
+        *,
+        ask: AskForScopes | None = None,
+        user_token: str | None = None,
+    ) -> None:
+        self._elicit, self._connection, self._ask, self._user_token = elicit, connection, ask, user_token
+
+    async def async_auth_flow(self, request: Any) -> AsyncGenerator[Any, Any]:
+        """Called by httpx for each request."""
+        signed = await self._sign(request)
+        response = yield request
+        if not signed:
+            return
+        if response.status_code == 401 and (await self._elicit.report(self._connection)).status == "active":
+            await self._sign(request)
+            response = yield request
+        wanted = scopes_wanted(response)
+        if wanted and self._ask:
+            outcome = await self._ask(wanted)
+            if isinstance(outcome, Completed):
+                self._connection = outcome
+                await self._sign(request)
+                yield request
+
+    async def _sign(self, request: Any) -> bool:
+        """Put the token on the request, if it is one to the token's resource."""
+        token = await self._elicit.token(self._connection, user_token=self._user_token)
+        if token.resource is not None and not covers(token.resource, str(request.url)):
+            return False
+        request.headers["authorization"] = token.authorization
+        return True
+
+
+def scopes_wanted(response: Any) -> tuple[str, ...]:
+    """The scopes that a request of an MCP server's client lacks, as its answer says (RFC 6750, section 3.1)."""
+    if response.status_code != 403 or extract_field_from_www_auth(response, "error") != "insufficient_scope":
+        return ()
+    return tuple((extract_field_from_www_auth(response, "scope") or "").split())
+
+
+def covers(resource: str, url: str) -> bool:
+    """Whether ``url`` is the resource or lies below it."""
+    of, at = http.URL(resource), http.URL(url)
+    above = of.path.rstrip("/")
+    same = (of.scheme, of.host, of.port) == (at.scheme, at.host, at.port)
+    return bool(same and (at.path in (of.path, above) or at.path.startswith(f"{above}/")))
+
+
+@asynccontextmanager
+async def transport(
+    elicit: Elicit,
+    connection: str | Connection | Outcome,
+    *,
+    ask: AskForScopes | None = None,
+    user_token: str | None = None,
+) -> AsyncIterator[Any]:
+    """Connect to the remote MCP server of ``connection``, signed in as its user. With ``mcp`` 2.x the result is passed
+    to ``Client``; with ``mcp`` 1.x it gives the streams for a ``ClientSession``.
+
+    ``connection``: an outcome of ``oauth`` with ``mcp``, a connection or its id. ``ask`` and ``user_token``: see
+    ``ConnectionAuth``. Raises ValueError if the connection is not one to an MCP server, and ElicitError.
+    """
+    there = await elicit.connection(connection)
+    if there.mcp is None:
+        raise ValueError(f"{there.id} is not a connection to an MCP server; its provider is {there.provider}")
+    auth = ConnectionAuth(elicit, there, ask=ask, user_token=user_token)
+    timeout = http.Timeout(CONNECT_SECONDS, read=READ_SECONDS)
+    async with (
+        http.AsyncClient(auth=auth, timeout=timeout) as client,
+        streamable_http.streamable_http_client(there.mcp, http_client=client) as streams,
+    ):
+        yield streams
