@@ -161,6 +161,10 @@ THREATS: dict[int, tuple[str, str]] = {
     148: ("Metadata that leads a token to another host", ""),
     149: ("A person or an agent chooses the host that the client secret goes to", ""),
     150: ("Going on to a host that the page has not shown", ""),
+    159: ("Telling people at an address that an agent named or nobody verified", ""),
+    160: ("A message that says what is asked or goes out unguarded; an agent that learns who can be reached", ""),
+    161: ("Flooding people with messages, and a receiver that hangs", ""),
+    162: ("Unsubscribing somebody else; an agent's name that adds headers or HTML", ""),
 }  # fmt: skip
 FAULTS: dict[int, tuple[str, str]] = {
     1: ("Killed during a create", ""),
