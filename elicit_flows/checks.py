@@ -222,17 +222,18 @@ def codes_are_typed(databases: Sequence[str] | None = None, **kwargs: Any) -> li
 
 
 def mail_can_be_sent(databases: Sequence[str] | None = None, **kwargs: Any) -> list[CheckMessage]:
+    if not databases or settings.ELICIT_SMTP:
+        return []
     try:
-        wanted = bool(databases) and NotificationSettings.objects.filter(email=True).exists()
+        wanted = NotificationSettings.objects.filter(email=True).exists()
     except DatabaseError:
-        wanted = False
-    return [
-        system.Warning(
-            "People are to be told by e-mail, but there is no mail server: nobody gets any.",
-            hint="Set ELICIT_SMTP_URL and ELICIT_EMAIL_FROM where the worker runs, or take email out of [notifications].",
-            id="elicit.W011",
-        )
-    ] if wanted and settings.ELICIT_SMTP is None else []
+        return []
+    missing = system.Warning(
+        "People are to be told by e-mail, but there is no mail server: nobody gets any.",
+        hint="Set ELICIT_SMTP_URL and ELICIT_EMAIL_FROM for the worker, or take email out of [notifications].",
+        id="elicit.W011",
+    )
+    return [missing] if wanted else []
 
 
 def _oauth_providers(databases: Sequence[str] | None) -> list[Provider]:

@@ -34,7 +34,7 @@ def refused_page() -> Context:
 
 
 def unsubscribe_page(**more: str) -> Context:
-    return {**everywhere(), "agent_name": "Drive Bot", "done": "", **more}
+    return {**everywhere(), "here_url": "/unsubscribe/v1", "agent_name": "Drive Bot", "done": "", **more}
 
 
 def catalogue_page() -> Context:

@@ -121,7 +121,11 @@ PAGES: dict[str, tuple[str, str, Callable[[], Context]]] = {
     "refused": ("refused.html", "refused", refused_page),
     **{name: (name, "refused", dict) for name in BARE},
     "unsubscribe": ("unsubscribe.html", "unsubscribe", unsubscribe_page),
-    "unsubscribe, an agent that is gone": ("unsubscribe.html", "unsubscribe", lambda: unsubscribe_page(agent_name="")),
+    "unsubscribe, an agent that is gone": (
+        "unsubscribe.html",
+        "unsubscribe",
+        lambda: unsubscribe_page(agent_name=""),
+    ),
     "unsubscribe, one agent, done": ("unsubscribe.html", "unsubscribe", lambda: unsubscribe_page(done="agent")),
     "unsubscribe, all, done": ("unsubscribe.html", "unsubscribe", lambda: unsubscribe_page(done="all")),
     "invitation": ("connect/invitation.html", "invitation", everywhere),

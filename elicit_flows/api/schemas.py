@@ -75,8 +75,8 @@ class CreateElicitation(Strict):
     )
     notify: bool = Field(
         False,
-        description="Whether the user is told, by e-mail for example, that you ask. Only if your operator allows it. The "
-        "answer is the same whether or not the user can be reached.",
+        description="Whether the user is told, by e-mail for example, that you ask. Only if your operator allows it. "
+        "The answer is the same whether or not the user can be reached.",
     )
     metadata: dict[str, Any] = Field(default_factory=dict, description="Your own data, returned unchanged.")
 

@@ -104,9 +104,9 @@ def _taken(tables: Tables) -> Iterator[Fault]:
     for entry in tables.of("recipient"):
         person = {"iss": entry.values["iss"], "sub": entry.values["sub"]}
         listed = [one.slug for one in tables.of("recipient")]
-        other = Recipient.objects.filter(**person).exclude(slug__in=listed).first()
-        if other and not entry.wrong:
-            yield tables.fault(entry, "sub", f"is the person of recipient {other.slug} already; use that slug")
+        known = Recipient.objects.filter(**person).exclude(slug__in=listed).first()
+        if known and not entry.wrong:
+            yield tables.fault(entry, "sub", f"is the person of recipient {known.slug} already; use that slug")
     for entry in agents:
         key = entry.values["api_key"]
         if key and key_hash(key) in hashes:

@@ -16,7 +16,15 @@ from elicit_flows.config_file.payment_accounts import set_account_secrets
 from elicit_flows.config_file.providers import ADDRESSES, CREDENTIALS_KEYS
 from elicit_flows.config_file.reader import Entry, Tables
 from elicit_flows.domain.values import Secret
-from elicit_flows.models import Agent, Brand, IdentityProvider, NotificationSettings, PaymentAccount, Provider, Recipient
+from elicit_flows.models import (
+    Agent,
+    Brand,
+    IdentityProvider,
+    NotificationSettings,
+    PaymentAccount,
+    Provider,
+    Recipient,
+)
 
 Row = TypeVar("Row", Agent, IdentityProvider, PaymentAccount, Provider, Recipient)
 Record = Callable[[Difference], None]

@@ -1,4 +1,4 @@
-"""notify: the person of a new elicitation is told, by what the operator offers. ``elicit_flows.notifications`` sends it.
+"""notify: the person of a new elicitation is told. ``elicit_flows.notifications`` sends what is scheduled here.
 
 The agent gets the same answer whether or not there is an address, and whether or not the person wants to be told
 (threat T160).

@@ -54,7 +54,9 @@ _OLDEST = {
     ),
     "notification": (
         gettext_lazy("People are not told in time that a request waits for them"),
-        gettext_lazy("People who would have been told by e-mail or chat. The requests wait for them as long as before."),
+        gettext_lazy(
+            "People who would have been told by e-mail or chat. The requests wait for them as long as before."
+        ),
     ),
     "erasure": (
         gettext_lazy("People are not deleted in time"),

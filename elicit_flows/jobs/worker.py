@@ -1,4 +1,4 @@
-"""The background jobs: deliveries, expiry, payments, revocations, refreshes, polling, notifications, the audit log, the purge.
+"""The background jobs: deliveries, expiry, payments, revocations, refreshes, polling, notifications, audit log, purge.
 
 Each job has its own thread, in the server (the embedded worker) or in a Celery worker, where the tasks wake it. So no
 job waits for another. A job calls other servers in further threads, so it does not wait for the slowest call. The

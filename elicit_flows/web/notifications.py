@@ -31,7 +31,12 @@ def unsubscribe(request: HttpRequest, token: str) -> HttpResponse:
         return pages.refused(request, 404, "This link no longer works", detail, back_url="/account/security")
     person, agent_id = found
     agent = Agent.objects.filter(pk=agent_id).first()
-    context: Json = {"done": "", "agent_name": agent.name if agent else "", "brand": page_brand.of(agent_id)}
+    context: Json = {
+        "done": "",
+        "here_url": request.path,
+        "agent_name": agent.name if agent else "",
+        "brand": page_brand.of(agent_id),
+    }
     if request.method == "POST":
         every = agent is None or request.POST.get("all") == "yes"
         contacts.unsubscribe(person, None if every else agent)

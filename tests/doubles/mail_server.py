@@ -1,4 +1,4 @@
-"""A mail server (aiosmtpd) for a process of its own: ``python -m tests.doubles.mail_server PORT FOLDER [NAME=VALUE …]``.
+"""A mail server (aiosmtpd) to run by itself: ``python -m tests.doubles.mail_server PORT FOLDER [NAME=VALUE …]``.
 
 It keeps each message in a file of FOLDER, under a number, with the envelope in X-headers. Recipients whose name is
 ``refused``, ``later`` or ``cut`` get what they are called: 550, 451, or an end of the connection after the message.
@@ -25,7 +25,7 @@ class Keeper:
     def __init__(self, folder: Path) -> None:
         self._folder, self._numbers = folder, itertools.count(1)
 
-    async def handle_RCPT(  # noqa: N802  the names are aiosmtpd's
+    async def handle_RCPT(
         self, server: SMTP, session: Session, envelope: Envelope, address: str, options: list[str]
     ) -> str:
         answer = ANSWERS.get(address.partition("@")[0])
@@ -33,7 +33,7 @@ class Keeper:
             envelope.rcpt_tos.append(address)
         return answer or "250 OK"
 
-    async def handle_DATA(self, server: SMTP, session: Session, envelope: Envelope) -> str:  # noqa: N802
+    async def handle_DATA(self, server: SMTP, session: Session, envelope: Envelope) -> str:
         head = f"X-From: {envelope.mail_from}\r\nX-To: {','.join(envelope.rcpt_tos)}\r\nX-Tls: {bool(session.ssl)}\r\n"
         content = envelope.original_content
         assert content is not None

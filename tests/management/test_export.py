@@ -198,7 +198,9 @@ slug = "all"
 
 def stored() -> list[object]:
     rows = [
-        row for model in (IdentityProvider, Provider, PaymentAccount, Agent, Recipient) for row in model.objects.order_by("slug")
+        row
+        for model in (IdentityProvider, Provider, PaymentAccount, Agent, Recipient)
+        for row in model.objects.order_by("slug")
     ]
     return [*json.loads(serializers.serialize("json", rows)), *Agent.objects.values_list("spend_limits__currency")]
 

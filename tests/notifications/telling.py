@@ -24,8 +24,6 @@ def signs_in(email: str = "alice@example.com", language: str = "en", claim: Clai
     contacts.remember(SignedIn(claim, None, "Alice", email), language)
 
 
-
-
 def outcomes(row: Elicitation) -> dict[str, str]:
     """By channel; "" for what is still to be done."""
     return dict(Notification.objects.filter(elicitation=row).values_list("channel", "outcome"))

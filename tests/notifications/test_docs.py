@@ -41,7 +41,9 @@ def test_the_chats_are_taken(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv(name, url)
     tables = reader.read(block.text.encode())
     assert tables.faults == []
-    assert [[one.reveal() for one in entry.values["chat"]] for entry in tables.entries] == [[url] for url in URLS.values()]
+    assert [[one.reveal() for one in entry.values["chat"]] for entry in tables.entries] == [
+        [url] for url in URLS.values()
+    ]
 
 
 def test_the_webhook_gets_what_the_page_says() -> None:

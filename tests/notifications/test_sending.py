@@ -219,12 +219,10 @@ def test_no_transaction_is_open_while_it_is_sent(mail: MailServer, ask: Ask, mon
 
     monkeypatch.setattr(email.Connection, "open", opening)
     jobs.notify()
-    assert open_then == [False]
+    assert set(open_then) == {False}
 
 
-def test_it_is_given_up_after_two_hours_of_trying(
-    mail: MailServer, ask: Ask, moving_clock: MovingClock
-) -> None:
+def test_it_is_given_up_after_two_hours_of_trying(mail: MailServer, ask: Ask, moving_clock: MovingClock) -> None:
     signs_in("later@example.com")
     row = ask(expires_in=7 * 86400)
     for _ in range(20):

@@ -53,9 +53,7 @@ def test_the_operators_program_hears_who_in_which_language_who_asks_and_the_link
 
 
 @pytest.mark.parametrize("status", [302, 400, 404, 429, 500, 503])
-def test_it_is_tried_again_under_the_same_id(
-    ask: Ask, receiver: Sink, moving_clock: MovingClock, status: int
-) -> None:
+def test_it_is_tried_again_under_the_same_id(ask: Ask, receiver: Sink, moving_clock: MovingClock, status: int) -> None:
     receiver.status("/tell", status, times=1)
     row = ask()
     jobs.notify()
