@@ -105,7 +105,7 @@ def proxy(name: str) -> egress_proxy.EgressProxy | None:
         raise ImproperlyConfigured(f"{name}: {error}.") from None
 
 
-def smtp(name: str, password: str | None) -> mail_server.MailServer | None:
+def smtp(name: str, *, password: str | None) -> mail_server.MailServer | None:
     value = text(name)
     try:
         return mail_server.read(value, password) if value else None

@@ -55,7 +55,7 @@ ELICIT_ALLOWED_NETWORKS = env.allowed_networks("ELICIT_ALLOWED_NETWORKS")
 ELICIT_EGRESS_PROXY = env.proxy("ELICIT_EGRESS_PROXY")
 ELICIT_CA_FILE = env.authorities("ELICIT_CA_FILE")
 # The mail server for notifications, and the address that they come from.
-ELICIT_SMTP = env.smtp("ELICIT_SMTP_URL", env.text("ELICIT_SMTP_PASSWORD"))
+ELICIT_SMTP = env.smtp("ELICIT_SMTP_URL", password=env.text("ELICIT_SMTP_PASSWORD"))
 ELICIT_EMAIL_FROM = env.sender("ELICIT_EMAIL_FROM", needed=ELICIT_SMTP is not None)
 env.gone("FORWARDED_ALLOW_IPS", "ELICIT_TRUSTED_PROXIES")
 ELICIT_AUDIT_LOG = env.audit_log("ELICIT_AUDIT_LOG", ELICIT_CA_FILE)

@@ -135,7 +135,7 @@ def test_a_mail_server_has_an_address(url: str, port: int, scheme: str) -> None:
 def test_t160_a_wrong_one_is_refused_without_its_password(monkeypatch: pytest.MonkeyPatch, url: str) -> None:
     monkeypatch.setenv("ELICIT_SMTP_URL", url)
     with pytest.raises(ImproperlyConfigured) as refused:
-        env.smtp("ELICIT_SMTP_URL", None)
+        env.smtp("ELICIT_SMTP_URL", password=None)
     assert str(refused.value).startswith("ELICIT_SMTP_URL: ")
     assert "hunter2" not in str(refused.value)
 

@@ -28,7 +28,7 @@ def test_the_mail_server_is_read(monkeypatch: pytest.MonkeyPatch, tmp_path: Path
     password.write_text("s3cret/with#all?")
     for line in block.text.replace("/run/secrets/smtp-password", str(password)).splitlines():
         monkeypatch.setenv(*line.split("=", 1))
-    server = env.smtp("ELICIT_SMTP_URL", env.text("ELICIT_SMTP_PASSWORD"))
+    server = env.smtp("ELICIT_SMTP_URL", password=env.text("ELICIT_SMTP_PASSWORD"))
     assert server
     assert (server.scheme, server.host, server.port, server.user) == ("smtp", "mail.example.com", 587, "flows")
     assert server.password == password.read_text()
