@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote, unquote, urlsplit
 
-from django.core.exceptions import ImproperlyConfigured
+from django.core.exceptions import ImproperlyConfigured, ValidationError
+from django.core.validators import validate_email
 
-from elicit_flows.lib import egress_proxy, line_sinks
+from elicit_flows.lib import egress_proxy, line_sinks, mail_server
 from elicit_flows.lib import networks as allowed
 
 CONNECTION_AGE = 600  # seconds: the longest life of a connection, so that none outlives a failover for long
@@ -102,6 +103,27 @@ def proxy(name: str) -> egress_proxy.EgressProxy | None:
         return egress_proxy.read(value) if value else None
     except ValueError as error:  # the value is not repeated: it may hold a password
         raise ImproperlyConfigured(f"{name}: {error}.") from None
+
+
+def smtp(name: str, *, password: str | None) -> mail_server.MailServer | None:
+    value = text(name)
+    try:
+        return mail_server.read(value, password) if value else None
+    except ValueError as error:  # the value is not repeated: it may hold a password
+        raise ImproperlyConfigured(f"{name}: {error}.") from None
+
+
+def sender(name: str, *, needed: bool) -> str:
+    """An e-mail address; "" where it is not set and not needed."""
+    value = text(name) or ""
+    if value or needed:
+        try:
+            validate_email(value)
+        except ValidationError as error:
+            raise ImproperlyConfigured(
+                f"{name} is {value!r}: it must be an e-mail address, as in flows@example.com."
+            ) from error
+    return value
 
 
 def authorities(name: str) -> str | None:

@@ -54,6 +54,9 @@ ELICIT_TRUSTED_PROXIES = env.networks("ELICIT_TRUSTED_PROXIES")
 ELICIT_ALLOWED_NETWORKS = env.allowed_networks("ELICIT_ALLOWED_NETWORKS")
 ELICIT_EGRESS_PROXY = env.proxy("ELICIT_EGRESS_PROXY")
 ELICIT_CA_FILE = env.authorities("ELICIT_CA_FILE")
+# The mail server for notifications, and the address that they come from.
+ELICIT_SMTP = env.smtp("ELICIT_SMTP_URL", password=env.text("ELICIT_SMTP_PASSWORD"))
+ELICIT_EMAIL_FROM = env.sender("ELICIT_EMAIL_FROM", needed=ELICIT_SMTP is not None)
 env.gone("FORWARDED_ALLOW_IPS", "ELICIT_TRUSTED_PROXIES")
 ELICIT_AUDIT_LOG = env.audit_log("ELICIT_AUDIT_LOG", ELICIT_CA_FILE)
 # If set, /metrics and /incidents are served here instead of on the public port.
@@ -248,6 +251,7 @@ LOGGING = {
     "root": {"handlers": ["stderr"], "level": "INFO"},
     "loggers": {
         "django": {"handlers": [], "level": "INFO", "propagate": True},
+        "apprise": {"level": "CRITICAL"},  # it names addresses; notifications/sending.py says what became of a message
         "botocore": {"level": "WARNING"},
         "httpx2": {"level": "WARNING"},
         "httpcore2": {"level": "WARNING"},

@@ -21,7 +21,7 @@ from django.db import DatabaseError, connection
 from django.db.migrations.executor import MigrationExecutor
 
 from elicit_flows import catalogue, http, vault
-from elicit_flows.models import Provider
+from elicit_flows.models import NotificationSettings, Provider
 
 
 def register_all() -> None:
@@ -34,6 +34,7 @@ def register_all() -> None:
     register(Tags.database)(stored_keys_open)
     register(Tags.database)(pkce_is_on)
     register(Tags.database)(codes_are_typed)
+    register(Tags.database)(mail_can_be_sent)
 
 
 def require_schema() -> None:
@@ -218,6 +219,21 @@ def codes_are_typed(databases: Sequence[str] | None = None, **kwargs: Any) -> li
         for row in _oauth_providers(databases)
         if row.grant == "device_code"
     ]
+
+
+def mail_can_be_sent(databases: Sequence[str] | None = None, **kwargs: Any) -> list[CheckMessage]:
+    if not databases or settings.ELICIT_SMTP:
+        return []
+    try:
+        wanted = NotificationSettings.objects.filter(email=True).exists()
+    except DatabaseError:
+        return []
+    missing = system.Warning(
+        "People are to be told by e-mail, but there is no mail server: nobody gets any.",
+        hint="Set ELICIT_SMTP_URL and ELICIT_EMAIL_FROM for the worker, or take email out of [notifications].",
+        id="elicit.W011",
+    )
+    return [missing] if wanted else []
 
 
 def _oauth_providers(databases: Sequence[str] | None) -> list[Provider]:

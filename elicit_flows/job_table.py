@@ -60,8 +60,12 @@ POLL = Job(
     "poll", gettext_noop("polling for device codes"), every=1.0,
     limit=64, per_party=16, party="provider", lease=MINUTE, lag=("code",),
 )  # fmt: skip
+NOTIFY = Job(
+    "notify", gettext_noop("telling people that a request waits for them"), every=5.0,
+    limit=12, per_party=4, party="channel", lease=2 * MINUTE, lag=("notification",),
+)  # fmt: skip
 AUDIT = Job("audit", gettext_noop("sending the audit log"), every=5.0, lease=MINUTE)
 PURGE = Job("purge", gettext_noop("deleting old data"), every=3600.0, late_after=timedelta(hours=3))
 
-JOBS = (DELIVER, EXPIRE, PAYMENTS, REVOCATIONS, REFRESH, POLL, AUDIT, PURGE)
+JOBS = (DELIVER, EXPIRE, PAYMENTS, REVOCATIONS, REFRESH, POLL, NOTIFY, AUDIT, PURGE)
 BY_NAME = {job.name: job for job in JOBS}

@@ -101,6 +101,15 @@ def security_page(**more: Any) -> Context:
     return room_page("security", **sign_in, passkeys_url="/account/passkeys", **{"sessions": sessions(), **more})
 
 
+def told_page(**more: Any) -> Context:
+    agents = [
+        {"slug": "drive-bot", "name": "Drive Bot", "told": True},
+        {"slug": "other-bot", "name": "Other Bot", "told": False},
+    ]
+    told = {"email": "alice@example.com", "told": True, "agents": agents, **more}
+    return security_page(notifications=told, saved="notifications")
+
+
 USES = [
     ("connected", "person"), ("fetched", "agent"), ("opened", "agent"), ("refreshed", "service"),
     ("reported", "agent"), ("lapsed", "provider"), ("revoked", "person"), ("revoked", "agent"),

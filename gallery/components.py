@@ -7,7 +7,17 @@ from datetime import timedelta
 
 from elicit_flows.brands.page_brand import AgentCard, PageImage, PageText
 from elicit_flows.lib import clock
-from gallery.account import USES, a_connection, account_page, answered_page, payments, requests_page, sessions, uses
+from gallery.account import (
+    USES,
+    a_connection,
+    account_page,
+    answered_page,
+    payments,
+    requests_page,
+    sessions,
+    told_page,
+    uses,
+)
 from gallery.asking import changed_page, request_page, steps
 from gallery.everywhere import Context
 
@@ -99,6 +109,7 @@ COMPONENTS: dict[str, tuple[str, Callable[[], Context]]] = {
         lambda: {"one": answered_page()["requests"][0], "agent": "Drive Bot"},
     ),
     "a session": ("account/_session.html", lambda: {"one": sessions()[1]}),
+    "messages about requests": ("account/_notifications.html", told_page),
     "a payment": ("account/_payment.html", _payment),
     "more of a list": ("account/_more.html", lambda: {"more_url": "/account?after=1-cn_1", "start_url": "/account"}),
 }

@@ -33,6 +33,10 @@ def refused_page() -> Context:
     return {**everywhere(), **page, "back_url": "/", "back_label": "Back"}
 
 
+def unsubscribe_page(**more: str) -> Context:
+    return {**everywhere(), "here_url": "/unsubscribe/v1", "agent_name": "Drive Bot", "done": "", **more}
+
+
 def catalogue_page() -> Context:
     entry = {"slug": "acme", "name": "Acme Drive", "kind": "OAuth", "checked": "library", "level": "Libraries agree"}
     more = {

@@ -23,6 +23,7 @@ from gallery.account import (
     requests_page,
     security_page,
     sessions,
+    told_page,
 )
 from gallery.answering import (
     OWN_ANSWERS,
@@ -52,7 +53,7 @@ from gallery.asking import (
     yours_page,
 )
 from gallery.everywhere import Context, everywhere
-from gallery.others import catalogue_page, code_page, docs_page, passkey_page, refused_page
+from gallery.others import catalogue_page, code_page, docs_page, passkey_page, refused_page, unsubscribe_page
 from gallery.outcomes import connected_page, late_page, outcome_page, payment_outcome_page, unavailable_page
 
 # Django's own errors, which may be rendered without the context of the other pages.
@@ -119,6 +120,14 @@ PAGES: dict[str, tuple[str, str, Callable[[], Context]]] = {
     },
     "refused": ("refused.html", "refused", refused_page),
     **{name: (name, "refused", dict) for name in BARE},
+    "unsubscribe": ("unsubscribe.html", "unsubscribe", unsubscribe_page),
+    "unsubscribe, an agent that is gone": (
+        "unsubscribe.html",
+        "unsubscribe",
+        lambda: unsubscribe_page(agent_name=""),
+    ),
+    "unsubscribe, one agent, done": ("unsubscribe.html", "unsubscribe", lambda: unsubscribe_page(done="agent")),
+    "unsubscribe, all, done": ("unsubscribe.html", "unsubscribe", lambda: unsubscribe_page(done="all")),
     "invitation": ("connect/invitation.html", "invitation", everywhere),
     "passkey, to sign in": ("connect/passkey.html", "passkey", passkey_page),
     "passkey, to create": ("connect/passkey.html", "passkey", lambda: passkey_page("create")),
@@ -147,6 +156,12 @@ PAGES: dict[str, tuple[str, str, Callable[[], Context]]] = {
     "payments, one cancelled": ("account/payments.html", "account", lambda: payments_page(just_ended=payments()[8])),
     "payments, one removed": ("account/payments.html", "account", lambda: payments_page(just_ended=payments()[9])),
     "activity": ("account/activity.html", "account", activity_page),
+    "security, messages": ("account/security.html", "account", told_page),
+    "security, messages without an address": (
+        "account/security.html",
+        "account",
+        lambda: told_page(email="", told=False, agents=[]),
+    ),
     "security": ("account/security.html", "account", security_page),
     "security, signed out elsewhere": (
         "account/security.html",

@@ -55,7 +55,7 @@ def index(request: HttpRequest) -> HttpResponse:
 @require_safe
 def show(request: HttpRequest, slug: str) -> HttpResponse:
     """``?lang=``: the language; ``?brand=``: the name of one of BRANDS."""
-    language = languages.supported(request.GET.get("lang", "")) or translation.get_language() or "en"
+    language = locales.supported(request.GET.get("lang", "")) or translation.get_language() or "en"
     brand = BRANDS.get(request.GET.get("brand", ""))
     with translation.override(language), locales.reading(locales.of(language)):
         return _answer(_rendered(slug, {"brand": brand} if brand else {}, request), language)

@@ -36,6 +36,8 @@ READERS: Final = (
     "proxy",
     "authorities",
     "audit_log",
+    "smtp",
+    "sender",
     "kept",
     "database",
     "installed",

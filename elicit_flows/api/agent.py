@@ -13,7 +13,7 @@ from elicit_flows import kinds
 from elicit_flows.api import schemas
 from elicit_flows.api.responses import AgentRequest, answer
 from elicit_flows.domain.values import Json
-from elicit_flows.elicitations import agent_access, creation
+from elicit_flows.elicitations import agent_access, creation, notify
 from elicit_flows.elicitations.transitions import STEPS
 from elicit_flows.models import Agent, Provider
 from elicit_flows.payments import queries
@@ -78,6 +78,7 @@ class ThisAgent(Schema):
     import_connections: bool = Field(
         description="Whether you may import tokens of accounts that were connected elsewhere."
     )
+    notify: bool = Field(description="Whether you may have users notified that you ask.")
     require_user_token: bool = Field(description="Whether you have to show a user's own token to get their tokens.")
     limits: Limits
 
@@ -112,6 +113,7 @@ def get(request: AgentRequest) -> HttpResponse:
         "webhook_url": who.webhook_url or None,
         "webhook_disabled": who.webhook_disabled_at is not None,
         "import_connections": who.import_connections,
+        "notify": notify.may(who),
         "require_user_token": who.require_user_token,
         "limits": _limits(who),
     }

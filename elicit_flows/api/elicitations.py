@@ -53,6 +53,7 @@ def create(request: AgentRequest, ask: schemas.CreateElicitation) -> HttpRespons
         return_mode=ask.return_,
         locale=ask.locale,
         reuse=ask.reuse,
+        notify=ask.notify,
         metadata=ask.metadata,
         idempotency_key=parsing.idempotency_key(request),
         fingerprint=hashlib.sha256(body.encode()).hexdigest(),

@@ -67,6 +67,9 @@ def _stored() -> Iterator[Metric]:
     yield from _elicitations()
     yield _counter("deliveries", "elicit_delivery_tries", "Tries to deliver a webhook; failed: given up.", "outcome")
     yield _counter("refreshes", "elicit_refreshes", "Token refreshes, however they ended.", "provider", "outcome")
+    yield _counter(
+        "notifications", "elicit_notifications", "Messages to people, however they ended.", "channel", "outcome"
+    )
     yield _counter("provider_errors", "elicit_provider_errors", "Times that a provider failed us.", "provider", "step")
 
 

@@ -73,6 +73,11 @@ class CreateElicitation(Strict):
     reuse: Literal["if_valid", "never"] = Field(
         "if_valid", description="Whether an existing connection or entitlement may answer."
     )
+    notify: bool = Field(
+        False,
+        description="Whether the user is told, by e-mail for example, that you ask. Only if your operator allows it. "
+        "The answer is the same whether or not the user can be reached.",
+    )
     metadata: dict[str, Any] = Field(default_factory=dict, description="Your own data, returned unchanged.")
 
 

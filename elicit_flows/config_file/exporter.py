@@ -15,7 +15,16 @@ from elicit_flows.config_file.providers import provider_type
 from elicit_flows.config_file.schema import SINGLE, TABLES
 from elicit_flows.config_file.toml import inline
 from elicit_flows.domain.values import Json
-from elicit_flows.models import Agent, Brand, IdentityProvider, PaymentAccount, Picture, Provider
+from elicit_flows.models import (
+    Agent,
+    Brand,
+    IdentityProvider,
+    NotificationSettings,
+    PaymentAccount,
+    Picture,
+    Provider,
+    Recipient,
+)
 from elicit_flows.models.provider import SETTINGS
 
 _HEAD = """\
@@ -36,11 +45,12 @@ def export() -> str:
     return "\n".join([_HEAD + asked, *(table.text() for table in tables)])
 
 
-def _rows() -> Iterator[tuple[str, IdentityProvider | Provider | PaymentAccount | Agent | Brand]]:
+def _rows() -> Iterator[tuple[str, Any]]:
     yield from (("brand", row) for row in Brand.objects.filter(agent=None))
+    yield from (("notifications", row) for row in NotificationSettings.objects.all())
     for name, model in (
         ("identity_provider", IdentityProvider), ("provider", Provider), ("payment_account", PaymentAccount),
-        ("agent", Agent),
+        ("agent", Agent), ("recipient", Recipient),
     ):  # fmt: skip
         # Remote MCP servers are discovered, not configured.
         found: Any = Provider.objects.filter(mcp="") if model is Provider else model._default_manager
@@ -59,9 +69,11 @@ class _Table:
             "payment_account": self._payment_account,
             "agent": self._agent,
             "brand": self._differing,
+            "notifications": self._notifications,
+            "recipient": self._recipient,
         }
         self.values = read[name]()
-        if name not in SINGLE and not row.enabled:
+        if name not in {*SINGLE, "recipient"} and not row.enabled:
             self.comments.append("It is switched off, which is done in the admin. apply leaves it so.")
 
     def text(self) -> str:
@@ -120,10 +132,25 @@ class _Table:
             self.comments.append("webhook_secret is left out: the agent keeps it.")
         return values
 
+    def _notifications(self) -> Json:
+        if self.row.webhook_secret:
+            self.comments.append("webhook_secret is left out: it stays as it is.")
+        return self._differing() | self._chat("notifications")
+
+    def _recipient(self) -> Json:
+        mine = {"email": vault.contacts.open_email(self.row)} if self.row.email else {}
+        return self._differing() | mine | self._chat(f"recipient_{self.row.slug}")
+
+    def _chat(self, whose: str) -> Json:
+        """The apprise URLs, each in a variable, because they hold secrets."""
+        count = len(vault.contacts.open_chat(self.row))
+        return {"chat": [self._variable(f"{whose}_chat_{number}") for number in range(1, count + 1)]} if count else {}
+
     def _differing(self) -> Json:
         """The columns with the name of a key, if their value is not the default of that key."""
         columns = {field.name for field in self.row._meta.concrete_fields}
-        secret = {"client_secret", "secret_key", "webhook_secrets", "webhook_secret"}
+        secret = {"client_secret", "secret_key", "webhook_secrets", "webhook_secret", "chat"}
+        secret |= {"email"} if isinstance(self.row, Recipient) else set()
         keys = TABLES[self.name].items()
         return _differing(self.row, {name: key.default for name, key in keys if name in columns - secret})
 
@@ -131,7 +158,10 @@ class _Table:
         return {"client_secret": self._secret("client_secret")} if self.row.client_secret else {}
 
     def _secret(self, key: str) -> str:
-        name = f"{self.name}_{self.row.slug}_{key}".upper().replace("-", "_")
+        return self._variable(f"{self.name}_{self.row.slug}_{key}")
+
+    def _variable(self, named: str) -> str:
+        name = named.upper().replace("-", "_")
         if name in self.variables:  # slugs that differ in case, or in - and _
             name += f"_OF_{self.row.pk}"
         self.variables.append(name)

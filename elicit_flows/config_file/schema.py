@@ -10,6 +10,7 @@ from elicit_flows.config_file.agents import check_api_key, check_webhook_secret,
 from elicit_flows.config_file.brands import RULES, own_brand, picture
 from elicit_flows.config_file.connection_metadata import lookup_url, metadata
 from elicit_flows.config_file.identity_providers import REQUIRED, header, public_keys
+from elicit_flows.config_file.notifications import MAX_CHAT, address, check_chat, check_chat_of_all
 from elicit_flows.config_file.payment_accounts import (
     MAX_WEBHOOK_SECRETS,
     api_base,
@@ -42,7 +43,9 @@ from elicit_flows.config_file.values import (
     url,
     whole_number,
 )
+from elicit_flows.domain.values import MAX_ISSUER, MAX_SUBJECT
 from elicit_flows.kinds.payment.providers import PROVIDERS
+from elicit_flows.models.notification import PER_AGENT, PER_PERSON
 
 MAX_RESOURCES = 10
 TOKEN_AUTHS = ("client_secret_basic", "client_secret_post", "private_key_jwt", "none")
@@ -62,7 +65,7 @@ class Key:
     default: Any = None
 
 
-SINGLE = {"brand"}  # written once, as [brand]; the others as [[agent]], any number of times
+SINGLE = {"brand", "notifications"}  # written once, as [brand]; the others as [[agent]], any number of times
 TABLES: Mapping[str, Mapping[str, Key]] = {
     "identity_provider": {
         "slug": Key(slug, required=True),
@@ -136,6 +139,7 @@ TABLES: Mapping[str, Mapping[str, Key]] = {
         "mcp_servers": Key(list_of(mcp_host), default=[]),
         "spend_limits": Key(list_of(spend_limit), default=[]),
         "import_connections": Key(boolean, default=False),
+        "notify": Key(boolean, default=False),
         "require_user_token": Key(boolean, default=False),
         "user_token_audiences": Key(list_of(text(500)), default=[]),
         "requests_per_minute": Key(whole_number(1, 10_000_000)),
@@ -145,4 +149,19 @@ TABLES: Mapping[str, Mapping[str, Key]] = {
         "brand": Key(own_brand),
     },
     "brand": {name: Key(rule, default=default) for name, (rule, default) in RULES.items()},
+    "notifications": {
+        "email": Key(boolean, default=False),
+        "chat": Key(list_of(secret(check_chat_of_all), most=MAX_CHAT), default=[]),
+        "webhook_url": Key(url, default=""),
+        "webhook_secret": Key(secret(check_webhook_secret)),
+        "per_person": Key(whole_number(1, 10_000), default=PER_PERSON),
+        "per_agent": Key(whole_number(1, 10_000_000), default=PER_AGENT),
+    },
+    "recipient": {
+        "slug": Key(slug, required=True),
+        "iss": Key(text(MAX_ISSUER), required=True),
+        "sub": Key(text(MAX_SUBJECT), required=True),
+        "email": Key(address, default=""),
+        "chat": Key(list_of(secret(check_chat), most=MAX_CHAT), default=[]),
+    },
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Iterator
 from typing import Any
 
@@ -10,7 +11,15 @@ from elicit_flows.config_file.agents import key_hash
 from elicit_flows.config_file.reader import Tables
 from elicit_flows.config_file.values import Fault, InvalidFile
 from elicit_flows.domain.values import Json
-from elicit_flows.models import Agent, Brand, IdentityProvider, PaymentAccount, Provider
+from elicit_flows.models import (
+    Agent,
+    Brand,
+    IdentityProvider,
+    NotificationSettings,
+    PaymentAccount,
+    Provider,
+    Recipient,
+)
 
 MODELS: dict[str, type[IdentityProvider | Provider | PaymentAccount]] = {
     "identity_provider": IdentityProvider, "provider": Provider, "payment_account": PaymentAccount,
@@ -51,9 +60,10 @@ def conflicts(table: str, values: Json, given: Collection[str], stored: Any) -> 
 
 def not_in_file(tables: Tables) -> list[str]:
     """The stored rows that the file does not mention, as "agent bot"."""
-    models: dict[str, Any] = {**MODELS, "agent": Agent}
-    brand = ["brand"] if not tables.of("brand") and Brand.objects.filter(agent=None).exists() else []
-    return brand + [
+    models: dict[str, Any] = {**MODELS, "agent": Agent, "recipient": Recipient}
+    single = {"brand": Brand.objects.filter(agent=None), "notifications": NotificationSettings.objects.all()}
+    unmentioned = [name for name, rows in single.items() if not tables.of(name) and rows.exists()]
+    return unmentioned + [
         f"{table.replace('_', ' ')} {slug}"
         for table, model in models.items()
         for slug in model.objects.exclude(slug__in=[entry.slug for entry in tables.of(table)])
@@ -71,6 +81,8 @@ def _duplicates(tables: Tables) -> Iterator[Fault]:
             unique["api_key"] = key_hash(entry.values["api_key"])
         if entry.table == "identity_provider":
             unique["issuer"] = entry.values["issuer"]
+        if entry.table == "recipient" and not entry.wrong:
+            unique["sub"] = json.dumps([entry.values["iss"], entry.values["sub"]])
         for key, value in unique.items():
             if value and (entry.table, key, value) in seen:
                 message = f"another [[{entry.table}]] of this file has the same; each needs its own"
@@ -89,6 +101,12 @@ def _taken(tables: Tables) -> Iterator[Fault]:
         if entry.values["issuer"] in issuers:
             other = issuers[entry.values["issuer"]]
             yield tables.fault(entry, "issuer", f"is the issuer of identity provider {other} already; use that slug")
+    for entry in tables.of("recipient"):
+        person = {"iss": entry.values["iss"], "sub": entry.values["sub"]}
+        listed = [one.slug for one in tables.of("recipient")]
+        known = Recipient.objects.filter(**person).exclude(slug__in=listed).first()
+        if known and not entry.wrong:
+            yield tables.fault(entry, "sub", f"is the person of recipient {known.slug} already; use that slug")
     for entry in agents:
         key = entry.values["api_key"]
         if key and key_hash(key) in hashes:

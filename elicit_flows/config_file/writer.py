@@ -9,16 +9,24 @@ from django.db import models, transaction
 
 from elicit_flows import vault
 from elicit_flows.brands import page_brand
-from elicit_flows.config_file import agents, brands
+from elicit_flows.config_file import agents, brands, notifications
 from elicit_flows.config_file.differences import Changes, Difference
 from elicit_flows.config_file.identity_providers import TYPE_KEYS
 from elicit_flows.config_file.payment_accounts import set_account_secrets
 from elicit_flows.config_file.providers import ADDRESSES, CREDENTIALS_KEYS
 from elicit_flows.config_file.reader import Entry, Tables
 from elicit_flows.domain.values import Secret
-from elicit_flows.models import Agent, Brand, IdentityProvider, PaymentAccount, Provider
+from elicit_flows.models import (
+    Agent,
+    Brand,
+    IdentityProvider,
+    NotificationSettings,
+    PaymentAccount,
+    Provider,
+    Recipient,
+)
 
-Row = TypeVar("Row", Agent, IdentityProvider, PaymentAccount, Provider)
+Row = TypeVar("Row", Agent, IdentityProvider, PaymentAccount, Provider, Recipient)
 Record = Callable[[Difference], None]
 
 _IDENTITY_COLUMNS = ("name", "order", "sort", "issuer", *(name for name in TYPE_KEYS if name != "client_secret"))
@@ -29,7 +37,8 @@ _PROVIDER_COLUMNS = (
 )  # fmt: skip
 _ACCOUNT_COLUMNS = ("provider", "api_base", "livemode", "refund_mismatch", "keep_late", "allow_save")
 _AGENT_COLUMNS = (
-    "name", "site", "description", "mcp_servers", "import_connections", "require_user_token", "user_token_audiences",
+    "name", "site", "description", "mcp_servers", "import_connections", "notify", "require_user_token",
+    "user_token_audiences",
     "requests_per_minute", "return_urls", "webhook_url",
 )  # fmt: skip
 
@@ -46,6 +55,8 @@ def write(tables: Tables, record: Record) -> list[str]:
         "payment_account": _write_payment_account,
         "agent": _write_agent,
         "brand": _write_brand,
+        "notifications": _write_notifications,
+        "recipient": _write_recipient,
     }
     with transaction.atomic():
         lines = [line for table, step in steps.items() for entry in tables.of(table) for line in step(entry, record)]
@@ -116,6 +127,32 @@ def _write_brand(entry: Entry, record: Record) -> Iterator[str]:
     yield _save(row, entry, "brand", brands.set_brand(row, entry.values), record)
     removed = {name: entry.values[name].removed for name in page_brand.PICTURES if entry.values[name]}
     yield from (f"brand: {name}: taken out: {', '.join(found)}" for name, found in removed.items() if found)
+
+
+def _write_notifications(entry: Entry, record: Record) -> Iterator[str]:
+    row = NotificationSettings.objects.select_for_update().first() or NotificationSettings()
+    changes = _set_columns(row, entry, ("email", "webhook_url", "per_person", "per_agent"))
+    changes |= notifications.set_chat(row, entry.values["chat"])
+    given, made = entry.values["webhook_secret"], {}
+    if given is None and row.webhook_url and not row.webhook_secret:
+        made["webhook_secret"] = given = agents.new_webhook_secret()
+    if given is not None:  # a file that leaves it out leaves it as it is
+        changes |= notifications.set_signing_secret(row, given)
+    yield _save(row, entry, "notifications", changes, record)
+    for name, shown in agents.show_once(made):
+        yield f"notifications: {name}, shown only this once: {shown}"
+
+
+def _write_recipient(entry: Entry, record: Record) -> Iterator[str]:
+    row = _locked_row(Recipient, entry.slug)
+    email, chat = vault.contacts.open_email(row), vault.contacts.open_chat(row)
+    changes = _set_columns(row, entry, ("iss", "sub"))
+    if changes and not row._state.adding:  # what is sealed is bound to the person
+        vault.contacts.seal_email(row, email)
+        vault.contacts.seal_chat(row, chat)
+    changes |= notifications.set_email(row, entry.values["email"])
+    changes |= notifications.set_chat(row, entry.values["chat"])
+    yield _save(row, entry, f"recipient {entry.slug}", changes, record)
 
 
 def _locked_row(model: type[Row], slug: str) -> Row:

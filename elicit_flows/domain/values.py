@@ -67,6 +67,7 @@ class Question:
     return_mode: str = "auto"
     locale: str | None = None
     reuse: str = "if_valid"
+    notify: bool = False
     metadata: Json = field(default_factory=dict)
     idempotency_key: str | None = None
     fingerprint: str = ""

@@ -10,6 +10,7 @@ callback              resume: the browser comes back; submit: the right user ans
 form_drafts           what a form's page and the agent's viewers see of answers that are not sent yet, and may change
 outcomes              complete, decline, cancel, expire; consume: the agent claims the result, once
 connection_import     tokens that were granted elsewhere
+notify                the person is told that it waits for them
 notes                 data that the agent stores with its elicitation
 payment               the provider's checkout page, and the result of the payment
 payment_cancellation  the user ends a subscription or removes a saved payment method

@@ -11,7 +11,7 @@ from elicit_flows import events, kinds, vault
 from elicit_flows.domain.errors import IdempotencyMismatch, Invalid, OverLimit, TooMany
 from elicit_flows.domain.status import Status
 from elicit_flows.domain.values import Json, Question
-from elicit_flows.elicitations import agent_access, mcp_servers, multi_step, payment, variables
+from elicit_flows.elicitations import agent_access, mcp_servers, multi_step, notify, payment, variables
 from elicit_flows.elicitations.agent_access import Permits
 from elicit_flows.elicitations.transitions import STEPS
 from elicit_flows.kinds.base import Kind
@@ -107,6 +107,8 @@ def _checked(agent: Agent, question: Question) -> tuple[Asked, bool]:
         raise Invalid.at("subject.iss", "This is not the issuer of an identity provider that this agent may use.")
     if question.return_url is not None and question.return_url not in agent.return_urls:
         raise Invalid.at("return_url", "This is not one of the agent's registered return URLs, letter for letter.")
+    if question.notify:
+        notify.check(agent)
     asked = (_steps if question.kind == STEPS else _one)(agent, question, allowed)
     now = connection.ops.adapt_datetimefield_value(clock.now())
     with prepared_cursor() as cursor:
@@ -195,7 +197,7 @@ def _check_mode(account: PaymentAccount, mode: str) -> None:
 
 def _insert(agent: Agent, asked: Asked, connected: bool) -> Elicitation:
     row = _row(agent, asked, connected)
-    if not asked.steps and not isinstance(asked.plug_in, PaymentAccount):
+    if not (asked.steps or asked.question.notify or isinstance(asked.plug_in, PaymentAccount)):
         events.publish_new(agent, "elicitation.completed" if row.reused else "elicitation.created", row)
         return row
     with transaction.atomic():
@@ -204,6 +206,8 @@ def _insert(agent: Agent, asked: Asked, connected: bool) -> Elicitation:
             _insert_steps(agent, row, asked.steps, connected)
         else:
             _expect(row, asked)
+        if asked.question.notify:
+            notify.schedule(row)
         # Only now: whether the steps are answered already says whether the whole is.
         events.publish(agent, "elicitation.completed" if row.reused else "elicitation.created", row.snapshot(), row)
     return row

@@ -6,6 +6,9 @@ import time
 from dataclasses import dataclass
 from typing import Any
 
+from django.core.exceptions import ValidationError
+from django.core.validators import validate_email
+
 from elicit_flows import oauth
 from elicit_flows.domain import errors
 from elicit_flows.domain.values import Answer, Claim, Secret
@@ -14,6 +17,7 @@ from elicit_flows.identity.errors import SignInRefused
 
 DEADLINE = 5.0
 MAX_CODE = 4096
+MAX_EMAIL = 254  # characters (RFC 5321, section 4.5.3.1.3, without the angle brackets)
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,11 +34,14 @@ class OpenIdProvider:
 
 @dataclass(frozen=True, slots=True)
 class SignedIn:
-    """``auth_time`` is in seconds since 1970, as the provider reports it. ``label`` is the person's name on pages."""
+    """``auth_time`` is in seconds since 1970, as the provider reports it. ``label`` is the person's name on pages.
+    ``email`` is "" unless the provider says that it has verified it.
+    """
 
     claim: Claim
     auth_time: int | None
     label: str
+    email: str = ""
 
 
 def begin(
@@ -156,6 +163,7 @@ def _signed_in(said: dict[str, Any]) -> SignedIn:
         claim=Claim(said["iss"], said["sub"]),
         auth_time=None if at is None else int(at),
         label=label_of(said),
+        email=verified_email(said),
     )
 
 
@@ -163,3 +171,19 @@ def label_of(said: dict[str, Any]) -> str:
     """The person's name on pages."""
     names = (oauth.visible(said.get(name), 100) for name in ("name", "preferred_username", "nickname", "sub"))
     return next((name for name in names if name), "")
+
+
+def verified_email(said: dict[str, Any]) -> str:
+    """The address in the claims if the provider has verified it, or else "" (threat T159).
+
+    Some providers write ``email_verified`` as a text, as Apple's documentation says. Whoever can receive mail at an
+    unverified address may be somebody else (OpenID Connect Core, section 5.7).
+    """
+    address = said.get("email")
+    if said.get("email_verified") not in (True, "true") or not isinstance(address, str) or len(address) > MAX_EMAIL:
+        return ""
+    try:
+        validate_email(address)
+    except ValidationError:
+        return ""
+    return address if address.isascii() else ""

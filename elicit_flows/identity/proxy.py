@@ -12,7 +12,7 @@ from elicit_flows.domain import errors
 from elicit_flows.domain.values import Claim
 from elicit_flows.identity import jwks, jwt_claims, signature
 from elicit_flows.identity.errors import bad_token
-from elicit_flows.identity.openid import SignedIn, label_of
+from elicit_flows.identity.openid import SignedIn, label_of, verified_email
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,4 +36,5 @@ def read(proxy: Proxy, sent: str) -> SignedIn:
     complaint = jwt_claims.complaint(jwt_claims.WORD, signed, basis)
     if complaint:
         raise bad_token(complaint)
-    return SignedIn(Claim(signed.claims["iss"], signed.claims["sub"]), None, label_of(signed.claims))
+    said = signed.claims
+    return SignedIn(Claim(said["iss"], said["sub"]), None, label_of(said), verified_email(said))

@@ -52,6 +52,12 @@ _OLDEST = {
         gettext_lazy("Providers are not asked about codes that people typed there"),
         gettext_lazy("People who typed a code at a provider, and agents that wait for them."),
     ),
+    "notification": (
+        gettext_lazy("People are not told in time that a request waits for them"),
+        gettext_lazy(
+            "People who would have been told by e-mail or chat. The requests wait for them as long as before."
+        ),
+    ),
     "erasure": (
         gettext_lazy("People are not deleted in time"),
         gettext_lazy("People who asked to be deleted. Their agents lost access at once."),

@@ -20,6 +20,7 @@ from elicit_flows.models import (
     Elicitation,
     Erasure,
     Inbound,
+    Notification,
     PaymentAccount,
     PendingGrant,
     Provider,
@@ -37,7 +38,7 @@ def oldest() -> dict[str, datetime | None]:
     """By name, when the oldest row became due that no worker has claimed; None if there is none.
 
     elicitation: overdue and not yet expired; payment: a look, a notice, a refund or a cancellation; code: one typed at
-    a provider; erasure: of a person. The job table names them all.
+    a provider; notification: a message to a person; erasure: of a person. The job table names them all.
     """
     return {
         "delivery": first_due(_RECEIVERS, deliveries().filter(agent=OuterRef("pk")), "next_at"),
@@ -46,6 +47,7 @@ def oldest() -> dict[str, datetime | None]:
         "payment": min(filter(None, _payments()), default=None),
         "revocation": min(filter(None, _revocations()), default=None),
         "code": _first(Attempt.objects.filter(poll_at__lte=clock.now(), used_at=None), "poll_at"),
+        "notification": _first(_notifications(), "next_at"),
         "erasure": _first(Erasure.objects.filter(next_at__lte=clock.now()), "next_at"),
     }
 
@@ -60,6 +62,11 @@ def overdue() -> QuerySet[Elicitation]:
     """Overdue elicitations, except those for which a payment may still come."""
     rows = Elicitation.objects.filter(UNFINISHED, expires_at__lte=clock.now(), payment__isnull=True)
     return rows.exclude(status=Status.SETTLING).exclude(kind="steps")
+
+
+def _notifications() -> QuerySet[Notification]:
+    """Due messages that were not tried yet. Others follow the retry schedule, so they are not late."""
+    return Notification.objects.filter(next_at__lte=clock.now(), tries=0)
 
 
 def _payments() -> Iterator[datetime | None]:

@@ -18,11 +18,13 @@ from elicit_flows.models import (
     Agent,
     Attempt,
     ConnectionUse,
+    Contact,
     Delivery,
     Elicitation,
     Event,
     Inbound,
     LoginAssertion,
+    NotificationSettings,
     SignOut,
     Tally,
 )
@@ -33,6 +35,7 @@ KEEP_ATTEMPTS = timedelta(days=1)
 KEEP_TALLIES = timedelta(days=90)
 KEEP_LOGIN_ASSERTIONS = timedelta(hours=1)
 KEEP_NOTES = timedelta(days=1)  # as the API promises
+KEEP_CONTACTS = timedelta(days=365)  # since the person last signed in
 KEEP_SIGN_OUTS = timedelta(seconds=2 * settings.SESSION_COOKIE_AGE)  # every earlier session has expired by then
 # The column with the age of a row. Each has an index for the purge.
 AGE = {
@@ -48,6 +51,7 @@ AGE = {
     "sessions": "expire_date",
     "tallies": "hour",
     "sign-outs": "at",
+    "contacts": "seen_at",
 }
 
 
@@ -105,8 +109,16 @@ def due() -> dict[str, QuerySet[Any]]:
         "connections": vault.ended_before(_before("CONNECTIONS")),
         "sessions": Session.objects.filter(expire_date__lt=clock.now()),
         "tallies": Tally.objects.filter(hour__gt=EVER, hour__lt=clock.now() - KEEP_TALLIES),
+        "contacts": _unused_contacts(),
         "sign-outs": SignOut.objects.filter(at__lt=clock.now() - KEEP_SIGN_OUTS),
     }
+
+
+def _unused_contacts() -> QuerySet[Contact]:
+    """All of them once the operator has switched notifications off."""
+    offered = NotificationSettings.objects.first()
+    kept = clock.now() - KEEP_CONTACTS
+    return Contact.objects.filter(seen_at__lt=kept) if offered and offered.on else Contact.objects.all()
 
 
 def _forget(name: str, rows: QuerySet[Any]) -> int:

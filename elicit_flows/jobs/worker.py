@@ -1,4 +1,4 @@
-"""The background jobs: deliveries, expiry, payments, revocations, refreshes, polling, the audit log, the purge.
+"""The background jobs: deliveries, expiry, payments, revocations, refreshes, polling, notifications, audit log, purge.
 
 Each job has its own thread, in the server (the embedded worker) or in a Celery worker, where the tasks wake it. So no
 job waits for another. A job calls other servers in further threads, so it does not wait for the slowest call. The
@@ -18,10 +18,10 @@ from typing import Protocol
 from django.conf import settings
 from django.db import DatabaseError, InterfaceError, OperationalError, close_old_connections, connections
 
-from elicit_flows import elicitations, job_table, people, vault
+from elicit_flows import elicitations, job_table, notifications, people, vault
 from elicit_flows.domain.errors import FlowError
 from elicit_flows.events import wakeups, webhooks
-from elicit_flows.job_table import AUDIT, DELIVER, EXPIRE, PAYMENTS, PURGE, REFRESH, REVOCATIONS, Job
+from elicit_flows.job_table import AUDIT, DELIVER, EXPIRE, NOTIFY, PAYMENTS, PURGE, REFRESH, REVOCATIONS, Job
 from elicit_flows.jobs import audit_shipping, metrics_store, readiness
 from elicit_flows.jobs.job_window import JobWindow, Work
 from elicit_flows.jobs.purge import purge_for
@@ -179,6 +179,10 @@ def revocations() -> JobWindow:
     )
 
 
+def notify() -> JobWindow:
+    return JobWindow(NOTIFY, Work(notifications.channels_due, notifications.due, notifications.tell))
+
+
 def until_idle(doing: Round, seconds: float = 60.0) -> None:
     """Do what is due until nothing is left or ``seconds`` have passed, then wait for what is under way."""
     end = time.monotonic() + seconds
@@ -306,6 +310,7 @@ MAKE: dict[str, Callable[[], Round]] = {
     REVOCATIONS.name: revocations,
     REFRESH.name: vault.Refreshes,
     job_table.POLL.name: elicitations.Polls,
+    NOTIFY.name: notify,
     AUDIT.name: lambda: Plain(audit_shipping.ship),
     PURGE.name: lambda: Plain(lambda: not purge_for(PURGE_FOR)),
 }

@@ -13,6 +13,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from babel import Locale, UnknownLocaleError
 from babel.dates import format_date, format_time, format_timedelta, get_datetime_format
 from babel.numbers import get_decimal_symbol
+from django.utils.translation import get_supported_language_variant
 
 # A language, with or without a script and a region (BCP 47, section 2.1). Whatever else a tag says is not needed here.
 _TAG = re.compile(r"([A-Za-z]{2,3})(?:[-_]([A-Za-z]{4}))?(?:[-_]([A-Za-z]{2}|[0-9]{3}))?(?:[-_][A-Za-z0-9]{1,8})*")
@@ -46,6 +47,14 @@ def of(language: str, wanted: Iterable[str] = ()) -> Locale:
         if locale and locale.language == page.language and (page.script or locale.script) == locale.script:
             return locale
     return page
+
+
+def supported(tag: str) -> str:
+    """The language of ours that serves a reader of ``tag``, which may be anything; "" if none does."""
+    try:
+        return get_supported_language_variant(tag.lower()) if tag and tag != "*" else ""
+    except LookupError:
+        return ""
 
 
 def tag(language: str) -> str:

@@ -8,6 +8,7 @@ from elicit_flows.models.elicitation import Attempt, Draft, Elicitation, UserCod
 from elicit_flows.models.entitlement import Entitlement, EntitlementUse
 from elicit_flows.models.event import AuditPosition, Delivery, Event, Feed
 from elicit_flows.models.keys import ReceiptKey, VaultKey
+from elicit_flows.models.notification import Channel, Contact, Notification, NotificationSettings, OptOut, Recipient
 from elicit_flows.models.operator import Operator
 from elicit_flows.models.payment import Cancellation, Checkout, Payment, Refund
 from elicit_flows.models.payment_account import Customer, Inbound, PaymentAccount
@@ -21,9 +22,11 @@ __all__ = [
     "AuditPosition",
     "Brand",
     "Cancellation",
+    "Channel",
     "Checkout",
     "Connection",
     "ConnectionUse",
+    "Contact",
     "Customer",
     "Delivery",
     "Draft",
@@ -39,7 +42,10 @@ __all__ = [
     "Invitation",
     "LoginAssertion",
     "Member",
+    "Notification",
+    "NotificationSettings",
     "Operator",
+    "OptOut",
     "Passkey",
     "Payment",
     "PaymentAccount",
@@ -47,6 +53,7 @@ __all__ = [
     "Picture",
     "Provider",
     "ReceiptKey",
+    "Recipient",
     "Refund",
     "Registration",
     "SignOut",

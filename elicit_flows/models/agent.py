@@ -42,6 +42,12 @@ class Agent(models.Model):
         db_default=False,
         help_text=_("The agent may import tokens of accounts that people connected elsewhere."),
     )
+    notify = models.BooleanField(
+        _("may have people told"),
+        default=False,
+        db_default=False,
+        help_text=_("The agent may have people told, by e-mail for example, that a request waits for them."),
+    )
     require_user_token = models.BooleanField(
         _("needs the user's token"),
         default=False,

@@ -22,7 +22,7 @@ from elicit_flows.lib import clock
 from elicit_flows.models import Elicitation, Erasure, Event, Payment
 from elicit_flows.models.elicitation import UNFINISHED
 from elicit_flows.payments import cancellations, checkouts, customers, queries
-from elicit_flows.people import local_accounts
+from elicit_flows.people import contacts, local_accounts
 from elicit_flows.people.sessions import end_sessions
 
 log = logging.getLogger(__name__)
@@ -82,6 +82,7 @@ def _go_on(erasure: Erasure) -> bool:
         rows = rows.exclude(**{f"{whose}pendinggrant__isnull": False})
     rows.delete()
     customers.rename(erasure.claim, erasure.pk)
+    contacts.forget(erasure.claim, erasure.asked_at)
     account = local_accounts.of(erasure.claim)
     if account and account.created_at <= erasure.asked_at:
         account.delete()

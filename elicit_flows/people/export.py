@@ -10,7 +10,7 @@ from elicit_flows.elicitations.receipts import PAID
 from elicit_flows.lib import clock
 from elicit_flows.models import Agent, Connection, Customer, Elicitation, Entitlement, Payment
 from elicit_flows.payments import entitlements
-from elicit_flows.people import local_accounts
+from elicit_flows.people import contacts, local_accounts
 from elicit_flows.people.sessions import sessions_of
 
 
@@ -35,6 +35,7 @@ def export_data(claim: Claim) -> Json:
             {"payment_account": row.account.slug, "id": row.ref}
             for row in Customer.objects.filter(**mine).select_related("account")
         ],
+        "notifications": contacts.about(claim),
         "sessions": [
             {
                 "browser": row.browser,

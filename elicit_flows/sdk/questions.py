@@ -19,8 +19,9 @@ class Options(TypedDict, total=False):
 
     ``expires_in``: seconds until the link expires. ``return_url``: where the last page sends the user. ``return_``:
     ``"auto"`` (the default) after three seconds, ``"button"`` when the user presses one; the API calls it ``return``.
-    ``locale``: the language that you suggest for the pages (BCP 47). ``reuse``: ``"if_valid"`` accepts an earlier
-    answer that still holds, ``"never"`` does not. ``metadata``: your own JSON, returned with the elicitation.
+    ``locale``: the language that you suggest for the pages (BCP 47). ``notify``: whether the user is told that you
+    ask, by e-mail for example; your operator has to allow it. ``reuse``: ``"if_valid"`` accepts an earlier answer that
+    still holds, ``"never"`` does not. ``metadata``: your own JSON, returned with the elicitation.
     ``idempotency_key``: asked again under the same key, it is the same question; without one, each call asks anew.
     """
 
@@ -28,6 +29,7 @@ class Options(TypedDict, total=False):
     return_url: str
     return_: str
     locale: str
+    notify: bool
     reuse: str
     metadata: Json
     idempotency_key: str

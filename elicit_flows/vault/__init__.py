@@ -5,7 +5,7 @@
 """
 
 from elicit_flows.models import Connection, ConnectionUse
-from elicit_flows.vault import two_factor
+from elicit_flows.vault import contacts, two_factor
 from elicit_flows.vault.client_registration import forget_registration, register_client
 from elicit_flows.vault.connection_import import import_connection
 from elicit_flows.vault.connections import (
@@ -92,6 +92,7 @@ __all__ = [
     "client_id",
     "client_secret",
     "connection_to_renew",
+    "contacts",
     "count_at",
     "count_held",
     "credentials_provider",

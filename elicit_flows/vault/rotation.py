@@ -19,17 +19,21 @@ from elicit_flows.models import (
     Attempt,
     Checkout,
     Connection,
+    Contact,
     Elicitation,
     IdentityProvider,
+    NotificationSettings,
     Operator,
     PaymentAccount,
     PendingGrant,
     Provider,
     ReceiptKey,
+    Recipient,
     Registration,
 )
 from elicit_flows.vault import (
     connections,
+    contacts,
     notes,
     payment_accounts,
     pending_grants,
@@ -57,6 +61,11 @@ SEALED: list[tuple[type[models.Model], str, Callable[[Any], str]]] = [
     (Operator, "secret", two_factor.secret_place),
     (Registration, "client_secret", provider_settings.registration_place),
     (PendingGrant, "grant", pending_grants.held_place),
+    (Contact, "email", contacts.email_place),
+    (Recipient, "email", contacts.email_place),
+    (Recipient, "chat", contacts.chat_place),
+    (NotificationSettings, "chat", contacts.chat_place),
+    (NotificationSettings, "webhook_secret", contacts.signing_place),
     (Attempt, "stash", lambda row: place("stash", row.state_hash)),
 ]
 BATCH = 100

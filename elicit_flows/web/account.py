@@ -18,7 +18,7 @@ from elicit_flows.lib.thread_pools import asks_outside
 from elicit_flows.models import Elicitation
 from elicit_flows.models.elicitation import UNFINISHED
 from elicit_flows.people import local_accounts
-from elicit_flows.web import connections, pages, paging, session
+from elicit_flows.web import connections, notifications, pages, paging, session
 
 ASKED = (Status.PENDING, Status.STARTED)  # not settling, which does not wait for the person
 
@@ -97,6 +97,8 @@ def security(request: HttpRequest, me: session.Person) -> HttpResponse:
         "began": began,
         "ends": began + timedelta(seconds=settings.SESSION_COOKIE_AGE) if began else None,
         "sessions": session.listed(request, me),
+        "notifications": notifications.shown(me.claim),
+        "saved": request.GET.get("saved", ""),
         "passkeys_url": "/account/passkeys" if local_accounts.of(me.claim) else "",
     }
     return show(request, me, "security", context)

@@ -16,7 +16,7 @@ from django.db import DatabaseError
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone, translation
 from django.utils.cache import patch_vary_headers
-from django.utils.translation import get_language_info, get_supported_language_variant
+from django.utils.translation import get_language_info
 from django.utils.translation.trans_real import parse_accept_lang_header
 from django.views.decorators.http import require_POST
 
@@ -71,20 +71,12 @@ def _known(request: HttpRequest) -> list[str]:
 
 
 def _wishes(request: HttpRequest, link: str) -> Iterator[str]:
-    own = supported(request.COOKIES.get(settings.LANGUAGE_COOKIE_NAME, ""))
+    own = locales.supported(request.COOKIES.get(settings.LANGUAGE_COOKIE_NAME, ""))
     yield own
     if link and not own:
-        yield supported(_suggested(link))
+        yield locales.supported(_suggested(link))
     for wanted, _ in parse_accept_lang_header(request.headers.get("accept-language", "")):
-        yield supported(wanted)
-
-
-def supported(tag: str) -> str:
-    """The language of ours that serves a reader of ``tag``, which may be anything; "" if none does."""
-    try:
-        return get_supported_language_variant(tag.lower()) if tag and tag != "*" else ""
-    except LookupError:
-        return ""
+        yield locales.supported(wanted)
 
 
 def _link(request: HttpRequest) -> str:

@@ -9,6 +9,7 @@ from datetime import timedelta
 from django.conf import settings
 from django.db.models import Subquery
 from django.http import HttpRequest
+from django.utils.translation import get_language
 
 from elicit_flows import identity, people, vault
 from elicit_flows.domain.errors import ProviderUnavailable
@@ -16,7 +17,7 @@ from elicit_flows.domain.values import Claim, Json
 from elicit_flows.identity import SignedIn
 from elicit_flows.lib import clock, ids
 from elicit_flows.models import IdentityProvider, SignOut
-from elicit_flows.people import local_accounts
+from elicit_flows.people import contacts, local_accounts
 from elicit_flows.web import browsers
 from elicit_flows.web.session_store import stored_key
 
@@ -131,6 +132,7 @@ def sign_in(request: HttpRequest, signed_in: SignedIn) -> None:
     }
     request.session.set_expiry(clock.now() + timedelta(seconds=settings.SESSION_COOKIE_AGE))
     note_use(request, signed_in.claim)
+    contacts.remember(signed_in, get_language() or settings.ELICIT_LANGUAGE)
 
 
 def note_use(request: HttpRequest, claim: Claim) -> None:

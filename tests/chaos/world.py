@@ -41,7 +41,7 @@ class Shape(Box):
     def _processes(self) -> Iterator[tuple[str, Process]]:
         for name, process in super()._processes():
             if name == "worker":
-                process.command += ["-Q", "expire,payments,revocations,refresh,poll,audit,purge"]
+                process.command += ["-Q", "expire,payments,revocations,refresh,poll,notify,audit,purge"]
                 yield "deliveries", self._process("deliveries", *process.command[1:-1], "deliver")
             yield name, process
 

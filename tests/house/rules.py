@@ -99,6 +99,8 @@ REVEALERS = (
     "elicit_flows/identity/",
     "elicit_flows/config_file/",
     "elicit_flows/events/webhooks.py",
+    "elicit_flows/notifications/chat.py",
+    "elicit_flows/notifications/webhook.py",
     "elicit_flows/sdk/",
     "sandbox/console.py",
 )

@@ -167,6 +167,10 @@ THREATS: dict[int, tuple[str, str]] = {
     154: ("A token for one MCP server given to another", ""),
     155: ("Huge or slow metadata of a remote MCP server", ""),
     156: ("A remote MCP server that the operator has not allowed", ""),
+    159: ("Telling people at an address that an agent named or nobody verified", ""),
+    160: ("A message that says what is asked or goes out unguarded; an agent that learns who can be reached", ""),
+    161: ("Flooding people with messages, and a receiver that hangs", ""),
+    162: ("Unsubscribing somebody else; an agent's name that adds headers or HTML", ""),
 }  # fmt: skip
 FAULTS: dict[int, tuple[str, str]] = {
     1: ("Killed during a create", ""),

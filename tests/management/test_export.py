@@ -13,12 +13,13 @@ from django.core import serializers
 
 from elicit_flows.config_file.schema import TABLES
 from elicit_flows.config_file.toml import inline
-from elicit_flows.models import Agent, IdentityProvider, PaymentAccount, Provider
+from elicit_flows.models import Agent, IdentityProvider, PaymentAccount, Provider, Recipient
 from tests.brands.files import png
 from tests.doubles.policy import loopback_allowed
 from tests.management.files import SMALL, WHOLE, Operator
 
-SECRETS = {"client_secret": "canary-of-the-client", "secret_key": "sk_test_canary"}
+CHAT = "jsons://canary-of-the-chat.example.com/{email}"
+SECRETS = {"client_secret": "canary-of-the-client", "secret_key": "sk_test_canary", "chat_1": CHAT}
 NUMBERS = ec.generate_private_key(ec.SECP256R1()).public_key().public_numbers()
 JWK = {
     "kty": "EC", "crv": "P-256", "kid": "1",
@@ -44,6 +45,21 @@ privacy_url = "https://acme.example/privacy"
 terms_url = "https://acme.example/terms"
 texts = {{ done = {{ en = "Thanks.", zh-hans = "谢谢。" }} }}
 hide_secured_by = true
+
+[notifications]
+email = true
+chat = ["{CHAT}"]
+webhook_url = "https://intranet.example.com/tell"
+webhook_secret = "{HOOK}"
+per_person = 3
+per_agent = 30
+
+[[recipient]]
+slug = "alice"
+iss = "https://idp.example.com"
+sub = "u-1"
+email = "alice@example.com"
+chat = ["{CHAT}"]
 
 [[identity_provider]]
 slug = "corp"
@@ -163,6 +179,7 @@ providers = ["drive"]
 payment_accounts = ["main"]
 spend_limits = [{{ currency = "jpy", per_day = 9000 }}, {{ currency = "eur", per_payment = 2000, per_day = 5000 }}]
 import_connections = true
+notify = true
 require_user_token = true
 user_token_audiences = ["elicit"]
 mcp_servers = ["mcp.example.com", "*.example.org"]
@@ -182,7 +199,9 @@ slug = "all"
 
 def stored() -> list[object]:
     rows = [
-        row for model in (IdentityProvider, Provider, PaymentAccount, Agent) for row in model.objects.order_by("slug")
+        row
+        for model in (IdentityProvider, Provider, PaymentAccount, Agent, Recipient)
+        for row in model.objects.order_by("slug")
     ]
     return [*json.loads(serializers.serialize("json", rows)), *Agent.objects.values_list("spend_limits__currency")]
 
@@ -221,7 +240,7 @@ def test_on_another_service_the_same_is_made_with_keys_of_its_own(
     with loopback_allowed():
         operator.apply(ALL)
         exported = operator.export()
-        for model in (Agent, PaymentAccount, Provider, IdentityProvider):
+        for model in (Agent, PaymentAccount, Provider, IdentityProvider, Recipient):
             model.objects.all().delete()
         given(monkeypatch, exported)
         ran = operator.apply(exported, "--skip-checks")

@@ -13,7 +13,8 @@ from pytest_django import DjangoDbBlocker
 
 from config import env
 from elicit_flows.api import auth
-from elicit_flows.elicitations import agent_access, payment
+from elicit_flows.brands import page_brand
+from elicit_flows.elicitations import agent_access, notify, payment
 from elicit_flows.jobs import readiness
 from elicit_flows.lib import http_answers, rate_limits, thread_pools
 from tests.support.environment import FULL, HOME
@@ -70,6 +71,8 @@ def _nothing_remembered() -> None:
     All tests come from one address, so what one counted against a limit is no concern of the next.
     """
     agent_access.forget()
+    notify.forget()
+    page_brand.forget()
     auth._remembered.clear()
     auth._known.clear()
     payment.slow_accounts.forget()

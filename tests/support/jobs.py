@@ -16,6 +16,10 @@ def deliver() -> None:
     worker.until_idle(worker.Rounds())
 
 
+def notify() -> None:
+    worker.until_idle(worker.notify())
+
+
 def refresh() -> None:
     worker.until_idle(vault.Refreshes())
 

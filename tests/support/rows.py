@@ -23,10 +23,12 @@ from elicit_flows.lib import clock, ids
 from elicit_flows.models import (
     Agent,
     Attempt,
+    Brand,
     Cancellation,
     Checkout,
     Connection,
     ConnectionUse,
+    Contact,
     Customer,
     Delivery,
     Draft,
@@ -42,12 +44,16 @@ from elicit_flows.models import (
     Invitation,
     LoginAssertion,
     Member,
+    Notification,
+    NotificationSettings,
     Operator,
+    OptOut,
     Passkey,
     Payment,
     PaymentAccount,
     PendingGrant,
     ReceiptKey,
+    Recipient,
     Refund,
     Registration,
     SignedIn,
@@ -68,6 +74,7 @@ ALICE_CLAIM = Claim(ISSUER, "alice")
 
 # Children before parents, as the foreign keys want it.
 OURS = (
+    Brand, Notification, OptOut, Contact, Recipient, NotificationSettings,
     Delivery, Event, Feed, Attempt, PendingGrant, ConnectionUse, Connection, EntitlementUse, Entitlement, Refund,
     Cancellation, Inbound, Checkout, Payment, Draft, UserCode, Elicitation, Agent.identity_providers.through,
     Agent.providers.through, Agent.payment_accounts.through, SpendLimit, Agent, Customer, ReceiptKey, PaymentAccount,

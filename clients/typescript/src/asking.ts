@@ -20,6 +20,8 @@ export interface Options {
   return?: "auto" | "button";
   /** The language that you suggest for the pages (BCP 47). */
   locale?: string;
+  /** Whether the user is told, by e-mail for example, that you ask; your operator has to allow it. */
+  notify?: boolean;
   /** `if_valid` accepts an earlier answer that still holds, `never` does not. */
   reuse?: "if_valid" | "never";
   /** Your own JSON, returned with the elicitation. */

@@ -60,10 +60,10 @@ export class Elicit extends Asking {
   override async create<K extends Kind>(
     kind: K, user: User, params: Params[K], options: Options & { message: string },
   ): Promise<Elicitation<K>> {
-    const { message, expiresIn, returnUrl, locale, reuse, metadata, idempotencyKey, signal } = options;
+    const { message, expiresIn, returnUrl, locale, notify, reuse, metadata, idempotencyKey, signal } = options;
     const asked = { kind, subject: claim(user), message, params };
     const back = { return_url: returnUrl, return: options.return };
-    const json = { ...asked, metadata, locale, reuse, expires_in: expiresIn, ...back };
+    const json = { ...asked, metadata, locale, notify, reuse, expires_in: expiresIn, ...back };
     const headers = { "Idempotency-Key": idempotencyKey || randomKey() };
     return await this.transport.call(asElicitation<K>, "POST", ELICITATIONS, { json, headers, signal });
   }

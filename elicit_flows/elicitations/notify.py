@@ -1,0 +1,57 @@
+"""notify: the person of a new elicitation is told. ``elicit_flows.notifications`` sends what is scheduled here.
+
+The agent gets the same answer whether or not there is an address, and whether or not the person wants to be told
+(threat T160).
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+from django.db import transaction
+
+from elicit_flows.domain.errors import Invalid
+from elicit_flows.events import wakeups
+from elicit_flows.job_table import NOTIFY
+from elicit_flows.lib.ttl_cache import TtlCache
+from elicit_flows.models import Agent, Channel, Elicitation, Notification, NotificationSettings
+
+# One second, as for what an agent may use.
+_remembered: TtlCache[None, tuple[Channel, ...]] = TtlCache(1.0, most=1)
+
+
+def channels() -> tuple[Channel, ...]:
+    """The channels that the operator offers."""
+    found = _remembered.get(None)
+    if found is None:
+        row = NotificationSettings.objects.first()
+        offered = {Channel.EMAIL: row.email, Channel.CHAT: row.chat, Channel.WEBHOOK: row.webhook_url} if row else {}
+        found = tuple(channel for channel, on in offered.items() if on)
+        _remembered.put(None, found)
+    return found
+
+
+def may(agent: Agent) -> bool:
+    """Whether people may be told of this agent's requests at all."""
+    return agent.notify and bool(channels())
+
+
+def check(agent: Agent) -> None:
+    """Raises Invalid."""
+    if not may(agent):
+        raise Invalid.at("notify", "You may not have people notified; your operator can allow it. Leave it out.")
+
+
+def schedule(row: Elicitation) -> None:
+    """Have the person told, once for each channel. Call it in the transaction that creates ``row``."""
+    if row.over:
+        return
+    Notification.objects.bulk_create(
+        Notification(elicitation=row, agent=row.agent, channel=channel) for channel in channels()
+    )
+    transaction.on_commit(partial(wakeups.wake_workers, NOTIFY))
+
+
+def forget() -> None:
+    """Clear the cache. For tests that change what the operator offers."""
+    _remembered.clear()

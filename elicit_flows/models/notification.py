@@ -1,0 +1,161 @@
+"""Telling people that a request waits for them: what the operator set, how they are reached, and each message."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from django.db import models
+from django.db.models.functions import Coalesce
+from django.utils.translation import gettext_lazy as _
+
+from elicit_flows.domain.values import MAX_ISSUER, MAX_SUBJECT, Claim
+from elicit_flows.lib import ids
+from elicit_flows.lib.clock import now
+from elicit_flows.models.agent import Agent
+from elicit_flows.models.elicitation import Elicitation
+
+PER_PERSON, PER_AGENT = 6, 300
+
+
+class Channel(models.TextChoices):
+    EMAIL = "email", _("E-mail")
+    CHAT = "chat", _("Chat")  # what apprise sends to
+    WEBHOOK = "webhook", _("Webhook")
+
+
+class NotificationSettings(models.Model):
+    """What the operator offers: at most one row. Without it, nobody is told and nothing is kept for it.
+
+    ``chat`` (a list of apprise URLs) and ``webhook_secret`` are sealed. ``per_person`` and ``per_agent``: of how many
+    requests an hour one person is told, and one agent may have people told.
+    """
+
+    only = models.BooleanField(default=True, unique=True, editable=False)
+    email = models.BooleanField(_("by e-mail"), default=False)
+    chat = models.TextField(blank=True, editable=False)
+    webhook_url = models.CharField(_("webhook URL"), max_length=1000, blank=True)
+    webhook_secret = models.TextField(blank=True, editable=False)
+    per_person = models.PositiveIntegerField(_("requests an hour for one person"), default=PER_PERSON)
+    per_agent = models.PositiveIntegerField(_("requests an hour of one agent"), default=PER_AGENT)
+
+    class Meta:
+        verbose_name = _("notification settings")
+        verbose_name_plural = _("notification settings")
+
+    def __str__(self) -> str:
+        return "notifications"
+
+    @property
+    def on(self) -> bool:
+        """Whether people can be told at all."""
+        return bool(self.email or self.chat or self.webhook_url)
+
+
+class Recipient(models.Model):
+    """A person in the operator's directory. ``email`` and ``chat`` (a list of apprise URLs) are sealed."""
+
+    slug = models.SlugField(_("slug"), max_length=64, unique=True)
+    iss = models.CharField(_("issuer (iss)"), max_length=MAX_ISSUER)
+    sub = models.CharField(_("user (sub)"), max_length=MAX_SUBJECT)
+    email = models.TextField(blank=True, editable=False)
+    chat = models.TextField(blank=True, editable=False)
+
+    class Meta:
+        verbose_name = _("recipient")
+        verbose_name_plural = _("recipients")
+        constraints = [models.UniqueConstraint(fields=["iss", "sub"], name="one_recipient_per_person")]
+
+    def __str__(self) -> str:
+        return self.slug
+
+
+class Contact(models.Model):
+    """What the last sign-in of a person said. ``email`` is sealed, and "" if their identity provider verified none.
+
+    ``language`` is that of the page on which they signed in.
+    """
+
+    iss = models.CharField(max_length=MAX_ISSUER)
+    sub = models.CharField(max_length=MAX_SUBJECT)
+    email = models.TextField(blank=True, editable=False)
+    language = models.CharField(max_length=35, blank=True)
+    seen_at = models.DateTimeField(default=now)
+
+    class Meta:
+        verbose_name = _("contact")
+        verbose_name_plural = _("contacts")
+        constraints = [models.UniqueConstraint(fields=["iss", "sub"], name="one_contact_per_person")]
+        indexes = [models.Index(fields=["seen_at"], name="contact_purge")]
+
+    def __str__(self) -> str:
+        return str(self.pk)
+
+    @property
+    def claim(self) -> Claim:
+        return Claim(self.iss, self.sub)
+
+
+class OptOut(models.Model):
+    """A person who does not want to be told of an agent's requests; ``agent`` None: of nobody's.
+
+    ``person`` is a digest of their claim, which fits into the link of a message (``people.contacts``).
+    """
+
+    person = models.CharField(max_length=64)
+    agent = models.ForeignKey(Agent, models.CASCADE, null=True)
+    created_at = models.DateTimeField(default=now)
+
+    class Meta:
+        verbose_name = _("opt-out")
+        verbose_name_plural = _("opt-outs")
+        constraints = [models.UniqueConstraint("person", Coalesce("agent", 0), name="one_opt_out_each")]
+
+    def __str__(self) -> str:
+        return str(self.pk)
+
+
+class Notification(models.Model):
+    """One message about one elicitation by one channel.
+
+    ``next_at``: when it is due or, while a worker has it, when another one may take over; None when it is over.
+    ``began_at`` is set before it is sent, and stays if it may have been: so it is never sent twice, and it counts
+    toward the limits. ``outcome`` is "" until it is over.
+    """
+
+    class Outcome(models.TextChoices):
+        SENT = "sent", _("Sent")
+        OVER = "over", _("No longer needed")
+        OFF = "off", _("Switched off")
+        NO_ADDRESS = "no_address", _("No address")
+        OPTED_OUT = "opted_out", _("Unsubscribed")
+        LIMITED = "limited", _("Too many")
+        REFUSED = "refused", _("Refused")  # for good, by the receiver
+        FAILED = "failed", _("Failed")  # given up after the last try
+        UNKNOWN = "unknown", _("Unknown")  # the connection broke off: it may have been sent
+
+    id = models.CharField(_("ID"), max_length=64, primary_key=True, default=partial(ids.name, "nt"))
+    elicitation = models.ForeignKey(Elicitation, models.CASCADE, related_name="notifications", db_index=False)
+    agent = models.ForeignKey(Agent, models.CASCADE, db_index=False)
+    channel = models.CharField(_("channel"), max_length=16, choices=Channel)
+    created_at = models.DateTimeField(_("created at"), default=now)
+    next_at = models.DateTimeField(null=True, default=now)
+    tries = models.PositiveIntegerField(_("tries"), default=0)
+    began_at = models.DateTimeField(null=True)
+    outcome = models.CharField(_("outcome"), max_length=16, choices=Outcome, blank=True)
+    done_at = models.DateTimeField(null=True)
+
+    class Meta:
+        verbose_name = _("notification")
+        verbose_name_plural = _("notifications")
+        constraints = [models.UniqueConstraint(fields=["elicitation", "channel"], name="one_notification_per_channel")]
+        indexes = [
+            models.Index(
+                fields=["channel", "next_at"],
+                name="notification_due",
+                condition=models.Q(next_at__isnull=False),
+            ),
+            models.Index(fields=["agent", "began_at"], name="notification_count"),
+        ]
+
+    def __str__(self) -> str:
+        return self.id

@@ -1,0 +1,98 @@
+"""What a message says: who asks, where to answer, and how to hear no more of it. Nothing of the request itself, and no
+secret: the link is worth nothing to anybody but its person (threat T160).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from django.conf import settings
+from django.template.loader import render_to_string
+from django.utils.translation import get_language_info, override
+
+from elicit_flows import vault
+from elicit_flows.brands import page_brand
+from elicit_flows.domain.values import Claim
+from elicit_flows.lib import locales, text
+from elicit_flows.models import Agent, Notification
+from elicit_flows.people import contacts
+
+MAX_NAME = 100
+
+
+class NotSent(Exception):
+    """It was not sent, and may be tried again. ``str`` says why, in one line for the log, without an address."""
+
+
+class Refused(NotSent):
+    """It was not sent, and another try would end in the same way."""
+
+
+class NoAddress(Exception):
+    """The channel has no address of this person."""
+
+
+class Unknown(Exception):
+    """The connection broke off: it may have been sent."""
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """``body``: who asks and the link; ``text`` has what an e-mail says besides, and ``html`` is a whole page."""
+
+    name: str
+    claim: Claim
+    agent: str
+    agent_slug: str
+    brand: str
+    language: str
+    subject: str
+    body: str
+    text: str
+    html: str
+    url: str
+    unsubscribe_url: str
+
+
+def compose(row: Notification) -> Message:
+    """The message in the person's language. ``row`` has its elicitation and agent."""
+    elicitation, agent = row.elicitation, row.agent
+    language = contacts.language(elicitation.claim, elicitation.locale)
+    brand = one_line(page_brand.of(agent.pk).name)
+    token = vault.contacts.seal_unsubscribe(contacts.person_of(elicitation.claim), agent.pk)
+    context = {
+        "agent": shown_name(agent),
+        "brand": brand,
+        "url": elicitation.url,
+        "unsubscribe_url": f"{settings.ELICIT_PUBLIC_URL}/unsubscribe/{token}",
+        "language": locales.tag(language),
+        "direction": "rtl" if get_language_info(language)["bidi"] else "ltr",
+    }
+    with override(language):
+        said = {
+            name: render_to_string(f"notifications/{name}", context).strip()
+            for name in ("subject.txt", "message.txt", "email.txt", "email.html")
+        }
+    return Message(
+        name=row.pk,
+        claim=elicitation.claim,
+        agent=context["agent"],
+        agent_slug=agent.slug,
+        brand=brand,
+        language=context["language"],
+        subject=one_line(said["subject.txt"]),
+        body=said["message.txt"],
+        text=said["email.txt"] + "\n",
+        html=said["email.html"] + "\n",
+        url=context["url"],
+        unsubscribe_url=context["unsubscribe_url"],
+    )
+
+
+def shown_name(agent: Agent) -> str:
+    return one_line(agent.name)[:MAX_NAME]
+
+
+def one_line(words: str) -> str:
+    """Without line breaks, which would begin another header, and without what cannot be seen (threat T162)."""
+    return " ".join(text.visible(words).split())

@@ -1,0 +1,132 @@
+"""The job ``notify``: claim a message, send it with no transaction open, record what became of it.
+
+A message is sent at most once. It is marked before it is sent, and one that was marked by a worker that then died is
+not sent by the next. Only what was certainly not sent is tried again.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Collection
+from datetime import datetime, timedelta
+
+from django.db.models import QuerySet
+
+from elicit_flows.domain.errors import Unavailable
+from elicit_flows.domain.status import Status
+from elicit_flows.job_table import NOTIFY
+from elicit_flows.lib import clock, counters
+from elicit_flows.lib.backoff import RetrySchedule
+from elicit_flows.models import Channel, Notification, NotificationSettings, leases
+from elicit_flows.notifications import chat, email, webhook
+from elicit_flows.notifications.messages import Message, NoAddress, NotSent, Refused, Unknown, compose
+from elicit_flows.people import contacts
+from elicit_flows.people.contacts import Addresses
+
+log = logging.getLogger(__name__)
+Outcome = Notification.Outcome
+SCHEDULE = RetrySchedule.doubling(timedelta(seconds=15), timedelta(minutes=15), most=12)  # together two hours
+WINDOW = timedelta(hours=1)
+SEND: dict[str, Callable[[Message, Addresses, NotificationSettings], None]] = {
+    Channel.EMAIL: email.send,
+    Channel.CHAT: chat.send,
+    Channel.WEBHOOK: webhook.send,
+}
+
+
+def channels_due(without: Collection[str]) -> list[str]:
+    """The channels with messages that are due, except those in ``without``."""
+    return [channel for channel in Channel.values if channel not in without and _due(channel).exists()]
+
+
+def due(channel: str, limit: int) -> list[Notification]:
+    return list(_due(channel).order_by("next_at")[:limit])
+
+
+def _due(channel: str) -> QuerySet[Notification]:
+    return Notification.objects.filter(channel=channel, next_at__lte=clock.now())
+
+
+def tell(row: Notification) -> bool:
+    """Send a message that is due. False if another worker has it."""
+    now, broken_off = clock.now(), row.began_at is not None
+    if not leases.claim(row, "next_at", next_at=now + NOTIFY.lease, began_at=now, tries=row.tries + 1):
+        return False
+    if broken_off:
+        _end(row, Outcome.UNKNOWN, "its worker died over it")
+        return True
+    # What is so now counts, not what was so when the row was read.
+    row = Notification.objects.select_related("elicitation", "agent").get(pk=row.pk)
+    offered = NotificationSettings.objects.first()
+    kept_back = _kept_back(row, offered)
+    if kept_back or offered is None:
+        _end(row, kept_back or Outcome.OFF)
+        return True
+    try:
+        SEND[row.channel](compose(row), contacts.addresses(row.elicitation.claim), offered)
+    except NoAddress:
+        _end(row, Outcome.NO_ADDRESS)
+    except Refused as error:
+        _end(row, Outcome.REFUSED, str(error))
+    except (NotSent, Unavailable) as error:
+        _try_again(row, str(error))
+    except Unknown as error:
+        _end(row, Outcome.UNKNOWN, str(error))
+    else:
+        _end(row, Outcome.SENT)
+    return True
+
+
+def _kept_back(row: Notification, offered: NotificationSettings | None) -> Outcome | None:
+    """Why it must not be sent, or None."""
+    elicitation = row.elicitation
+    if elicitation.status != Status.PENDING or elicitation.overdue:
+        return Outcome.OVER
+    if offered is None or not (row.agent.enabled and row.agent.notify):
+        return Outcome.OFF
+    if not contacts.wants(elicitation.claim, row.agent):
+        return Outcome.OPTED_OUT
+    return Outcome.LIMITED if _is_too_many(row, offered) else None
+
+
+def _is_too_many(row: Notification, offered: NotificationSettings) -> bool:
+    """Whether this request is beyond the limits (threat T161). ``row`` is marked already, so of several that are looked
+    at together none is overlooked. One agent gets at most half of what one person is told.
+    """
+    begun = Notification.objects.filter(began_at__gt=clock.now() - WINDOW)
+    of_person = begun.filter(elicitation__iss=row.elicitation.iss, elicitation__sub=row.elicitation.sub)
+    of_agent = begun.filter(agent=row.agent_id)
+    return (
+        _requests(of_person) > offered.per_person
+        or _requests(of_person.filter(agent=row.agent_id)) > -(-offered.per_person // 2)
+        or _requests(of_agent) > offered.per_agent
+    )
+
+
+def _requests(rows: QuerySet[Notification]) -> int:
+    """Of how many requests these are the messages."""
+    return rows.values("elicitation").distinct().count()
+
+
+def _end(row: Notification, outcome: Outcome, why: str = "") -> None:
+    """Record the outcome. What was certainly not sent no longer counts toward the limits."""
+    counts = outcome in (Outcome.SENT, Outcome.UNKNOWN)
+    began: datetime | None = row.began_at if counts else None
+    if leases.held(row, "next_at").update(next_at=None, outcome=outcome, done_at=clock.now(), began_at=began):
+        _note(row, outcome, why)
+
+
+def _try_again(row: Notification, why: str) -> None:
+    if SCHEDULE.is_used_up(row.tries):
+        _end(row, Outcome.FAILED, why)
+        return
+    if leases.held(row, "next_at").update(next_at=clock.now() + SCHEDULE.pause(row.tries - 1), began_at=None):
+        _note(row, "tried", why)
+
+
+def _note(row: Notification, outcome: str, why: str) -> None:
+    """A line for operators, who find the request by its id. It names neither the person nor an address."""
+    counters.count("notifications", row.channel, outcome)
+    fields = {"notification": row.pk, "elicitation": row.elicitation_id, "channel": row.channel, "outcome": outcome}
+    level = logging.WARNING if why else logging.INFO
+    log.log(level, "notification", extra={"fields": {**fields, "why": why} if why else fields})

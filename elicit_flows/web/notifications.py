@@ -1,0 +1,65 @@
+"""What people choose to hear of: the link in each message, and the choice on the page of their account."""
+
+from __future__ import annotations
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.csrf import csrf_exempt
+from django.views.decorators.http import require_http_methods, require_POST
+
+from elicit_flows import vault
+from elicit_flows.brands import page_brand
+from elicit_flows.domain.values import Claim, Json
+from elicit_flows.elicitations import notify
+from elicit_flows.models import Agent
+from elicit_flows.people import contacts
+from elicit_flows.web import pages, session
+
+
+@csrf_exempt
+@require_http_methods(["GET", "HEAD", "POST"])
+@pages.errors_as_pages
+def unsubscribe(request: HttpRequest, token: str) -> HttpResponse:
+    """The link of a message. Opening it changes nothing, since mail scanners open every link; a POST unsubscribes.
+
+    Mail programs send that POST by themselves, without a cookie, and follow no redirect (RFC 8058, section 3.2). So it
+    needs no CSRF token: the link alone says whose choice it is, and nobody else has it (threat T162).
+    """
+    found = vault.contacts.open_unsubscribe(token)
+    if found is None:
+        detail = "Sign in to your account, and choose there which messages you get."
+        return pages.refused(request, 404, "This link no longer works", detail, back_url="/account/security")
+    person, agent_id = found
+    agent = Agent.objects.filter(pk=agent_id).first()
+    context: Json = {
+        "done": "",
+        "here_url": request.path,
+        "agent_name": agent.name if agent else "",
+        "brand": page_brand.of(agent_id),
+    }
+    if request.method == "POST":
+        every = agent is None or request.POST.get("all") == "yes"
+        contacts.unsubscribe(person, None if every else agent)
+        context["done"] = "all" if every else "agent"
+    return render(request, "unsubscribe.html", context)
+
+
+@require_POST
+@pages.for_person
+def choose(request: HttpRequest, me: session.Person) -> HttpResponse:
+    contacts.choose(me.claim, request.POST.get("told") == "yes", set(request.POST.getlist("agent")))
+    return pages.SeeOther("/account/security?saved=notifications")
+
+
+def shown(claim: Claim) -> Json | None:
+    """What the account page shows: ``{email, told, agents: [{slug, name, told}]}``; None where nobody is told."""
+    if not notify.channels():
+        return None
+    left = set(contacts.opt_outs(claim).values_list("agent", flat=True))
+    return {
+        "email": contacts.addresses(claim).email,
+        "told": None not in left,
+        "agents": [
+            {"slug": agent.slug, "name": agent.name, "told": agent.pk not in left} for agent in contacts.choices(claim)
+        ],
+    }
