@@ -38,8 +38,7 @@ _PROVIDER_COLUMNS = (
 _ACCOUNT_COLUMNS = ("provider", "api_base", "livemode", "refund_mismatch", "keep_late", "allow_save")
 _AGENT_COLUMNS = (
     "name", "site", "description", "mcp_servers", "import_connections", "notify", "require_user_token",
-    "user_token_audiences",
-    "requests_per_minute", "return_urls", "webhook_url",
+    "user_token_audiences", "requests_per_minute", "return_urls", "webhook_url",
 )  # fmt: skip
 
 
