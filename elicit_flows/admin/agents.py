@@ -115,8 +115,8 @@ class AgentAdmin(SwitchableAdmin):
     inlines = (SpendLimits,)
     fields = (
         "slug", "name", "logo", "site", "description", "enabled", "key_hint", "identity_providers", "all_providers",
-        "providers", "payment_accounts", "import_connections", "require_user_token", "user_token_audiences",
-        "requests_per_minute", "return_urls", "webhook_url", "has_webhook_secret", "new_webhook_secret",
+        "providers", "payment_accounts", "import_connections", "require_user_token", "tokens_never_leave",
+        "user_token_audiences", "requests_per_minute", "return_urls", "webhook_url", "has_webhook_secret", "new_webhook_secret",
         "webhook_disabled_at", "created_at",
     )  # fmt: skip
 

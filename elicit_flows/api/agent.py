@@ -76,6 +76,9 @@ class ThisAgent(Schema):
         description="Whether you may import tokens of accounts that were connected elsewhere."
     )
     require_user_token: bool = Field(description="Whether you have to show a user's own token to get their tokens.")
+    tokens_never_leave: bool = Field(
+        description="Whether you get no tokens and no typed secrets, and call APIs through the service instead."
+    )
     limits: Limits
 
 
@@ -109,6 +112,7 @@ def get(request: AgentRequest) -> HttpResponse:
         "webhook_disabled": who.webhook_disabled_at is not None,
         "import_connections": who.import_connections,
         "require_user_token": who.require_user_token,
+        "tokens_never_leave": who.tokens_never_leave,
         "limits": _limits(who),
     }
     return answer(said)

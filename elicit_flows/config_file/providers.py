@@ -125,6 +125,11 @@ def conflicts(values: Json, given: Collection[str], stored: Provider | None) -> 
     ``given``: the keys that the operator wrote.
     """
     type_ = values["sort"]
+    entry = catalogue.find(values["preset"]) if values["preset"] else None
+    variables = entry.examples.keys() if entry else set()
+    named = [connection_metadata.Named.of(one) for one in values["metadata"]]
+    if said := connection_metadata.faults_of_api({"api_urls": values["api_urls"]}, named, but=variables):
+        yield said.split(" ", 1)[0], said.split(" ", 1)[1]
     if stored and stored.sort != type_:
         yield "slug", sentence("belongs to a provider for %(type)s; use another slug for this one", type=stored.sort)
     if type_ == Type.CREDENTIALS:
@@ -136,8 +141,6 @@ def conflicts(values: Json, given: Collection[str], stored: Provider | None) -> 
     for key in sorted(set(given) & set(CREDENTIALS_KEYS)):
         yield key, "is for credentials, and this one is an OAuth provider; leave it out"
     yield from _registration_conflicts(values)
-    entry = catalogue.find(values["preset"]) if values["preset"] else None
-    variables = entry.examples.keys() if entry else set()
     if values["registration"] == "dynamic" and variables - values["variables"].keys():
         yield "registration", sentence("cannot be dynamic while variables of the preset are left to each person")
     if not values["client_id"] and values["registration"] == "off":
@@ -154,7 +157,7 @@ def conflicts(values: Json, given: Collection[str], stored: Provider | None) -> 
         yield "issuer", sentence("is missing; the address for pushed requests is in its metadata")
     said = connection_metadata.faults_of_addresses(
         {name: values[name] for name in ("userinfo_url", "metadata_url")},
-        [connection_metadata.Named.of(one) for one in values["metadata"]],
+        named,
         but=variables,
     )
     if said:

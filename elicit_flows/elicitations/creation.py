@@ -137,6 +137,10 @@ def _one(agent: Agent, question: Question, allowed: Permits) -> Asked:
     params = kind.clean(question.params)
     if question.kind == "form":
         secret_detection.check_message(forms.known(params), question.message)
+    for name in ("seal_to", "fields"):
+        if agent.tokens_never_leave and question.kind == "credentials" and params[name]:
+            what = "This agent gets nothing that a user typed; name a provider, and call its API through this service."
+            raise Invalid.at(f"params.{name}", what)
     plug_in = _plug_in(question.kind, kind, params, allowed)
     again = params.get("connection")
     if isinstance(plug_in, Provider) and again and not vault.reconnectable(agent, question.claim, plug_in, again):

@@ -8,6 +8,9 @@ and answers 502.
 
 Waiting requests are told that the server stops: ``scope["on_leaving"]`` takes a function to call then. uvicorn by
 itself waits for them until the grace period is over, and then cuts them off.
+
+An answer that has begun and cannot be finished is broken off with ``scope["abort"]``, so that the client does not take
+what it has for all.
 """
 
 from __future__ import annotations
@@ -128,6 +131,7 @@ class LimitedHeadProtocol(HttpToolsProtocol):
         super().on_message_begin()
         self._leaving = None
         self.scope["on_leaving"] = self._on_leaving  # type: ignore[typeddict-unknown-key]
+        self.scope["abort"] = self.transport.abort  # type: ignore[typeddict-unknown-key]
 
     def on_body(self, body: bytes) -> None:
         self._head_bytes = 0

@@ -119,6 +119,7 @@ class Provider(models.Model):
     dead_grant = models.JSONField(_("signs of an ended grant"), default=list, db_default=[], blank=True)
     metadata = models.JSONField(_("metadata"), default=list, db_default=[], blank=True)
     metadata_url = models.CharField(_("metadata URL"), max_length=1000, blank=True, default="", db_default="")
+    api_urls = models.JSONField(_("API addresses"), default=list, db_default=[], blank=True)
     enabled = models.BooleanField(_("enabled"), default=True)
     # What one person named in the addresses, see ``vault.for_person``. It is not stored.
     named: Mapping[str, str] = MappingProxyType({})
@@ -166,7 +167,8 @@ class Provider(models.Model):
 
 SETTINGS = (
     "name", "issuer", "authorize_url", "token_url", "revocation_url", "userinfo_url", "device_authorization_url",
-    "token_auth", "scopes", "pkce", "dead_grant", "metadata", "metadata_url", "fields", "find_url", "verify",
+    "token_auth", "scopes", "pkce", "dead_grant", "metadata", "metadata_url", "api_urls",
+    "fields", "find_url", "verify",
 )  # fmt: skip
 
 

@@ -6,6 +6,9 @@
 
 from elicit_flows.models import Connection, ConnectionUse
 from elicit_flows.vault import two_factor
+from elicit_flows.vault.api_access import HOST as API_HOST
+from elicit_flows.vault.api_access import ApiAccess, api_access, ready_access, renewed_access
+from elicit_flows.vault.call_log import CallLog
 from elicit_flows.vault.client_registration import forget_registration, register_client
 from elicit_flows.vault.connection_import import import_connection
 from elicit_flows.vault.connections import (
@@ -22,6 +25,7 @@ from elicit_flows.vault.connections import (
     owned,
     possible_accounts,
     reconnectable,
+    require_tokens_leave,
     result,
     with_held_scopes,
 )
@@ -76,9 +80,12 @@ from elicit_flows.vault.seal import open_stash, ring, seal_stash
 from elicit_flows.vault.tokens import fresh_tokens, token
 
 __all__ = [
+    "API_HOST",
     "CONNECTED",
     "EXPORT_TYPE",
     "MOVED",
+    "ApiAccess",
+    "CallLog",
     "Connection",
     "ConnectionUse",
     "KeyUse",
@@ -86,6 +93,7 @@ __all__ = [
     "Note",
     "Refreshes",
     "account",
+    "api_access",
     "by_use",
     "check_keys",
     "client_id",
@@ -130,12 +138,15 @@ __all__ = [
     "providers_of_rejected_grants",
     "proxy",
     "public_keys",
+    "ready_access",
     "reconnectable",
     "register_client",
     "registration_of",
     "reject_pending_grant",
     "rejected_grants_due",
+    "renewed_access",
     "report_rejected_token",
+    "require_tokens_leave",
     "result",
     "retire",
     "revocations_due",

@@ -98,6 +98,19 @@ def faults_of_addresses(urls: Mapping[str, str | None], wanted: Iterable[Named],
     return ""
 
 
+def faults_of_api(urls: Mapping[str, Iterable[str]], wanted: Iterable[Named], but: Set[str] = frozenset()) -> str:
+    """The same for the addresses of the API, where all metadata is known."""
+    wanted = list(wanted)
+    for key, addresses in urls.items():
+        addresses = list(addresses)
+        if said := next(filter(None, (_template_fault(url, wanted, but) for url in addresses)), ""):
+            return f"{key} {said}"
+        hosts = [url.partition("://")[2].partition("/")[0].lower() or url.partition("/")[0] for url in addresses]
+        if len(set(hosts)) < len(hosts):
+            return f"{key} has two addresses at the same host"
+    return ""
+
+
 def _template_fault(url: str, wanted: Iterable[Named], but: Set[str]) -> str:
     known = {one.name: one for one in wanted}
     for place in PLACE.finditer(url):
