@@ -55,7 +55,7 @@ def _metadata(entry: Entry, named: list[connection_metadata.Named]) -> str:
     urls = {"endpoints.userinfo": entry.endpoints.userinfo, "endpoints.metadata": entry.endpoints.metadata}
     return connection_metadata.faults_of_addresses(
         urls, named, but=entry.examples.keys()
-    ) or connection_metadata.faults_of_api({"api.urls": entry.api.urls}, named, but=entry.examples.keys())
+    ) or connection_metadata.faults_of_api("api.urls", entry.api.urls, named, but=entry.examples.keys())
 
 
 def _client(entry: Entry) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Set
 from typing import Any
 
 from elicit_flows import catalogue, http
@@ -125,13 +125,11 @@ def conflicts(values: Json, given: Collection[str], stored: Provider | None) -> 
     ``given``: the keys that the operator wrote.
     """
     type_ = values["sort"]
-    entry = catalogue.find(values["preset"]) if values["preset"] else None
-    variables = entry.examples.keys() if entry else set()
-    named = [connection_metadata.Named.of(one) for one in values["metadata"]]
-    if said := connection_metadata.faults_of_api({"api_urls": values["api_urls"]}, named, but=variables):
-        yield said.split(" ", 1)[0], said.split(" ", 1)[1]
     if stored and stored.sort != type_:
         yield "slug", sentence("belongs to a provider for %(type)s; use another slug for this one", type=stored.sort)
+    entry = catalogue.find(values["preset"]) if values["preset"] else None
+    variables = entry.examples.keys() if entry else set()
+    yield from _address_conflicts(values, variables)
     if type_ == Type.CREDENTIALS:
         for key in sorted(set(given) & set(OAUTH_KEYS) - set(TOKEN_KEYS)):
             yield key, "is for OAuth providers, and this one is for credentials; leave it out"
@@ -155,14 +153,19 @@ def conflicts(values: Json, given: Collection[str], stored: Provider | None) -> 
         )
     if values["par"] == "required" and not values["issuer"]:
         yield "issuer", sentence("is missing; the address for pushed requests is in its metadata")
-    said = connection_metadata.faults_of_addresses(
-        {name: values[name] for name in ("userinfo_url", "metadata_url")},
-        named,
-        but=variables,
-    )
-    if said:
-        yield said.split(" ", 1)[0], said.split(" ", 1)[1]
     yield from _client_secret_conflicts(values)
+
+
+def _address_conflicts(values: Json, variables: Set[str]) -> Iterator[tuple[str, str]]:
+    """What is wrong with the ``{name}`` in addresses that are called with a token."""
+    named = [connection_metadata.Named.of(one) for one in values["metadata"]]
+    addresses = {name: values[name] for name in ("userinfo_url", "metadata_url")}
+    for said in (
+        connection_metadata.faults_of_addresses(addresses, named, but=variables),
+        connection_metadata.faults_of_api("api_urls", values["api_urls"], named, but=variables),
+    ):
+        if said:
+            yield said.split(" ", 1)[0], said.split(" ", 1)[1]
 
 
 def _registration_conflicts(values: Json) -> Iterator[tuple[str, str]]:

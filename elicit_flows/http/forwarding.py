@@ -21,7 +21,8 @@ _DECODINGS = 4  # a path that is encoded more often than this is refused
 
 # RFC 9110, 7.6.1, and what older clients use.
 _HOP_BY_HOP = frozenset(
-    "connection keep-alive proxy-connection te trailer transfer-encoding upgrade content-length expect host".split()
+    """connection keep-alive proxy-connection te trailer transfer-encoding upgrade content-length expect
+    host""".split()  # noqa: SIM905
 )
 # Credentials; where a request came from; what makes a server read another method, path or host than those of the
 # request line, so that what is checked and logged here would not be what happens there.
@@ -29,16 +30,17 @@ _NOT_SENT = frozenset(
     """accept-encoding authorization cookie cookie2 dpop forwarded from via max-forwards origin referer
     client-ip true-client-ip x-client-ip x-real-ip x-cluster-client-ip cf-connecting-ip fastly-client-ip x-host
     x-http-method x-http-method-override x-method-override x-original-url x-original-uri x-rewrite-url
-    x-original-host""".split()
+    x-original-host""".split()  # noqa: SIM905
 )
 _NOT_SENT_PREFIXES = ("x-forwarded", "proxy-", "sec-", "elicit-", "access-control-", "x-envoy-", "x-amzn-oidc-")
 # Those that would act in a browser or in a cache under our name, and those that this service sets itself.
 _NOT_RETURNED = frozenset(
     """set-cookie set-cookie2 clear-site-data alt-svc strict-transport-security public-key-pins refresh
     service-worker-allowed content-security-policy content-security-policy-report-only nel report-to
-    reporting-endpoints proxy-authenticate authentication-info proxy-authentication-info dpop-nonce location content-location cache-control pragma expires age via server date x-content-type-options
-    x-frame-options referrer-policy permissions-policy ratelimit-limit ratelimit-remaining ratelimit-reset
-    x-request-id origin-agent-cluster""".split()
+    reporting-endpoints proxy-authenticate authentication-info proxy-authentication-info dpop-nonce location
+    content-location cache-control pragma expires age via server date x-content-type-options x-frame-options
+    referrer-policy permissions-policy ratelimit-limit ratelimit-remaining ratelimit-reset x-request-id
+    origin-agent-cluster""".split()  # noqa: SIM905
 )
 _NOT_RETURNED_PREFIXES = ("access-control-", "cross-origin-", "proxy-", "elicit-", "sec-")
 _NAME = re.compile(rb"[!#$%&'*+\-.^`|~0-9A-Za-z]+")  # no underscore: some servers take it for a hyphen

@@ -7,7 +7,7 @@
 from elicit_flows.models import Connection, ConnectionUse
 from elicit_flows.vault import two_factor
 from elicit_flows.vault.api_access import HOST as API_HOST
-from elicit_flows.vault.api_access import ApiAccess, api_access, ready_access, renewed_access
+from elicit_flows.vault.api_access import ApiAccess, access_to_api, ready_access, renewed_access
 from elicit_flows.vault.call_log import CallLog
 from elicit_flows.vault.client_registration import forget_registration, register_client
 from elicit_flows.vault.connection_import import import_connection
@@ -93,7 +93,7 @@ __all__ = [
     "Note",
     "Refreshes",
     "account",
-    "api_access",
+    "access_to_api",
     "by_use",
     "check_keys",
     "client_id",

@@ -27,7 +27,6 @@ from elicit_flows.kinds.oauth import connection_metadata
 from elicit_flows.lib.ttl_cache import TtlCache
 from elicit_flows.models import Agent, Connection, ConnectionUse, Provider
 from elicit_flows.vault import connections, credentials, provider_settings, rejected_tokens, tokens
-from elicit_flows.vault.provider_settings import API, bound_hosts
 
 HOST = "Elicit-Api-Host"
 REMEMBER = 1.0  # seconds after which a changed setting of a provider holds everywhere
@@ -82,7 +81,7 @@ class ApiAccess:
         return oauth.proof(self.dpop_key, method, url, nonce=nonce, ath=oauth.access_token_hash(self.secrets[0]))
 
 
-def api_access(agent: Agent, connection_id: str) -> ApiAccess:
+def access_to_api(agent: Agent, connection_id: str) -> ApiAccess:
     """Access for one call of the agent, with a fresh token. A call counts as a use.
 
     Raises NotFound, ConnectionRevoked, ReauthorizationRequired, ProviderUnavailable, and Conflict where nothing says
@@ -96,7 +95,7 @@ def api_access(agent: Agent, connection_id: str) -> ApiAccess:
 
 
 def ready_access(asked: set[tuple[int, str]]) -> dict[tuple[int, str], ApiAccess]:
-    """What ``api_access`` returns for each of these connections, named with their agents, where nothing has to be
+    """What ``access_to_api`` returns for each of these connections, named with their agents, where nothing has to be
     refreshed, recorded or refused. One SELECT for all.
     """
     found = {}

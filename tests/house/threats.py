@@ -161,6 +161,11 @@ THREATS: dict[int, tuple[str, str]] = {
     148: ("Metadata that leads a token to another host", ""),
     149: ("A person or an agent chooses the host that the client secret goes to", ""),
     150: ("Going on to a host that the page has not shown", ""),
+    163: ("A proxied path that leaves its API: another host, above its base, an endpoint for tokens", ""),
+    164: ("A redirect that takes a proxied call elsewhere", ""),
+    165: ("A credential that reaches an agent whose tokens never leave", ""),
+    166: ("Requests and headers that smuggle something through the proxy", ""),
+    167: ("A proxied call with what belongs to another agent, user or host", ""),
 }  # fmt: skip
 FAULTS: dict[int, tuple[str, str]] = {
     1: ("Killed during a create", ""),

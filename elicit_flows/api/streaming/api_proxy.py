@@ -52,7 +52,7 @@ HOST = vault.API_HOST.lower().encode()
 USER_TOKEN = b"elicit-user-token"
 ANSWERED_BY = b"elicit-answered-by"
 REPEATABLE = 64 * 1024  # bytes of a body that are kept, to send it again after a 401
-EVERY = 1.0  # seconds between two times at which the log is stored
+EVERY = 1.0  # seconds in which calls are collected, to be logged together
 LogAnswer = Callable[[str, str, int, float], None]
 # Against what a browser would do with an answer of somebody else's under our name.
 _INERT = (b"content-security-policy", b"default-src 'none'; sandbox")
@@ -101,7 +101,6 @@ class ApiProxy:
 
     def start(self) -> None:
         self._http = http.AsyncClient()
-        self._storing = asyncio.ensure_future(self._store_periodically())
 
     async def stop(self) -> None:
         if self._storing:
@@ -110,8 +109,15 @@ class ApiProxy:
         if self._http:
             self._http.close()
 
-    async def _store_periodically(self) -> None:
-        while True:
+    def log_call(self, asked: Asked, target: http.Target, status: int) -> None:
+        """Keep the call for the log, which is stored within a second or two."""
+        path = forwarding.template(target.path)
+        self._calls.add(asked.connection, asked.method, target.authority, path, status)
+        if self._storing is None or self._storing.done():
+            self._storing = asyncio.ensure_future(self._store_soon())
+
+    async def _store_soon(self) -> None:
+        while self._calls:
             await asyncio.sleep(EVERY)
             await self._store()
 
@@ -160,7 +166,7 @@ class ApiProxy:
             raise Unavailable("The database does not answer.", retry_after=2) from None
 
     async def access(self, agent: Agent, asked: Asked) -> vault.ApiAccess:
-        """Raises what ``vault.api_access`` raises, UserTokenRequired and UserTokenRefused."""
+        """Raises what ``vault.access_to_api`` raises, UserTokenRequired and UserTokenRefused."""
         shown = asked.header(USER_TOKEN)
         if not (shown or agent.require_user_token):
             known = await self._reads.api_access.load((agent.pk, asked.connection))
@@ -183,10 +189,6 @@ class ApiProxy:
     def headers(self) -> Headers:
         return self._headers
 
-    def log_call(self, asked: Asked, target: http.Target, status: int) -> None:
-        path = forwarding.template(target.path)
-        self._calls.add(asked.connection, asked.method, target.authority, path, status)
-
 
 def _access(agent: Agent, connection_id: str, user_token: str) -> vault.ApiAccess:
     if user_token:
@@ -194,7 +196,7 @@ def _access(agent: Agent, connection_id: str, user_token: str) -> vault.ApiAcces
         vault.of_person(agent, holder, connection_id=connection_id)
     elif agent.require_user_token:
         raise UserTokenRequired("Send the user's own token in the header Elicit-User-Token.")
-    return vault.api_access(agent, connection_id)
+    return vault.access_to_api(agent, connection_id)
 
 
 class _Body:
@@ -291,16 +293,16 @@ class _Call:
             raise MethodNotAllowed(f"Use one of {', '.join(METHODS)}.")
         access = await self._proxy.access(self._agent, asked)
         body = await self._body.begin()
-        target, nonce = self._target(access), None
+        nonce: str | None = None
         while True:
-            status = 0
+            target, status = self._target(access), 0
             try:
                 async with self._sent(access, target, body, nonce) as reply:
                     status = reply.status
-                    if status == 401 and (again := await self._again(access, target, reply, nonce)):
-                        if isinstance(body, bytes):
-                            access, nonce = again
-                            continue
+                    again = await self._again(access, reply, nonce) if status == 401 else None
+                    if again and isinstance(body, bytes):
+                        access, nonce = again
+                        continue
                     await self._pass_on(reply, access, target)
                     return
             except http.Refused as refusal:
@@ -339,7 +341,7 @@ class _Call:
         )  # fmt: skip
 
     async def _again(
-        self, access: vault.ApiAccess, target: http.Target, reply: StreamedReply, nonce: str | None
+        self, access: vault.ApiAccess, reply: StreamedReply, nonce: str | None
     ) -> tuple[vault.ApiAccess, str | None] | None:
         """What to try with after a 401: the nonce that the server asked for, or another token. Each once."""
         wanted = reply.headers.get("dpop-nonce", "")

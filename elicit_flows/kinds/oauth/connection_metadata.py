@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import logging
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
@@ -98,17 +98,13 @@ def faults_of_addresses(urls: Mapping[str, str | None], wanted: Iterable[Named],
     return ""
 
 
-def faults_of_api(urls: Mapping[str, Iterable[str]], wanted: Iterable[Named], but: Set[str] = frozenset()) -> str:
-    """The same for the addresses of the API, where all metadata is known."""
-    wanted = list(wanted)
-    for key, addresses in urls.items():
-        addresses = list(addresses)
-        if said := next(filter(None, (_template_fault(url, wanted, but) for url in addresses)), ""):
-            return f"{key} {said}"
-        hosts = [url.partition("://")[2].partition("/")[0].lower() or url.partition("/")[0] for url in addresses]
-        if len(set(hosts)) < len(hosts):
-            return f"{key} has two addresses at the same host"
-    return ""
+def faults_of_api(key: str, urls: Sequence[str], wanted: Iterable[Named], but: Set[str] = frozenset()) -> str:
+    """The same for the addresses of the API. All metadata is known when it is called."""
+    named = list(wanted)
+    if said := next(filter(None, (_template_fault(url, named, but) for url in urls)), ""):
+        return f"{key} {said}"
+    hosts = {url.partition("://")[2].partition("/")[0].lower() or url.partition("/")[0] for url in urls}
+    return f"{key} has two addresses at the same host" if len(hosts) < len(urls) else ""
 
 
 def _template_fault(url: str, wanted: Iterable[Named], but: Set[str]) -> str:

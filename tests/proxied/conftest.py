@@ -1,27 +1,29 @@
-"""Agents call a provider's API through the service, which adds the credential (api/streaming/api_proxy.py)."""
+"""A provider's API, and an agent that calls it through the service."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterator
 
 import httpx2
 import pytest
 
 from elicit_flows import vault
-from elicit_flows.models import Connection, ConnectionCall, ConnectionUse
+from elicit_flows.models import Connection
 from elicit_flows.models import Provider as ProviderRow
+from elicit_flows.vault import api_access
 from tests.doubles.policy import loopback_allowed
 from tests.doubles.server import Request, Response, Server, json_response
 from tests.support import rows
-from tests.support.process import until
 from tests.support.rows import Known
 from tests.support.serving import Served
 
 
 class Api(Server):
-    """A provider's API: it answers every path with what it was asked."""
+    """Answers every path with what it was asked. ``host``: its name and port."""
+
+    @property
+    def host(self) -> str:
+        return self.url.removeprefix("http://")
 
     def respond(self, request: Request) -> Response:
         with self.lock:
@@ -33,10 +35,15 @@ class Api(Server):
             return scripted(request)
         return json_response({"path": request.path, "query": request.query, "method": request.method})
 
+    @property
+    def last(self) -> Request:
+        return self.requests[-1][1]
+
 
 @pytest.fixture
 def upstream() -> Iterator[Api]:
     with Api() as running, loopback_allowed():
+        api_access._providers.clear()
         yield running
 
 
@@ -61,19 +68,13 @@ def agent(known: Known, served: Served) -> Iterator[httpx2.Client]:
         yield client
 
 
-def at(row: Connection, path: str = "") -> str:
-    return f"/v1/connections/{row.pk}/proxy{path}"
-
-
-def token_of(row: Connection) -> str:
-    secret = vault.connections.opened(row, "access_token")
+@pytest.fixture
+def token(held: Connection) -> str:
+    secret = vault.connections.opened(held, "access_token")
     return secret.reveal() if secret else ""
 
 
-def test_a_call_gets_the_token_and_the_answer_comes_back(agent: httpx2.Client, held: Connection, upstream: Api) -> None:
-    answer = agent.get(at(held, "/me?fields=id%2Cname"))
-    assert answer.status_code == 200
-    assert answer.json() == {"path": "/v2/me", "query": {"fields": "id,name"}, "method": "GET"}
-    assert answer.headers["elicit-answered-by"] == upstream.url.removeprefix("http://")
-    [(_, seen)] = upstream.requests
-    assert seen.headers["authorization"] == f"Bearer {token_of(held)}"
+@pytest.fixture
+def at(held: Connection) -> Callable[[str], str]:
+    """The address at the service for a path of the API."""
+    return lambda path: f"/v1/connections/{held.pk}/proxy{path}"
