@@ -7,8 +7,6 @@ from datetime import timedelta
 
 import httpx2
 import pytest
-from django.conf import LazySettings
-from django.db.models import F
 
 from elicit_flows import vault
 from elicit_flows.domain.values import Grant, Secret
@@ -60,9 +58,7 @@ def test_other_methods_are_refused(agent: httpx2.Client, at: At, upstream: Api) 
     assert not upstream.requests
 
 
-def test_the_apis_errors_come_as_they_are_and_ours_are_told_apart(
-    agent: httpx2.Client, at: At, upstream: Api
-) -> None:
+def test_the_apis_errors_come_as_they_are_and_ours_are_told_apart(agent: httpx2.Client, at: At, upstream: Api) -> None:
     upstream.scripted["/v2/gone"] = json_response({"message": "no such file"}, 404)
     theirs = agent.get(at("/gone"))
     assert (theirs.status_code, theirs.json()) == (404, {"message": "no such file"})
@@ -91,9 +87,7 @@ def test_an_api_that_does_not_answer_is_a_problem_of_ours(
     assert (answer.status_code, answer.json()["code"]) == (503, "provider_unavailable")
 
 
-def test_a_provider_whose_api_nobody_named_cannot_be_called(
-    agent: httpx2.Client, at: At, drive: ProviderRow
-) -> None:
+def test_a_provider_whose_api_nobody_named_cannot_be_called(agent: httpx2.Client, at: At, drive: ProviderRow) -> None:
     ProviderRow.objects.update(api_urls=[])
     api_access._providers.clear()
     answer = agent.get(at("/me"))
