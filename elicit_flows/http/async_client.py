@@ -214,7 +214,7 @@ class AsyncClient:
             try:
                 connection, _ = await self.borrow(target, call)
                 exchange = Exchange(call, limit, asyncio.get_running_loop().create_future())
-                reply = None
+                reply: Reply | None = None
                 try:
                     async with asyncio.timeout(call.remaining()):
                         connection.ask(request, exchange)

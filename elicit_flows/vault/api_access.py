@@ -122,7 +122,7 @@ def _access(row: Connection) -> ApiAccess:
         raise NoApi("These credentials belong to no provider whose API is known.")
     provider = provider_settings.for_person(_provider(row.provider_id), row.variables)
     said = provider.settings()
-    addresses, closed = _addresses(row, said), _closed(said)
+    addresses, closed = _api_addresses(row, said), _closed(said)
     if not tokens.gives_tokens(row):
         headers, query, secrets = _typed(row, said)
         return ApiAccess(row.pk, row.generation, False, addresses, closed, secrets, headers, query)
@@ -144,7 +144,7 @@ def _provider(pk: int) -> Provider:
     return known
 
 
-def _addresses(row: Connection, said: Json) -> dict[str, str | None]:
+def _api_addresses(row: Connection, said: Json) -> dict[str, str | None]:
     """Those that can be filled in. The host of another address that already gets the same credential needs no further
     agreement.
     """

@@ -11,6 +11,7 @@ import httpx2
 import pytest
 
 from elicit_flows import vault
+from elicit_flows.api import auth
 from elicit_flows.domain.errors import TokensNeverLeave
 from elicit_flows.domain.values import Secret
 from elicit_flows.http import forwarding
@@ -105,18 +106,8 @@ def test_t165_nor_does_the_quick_way_to_a_token_that_was_just_used(
     assert agent.post(f"/v1/connections/{held.pk}/token").status_code == 200
     assert agent.post(f"/v1/connections/{held.pk}/token").status_code == 200
     Agent.objects.filter(pk=known.row.pk).update(tokens_never_leave=True)
-    with rows_forgotten():
-        assert agent.post(f"/v1/connections/{held.pk}/token").status_code == 403
-
-
-def rows_forgotten() -> object:
-    """The agent is read again, as it is a second later."""
-    from contextlib import nullcontext
-
-    from elicit_flows.api import auth
-
-    auth._remembered.clear()
-    return nullcontext()
+    auth._remembered.clear()  # as it is a second later
+    assert agent.post(f"/v1/connections/{held.pk}/token").status_code == 403
 
 
 def test_t165_no_exchange_and_no_typed_secret_for_such_an_agent(kept: Known, held: Connection) -> None:
@@ -153,7 +144,7 @@ def test_t165_what_a_user_typed_is_in_no_header_of_the_answer(
     made = vault.keep_credentials(known.row, rows.ALICE_CLAIM, row, "", {"key": Secret("s3cret-key")})
     upstream.scripted["/me"] = Response(200, b"", {"X-Echo": "you sent s3cret-key", "X-Other": "x"})
     got = agent.get(f"/v1/connections/{made.pk}/proxy/me").headers
-    assert "x-echo" not in got and got["x-other"] == "x"
+    assert (got["x-other"], "x-echo" in got) == ("x", False)
 
 
 def exchange(served: Served, known: Known, held: Connection, head: str, body: bytes = b"") -> bytes:
@@ -210,7 +201,8 @@ def test_t166_a_chunked_body_is_framed_anew(
     head, _, body = heard.partition(b"\r\n\r\n")
     assert body == b"abc"
     assert b"content-length: 3" in head
-    assert b"transfer-encoding" not in head and b"railer" not in head
+    assert b"transfer-encoding" not in head
+    assert b"railer" not in head
 
 
 def moved_to(listener: Listener, drive: ProviderRow) -> None:
