@@ -31,7 +31,7 @@ from elicit_flows.vault.connections import (
 )
 from elicit_flows.vault.credentials import existing_connection, keep_credentials, open_credentials
 from elicit_flows.vault.dpop import proof
-from elicit_flows.vault.holdings import by_use, count_at, count_held, uses_by, uses_of
+from elicit_flows.vault.holdings import by_use, calls_of, count_at, count_held, uses_by, uses_of
 from elicit_flows.vault.keyring import KeyUse, check_keys, key_uses, new_entry, retire, verify_keys
 from elicit_flows.vault.notes import Note, open_note, seal_note
 from elicit_flows.vault.payment_accounts import account, open_url, seal_account, seal_url
@@ -95,6 +95,7 @@ __all__ = [
     "access_to_api",
     "account",
     "by_use",
+    "calls_of",
     "check_keys",
     "client_id",
     "client_secret",

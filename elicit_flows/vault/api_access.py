@@ -161,7 +161,9 @@ def _api_addresses(row: Connection, said: Json) -> dict[str, str | None]:
 
 def _closed(said: Json) -> frozenset[str]:
     """The addresses at which tokens are issued, exchanged and revoked: an agent has no business there."""
-    urls = (said[name] for name in ("authorize_url", "token_url", "revocation_url", "device_authorization_url"))
+    urls = [said[name] for name in ("authorize_url", "token_url", "revocation_url", "device_authorization_url")]
+    if known := oauth.discovered(said["issuer"]) if said["issuer"] else None:
+        urls += [known.token_endpoint, known.revocation_endpoint, known.introspection_endpoint]
     parts = (urlsplit(url.lower()) for url in urls if url)
     return frozenset(f"{part.netloc}{part.path.rstrip('/')}" for part in parts)
 

@@ -46,7 +46,7 @@ from elicit_flows.models import Agent
 log = logging.getLogger(__name__)
 T = TypeVar("T")
 
-PATH = re.compile(rb"/v1/connections/(cn_[A-Za-z0-9_-]{1,60})/proxy(/.*)?", re.DOTALL)
+PATH = re.compile(rb"/v1/connections/([^/?#]{1,64})/proxy(/.*)?", re.DOTALL)
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
 HOST = vault.API_HOST.lower().encode()
 USER_TOKEN = b"elicit-user-token"
@@ -72,7 +72,9 @@ class Asked(NamedTuple):
         found = PATH.fullmatch(scope["raw_path"])
         if found is None:
             raise NotFound
-        return cls(found[1].decode(), scope["method"], found[2] or b"", scope["query_string"], list(scope["headers"]))
+        return cls(
+            found[1].decode("latin-1"), scope["method"], found[2] or b"", scope["query_string"], list(scope["headers"])
+        )
 
     def header(self, name: bytes) -> str:
         """The value of one of our headers. Raises BadPath where there are two."""
