@@ -18,8 +18,13 @@ _TEXT = (
 )
 
 
-def _parameter(place: str, name: str, said: str, *, required: bool = False) -> Json:
-    return {"in": place, "name": name, "required": required, "schema": {"type": "string"}, "description": said}
+def _in_path(name: str, said: str, example: str) -> Json:
+    schema = {"type": "string"}
+    return {"in": "path", "name": name, "required": True, "schema": schema, "description": said, "example": example}
+
+
+def _header(name: str, said: str) -> Json:
+    return {"in": "header", "name": name, "required": False, "schema": {"type": "string"}, "description": said}
 
 
 def _operation(method: str) -> Json:
@@ -29,10 +34,10 @@ def _operation(method: str) -> Json:
         "tags": ["connections"],
         "description": _TEXT,
         "parameters": [
-            _parameter("path", "connection_id", "The connection's id.", required=True),
-            _parameter("path", "path", "The path below the API's address; it may have slashes.", required=True),
-            _parameter("header", "Elicit-Api-Host", "Which of the API's hosts, if it has several."),
-            _parameter("header", "Elicit-User-Token", "The user's own access token, if the operator requires it."),
+            _in_path("connection_id", "The connection's id.", "cn_6rXvQpT2mY8LkW4hB9sEfZ"),
+            _in_path("path", "The path below the API's address; it may have slashes.", "files/17"),
+            _header("Elicit-Api-Host", "Which of the API's hosts, if it has several."),
+            _header("Elicit-User-Token", "The user's own access token, if the operator requires it."),
         ],
         "responses": {
             "200": {

@@ -71,9 +71,10 @@ ALICE_CLAIM = Claim(ISSUER, "alice")
 OURS = (
     Delivery, Event, Feed, Attempt, PendingGrant, ConnectionCall, ConnectionUse, Connection, EntitlementUse,
     Entitlement, Refund, Cancellation, Inbound, Checkout, Payment, Draft, UserCode, Elicitation,
-    Agent.identity_providers.through, Agent.providers.through, Agent.payment_accounts.through, SpendLimit, Agent, Customer, ReceiptKey, PaymentAccount,
-    Registration, ProviderRow, LoginAssertion, IdentityProvider, VaultKey, SignedIn, Session, SignOut, Erasure,
-    Operator, LogEntry, User.groups.through, User, Tally, Health, Passkey, Invitation, Member,
+    Agent.identity_providers.through, Agent.providers.through, Agent.payment_accounts.through, SpendLimit, Agent,
+    Customer, ReceiptKey, PaymentAccount, Registration, ProviderRow, LoginAssertion, IdentityProvider, VaultKey,
+    SignedIn, Session, SignOut, Erasure, Operator, LogEntry, User.groups.through, User, Tally, Health, Passkey,
+    Invitation, Member,
 )  # fmt: skip
 
 

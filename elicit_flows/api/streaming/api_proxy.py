@@ -269,13 +269,17 @@ class _Call:
 
         self._body.complete = watch
         try:
-            await asyncio.wait({answer})
+            # The API has a limit of its own; this one is for an agent that does not read its answer.
+            await asyncio.wait({answer}, timeout=settings.ELICIT_PROXIED_SECONDS + settings.ELICIT_PROXIED_SILENCE)
         finally:
             answer.cancel()
             for task in leaving:
                 task.cancel()
             await asyncio.wait({answer, *leaving})
-        error = None if answer.cancelled() else answer.exception()
+        if answer.cancelled():  # nobody reads it
+            scope["abort"]()
+            return
+        error = answer.exception()
         if error is None or isinstance(error, Disconnected):
             return
         if self.status:  # an answer that has begun can only be broken off
