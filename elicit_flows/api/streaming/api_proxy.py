@@ -245,6 +245,10 @@ class _Body:
             continue
 
 
+def nothing() -> None:
+    """Another server than ours cannot break off an answer."""
+
+
 _TOO_LARGE = f"A body may have {settings.ELICIT_PROXIED_MAX_BODY} bytes."
 
 
@@ -277,14 +281,14 @@ class _Call:
                 task.cancel()
             await asyncio.wait({answer, *leaving})
         if answer.cancelled():  # nobody reads it
-            scope["abort"]()
+            scope.get("abort", nothing)()
             return
         error = answer.exception()
         if error is None or isinstance(error, Disconnected):
             return
         if self.status:  # an answer that has begun can only be broken off
             log.warning("the answer of an API was broken off: %s", error)
-            scope["abort"]()
+            scope.get("abort", nothing)()
             return
         if isinstance(error, FlowError):
             self.status = error.status
