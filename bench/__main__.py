@@ -16,12 +16,26 @@ from bench import report
 from bench.findings import Finding, LeftOut
 from bench.ground import Ground
 from bench.plan import Plan
-from bench.rows import callback, create, fetch, history, page, refreshes, reseal, scaling, starvation, waiting, webhooks
+from bench.rows import (
+    callback,
+    create,
+    fetch,
+    history,
+    page,
+    proxied,
+    refreshes,
+    reseal,
+    scaling,
+    starvation,
+    waiting,
+    webhooks,
+)
 
 DESCRIPTORS = 20_000
 ROWS: dict[str, ModuleType] = {
     "create": create,
     "fetch": fetch,
+    "proxied": proxied,
     "callback": callback,
     "waiting": waiting,
     "webhooks": webhooks,

@@ -30,6 +30,7 @@ from elicit_flows.api import auth, responses
 from elicit_flows.api.fast_path import FastPath
 from elicit_flows.api.rate_limits import Counted, RateLimits
 from elicit_flows.api.reads import KINDS, Reads
+from elicit_flows.api.streaming.api_proxy import ApiProxy
 from elicit_flows.api.streaming.app import Waiting, header
 from elicit_flows.api.streaming.broker import Broker
 from elicit_flows.api.streaming.wakeup_listener import WakeupListener
@@ -132,6 +133,7 @@ class Service:
         self._reading = ThreadPool("reads", threads=KINDS, share=1, outside=False, **idle)
         self._reads = Reads(self._reading)
         self._fast_path = FastPath(self._reads, api_headers(scheme), log_answer)
+        self._api_proxy = ApiProxy(self._reads, self._agents_outside, api_headers(scheme), log_answer)
         self._limits = RateLimits(settings.ELICIT_AGENT_IN_FLIGHT)
         self._waiting = Waiting()
         self._listener = WakeupListener()
@@ -169,6 +171,8 @@ class Service:
 
     def _route(self, scope: Scope) -> str:
         """The label under which the answer is counted."""
+        if ApiProxy.wants(scope):
+            return http_answers.PROXIED
         if self._waiting.wants(scope):
             return http_answers.WAITS
         if scope["path"].startswith(settings.STATIC_URL):
@@ -214,6 +218,9 @@ class Service:
         if self._waiting.wants(scope):
             await self._waiting(scope, receive, send)
             return
+        if ApiProxy.wants(scope):
+            await self._api_proxy(scope, receive, send)
+            return
         outside = resolved(scope["path"]).asks_outside(scope["method"])
         pool = self._agents_outside if outside else self._agents
         if send.agent_id is None:
@@ -239,6 +246,7 @@ class Service:
         hub = self._waiting.hub = Broker(self._reads)
         wakeups.feed_listeners.append(hub.ring)
         self._listener.start(hub)
+        self._api_proxy.start()
         counters.gauges["waiters"] = lambda: self._waiting.admission.waiting
         counters.pools.update({pool.name: pool.load for pool in self.pools})
         if self._worker:
@@ -255,6 +263,7 @@ class Service:
         self._stopping.set()
         if self._worker:
             self._worker.stop()
+        await self._api_proxy.stop()
         if self._metrics:
             self._metrics.stop()
         if self._waiting.hub:

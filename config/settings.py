@@ -33,6 +33,12 @@ ELICIT_MAX_WAITERS_PER_AGENT = env.number(
 )
 ELICIT_AGENT_REQUESTS_PER_MINUTE = env.number("ELICIT_AGENT_REQUESTS_PER_MINUTE", 6000, low=1, high=10_000_000)
 ELICIT_AGENT_IN_FLIGHT = env.number("ELICIT_AGENT_IN_FLIGHT", 50, low=1, high=100_000)
+# Calls of providers' APIs through this service: how many at once, bytes of each body, seconds.
+ELICIT_PROXIED_CALLS = env.number("ELICIT_PROXIED_CALLS", 500, low=1, high=100_000)
+ELICIT_PROXIED_CALLS_PER_AGENT = env.number("ELICIT_PROXIED_CALLS_PER_AGENT", 50, low=1, high=100_000)
+ELICIT_PROXIED_MAX_BODY = env.number("ELICIT_PROXIED_MAX_BODY", 100_000_000, low=1, high=10_000_000_000)
+ELICIT_PROXIED_SILENCE = env.number("ELICIT_PROXIED_SILENCE", 60, low=1, high=3600)
+ELICIT_PROXIED_SECONDS = env.number("ELICIT_PROXIED_SECONDS", 600, low=1, high=86400)
 _catalogue = env.text("ELICIT_CATALOGUE")
 ELICIT_CATALOGUE = Path(_catalogue) if _catalogue else None  # a folder of the operator's own entries
 # Days. The minimum is 4 because the delivery of an event is retried for 75 hours.
@@ -41,6 +47,7 @@ ELICIT_KEEP_DELIVERIES = env.number("ELICIT_KEEP_DELIVERIES", 30, low=4, high=36
 ELICIT_KEEP_INBOUND = env.number("ELICIT_KEEP_INBOUND", 30, low=4, high=36500)  # a provider may repeat one
 ELICIT_KEEP_ELICITATIONS = env.number("ELICIT_KEEP_ELICITATIONS", 90, low=1, high=36500)
 ELICIT_KEEP_USES = env.number("ELICIT_KEEP_USES", 365, low=1, high=36500)
+ELICIT_KEEP_CALLS = env.number("ELICIT_KEEP_CALLS", 90, low=1, high=36500)
 ELICIT_KEEP_CONNECTIONS = env.number("ELICIT_KEEP_CONNECTIONS", 365, low=1, high=36500)  # ended ones
 # When a provider has refused a refresh this many times over this many hours, with an error code that we do not know,
 # the grant is taken to be dead.

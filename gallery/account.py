@@ -111,7 +111,7 @@ def told_page(**more: Any) -> Context:
 
 
 USES = [
-    ("connected", "person"), ("fetched", "agent"), ("opened", "agent"), ("refreshed", "service"),
+    ("connected", "person"), ("fetched", "agent"), ("opened", "agent"), ("called", "agent"), ("refreshed", "service"),
     ("reported", "agent"), ("lapsed", "provider"), ("revoked", "person"), ("revoked", "agent"),
     ("revoked", "operator"), ("revoked", "service"),
 ]  # fmt: skip
@@ -136,8 +136,23 @@ def activity_page() -> Context:
 
 def connection_page(**more: Any) -> Context:
     agent = {"of_agent": 2, "agent_slug": "drive-bot", "more_url": "", "start_url": ""}
-    said = {"status": "active", "connection": a_connection(**more), "days": [uses(USES[1])]}
+    said = {
+        "status": "active", "connection": a_connection(**more), "days": [uses(USES[1])], "calls": [],
+        "tokens_never_leave": False,
+    }  # fmt: skip
     return {**everywhere(), **agent, **said}
+
+
+def calls_page() -> Context:
+    """Of an agent that gets no token."""
+    at = datetime(2026, 11, 20, 10, 30, tzinfo=UTC)
+    seen = [("GET", "/v2/files", 200, 12), ("DELETE", "/v2/files/{id}", 404, 1), ("POST", "", 0, 1)]
+    calls = [
+        {"method": method, "host": "api.drive.example", "path": path, "status": status, "count": count,
+         "first_at": at - timedelta(minutes=count), "last_at": at}
+        for method, path, status, count in seen
+    ]  # fmt: skip
+    return {**connection_page(), "days": [uses(("called", "agent"))], "calls": calls, "tokens_never_leave": True}
 
 
 def ended_page(upstream: str = "pending") -> Context:

@@ -145,6 +145,13 @@ class ProviderForm(ClientForm):
     metadata_url = address_field(
         _("Metadata URL"), help_text=_("Called once with the new token, for metadata whose from is call.")
     )
+    api_urls = LinesField(
+        label=_("API addresses"),
+        help_text=_(
+            "Below these addresses agents may call the API through this service, which adds the credential. The usual "
+            "one first. One per line."
+        ),
+    )
     # Django's metaclass removes declared fields from the class, so this does not hide the form's own ``fields``.
     fields = JsonListField(label=_("Fields"))  # type: ignore[assignment]
     find_url = address_field(
@@ -204,6 +211,7 @@ class ProviderAdmin(ClientAdmin):
             "grant", "pkce", "par", "dpop", "registration", "registered_as", "dead_grant",
             "metadata", "metadata_url",
         )}),
+        (_("API"), {"fields": ("api_urls",)}),
         (_("For credentials"), {"fields": ("fields", "find_url", "verify")}),
         (_("Tokens"), {
             "fields": ("token_url", "token_auth", "scopes", "resources", "revocation_url"),

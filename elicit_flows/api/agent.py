@@ -80,6 +80,9 @@ class ThisAgent(Schema):
     )
     notify: bool = Field(description="Whether you may have users notified that you ask.")
     require_user_token: bool = Field(description="Whether you have to show a user's own token to get their tokens.")
+    tokens_never_leave: bool = Field(
+        description="Whether you get no tokens and no typed secrets, and call APIs through the service instead."
+    )
     limits: Limits
 
 
@@ -115,6 +118,7 @@ def get(request: AgentRequest) -> HttpResponse:
         "import_connections": who.import_connections,
         "notify": notify.may(who),
         "require_user_token": who.require_user_token,
+        "tokens_never_leave": who.tokens_never_leave,
         "limits": _limits(who),
     }
     return answer(said)

@@ -65,7 +65,7 @@ class FastPath:
         if named.re is ELICITATION:
             said = await self._reads.elicitations.load((agent.pk, named[1]))
             return said and said.body
-        if agent.require_user_token:
+        if agent.require_user_token or agent.tokens_never_leave:
             return None
         return await self._reads.tokens.load((agent.pk, named[1]))
 

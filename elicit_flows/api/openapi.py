@@ -13,7 +13,7 @@ from ninja.openapi.schema import REF_TEMPLATE, OpenAPISchema
 from ninja.operation import Operation
 from pydantic.json_schema import models_json_schema
 
-from elicit_flows.api import openapi_examples
+from elicit_flows.api import openapi_examples, openapi_proxied
 from elicit_flows.api.elicitation_shapes import Create
 from elicit_flows.api.event_shapes import EVENT_TYPES, Event, name_of
 from elicit_flows.api.form_shapes import FormParams
@@ -82,6 +82,7 @@ class DescribedAPI(NinjaAPI):
         schema["security"] = [{"key": []}]
         schema["components"]["securitySchemes"] = {"key": _KEY}
         _add_shapes(schema["components"]["schemas"])
+        openapi_proxied.add(schema)
         schema["webhooks"] = {kind: {"post": _webhook(kind)} for kind in EVENT_TYPES if kind not in LIVE}
         for _, _, operation in operations(schema):
             operation["responses"]["default"] = _PROBLEM

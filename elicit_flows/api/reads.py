@@ -28,7 +28,7 @@ from elicit_flows.models import Agent, Elicitation
 Q = TypeVar("Q")
 A = TypeVar("A")
 Named = tuple[int, str]  # the agent who asks, and the id of what it asks for
-KINDS = 4  # of reads: one group of each is looked up at a time
+KINDS = 6  # of what is read and written: one group of each at a time
 
 
 class ElicitationState(NamedTuple):
@@ -61,17 +61,19 @@ class Reads:
     """``pool`` needs KINDS threads. Use it from one event loop only.
 
     ``agents``: by the hash of an API key. ``heads``: of feeds, by the agent. ``elicitations`` and ``tokens``: what the
-    API answers.
+    API answers. ``api_access``: what the calls of providers' APIs need. ``run`` does something else in a thread.
     """
 
     def __init__(self, pool: ThreadPool) -> None:
         def loader(kind: str, answer: Callable[[list[Q]], dict[Q, A]]) -> BatchLoader[Q, A]:
             return BatchLoader(lambda call: pool.run(kind, partial(resilient, call)), answer)
 
+        self.run = pool.run
         self.agents: BatchLoader[str, Agent] = loader("agents", auth.look_up)
         self.heads: BatchLoader[int, feed.Head] = loader("heads", feed.heads)
         self.elicitations: BatchLoader[Named, ElicitationState] = loader("elicitations", _elicitations)
         self.tokens: BatchLoader[Named, bytes] = loader("tokens", _tokens)
+        self.api_access: BatchLoader[Named, vault.ApiAccess] = loader("api access", _api_access)
 
     async def agent(self, key_hash: str) -> Agent | None:
         """The agent with this key, if there is one."""
@@ -103,3 +105,7 @@ def _elicitations(asked: list[Named]) -> dict[Named, ElicitationState]:
 def _tokens(asked: list[Named]) -> dict[Named, bytes]:
     found = vault.fresh_tokens(set(asked))
     return {named: responses.dumps(body) for named, body in found.items()}
+
+
+def _api_access(asked: list[Named]) -> dict[Named, vault.ApiAccess]:
+    return vault.ready_access(set(asked))

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, StringConstraints, field_validator
 
 from elicit_flows import oauth
-from elicit_flows.catalogue.oauth import DeadGrant, Endpoints, Line, Metadata, OtherQuirks, Params, Scopes
+from elicit_flows.catalogue.oauth import Api, DeadGrant, Endpoints, Line, Metadata, OtherQuirks, Params, Scopes
 from elicit_flows.catalogue.parts import Page, Part, Variable, filled, is_fixed
 from elicit_flows.domain.values import Json
 from elicit_flows.kinds.credentials import client_credentials
@@ -48,6 +48,7 @@ class Entry(Part):
     dead_grant: tuple[DeadGrant, ...] = ()
     metadata: Annotated[tuple[Metadata, ...], Field(max_length=connection_metadata.MOST_NAMES)] = ()
     variables: tuple[Variable, ...] = ()
+    api: Api = Api()
     # For the other kinds.
     find_url: Page | None = None
     fields: list[Json] = []
@@ -94,6 +95,7 @@ class Entry(Part):
             "dead_grant": [one.said for one in self.dead_grant],
             "metadata": [one.said for one in self.metadata],
             "metadata_url": ends["metadata"],
+            "api_urls": [filled(url, variables or {}) for url in self.api.urls],
         }
 
     def _credentials(self, variables: Mapping[str, str]) -> dict[str, Any]:
@@ -101,6 +103,7 @@ class Entry(Part):
             "name": self.name,
             "fields": [rules_of_fields.complete(field, rules_of_fields.OPERATORS) for field in self.asked],
             "find_url": filled(self.find_url or "", variables),
+            "api_urls": [filled(url, variables) for url in self.api.urls],
             "verify": {**self.verify, "url": filled(self.verify["url"], variables)} if "url" in self.verify else None,
         }
         if self.kind != "client_credentials":
@@ -141,5 +144,5 @@ class Entry(Part):
 
     def may_be_asked(self, name: str) -> bool:
         """Whether the operator may leave this variable to the person: no value of it leads to a site of another's."""
-        urls = [url for url in self.endpoints.model_dump().values() if url]
+        urls = [*filter(None, self.endpoints.model_dump().values()), *self.api.urls]
         return self.kind == "oauth" and all(is_fixed(url, name) for url in urls)

@@ -24,6 +24,8 @@ def _claim(entry: Entry) -> str:
         return "checked_on is needed with checked = document, and not allowed without it"
     if entry.checked_on and entry.checked_on > date.today():  # noqa: DTZ011  a day, not a moment
         return "checked_on is in the future"
+    if bool(entry.api.urls) != bool(entry.api.source_url):
+        return "api.source_url is needed with api.urls, and not allowed without them"
     if (entry.checked == "library") != (len(entry.libraries) >= 2):
         return "checked = library needs two libraries or more, and libraries is not allowed without it"
     return ""
@@ -39,7 +41,8 @@ def _oauth(entry: Entry) -> str:
         return "dead_grant is for refresh tokens, but refresh_tokens is false"
     named = [connection_metadata.Named.of(one.said) for one in entry.metadata]
     names = {one.name for one in named} - entry.examples.keys()
-    return _metadata(entry, named) or _variables(entry, filter(None, ends.model_dump().values()), but=names)
+    urls = [*filter(None, ends.model_dump().values()), *entry.api.urls]
+    return _metadata(entry, named) or _variables(entry, urls, but=names)
 
 
 def _metadata(entry: Entry, named: list[connection_metadata.Named]) -> str:
@@ -50,7 +53,9 @@ def _metadata(entry: Entry, named: list[connection_metadata.Named]) -> str:
     if entry.quirks.account_source == "metadata" and entry.quirks.account_id not in {(one.name,) for one in named}:
         return "quirks.account_id must be a name of the metadata"
     urls = {"endpoints.userinfo": entry.endpoints.userinfo, "endpoints.metadata": entry.endpoints.metadata}
-    return connection_metadata.faults_of_addresses(urls, named, but=entry.examples.keys())
+    return connection_metadata.faults_of_addresses(
+        urls, named, but=entry.examples.keys()
+    ) or connection_metadata.faults_of_api("api.urls", entry.api.urls, named, but=entry.examples.keys())
 
 
 def _client(entry: Entry) -> str:
@@ -66,7 +71,8 @@ def _client(entry: Entry) -> str:
         return f"fields {at}: {said}"
     for key, message in client_credentials.faults(entry.settings(entry.examples) | {"resources": []}):
         return f"{key} {message}"
-    return _variables(entry, [entry.find_url or "", entry.endpoints.token, entry.endpoints.revoke or ""])
+    urls = [entry.find_url or "", entry.endpoints.token, entry.endpoints.revoke or "", *entry.api.urls]
+    return _variables(entry, urls)
 
 
 def _credentials(entry: Entry) -> str:
@@ -86,7 +92,7 @@ def _credentials(entry: Entry) -> str:
     for key, message in credentials_faults({"fields": entry.fields, "verify": verify}):
         return f"{key} {message}"
     names = {field["name"] for field in entry.fields}
-    return _variables(entry, [entry.find_url or "", entry.verify.get("url", "")], but=names)
+    return _variables(entry, [entry.find_url or "", entry.verify.get("url", ""), *entry.api.urls], but=names)
 
 
 def _variables(entry: Entry, urls: Iterable[str], but: Set[str] = frozenset()) -> str:

@@ -44,6 +44,21 @@ class Endpoints(Part):
     metadata: Lookup | None = None  # asked once, with the token, for metadata from "call"
 
 
+def _base(url: str) -> str:
+    if "?" in url:
+        raise ValueError("must have no query")
+    return url
+
+
+class Api(Part):
+    """``urls``: where the API is, the usual one first, each at a host of its own. Agents' calls are sent below these
+    addresses (docs/how-to/call-an-api.md). ``source_url``: the page that says so.
+    """
+
+    urls: Annotated[tuple[Annotated[Lookup, AfterValidator(_base)], ...], Field(max_length=20)] = ()
+    source_url: Page | None = None
+
+
 class Scopes(Part):
     """``words``: what each scope allows, as one line for the person who is asked."""
 

@@ -1,4 +1,6 @@
-"""Rules of the keys of ``[[provider]]`` that say what is kept of what the provider says beside the tokens."""
+"""Rules of the keys of ``[[provider]]`` that say what is kept of what the provider says beside the tokens, and where
+its API is.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +12,7 @@ from elicit_flows.kinds.oauth.connection_metadata import MOST_NAMES, PLACE, begi
 from elicit_flows.lib.sentences import sentence
 
 EXAMPLE = '[{ name = "instance_url", type = "url", hosts = ["*.example.com"] }]'
+MOST_ADDRESSES = 20
 _RULES: dict[str, Rule] = {
     "name": text(40), "from": text(10), "path": response_path, "type": text(10), "hosts": list_of(text(255), most=20),
 }  # fmt: skip
@@ -47,3 +50,11 @@ def lookup_url(value: Any) -> str:
     begins = begins_with_place(value)
     url(PLACE.sub("x", PLACE.sub("https://x.example", value, count=1) if begins else value))
     return value
+
+
+def api_url(value: Any) -> str:
+    """An address below which agents' calls are sent with the credential, such as https://api.example.com/v2."""
+    address = lookup_url(value)
+    if "?" in address:
+        raise InvalidValue(sentence("must have no query"))
+    return address

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Set
 from typing import Any
 
 from elicit_flows import catalogue, http
@@ -127,6 +127,9 @@ def conflicts(values: Json, given: Collection[str], stored: Provider | None) -> 
     type_ = values["sort"]
     if stored and stored.sort != type_:
         yield "slug", sentence("belongs to a provider for %(type)s; use another slug for this one", type=stored.sort)
+    entry = catalogue.find(values["preset"]) if values["preset"] else None
+    variables = entry.examples.keys() if entry else set()
+    yield from _address_conflicts(values, variables)
     if type_ == Type.CREDENTIALS:
         for key in sorted(set(given) & set(OAUTH_KEYS) - set(TOKEN_KEYS)):
             yield key, "is for OAuth providers, and this one is for credentials; leave it out"
@@ -136,8 +139,6 @@ def conflicts(values: Json, given: Collection[str], stored: Provider | None) -> 
     for key in sorted(set(given) & set(CREDENTIALS_KEYS)):
         yield key, "is for credentials, and this one is an OAuth provider; leave it out"
     yield from _registration_conflicts(values)
-    entry = catalogue.find(values["preset"]) if values["preset"] else None
-    variables = entry.examples.keys() if entry else set()
     if values["registration"] == "dynamic" and variables - values["variables"].keys():
         yield "registration", sentence("cannot be dynamic while variables of the preset are left to each person")
     if not values["client_id"] and values["registration"] == "off":
@@ -152,14 +153,19 @@ def conflicts(values: Json, given: Collection[str], stored: Provider | None) -> 
         )
     if values["par"] == "required" and not values["issuer"]:
         yield "issuer", sentence("is missing; the address for pushed requests is in its metadata")
-    said = connection_metadata.faults_of_addresses(
-        {name: values[name] for name in ("userinfo_url", "metadata_url")},
-        [connection_metadata.Named.of(one) for one in values["metadata"]],
-        but=variables,
-    )
-    if said:
-        yield said.split(" ", 1)[0], said.split(" ", 1)[1]
     yield from _client_secret_conflicts(values)
+
+
+def _address_conflicts(values: Json, variables: Set[str]) -> Iterator[tuple[str, str]]:
+    """What is wrong with the ``{name}`` in addresses that are called with a token."""
+    named = [connection_metadata.Named.of(one) for one in values["metadata"]]
+    addresses = {name: values[name] for name in ("userinfo_url", "metadata_url")}
+    for said in (
+        connection_metadata.faults_of_addresses(addresses, named, but=variables),
+        connection_metadata.faults_of_api("api_urls", values["api_urls"], named, but=variables),
+    ):
+        if said:
+            yield said.split(" ", 1)[0], said.split(" ", 1)[1]
 
 
 def _registration_conflicts(values: Json) -> Iterator[tuple[str, str]]:

@@ -8,7 +8,7 @@ from typing import Any
 
 from elicit_flows.config_file.agents import check_api_key, check_webhook_secret, spend_limit
 from elicit_flows.config_file.brands import RULES, own_brand, picture
-from elicit_flows.config_file.connection_metadata import lookup_url, metadata
+from elicit_flows.config_file.connection_metadata import MOST_ADDRESSES, api_url, lookup_url, metadata
 from elicit_flows.config_file.identity_providers import REQUIRED, header, public_keys
 from elicit_flows.config_file.notifications import MAX_CHAT, address, check_chat, check_chat_of_all
 from elicit_flows.config_file.payment_accounts import (
@@ -111,6 +111,7 @@ TABLES: Mapping[str, Mapping[str, Key]] = {
         "dead_grant": Key(dead_grant, default=[]),
         "metadata": Key(metadata, default=[]),
         "metadata_url": Key(lookup_url, default=""),
+        "api_urls": Key(list_of(api_url, most=MOST_ADDRESSES), default=[]),
         "fields": Key(credential_fields, default=[]),
         "find_url": Key(find_url, default=""),
         "verify": Key(verify),
@@ -141,6 +142,7 @@ TABLES: Mapping[str, Mapping[str, Key]] = {
         "import_connections": Key(boolean, default=False),
         "notify": Key(boolean, default=False),
         "require_user_token": Key(boolean, default=False),
+        "tokens_never_leave": Key(boolean, default=False),
         "user_token_audiences": Key(list_of(text(500)), default=[]),
         "requests_per_minute": Key(whole_number(1, 10_000_000)),
         "return_urls": Key(list_of(return_url), default=[]),

@@ -33,6 +33,10 @@ class BadCursor(BadRequest):
     code, title = "bad_cursor", "The cursor is not valid"
 
 
+class BadPath(BadRequest):
+    code, title = "bad_path", "This path cannot be called"
+
+
 class BadCallback(BadRequest):
     code, title = "bad_callback", "Let's start again"
 
@@ -63,6 +67,10 @@ class Forbidden(FlowError):
 
 class UserTokenRequired(Forbidden):
     code, title = "user_token_required", "This agent has to show the user's own token"
+
+
+class TokensNeverLeave(Forbidden):
+    code, title = "tokens_never_leave", "This agent gets no tokens; it calls APIs through this service"
 
 
 class OverLimit(Forbidden):
@@ -117,6 +125,10 @@ class DraftNotShared(Conflict):
 
 class NotSubmitted(Conflict):
     code, title = "not_submitted", "A required question has no submitted answer yet"
+
+
+class NoApi(Conflict):
+    code, title = "no_api", "It is not known where this provider's API is"
 
 
 class ReauthorizationRequired(Conflict):

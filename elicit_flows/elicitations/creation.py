@@ -139,14 +139,15 @@ def _one(agent: Agent, question: Question, allowed: Permits) -> Asked:
     params = kind.clean(question.params)
     if question.kind == "form":
         secret_detection.check_message(forms.known(params), question.message)
+    for name in ("seal_to", "fields"):
+        if agent.tokens_never_leave and question.kind == "credentials" and params[name]:
+            what = "This agent gets nothing that a user typed; name a provider, and call its API through this service."
+            raise Invalid.at(f"params.{name}", what)
     server, again = params.get("mcp"), params.get("connection")
     plug_in = mcp_servers.check_asked(agent, server) if server else _plug_in(question.kind, kind, params, allowed)
     provider = plug_in if isinstance(plug_in, Provider) else None
-    if (
-        (provider or server)
-        and again
-        and not (provider and vault.reconnectable(agent, question.claim, provider, again))
-    ):
+    known = provider and again and vault.reconnectable(agent, question.claim, provider, again)
+    if again and (provider or server) and not known:
         what = "This person has no such connection there for this agent, or it was revoked; leave it out for a new one."
         raise Invalid.at("params.connection", what)
     if isinstance(plug_in, Provider) and params.get("variables"):

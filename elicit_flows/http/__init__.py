@@ -7,13 +7,23 @@ read from the environment: the one there may be stands in the policy.
 
 from elicit_flows.http.async_client import AsyncClient
 from elicit_flows.http.client import Reply, send, trust
-from elicit_flows.http.destinations import Policy, Refused, Unreachable, check_url, configure, is_loopback_name, policy
+from elicit_flows.http.destinations import (
+    Policy,
+    Refused,
+    Target,
+    Unreachable,
+    check_url,
+    configure,
+    is_loopback_name,
+    policy,
+)
 
 __all__ = [
     "AsyncClient",
     "Policy",
     "Refused",
     "Reply",
+    "Target",
     "Unreachable",
     "check_url",
     "configure",

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
-from typing import cast
+from typing import Any, cast
 
 import httptools
 
@@ -40,13 +40,33 @@ class Exchange:
 
     call: Call
     limit: int
-    answer: asyncio.Future[Reply]
+    answer: asyncio.Future[Any]
     headers: dict[str, str] = field(default_factory=dict)
     body: bytearray = field(default_factory=bytearray)
     status: int = 0  # of the reply proper; 0 while there are only interim ones
     complete: bool = False
     ends_with_connection: bool = False
     reusable: bool = True
+    without_body: bool = False  # the answer to HEAD ends with its headers
+
+    @property
+    def over(self) -> bool:
+        """Whether nothing more is to be read."""
+        return self.answer.done()
+
+    def begin(self) -> None:
+        """The headers are complete."""
+
+    def take(self, body: bytes) -> None:
+        """A piece of the body has arrived."""
+        self.body += body
+        if len(self.body) > self.limit:
+            self.fail(self.too_large())
+
+    def finish(self) -> None:
+        """The reply is complete."""
+        if not self.answer.done():
+            self.answer.set_result(Reply(self.status, self.headers, bytes(self.body)))
 
     def fail(self, error: Exception) -> None:
         if not self.answer.done():
@@ -62,6 +82,8 @@ class Connection(asyncio.Protocol):
     def __init__(self, rules: Policy) -> None:
         self.rules, self.since = rules, 0.0
         self.alive = True
+        self.writable = asyncio.Event()
+        self.writable.set()
         self._exchange: Exchange | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -71,6 +93,22 @@ class Connection(asyncio.Protocol):
         self._exchange, self._parser = exchange, httptools.HttpResponseParser(self)
         exchange.call.sent = True
         self._transport.write(request)
+
+    def write(self, piece: bytes) -> None:
+        """Send a piece of the request's body. Wait for ``writable`` before the next one."""
+        self._transport.write(piece)
+
+    def pause_writing(self) -> None:
+        self.writable.clear()
+
+    def resume_writing(self) -> None:
+        self.writable.set()
+
+    def pause_reading(self) -> None:
+        self._transport.pause_reading()
+
+    def resume_reading(self) -> None:
+        self._transport.resume_reading()
 
     def hang_up(self) -> None:
         self.alive, self._exchange = False, None
@@ -84,7 +122,7 @@ class Connection(asyncio.Protocol):
         call, rest = exchange.call, memoryview(data)
         try:
             # The parser gets at most the budget at a time, because the end of the headers sets a new budget.
-            while rest and not exchange.answer.done():
+            while rest and not exchange.over:
                 if call.budget <= 0:
                     exchange.fail(exchange.too_large())
                     break
@@ -99,11 +137,11 @@ class Connection(asyncio.Protocol):
     def _done(self, exchange: Exchange) -> None:
         self._exchange = None
         self.alive = self.alive and exchange.reusable
-        if not exchange.answer.done():
-            exchange.answer.set_result(Reply(exchange.status, exchange.headers, bytes(exchange.body)))
+        exchange.finish()
 
     def connection_lost(self, error: Exception | None) -> None:
         self.alive, exchange, self._exchange = False, self._exchange, None
+        self.writable.set()
         if exchange is None:
             return
         if error is None and exchange.ends_with_connection:
@@ -133,13 +171,15 @@ class Connection(asyncio.Protocol):
             exchange.call.budget = client.body_budget(exchange.limit)
             chunked = exchange.headers.get("transfer-encoding", "").lower().endswith("chunked")
             exchange.ends_with_connection = not chunked and "content-length" not in exchange.headers
+            exchange.begin()
+            if exchange.without_body:
+                # A server that sends a body all the same would send it into the next exchange.
+                exchange.complete, exchange.reusable = True, False
 
     def on_body(self, body: bytes) -> None:
         exchange = self._exchange
         if exchange and not exchange.complete:
-            exchange.body += body
-            if len(exchange.body) > exchange.limit:
-                exchange.fail(exchange.too_large())
+            exchange.take(body)
 
     def on_message_complete(self) -> None:
         exchange = self._exchange
@@ -169,13 +209,12 @@ class AsyncClient:
         """Send one request, not HEAD, and return its whole reply. Arguments and errors are those of ``client.send``."""
         call = Call(time.monotonic() + deadline, client.HEADER_BYTES)
         target = destinations.check_url(url)
-        request = _request(target, method, client.fields(target, headers or {}, method, body), body)
+        request = written(target, method, client.fields(target, headers or {}, method, body), body)
         with telemetry.span(method, kind="client", http_request_method=method, server_address=target.host) as span:
             try:
-                origin = (target.scheme, target.host, target.port)
-                connection = self._kept(origin) or await self._connected(target, call)
+                connection, _ = await self.borrow(target, call)
                 exchange = Exchange(call, limit, asyncio.get_running_loop().create_future())
-                reply = None
+                reply: Reply | None = None
                 try:
                     async with asyncio.timeout(call.remaining()):
                         connection.ask(request, exchange)
@@ -183,11 +222,20 @@ class AsyncClient:
                 finally:
                     if reply is None:  # nobody could tell what the next bytes belong to
                         connection.hang_up()
-                self._keep(origin, connection)
+                self.give_back(target, connection)
             except TimeoutError:
                 raise call.late() from None
             span.note(http_response_status_code=reply.status)
         return reply
+
+    async def borrow(self, target: Target, call: Call) -> tuple[Connection, bool]:
+        """A connection to the target, and whether it was used before. Raises ``Refused`` and ``Unreachable``."""
+        kept = self._kept(_origin(target))
+        return (kept, True) if kept else (await self.connect(target, call), False)
+
+    def give_back(self, target: Target, connection: Connection) -> None:
+        """Keep the connection, whose exchange is complete, for the next request."""
+        self._keep(_origin(target), connection)
 
     def _kept(self, origin: Origin) -> Connection | None:
         """The kept connection that was used last, unless it was made under another policy or may be closed already."""
@@ -223,7 +271,7 @@ class AsyncClient:
         if self._idle:
             self._tidying = asyncio.get_running_loop().call_later(client.IDLE_SECONDS / 2, self._tidy)
 
-    async def _connected(self, target: Target, call: Call) -> Connection:
+    async def connect(self, target: Target, call: Call) -> Connection:
         """A new connection. Connecting has the call's deadline itself, so its thread always ends."""
         rules = destinations.policy()
         dialled = self._dialers.submit(client.connect, target.host, target.port, call)
@@ -263,6 +311,10 @@ class AsyncClient:
         self._dialers.shutdown(wait=False)
 
 
+def _origin(target: Target) -> Origin:
+    return target.scheme, target.host, target.port
+
+
 def _is_usable(connection: Connection) -> bool:
     in_time = time.monotonic() - connection.since < client.IDLE_SECONDS
     return connection.alive and in_time and connection.rules is destinations.policy()
@@ -273,7 +325,7 @@ def _close(dialled: Future[socket.socket]) -> None:
         dialled.result().close()
 
 
-def _request(target: Target, method: str, fields: list[tuple[bytes, bytes]], body: bytes) -> bytes:
+def written(target: Target, method: str, fields: list[tuple[bytes, bytes]], body: bytes) -> bytes:
     """The bytes of the request. Raises ``Refused`` if one part of it could be read as another part."""
     if not _METHOD.fullmatch(method) or not all(_NAME.fullmatch(n) and _VALUE.fullmatch(v) for n, v in fields):
         raise Refused("The request cannot be written as HTTP.")

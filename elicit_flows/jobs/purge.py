@@ -17,6 +17,7 @@ from elicit_flows.lib import clock
 from elicit_flows.models import (
     Agent,
     Attempt,
+    ConnectionCall,
     ConnectionUse,
     Contact,
     Delivery,
@@ -47,6 +48,7 @@ AGE = {
     "elicitations": "finished_at",
     "notes": "finished_at",
     "uses": "last_at",
+    "calls": "last_at",
     "connections": "revoked_at",
     "sessions": "expire_date",
     "tallies": "hour",
@@ -106,6 +108,7 @@ def due() -> dict[str, QuerySet[Any]]:
         "elicitations": Elicitation.objects.filter(parent=None, finished_at__lt=_before("ELICITATIONS")),
         "notes": Elicitation.objects.exclude(note="").filter(finished_at__lt=clock.now() - KEEP_NOTES),
         "uses": ConnectionUse.objects.filter(last_at__lt=_before("USES")),
+        "calls": ConnectionCall.objects.filter(last_at__lt=_before("CALLS")),
         "connections": vault.ended_before(_before("CONNECTIONS")),
         "sessions": Session.objects.filter(expire_date__lt=clock.now()),
         "tallies": Tally.objects.filter(hour__gt=EVER, hour__lt=clock.now() - KEEP_TALLIES),

@@ -12,7 +12,7 @@ from elicit_flows.lib import counters
 
 BOUNDS = (0.025, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0)  # seconds
 METHODS = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
-WAITS, STATIC, ADMIN, NONE = "waits", "/static/", "/admin/", "none"
+WAITS, PROXIED, STATIC, ADMIN, NONE = "waits", "proxied", "/static/", "/admin/", "none"
 PROBES = {"livez", "healthz", "readyz", "metrics", "incidents"}
 Key = tuple[str, str, str]
 
@@ -35,7 +35,7 @@ def add(route: str, method: str, status: int, seconds: float) -> None:
         counters.count("answers", family)  # for the front page, over all processes
     if route.startswith("admin/"):
         route = ADMIN
-    elif route not in {WAITS, STATIC, NONE}:
+    elif route not in {WAITS, PROXIED, STATIC, NONE}:
         route = f"/{route}"
     one = _answered.setdefault((route, method if method in METHODS else "other", family), Answered())
     one.buckets[next((place for place, bound in enumerate(BOUNDS) if seconds <= bound), -1)] += 1

@@ -8,6 +8,9 @@ and answers 502.
 
 Waiting requests are told that the server stops: ``scope["on_leaving"]`` takes a function to call then. uvicorn by
 itself waits for them until the grace period is over, and then cuts them off.
+
+An answer that has begun and cannot be finished is broken off with ``scope["abort"]``, so that the client does not take
+what it has for all.
 """
 
 from __future__ import annotations
@@ -74,6 +77,7 @@ class LimitedHeadProtocol(HttpToolsProtocol):
     _deadline: asyncio.TimerHandle | None = None
     _leaving: Callable[[], object] | None = None
     _head_bytes = 0
+    _in_body = False
     _deaf = False  # nothing more is read on this connection
     last = False  # the server stops: the next answer ends the connection
 
@@ -126,8 +130,14 @@ class LimitedHeadProtocol(HttpToolsProtocol):
 
     def on_message_begin(self) -> None:
         super().on_message_begin()
-        self._leaving = None
+        self._leaving, self._in_body = None, False
         self.scope["on_leaving"] = self._on_leaving  # type: ignore[typeddict-unknown-key]
+        self.scope["abort"] = self.transport.abort  # type: ignore[typeddict-unknown-key]
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """Ignore trailers: uvicorn by itself adds them to the headers, some of which were checked already."""
+        if not self._in_body:
+            super().on_header(name, value)
 
     def on_body(self, body: bytes) -> None:
         self._head_bytes = 0
@@ -159,6 +169,7 @@ class LimitedHeadProtocol(HttpToolsProtocol):
             self.transport.close()
 
     def on_headers_complete(self) -> None:
+        self._in_body = True
         self._stop()
         super().on_headers_complete()
         if self.last:

@@ -48,6 +48,7 @@ class Migration(migrations.Migration):
                 ('import_connections', models.BooleanField(db_default=False, default=False, help_text='The agent may import tokens of accounts that people connected elsewhere.', verbose_name='may import connections')),
                 ('notify', models.BooleanField(db_default=False, default=False, help_text='The agent may have people told, by e-mail for example, that a request waits for them.', verbose_name='may have people told')),
                 ('require_user_token', models.BooleanField(db_default=False, default=False, help_text="The agent gets a user's tokens only if it shows that user's own access token.", verbose_name="needs the user's token")),
+                ('tokens_never_leave', models.BooleanField(db_default=False, default=False, help_text="The agent gets no token and no typed secret. It calls providers' APIs through this service.", verbose_name='tokens never leave')),
                 ('user_token_audiences', models.JSONField(blank=True, db_default=[], default=list, verbose_name="audiences of users' tokens")),
                 ('requests_per_minute', models.PositiveIntegerField(blank=True, help_text='The most requests that the agent may send in a minute. Empty: the limit of the service.', null=True, verbose_name='requests per minute')),
                 ('return_urls', models.JSONField(blank=True, default=list, verbose_name='return URLs')),
@@ -168,6 +169,7 @@ class Migration(migrations.Migration):
                 ('mcp', models.CharField(blank=True, db_default='', default='', editable=False, max_length=1000, verbose_name='MCP server')),
                 ('client_slug', models.SlugField(blank=True, db_default='', default='', editable=False, max_length=64)),
                 ('default_scopes', models.JSONField(db_default=[], default=list, editable=False)),
+                ('api_urls', models.JSONField(blank=True, db_default=[], default=list, verbose_name='API addresses')),
                 ('enabled', models.BooleanField(default=True, verbose_name='enabled')),
             ],
             options={
@@ -792,10 +794,31 @@ class Migration(migrations.Migration):
             },
         ),
         migrations.CreateModel(
+            name='ConnectionCall',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('method', models.CharField(max_length=8)),
+                ('host', models.CharField(max_length=255)),
+                ('path', models.CharField(blank=True, max_length=200)),
+                ('status', models.PositiveSmallIntegerField()),
+                ('hour', models.DateTimeField()),
+                ('count', models.PositiveIntegerField(default=1)),
+                ('first_at', models.DateTimeField()),
+                ('last_at', models.DateTimeField()),
+                ('connection', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='calls', to='elicit_flows.connection')),
+            ],
+            options={
+                'verbose_name': 'call of an API',
+                'verbose_name_plural': 'calls of APIs',
+                'indexes': [models.Index(fields=['last_at'], name='call_purge')],
+                'constraints': [models.UniqueConstraint(fields=('connection', 'hour', 'method', 'host', 'path', 'status'), name='one_call_per_hour')],
+            },
+        ),
+        migrations.CreateModel(
             name='ConnectionUse',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('action', models.CharField(choices=[('connected', 'Connected'), ('fetched', 'Fetched'), ('opened', 'Opened'), ('refreshed', 'Refreshed'), ('reported', 'Reported'), ('lapsed', 'Lapsed'), ('revoked', 'Revoked')], max_length=16)),
+                ('action', models.CharField(choices=[('connected', 'Connected'), ('fetched', 'Fetched'), ('opened', 'Opened'), ('called', 'Called'), ('refreshed', 'Refreshed'), ('reported', 'Reported'), ('lapsed', 'Lapsed'), ('revoked', 'Revoked')], max_length=16)),
                 ('actor', models.CharField(choices=[('agent', 'Agent'), ('person', 'Person'), ('operator', 'Operator'), ('provider', 'Provider'), ('service', 'Service')], max_length=16)),
                 ('hour', models.DateTimeField()),
                 ('count', models.PositiveIntegerField(default=1)),

@@ -2,7 +2,7 @@
 
 from elicit_flows.models.agent import Agent, SpendLimit
 from elicit_flows.models.brand import Brand
-from elicit_flows.models.connection import Connection, ConnectionUse, PendingGrant
+from elicit_flows.models.connection import Connection, ConnectionCall, ConnectionUse, PendingGrant
 from elicit_flows.models.counters import Health, Tally
 from elicit_flows.models.elicitation import Attempt, Draft, Elicitation, UserCode
 from elicit_flows.models.entitlement import Entitlement, EntitlementUse
@@ -25,6 +25,7 @@ __all__ = [
     "Channel",
     "Checkout",
     "Connection",
+    "ConnectionCall",
     "ConnectionUse",
     "Contact",
     "Customer",

@@ -54,6 +54,12 @@ class Agent(models.Model):
         db_default=False,
         help_text=_("The agent gets a user's tokens only if it shows that user's own access token."),
     )
+    tokens_never_leave = models.BooleanField(
+        _("tokens never leave"),
+        default=False,
+        db_default=False,
+        help_text=_("The agent gets no token and no typed secret. It calls providers' APIs through this service."),
+    )
     user_token_audiences = models.JSONField(_("audiences of users' tokens"), default=list, db_default=[], blank=True)
     requests_per_minute = models.PositiveIntegerField(
         _("requests per minute"),

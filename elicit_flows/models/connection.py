@@ -238,6 +238,50 @@ class PendingGrant(models.Model):
         verbose_name_plural = _("grants to be revoked")
 
 
+class ConnectionCall(models.Model):
+    """``count`` calls of the provider's API through this service, alike but for ids, within the hour that begins at
+    ``hour``.
+
+    ``path`` is a template without query, whose ids are replaced; "" stands for all paths beyond the number that is
+    kept for an hour. ``status`` is the API's; 0 if it gave no usable answer.
+    """
+
+    connection = models.ForeignKey(Connection, models.CASCADE, related_name="calls", db_index=False)
+    method = models.CharField(max_length=8)
+    host = models.CharField(max_length=255)
+    path = models.CharField(max_length=200, blank=True)
+    status = models.PositiveSmallIntegerField()
+    hour = models.DateTimeField()
+    count = models.PositiveIntegerField(default=1)
+    first_at = models.DateTimeField()
+    last_at = models.DateTimeField()
+
+    class Meta:
+        verbose_name = _("call of an API")
+        verbose_name_plural = _("calls of APIs")
+        constraints = [
+            models.UniqueConstraint(
+                fields=["connection", "hour", "method", "host", "path", "status"], name="one_call_per_hour"
+            ),
+        ]
+        indexes = [models.Index(fields=["last_at"], name="call_purge")]
+
+    def __str__(self) -> str:
+        return f"{self.method} {self.host}{self.path} {self.connection_id}"
+
+    def said(self) -> Json:
+        """The calls in a person's data export."""
+        return {
+            "method": self.method,
+            "host": self.host,
+            "path": self.path,
+            "status": self.status,
+            "count": self.count,
+            "first_at": rfc3339(self.first_at),
+            "last_at": rfc3339(self.last_at),
+        }
+
+
 class ConnectionUse(models.Model):
     """``count`` times ``action`` within the hour that begins at ``hour``.
 
@@ -249,6 +293,7 @@ class ConnectionUse(models.Model):
         CONNECTED = "connected"  # or connected again
         FETCHED = "fetched"  # an access token
         OPENED = "opened"  # credentials that the user typed
+        CALLED = "called"  # the provider's API, through this service
         REFRESHED = "refreshed"
         REPORTED = "reported"  # as refused by the provider
         LAPSED = "lapsed"  # the provider ended the grant

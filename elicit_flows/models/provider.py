@@ -126,6 +126,7 @@ class Provider(models.Model):
     mcp = models.CharField(_("MCP server"), max_length=1000, blank=True, default="", db_default="", editable=False)
     client_slug = models.SlugField(max_length=64, blank=True, default="", db_default="", editable=False)
     default_scopes = models.JSONField(default=list, db_default=[], editable=False)
+    api_urls = models.JSONField(_("API addresses"), default=list, db_default=[], blank=True)
     enabled = models.BooleanField(_("enabled"), default=True)
     # What one person named in the addresses, see ``vault.for_person``. It is not stored.
     named: Mapping[str, str] = MappingProxyType({})
@@ -173,7 +174,8 @@ class Provider(models.Model):
 
 SETTINGS = (
     "name", "issuer", "authorize_url", "token_url", "revocation_url", "userinfo_url", "device_authorization_url",
-    "token_auth", "scopes", "pkce", "dead_grant", "metadata", "metadata_url", "fields", "find_url", "verify",
+    "token_auth", "scopes", "pkce", "dead_grant", "metadata", "metadata_url", "api_urls",
+    "fields", "find_url", "verify",
 )  # fmt: skip
 
 

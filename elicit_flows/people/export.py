@@ -25,7 +25,9 @@ def export_data(claim: Claim) -> Json:
         "subject": mine,
         "account": local_accounts.about(claim),
         "elicitations": [_elicitation(row) for row in _in_order(elicitations)],
-        "connections": [_connection(row) for row in _in_order(vault.ever_held_by(claim).prefetch_related("uses"))],
+        "connections": [
+            _connection(row) for row in _in_order(vault.ever_held_by(claim).prefetch_related("uses", "calls"))
+        ],
         "payments": [_payment(row) for row in _in_order(payments)],
         "entitlements": [
             {**_by(row.agent), **_without(row.summary(live_only=entitlements.live_only(row.agent)), "subject")}
@@ -78,7 +80,9 @@ def _elicitation(row: Elicitation) -> Json:
 
 def _connection(row: Connection) -> Json:
     uses = sorted(row.uses.all(), key=lambda use: use.first_at)
-    return {**_by(row.agent), **_without(row.summary(), "subject"), "uses": [use.said() for use in uses]}
+    calls = sorted(row.calls.all(), key=lambda call: call.first_at)
+    said = {"uses": [use.said() for use in uses], "calls": [call.said() for call in calls]}
+    return {**_by(row.agent), **_without(row.summary(), "subject"), **said}
 
 
 def _payment(row: Payment) -> Json:

@@ -41,6 +41,7 @@ from elicit_flows.sdk.errors import (
     UnreachableError,
 )
 from elicit_flows.sdk.outcomes import Cancelled, Completed, Declined, Expired, Failed, Outcome, outcome_of
+from elicit_flows.sdk.proxied import check_answered
 from elicit_flows.sdk.questions import ConfirmWords, Options, PaymentTerms, Question, Questions
 from elicit_flows.sdk.shapes import (
     Connection,
@@ -97,6 +98,7 @@ __all__ = [
     "UnreachableError",
     "User",
     "UserCode",
+    "check_answered",
     "outcome_of",
     "verify_webhook",
 ]

@@ -28,6 +28,7 @@ from elicit_flows.sdk.paths import (
     elicitation_path,
     payment_path,
 )
+from elicit_flows.sdk.proxied import Proxied
 from elicit_flows.sdk.questions import Options
 from elicit_flows.sdk.shapes import Elicitation, Event, GivenAnswer, User, UserCode, claim
 from elicit_flows.sdk.transport import MAX_RETRIES, TIMEOUT, Transport
@@ -36,7 +37,7 @@ POLL_SECONDS = 25
 PAGE = 100
 
 
-class Elicit(Asking, Connections, Drafts, Notes):
+class Elicit(Asking, Connections, Drafts, Notes, Proxied):
     """One agent at one service.
 
     ``url`` defaults to ELICIT_URL, ``api_key`` to ELICIT_API_KEY or the file var/demo.key. ``retry_for`` is the number

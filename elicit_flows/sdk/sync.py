@@ -14,7 +14,9 @@ import httpx2
 from elicit_flows.domain.values import Json
 from elicit_flows.sdk.asking import OnUrl
 from elicit_flows.sdk.client import Elicit
-from elicit_flows.sdk.shapes import Elicitation, Event, User
+from elicit_flows.sdk.outcomes import Outcome
+from elicit_flows.sdk.proxied import client_options
+from elicit_flows.sdk.shapes import Connection, Elicitation, Event, User
 from elicit_flows.sdk.sync_runner import CURRENT, LoopThread
 from elicit_flows.sdk.transport import MAX_RETRIES, TIMEOUT
 
@@ -107,8 +109,13 @@ class SyncElicit:
     proof = _blocking(Elicit.proof)
     secret = _blocking(Elicit.secret)
     revoke = _blocking(Elicit.revoke)
+    request = _blocking(Elicit.request)
     import_connection = _blocking(Elicit.import_connection)
     refund = _blocking(Elicit.refund)
+
+    def api(self, connection: str | Connection | Outcome, *, host: str | None = None) -> httpx2.Client:
+        """As ``Elicit.api``, without asyncio."""
+        return httpx2.Client(**client_options(self._elicit._transport, connection, host))
 
     def events(self, after: str | None = None, *, stream: bool = True) -> Generator[Event, None, None]:
         """As ``Elicit.events``. You may simply leave the loop; ``close`` on the generator ends the connection

@@ -112,9 +112,9 @@ class Transport:
         self._longest = min(retry_for, LONGEST_RETRY_AFTER)
         self._retries = max_retries
         self._given = http_client is not None
-        self.http = http_client or httpx2.AsyncClient(
-            trust_env=httpx2.URL(url).host not in LOOPBACK  # a proxy from the environment cannot reach this machine
-        )
+        # A proxy from the environment cannot reach this machine.
+        self.trusts_environment = httpx2.URL(url).host not in LOOPBACK
+        self.http = http_client or httpx2.AsyncClient(trust_env=self.trusts_environment)
 
     async def aclose(self) -> None:
         if not self._given:

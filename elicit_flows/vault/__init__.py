@@ -6,6 +6,9 @@
 
 from elicit_flows.models import Connection, ConnectionUse
 from elicit_flows.vault import contacts, two_factor
+from elicit_flows.vault.api_access import HOST as API_HOST
+from elicit_flows.vault.api_access import ApiAccess, access_to_api, ready_access, renewed_access
+from elicit_flows.vault.call_log import CallLog
 from elicit_flows.vault.client_registration import forget_registration, register_client
 from elicit_flows.vault.connection_import import import_connection
 from elicit_flows.vault.connections import (
@@ -22,12 +25,13 @@ from elicit_flows.vault.connections import (
     owned,
     possible_accounts,
     reconnectable,
+    require_tokens_leave,
     result,
     with_held_scopes,
 )
 from elicit_flows.vault.credentials import existing_connection, keep_credentials, open_credentials
 from elicit_flows.vault.dpop import proof
-from elicit_flows.vault.holdings import by_use, count_at, count_held, uses_by, uses_of
+from elicit_flows.vault.holdings import by_use, calls_of, count_at, count_held, uses_by, uses_of
 from elicit_flows.vault.keyring import KeyUse, check_keys, key_uses, new_entry, retire, verify_keys
 from elicit_flows.vault.mcp_servers import discover_mcp_server, known_mcp_server
 from elicit_flows.vault.notes import Note, open_note, seal_note
@@ -77,17 +81,22 @@ from elicit_flows.vault.seal import open_stash, ring, seal_stash
 from elicit_flows.vault.tokens import fresh_tokens, token
 
 __all__ = [
+    "API_HOST",
     "CONNECTED",
     "EXPORT_TYPE",
     "MOVED",
+    "ApiAccess",
+    "CallLog",
     "Connection",
     "ConnectionUse",
     "KeyUse",
     "NotSigned",
     "Note",
     "Refreshes",
+    "access_to_api",
     "account",
     "by_use",
+    "calls_of",
     "check_keys",
     "client_id",
     "client_secret",
@@ -134,12 +143,15 @@ __all__ = [
     "providers_of_rejected_grants",
     "proxy",
     "public_keys",
+    "ready_access",
     "reconnectable",
     "register_client",
     "registration_of",
     "reject_pending_grant",
     "rejected_grants_due",
+    "renewed_access",
     "report_rejected_token",
+    "require_tokens_leave",
     "result",
     "retire",
     "revocations_due",

@@ -17,6 +17,7 @@ from elicit_flows.domain.errors import (
     NotFound,
     ProviderUnavailable,
     ReauthorizationRequired,
+    TokensNeverLeave,
 )
 from elicit_flows.domain.values import Claim, Grant, Json, Secret
 from elicit_flows.kinds.oauth.connection_metadata import merged
@@ -80,7 +81,7 @@ def keep(
     row.refresh_token, row.metadata = "", {}  # a new grant replaces all of the old one
     row.variables, row.resource = dict(grant.variables), grant.resource
     row.dpop_key = seal(grant.dpop_key, sealed_at(row, "dpop_key"))
-    row.bound_to = dict(provider_settings.hosts_of(provider) if grant.bound_to is None else grant.bound_to)
+    row.bound_to = dict(provider_settings.bound_hosts(provider) if grant.bound_to is None else grant.bound_to)
     store_tokens(row, grant)
     row.save()
     log_access(row, ConnectionUse.Action.CONNECTED, by)
@@ -279,6 +280,12 @@ def provider_of(row: Connection) -> Provider:
     if row.provider is None:
         raise Conflict(TYPED)
     return row.provider
+
+
+def require_tokens_leave(agent: Agent) -> None:
+    """Raises TokensNeverLeave for an agent that gets neither tokens nor what users typed."""
+    if agent.tokens_never_leave:
+        raise TokensNeverLeave("Call the API below /v1/connections/{id}/proxy/, where the credential is added.")
 
 
 def alive(row: Connection) -> bool:

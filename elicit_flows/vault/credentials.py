@@ -38,7 +38,7 @@ def keep_credentials(
     row.secrets = seal(Secret(plain), connections.sealed_at(row, "secrets"))
     row.account_label = "" if provider else label[:255]
     row.status, row.own_client = Connection.Status.ACTIVE, grant is not None
-    row.bound_to = provider_settings.hosts_of(provider) if provider else {}
+    row.bound_to = provider_settings.bound_hosts(provider) if provider else {}
     if grant:
         connections.store_tokens(row, grant)
     else:
@@ -76,6 +76,7 @@ def open_fields(row: Connection) -> dict[str, Secret]:
 
 def open_credentials(agent: Agent, connection_id: str) -> Json:
     """The typed values by name. Raises NotFound, ConnectionRevoked, and Conflict for a connection that has none."""
+    connections.require_tokens_leave(agent)
     row = connections.usable(agent, connection_id)
     if row.own_client:
         raise Conflict("The typed credentials are only used to fetch tokens. Ask for the token of this connection.")

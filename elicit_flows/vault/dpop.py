@@ -15,6 +15,7 @@ def proof(agent: Agent, connection_id: str, method: str, url: str, nonce: str | 
 
     Raises NotFound, ConnectionRevoked, ReauthorizationRequired, and Conflict for a token that needs no proof.
     """
+    connections.require_tokens_leave(agent)
     row = connections.usable(agent, connection_id)
     key, token = connections.opened(row, "dpop_key"), connections.opened(row, "access_token")
     if key is None or token is None:

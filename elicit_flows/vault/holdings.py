@@ -9,9 +9,10 @@ from django.db.models import CharField, Count, F, OuterRef, Q, QuerySet, Subquer
 from django.db.models.functions import Cast, Coalesce, Concat, NullIf
 
 from elicit_flows.domain.values import Claim
-from elicit_flows.models import Connection, ConnectionUse
+from elicit_flows.models import Connection, ConnectionCall, ConnectionUse
 from elicit_flows.vault.connections import held_by
 
+MOST_CALLS = 100
 Before = tuple[datetime, int] | None
 _EVER = datetime(1970, 1, 1, tzinfo=UTC)
 # The account at the provider. Where nobody says which one it is, each connection counts as one.
@@ -64,6 +65,11 @@ def uses_by(claim: Claim, before: Before, limit: int) -> list[ConnectionUse]:
     needed = [pk for pk, newest, _ in hours if newest and newest >= since]
     rows = ConnectionUse.objects.filter(connection__in=needed, hour__gte=since)
     return list(_newest(rows.select_related("connection__agent", "connection__provider"), before)[:limit])
+
+
+def calls_of(row: Connection) -> list[ConnectionCall]:
+    """The newest calls that the agent made through this service, alike ones of an hour as one row."""
+    return list(row.calls.order_by("-hour", "-last_at", "-pk")[:MOST_CALLS])
 
 
 def _newest(rows: QuerySet[ConnectionUse], before: Before) -> QuerySet[ConnectionUse]:

@@ -37,6 +37,7 @@ OF_TOKENS = (
     "issuer",
 )  # purposes whose host receives a client secret or a refresh token
 REFRESH, REVOCATION = ("token", "refresh"), ("revocation",)
+API = "api"
 
 Hosts = Mapping[str, str]
 
@@ -69,10 +70,31 @@ def hosts_of(row: IdentityProvider | Provider, said: Json | None = None) -> dict
             "userinfo": said["userinfo_url"] or discovered,
             "metadata": said["metadata_url"],
         }
-    return {name: _host(url, said["metadata"] if said else []) for name, url in urls.items() if url}
+    return {name: host_of(url, said["metadata"] if said else []) for name, url in urls.items() if url}
 
 
-def _host(url: str, metadata: list[Json]) -> str:
+def bound_hosts(row: Provider, said: Json | None = None) -> dict[str, str]:
+    """The hosts that a connection's secrets may be sent to from now on: those of ``hosts_of``, and under "api" those of
+    the API, of which there may be several.
+    """
+    said = said or row.settings()
+    found = hosts_of(row, said)
+    if hosts := dict.fromkeys(host_of(url, said["metadata"]) for url in api_urls(said)):
+        found[API] = " ".join(hosts)
+    return found
+
+
+def api_urls(said: Json) -> list[str]:
+    """The addresses of the API, the usual one first. Without any, it is where credentials are checked."""
+    urls: list[str] = said["api_urls"]
+    if urls or not said["verify"]:
+        return urls
+    part = urlsplit(said["verify"]["url"])
+    return [f"{part.scheme}://{part.netloc}"]
+
+
+def host_of(url: str, metadata: list[Json]) -> str:
+    """The scheme, host and port; where the provider names the host, all that it may name, separated by spaces."""
     if connection_metadata.begins_with_place(url):
         return connection_metadata.hosts_of_template(url, metadata)
     part = urlsplit(url)
@@ -231,7 +253,7 @@ def oauth(row: Provider) -> OAuthProvider:
         resources=tuple(row.resources),
         quirks=row.quirks(said),
         scope_words=row.scope_words(),
-        hosts=hosts,
+        hosts=bound_hosts(row, said),
         variables=row.named,
         metadata=tuple(map(connection_metadata.Named.of, said["metadata"])),
         metadata_url=said["metadata_url"] or None,

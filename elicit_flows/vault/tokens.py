@@ -25,11 +25,11 @@ def token(agent: Agent, connection_id: str, min_ttl: int | None = None) -> Json:
 
     Raises NotFound, ConnectionRevoked, ReauthorizationRequired, ProviderUnavailable, and Conflict for credentials.
     """
+    connections.require_tokens_leave(agent)
     row = connections.usable(agent, connection_id)
-    if not _gives_tokens(row):
+    if not gives_tokens(row):
         raise Conflict(connections.TYPED)
-    if stale(row, min_ttl):
-        row = _refreshed(row, min_ttl)
+    row = refreshed(row, min_ttl)
     connections.note_use(row, ConnectionUse.Action.FETCHED)
     return _answer(row)
 
@@ -40,28 +40,34 @@ def fresh_tokens(asked: set[tuple[int, str]]) -> dict[tuple[int, str], Json]:
     """
     found = {}
     for row in connections.all_usable(asked):
-        if _gives_tokens(row) and not stale(row, None) and connections.use_is_noted(row):
+        if gives_tokens(row) and not stale(row, None) and connections.use_is_noted(row):
             with suppress(FlowError):
                 found[row.agent_id, row.pk] = _answer(row)
     return found
 
 
-def _gives_tokens(row: Connection) -> bool:
+def gives_tokens(row: Connection) -> bool:
+    """Whether agents get tokens of it, and not what the user typed."""
     return row.own_client or not (row.secrets or row.provider_id is None)
 
 
 def _answer(row: Connection) -> Json:
-    secret = connections.opened(row, "access_token")
-    if secret is None:
-        raise ReauthorizationRequired("There is no access token any more. Create a new elicitation.")
     return {
-        "access_token": secret.reveal(),
+        "access_token": access_token(row),
         "token_type": row.token_type,
         "expires_at": clock.rfc3339(row.expires_at),
         "scopes": row.scopes,
         "metadata": row.metadata,
         "resource": row.resource or None,
     }
+
+
+def access_token(row: Connection) -> str:
+    """Raises ReauthorizationRequired where there is none."""
+    secret = connections.opened(row, "access_token")
+    if secret is None:
+        raise ReauthorizationRequired("There is no access token any more. Create a new elicitation.")
+    return secret.reveal()
 
 
 def stale(row: Connection, min_ttl: int | None) -> bool:
@@ -79,10 +85,12 @@ def stale(row: Connection, min_ttl: int | None) -> bool:
     return row.expires_at - clock.now() <= min(wanted, most)
 
 
-def _refreshed(row: Connection, min_ttl: int | None) -> Connection:
-    """The connection after a refresh by this caller, or by another one that has the lease. If the provider cannot be
-    reached, a token that has not expired is still given out.
+def refreshed(row: Connection, min_ttl: int | None) -> Connection:
+    """The connection; if its token is ``stale``, after a refresh by this caller, or by another one that has the lease.
+    If the provider cannot be reached, a token that has not expired is still given out.
     """
+    if not stale(row, min_ttl):
+        return row
     if not row.renewable:
         return row if connections.alive(row) else connections.require_usable(refresh.end(row, "expired"))
     if _serves(row) and _resting(row):

@@ -39,6 +39,8 @@ def show(request: HttpRequest, me: Person, connection_id: str) -> HttpResponse:
         "agent_slug": row.agent.slug,
         "of_agent": vault.held_by(me.claim).filter(agent=row.agent_id).count(),
         "days": by_day(page.rows),
+        "calls": vault.calls_of(row),
+        "tokens_never_leave": row.agent.tokens_never_leave,
         **paging.search(request, page),
     }
     return render(request, "account/connection.html", context)

@@ -25,6 +25,7 @@ def test_an_agent_that_was_just_made_may_ask_little(
         "kinds": ["credentials", "form", "confirm", "link", "steps"], "issuers": [rows.ISSUER], "providers": [],
         "mcp_servers": [], "payment_accounts": [], "return_urls": ["https://bot.example.com/done"], "webhook_url": None,
         "webhook_disabled": False, "import_connections": False, "notify": False, "require_user_token": False,
+        "tokens_never_leave": False,
         "limits": {
             "open_per_user": 1000, "open_per_user_of_all_agents": 5000, "max_wait": settings.ELICIT_MAX_WAIT,
             "waiting": settings.ELICIT_MAX_WAITERS_PER_AGENT, "waiting_of_all_agents": settings.ELICIT_MAX_WAITERS,

@@ -9,6 +9,7 @@ import pytest
 from django.db import transaction
 
 from elicit_flows import vault
+from elicit_flows.api.openapi_proxied import PATH
 from elicit_flows.domain.values import Secret
 from elicit_flows.models import Agent, Provider
 from tests.api.described import Described
@@ -112,6 +113,9 @@ def test_every_described_call_answers_as_described(
     asked_for = {"method": "GET", "url": "https://api.example.com/files"}
     unbound = call("POST", "/v1/connections/{connection_id}/proof", carried.json()["id"], json=asked_for)
     assert (unbound.status_code, unbound.json()["code"]) == (409, "conflict")
+    for method in ("GET", "POST", "PUT", "PATCH", "DELETE"):
+        proxied = call(method, PATH, carried.json()["id"], "me")
+        assert (proxied.status_code, proxied.json()["code"]) == (409, "no_api")
     refused = call("POST", "/v1/token", data={"grant_type": "password"})
     assert (refused.status_code, refused.json()["error"]) == (400, "unsupported_grant_type")
     assert call.seen == set(described.calls())

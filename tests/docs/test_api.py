@@ -29,6 +29,7 @@ from elicit_flows.sdk import SyncElicit
 from tests.docs.page import found
 from tests.doubles.policy import loopback_allowed
 from tests.doubles.provider import Provider
+from tests.doubles.server import json_response
 from tests.support import money, rows
 from tests.support.process import clean_env
 from tests.support.rows import Known
@@ -49,7 +50,8 @@ def double() -> Iterator[Provider]:
 @pytest.fixture
 def known(served: Served, double: Provider) -> Known:
     """An agent that may do all that the examples do, whose users sign in at the double."""
-    rows.provider(double)
+    rows.provider(double, api_urls=[double.url])
+    double.scripted["unknown"] = json_response({"files": []})  # its API
     agent = rows.agent(import_connections=True, webhook_url="http://127.0.0.1:9/hooks")
     op = IdentityProvider.objects.create(slug="op", issuer=double.issuer, client_id="elicit")
     agent.row.identity_providers.set([op])

@@ -116,7 +116,7 @@ def _handler(server: Server) -> type[BaseHTTPRequestHandler]:
             if self.command != "HEAD":
                 self.wfile.write(response.body)
 
-        do_GET = do_POST = do_HEAD = do_DELETE = _serve
+        do_GET = do_POST = do_HEAD = do_PUT = do_PATCH = do_DELETE = _serve
 
         def _request(self) -> Request:
             body = self.rfile.read(int(self.headers.get("Content-Length") or 0))

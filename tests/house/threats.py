@@ -171,6 +171,11 @@ THREATS: dict[int, tuple[str, str]] = {
     160: ("A message that says what is asked or goes out unguarded; an agent that learns who can be reached", ""),
     161: ("Flooding people with messages, and a receiver that hangs", ""),
     162: ("Unsubscribing somebody else; an agent's name that adds headers or HTML", ""),
+    163: ("A proxied path that leaves its API: another host, above its base, an endpoint for tokens", ""),
+    164: ("A redirect that takes a proxied call elsewhere", ""),
+    165: ("A credential that reaches an agent whose tokens never leave", ""),
+    166: ("Requests and headers that smuggle something through the proxy", ""),
+    167: ("A proxied call with what belongs to another agent, user or host", ""),
 }  # fmt: skip
 FAULTS: dict[int, tuple[str, str]] = {
     1: ("Killed during a create", ""),

@@ -27,6 +27,7 @@ from elicit_flows.models import (
     Cancellation,
     Checkout,
     Connection,
+    ConnectionCall,
     ConnectionUse,
     Contact,
     Customer,
@@ -75,11 +76,12 @@ ALICE_CLAIM = Claim(ISSUER, "alice")
 # Children before parents, as the foreign keys want it.
 OURS = (
     Brand, Notification, OptOut, Contact, Recipient, NotificationSettings,
-    Delivery, Event, Feed, Attempt, PendingGrant, ConnectionUse, Connection, EntitlementUse, Entitlement, Refund,
-    Cancellation, Inbound, Checkout, Payment, Draft, UserCode, Elicitation, Agent.identity_providers.through,
-    Agent.providers.through, Agent.payment_accounts.through, SpendLimit, Agent, Customer, ReceiptKey, PaymentAccount,
-    Registration, ProviderRow, LoginAssertion, IdentityProvider, VaultKey, SignedIn, Session, SignOut, Erasure,
-    Operator, LogEntry, User.groups.through, User, Tally, Health, Passkey, Invitation, Member,
+    Delivery, Event, Feed, Attempt, PendingGrant, ConnectionCall, ConnectionUse, Connection, EntitlementUse,
+    Entitlement, Refund, Cancellation, Inbound, Checkout, Payment, Draft, UserCode, Elicitation,
+    Agent.identity_providers.through, Agent.providers.through, Agent.payment_accounts.through, SpendLimit, Agent,
+    Customer, ReceiptKey, PaymentAccount, Registration, ProviderRow, LoginAssertion, IdentityProvider, VaultKey,
+    SignedIn, Session, SignOut, Erasure, Operator, LogEntry, User.groups.through, User, Tally, Health, Passkey,
+    Invitation, Member,
 )  # fmt: skip
 
 

@@ -6,7 +6,7 @@ import base64
 import re
 from collections.abc import Mapping
 from enum import Enum, auto
-from urllib.parse import quote
+from urllib.parse import parse_qsl, quote, urlsplit
 
 from elicit_flows import http
 from elicit_flows.domain.values import Secret
@@ -29,7 +29,8 @@ def ask(verify: Verify, named: Mapping[str, Secret]) -> Verdict:
     """Send the request; takes at most ten seconds and raises nothing. ``named`` must not contain ``unfit`` values."""
     url = PLACE.sub(lambda place: quote(named[place[1]].reveal(), safe=""), verify.url)
     try:
-        status = http.send("GET", url, headers=_headers(verify, named), deadline=DEADLINE, limit=LIMIT).status
+        headers = {"accept": "application/json"} | credential_headers(verify, named)
+        status = http.send("GET", url, headers=headers, deadline=DEADLINE, limit=LIMIT).status
     except (http.Refused, http.Unreachable):
         return Verdict.UNKNOWN
     if 200 <= status < 300 or status in verify.accepted:
@@ -53,12 +54,22 @@ def unfit(verify: Verify, name: str, typed: str) -> bool:
     return verify.basic is not None and name == verify.basic[0] and ":" in typed
 
 
-def _headers(verify: Verify, named: Mapping[str, Secret]) -> dict[str, str]:
+def credential_headers(verify: Verify, named: Mapping[str, Secret]) -> dict[str, str]:
+    """The headers with which the credentials are sent. ``named`` must not contain ``unfit`` values."""
+
     def put(template: str) -> str:
         return PLACE.sub(lambda place: named[place[1]].reveal(), template)
 
-    headers = {"accept": "application/json"} | {name.lower(): put(value) for name, value in verify.headers.items()}
+    headers = {name.lower(): put(value) for name, value in verify.headers.items()}
     if verify.basic:
         both = ":".join(named[name].reveal() for name in verify.basic)
         headers["authorization"] = "Basic " + base64.b64encode(both.encode()).decode()
     return headers
+
+
+def credential_query(verify: Verify, named: Mapping[str, Secret]) -> dict[str, str]:
+    """The parameters with which the credentials are sent, if they are sent in the address."""
+    pairs = parse_qsl(urlsplit(verify.url).query, keep_blank_values=True)
+    return {
+        name: PLACE.sub(lambda place: named[place[1]].reveal(), value) for name, value in pairs if PLACE.search(value)
+    }

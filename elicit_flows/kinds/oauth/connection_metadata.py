@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import logging
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
@@ -96,6 +96,15 @@ def faults_of_addresses(urls: Mapping[str, str | None], wanted: Iterable[Named],
     if bool(second) != any(one.source == CALL for one in wanted):
         return f"{call} is needed with metadata from call, and only then"
     return ""
+
+
+def faults_of_api(key: str, urls: Sequence[str], wanted: Iterable[Named], but: Set[str] = frozenset()) -> str:
+    """The same for the addresses of the API. All metadata is known when it is called."""
+    named = list(wanted)
+    if said := next(filter(None, (_template_fault(url, named, but) for url in urls)), ""):
+        return f"{key} {said}"
+    hosts = {url.partition("://")[2].partition("/")[0].lower() or url.partition("/")[0] for url in urls}
+    return f"{key} has two addresses at the same host" if len(hosts) < len(urls) else ""
 
 
 def _template_fault(url: str, wanted: Iterable[Named], but: Set[str]) -> str:

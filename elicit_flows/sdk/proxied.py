@@ -1,0 +1,87 @@
+"""Calls of a provider's API through the service, which adds the user's credential."""
+
+from __future__ import annotations
+
+from abc import ABC
+from collections.abc import AsyncIterable, Mapping
+from typing import Any, TypedDict, Unpack
+
+import httpx2
+
+from elicit_flows.sdk.outcomes import Outcome
+from elicit_flows.sdk.paths import connection_path
+from elicit_flows.sdk.shapes import Connection
+from elicit_flows.sdk.transport import Transport, problem
+
+HOST, USER_TOKEN, ANSWERED_BY = "Elicit-Api-Host", "Elicit-User-Token", "elicit-answered-by"
+SILENCE = 65.0  # seconds: the service waits a minute for the provider
+
+
+class Sending(TypedDict, total=False):
+    """What of a request may be given: as for ``httpx2.AsyncClient.request``."""
+
+    params: Any
+    json: Any
+    data: Any
+    content: str | bytes | AsyncIterable[bytes]
+    headers: Mapping[str, str]
+
+
+class Proxied(ABC):
+    """The agent gets the answers of the API, and never the token."""
+
+    _transport: Transport
+
+    async def request(
+        self,
+        connection: str | Connection | Outcome,
+        method: str,
+        path: str,
+        *,
+        host: str | None = None,
+        user_token: str | None = None,
+        **sending: Unpack[Sending],
+    ) -> httpx2.Response:
+        """Call the provider's API through the service and return the API's answer, whatever its status.
+
+        ``path`` is below the API's address, such as ``/v1/me``. ``host`` chooses one of the API's hosts, if it has
+        several. ``user_token`` is the user's own access token, for an agent that has to show it. Nothing is retried.
+
+        Raises ElicitError for an answer that is not the API's but the service's: ``reauthorization_required`` (ask the
+        user again), ``connection_revoked``, ``no_api``, ``bad_path``, ``provider_unavailable``, ``provider_broken``.
+        """
+        given = {HOST: host, USER_TOKEN: user_token}
+        ours = {name: value for name, value in given.items() if value is not None}
+        rest: dict[str, Any] = {**sending}
+        key = {"Authorization": self._transport.headers["Authorization"]}
+        headers = {**(rest.pop("headers", None) or {}), **ours, **key}
+        url = f"{self._transport.url}{connection_path(connection)}/proxy{path}"
+        try:
+            answer = await self._transport.http.request(
+                method, url, headers=headers, timeout=SILENCE, follow_redirects=False, **rest
+            )
+        except httpx2.TransportError as error:
+            raise self._transport.unreachable(error) from error
+        return check_answered(answer)
+
+    def api(self, connection: str | Connection | Outcome, *, host: str | None = None) -> httpx2.AsyncClient:
+        """An HTTP client for the provider's API through the service, for streams and for libraries that take one.
+
+        Its addresses are paths below the API's, such as ``/v1/me``. Close it after use. An answer without the header
+        ``Elicit-Answered-By`` is the service's own: ``check_answered`` raises for it.
+        """
+        return httpx2.AsyncClient(**client_options(self._transport, connection, host))
+
+
+def client_options(transport: Transport, connection: str | Connection | Outcome, host: str | None) -> dict[str, Any]:
+    """The arguments of an httpx2 client for the API."""
+    headers = {"Authorization": transport.headers["Authorization"]} | ({HOST: host} if host else {})
+    base = f"{transport.url}{connection_path(connection)}/proxy"
+    return {"base_url": base, "headers": headers, "timeout": SILENCE, "trust_env": transport.trusts_environment}
+
+
+def check_answered(answer: httpx2.Response) -> httpx2.Response:
+    """Return the answer if it is the API's. Raises ElicitError for one of the service."""
+    if ANSWERED_BY not in answer.headers:
+        raise problem(answer)
+    return answer
