@@ -146,8 +146,8 @@ def _one(agent: Agent, question: Question, allowed: Permits) -> Asked:
     server, again = params.get("mcp"), params.get("connection")
     plug_in = mcp_servers.check_asked(agent, server) if server else _plug_in(question.kind, kind, params, allowed)
     provider = plug_in if isinstance(plug_in, Provider) else None
-    known = provider and again and vault.reconnectable(agent, question.claim, provider, again)
-    if again and (provider or server) and not known:
+    held = provider and again and vault.reconnectable(agent, question.claim, provider, again)
+    if again and (provider or server) and not held:
         what = "This person has no such connection there for this agent, or it was revoked; leave it out for a new one."
         raise Invalid.at("params.connection", what)
     if isinstance(plug_in, Provider) and params.get("variables"):
