@@ -106,8 +106,8 @@ def _kept_back(row: Notification, offered: NotificationSettings | None) -> Outco
 
 
 def _is_too_many(row: Notification, offered: NotificationSettings) -> bool:
-    """Whether this request is beyond the limits (threat T161); ``row`` is marked, and counts. One agent gets at most half
-    of what one person is told.
+    """Whether this request is beyond the limits (threat T161). ``row`` is marked, and counts. One agent gets at most
+    half of what one person is told.
     """
     begun = Notification.objects.filter(began_at__gt=clock.now() - WINDOW)
     of_person = begun.filter(elicitation__iss=row.elicitation.iss, elicitation__sub=row.elicitation.sub)
