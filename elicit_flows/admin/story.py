@@ -17,7 +17,17 @@ from django.utils.translation import gettext_lazy, pgettext_lazy
 from elicit_flows.admin.base import admin_url
 from elicit_flows.events.publish import LIVE
 from elicit_flows.lib import clock
-from elicit_flows.models import Attempt, Checkout, Connection, Delivery, Elicitation, Event, Payment, Refund
+from elicit_flows.models import (
+    Attempt,
+    Checkout,
+    Connection,
+    Delivery,
+    Elicitation,
+    Event,
+    Notification,
+    Payment,
+    Refund,
+)
 
 MAX_ENTRIES = 200  # of one type
 # What is said of an event, and what that means.
@@ -93,7 +103,7 @@ def tell(
     connections = connections_of(rows)
     told = [
         *_events(row, events), *_deliveries(deliveries), *_attempts(rows), *_payments(payments),
-        *_connections(connections),
+        *_connections(connections), *_notifications(row),
     ]  # fmt: skip
     if acts:
         told += _acts([row, *payments, *connections, *deliveries])
@@ -179,6 +189,15 @@ def _connections(rows: list[Connection]) -> Iterator[Entry]:
         for at, what, meaning in moments:
             if at:
                 yield Entry(at, what, meaning, admin_url(row))
+
+
+def _notifications(row: Elicitation) -> Iterator[Entry]:
+    """The messages to the person. Neither the agent nor anybody else is told what became of them."""
+    bad = {Notification.Outcome.REFUSED, Notification.Outcome.FAILED, Notification.Outcome.UNKNOWN}
+    for one in row.notifications.order_by("created_at"):
+        said = {"channel": one.get_channel_display(), "outcome": one.get_outcome_display() or _("Waiting")}
+        what = _("Message to the person, %(channel)s: %(outcome)s") % said
+        yield Entry(one.done_at or one.created_at, what, bad=one.outcome in bad)
 
 
 def _acts(rows: list[Any]) -> Iterator[Entry]:

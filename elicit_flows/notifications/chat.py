@@ -197,7 +197,8 @@ def _client(url: str) -> NotifyBase | None:
     found = plug_in.parse_url(url) if plug_in else None
     if plug_in is None or not found:
         return None
-    asset = AppriseAsset(app_id="Elicit Flows", app_desc="", app_url="", plugin_paths=[], async_mode=False)
+    # No address of a picture, which readers' programs would fetch from apprise's project.
+    asset = AppriseAsset(app_id="Elicit Flows", app_desc="", app_url="", image_url_mask="", image_url_logo="")
     try:
         return plug_in(**{**found, "asset": asset})
     except (TypeError, ValueError, AppriseException):  # what plug-ins raise for a part that is missing or wrong

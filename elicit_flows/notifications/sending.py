@@ -10,6 +10,7 @@ import logging
 from collections.abc import Callable, Collection
 from datetime import datetime, timedelta
 
+from django.db import transaction
 from django.db.models import QuerySet
 
 from elicit_flows.domain.errors import Unavailable
@@ -49,18 +50,11 @@ def _due(channel: str) -> QuerySet[Notification]:
 
 def tell(row: Notification) -> bool:
     """Send a message that is due. False if another worker has it."""
-    now, broken_off = clock.now(), row.began_at is not None
-    if not leases.claim(row, "next_at", next_at=now + NOTIFY.lease, began_at=now, tries=row.tries + 1):
+    claimed = _claim(row)
+    if claimed is None:
         return False
-    if broken_off:
-        _end(row, Outcome.UNKNOWN, "its worker died over it")
-        return True
-    # What is so now counts, not what was so when the row was read.
-    row = Notification.objects.select_related("elicitation", "agent").get(pk=row.pk)
-    offered = NotificationSettings.objects.first()
-    kept_back = _kept_back(row, offered)
-    if kept_back or offered is None:
-        _end(row, kept_back or Outcome.OFF)
+    row, offered = claimed
+    if offered is None:  # it must not be sent
         return True
     try:
         SEND[row.channel](compose(row), contacts.addresses(row.elicitation.claim), offered)
@@ -77,6 +71,28 @@ def tell(row: Notification) -> bool:
     return True
 
 
+def _claim(row: Notification) -> tuple[Notification, NotificationSettings | None] | None:
+    """Take the message, and mark it; or record at once why it must not be sent. None if another worker has it.
+
+    Messages are claimed one at a time, under the lock of the operator's settings: so the limits are exact.
+    """
+    with transaction.atomic():
+        offered = NotificationSettings.objects.select_for_update().first()
+        now, broken_off = clock.now(), row.began_at is not None
+        if not leases.claim(row, "next_at", next_at=now + NOTIFY.lease, began_at=now, tries=row.tries + 1):
+            return None
+        # What is so now counts, not what was so when the row was read.
+        row = Notification.objects.select_related("elicitation", "agent").get(pk=row.pk)
+        if broken_off:
+            _end(row, Outcome.UNKNOWN, "its worker died over it")
+            return row, None
+        outcome = _kept_back(row, offered)
+        if outcome:
+            _end(row, outcome)
+            return row, None
+    return row, offered
+
+
 def _kept_back(row: Notification, offered: NotificationSettings | None) -> Outcome | None:
     """Why it must not be sent, or None."""
     elicitation = row.elicitation
@@ -90,8 +106,8 @@ def _kept_back(row: Notification, offered: NotificationSettings | None) -> Outco
 
 
 def _is_too_many(row: Notification, offered: NotificationSettings) -> bool:
-    """Whether this request is beyond the limits (threat T161). ``row`` is marked already, so of several that are looked
-    at together none is overlooked. One agent gets at most half of what one person is told.
+    """Whether this request is beyond the limits (threat T161). ``row`` is marked, and counts. One agent gets at most
+    half of what one person is told.
     """
     begun = Notification.objects.filter(began_at__gt=clock.now() - WINDOW)
     of_person = begun.filter(elicitation__iss=row.elicitation.iss, elicitation__sub=row.elicitation.sub)

@@ -2,7 +2,7 @@
 
 It keeps each message in a file of FOLDER, under a number, with the envelope in X-headers. Recipients whose name is
 ``refused``, ``later`` or ``cut`` get what they are called: 550, 451, or an end of the connection after the message.
-``certificate=FILE`` offers STARTTLS and takes nothing without it.
+``certificate=FILE key=FILE`` offers STARTTLS and takes nothing without it.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def main(port: str, folder: str, *more: str) -> None:
     options: dict[str, Any] = {}
     if "certificate" in given:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        context.load_cert_chain(given["certificate"])
+        context.load_cert_chain(given["certificate"], given["key"])
         options = {"tls_context": context, "require_starttls": True}
     asyncio.run(serve(int(port), Path(folder), **options))
 

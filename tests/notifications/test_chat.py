@@ -146,7 +146,7 @@ def test_slack_teams_and_json_are_taken(url: str) -> None:
     assert chat.fault(Secret(url)) == ""
 
 
-def test_plain_http_is_taken_where_loopback_is_allowed_alone() -> None:
+def test_t160_plain_http_is_taken_where_loopback_is_allowed_alone() -> None:
     plain = Secret("json://127.0.0.1:8080/x")
     assert chat.fault(plain) == ""
     with dialing(http.Policy()):

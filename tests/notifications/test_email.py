@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from django.conf import settings as django_settings
@@ -11,6 +12,7 @@ from pytest_django import Settings
 
 from elicit_flows.lib import mail_server
 from elicit_flows.models import Agent, Brand, Elicitation, Notification
+from tests.doubles.certificate import by_an_authority
 from tests.doubles.raw import listening
 from tests.notifications.telling import MESSAGE, outcomes, signs_in
 from tests.support import jobs
@@ -160,6 +162,26 @@ def test_t160_nothing_is_sent_to_a_server_that_should_have_tls_and_has_none(
     jobs.notify()
     assert outcomes(row) == {"email": ""}
     assert mail.received() == []
+
+
+@pytest.mark.parametrize("trusted", [True, False])
+def test_t160_starttls_comes_first_and_the_certificate_has_to_be_trusted(
+    ask: Ask, settings: Settings, tmp_path: Path, trusted: bool
+) -> None:
+    authority = by_an_authority(tmp_path, "localhost")
+    files = f"certificate={tmp_path / 'server.pem'}", f"key={tmp_path / 'server.key'}"
+    server = MailServer(tmp_path, *files).start()
+    settings.ELICIT_SMTP = mail_server.MailServer("smtp", "localhost", server.port)
+    settings.ELICIT_EMAIL_FROM = "flows@example.test"
+    settings.ELICIT_CA_FILE = str(authority) if trusted else None
+    signs_in()
+    row = ask()
+    try:
+        jobs.notify()
+        assert [one["X-Tls"] for one in server.received()] == (["True"] if trusted else [])
+        assert outcomes(row) == {"email": "sent" if trusted else ""}
+    finally:
+        server.process.stop()
 
 
 def test_a_server_that_is_not_there_is_tried_again(mail: MailServer, ask: Ask, settings: Settings) -> None:

@@ -25,13 +25,16 @@ from elicit_flows.models import (
     Attempt,
     Checkout,
     Connection,
+    Contact,
     Elicitation,
     IdentityProvider,
+    NotificationSettings,
     Operator,
     Payment,
     PaymentAccount,
     PendingGrant,
     ReceiptKey,
+    Recipient,
     Registration,
     VaultKey,
 )
@@ -46,6 +49,9 @@ from tests.support.http_user import HttpUser
 from tests.support.op import Op
 from tests.support.rows import Known, question
 from tests.support.serving import Served
+
+
+SECRETS = ("secret", "secrets", "secret_key", "_token", "dpop_key", "stash", "secret_previous")
 
 
 def key(name: str) -> str:
@@ -85,10 +91,23 @@ def everything(old: LazySettings, known: Known, drive_row: ProviderRow) -> list[
     place = provider_settings.registration_place(registered)
     registered.client_secret, registered.lease_until = seal(Secret("what the provider gave us"), place), row.created_at
     registered.save()
+    tell_people()
     with transaction.atomic():
         vault.keep_credentials(known.row, row.claim, None, "API key", {"key": Secret("the typed key")})
     vault.verify_keys()
     return in_the_clear()
+
+
+def tell_people() -> None:
+    offered = NotificationSettings()
+    vault.contacts.seal_chat(offered, [Secret("slack://everybody/{email}")])
+    vault.contacts.seal_signing_secret(offered, Secret("whsec_of-the-operator"))
+    contact, listed = Contact(iss="i", sub="a"), Recipient(slug="b", iss="i", sub="b")
+    vault.contacts.seal_email(contact, "a@example.com")
+    vault.contacts.seal_email(listed, "b@example.com")
+    vault.contacts.seal_chat(listed, [Secret("slack://b")])
+    for row in (offered, contact, listed):
+        row.save()
 
 
 def a_checkout(known: Known, asked: Elicitation) -> Checkout:
@@ -133,11 +152,14 @@ def sealed_under(name: str) -> int:
 
 def test_every_sealed_column_there_is_takes_part_in_a_rotation() -> None:
     """An encrypted column that the rotation leaves out would be lost with the old key."""
-    models = (Agent, Attempt, Connection, IdentityProvider, Operator, PaymentAccount, ProviderRow)
+    models = (
+        Agent, Attempt, Connection, Contact, IdentityProvider, NotificationSettings, Operator, PaymentAccount,
+        ProviderRow, Recipient,
+    )  # fmt: skip
     texts = {
         (model, field.name) for model in models for field in model._meta.get_fields()
         if isinstance(field, TextField)
-        and field.name.endswith(("secret", "secrets", "secret_key", "_token", "dpop_key", "stash", "secret_previous"))
+        and field.name.endswith((*SECRETS, "email", "chat"))
     }  # fmt: skip
     texts |= {(Checkout, "url"), (ReceiptKey, "private"), (Elicitation, "note"), (PendingGrant, "grant")}
     texts |= {(Registration, "client_secret")}
