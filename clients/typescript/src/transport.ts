@@ -136,10 +136,12 @@ export class Transport {
   readonly timeout: number;
   readonly retryFor: number;
   readonly #headers: Record<string, string>;
+  readonly #apiKey: string;
   readonly #fetch: typeof fetch;
   readonly #retries: number;
 
   constructor(options: TransportOptions) {
+    this.#apiKey = options.apiKey;
     this.url = options.url;
     this.timeout = options.timeout;
     this.retryFor = options.retryFor;
@@ -200,6 +202,13 @@ export class Transport {
   async send(prepared: { url: URL; init: RequestInit }, signal: AbortSignal): Promise<Response> {
     const send = this.#fetch; // called without `this`: browsers refuse a fetch that is called as a method
     return await send(prepared.url, { ...prepared.init, signal });
+  }
+
+  /** 32 bytes for `purpose` that only those who have the API key can know. */
+  async derived(purpose: string): Promise<ArrayBuffer> {
+    const hmac = { name: "HMAC", hash: "SHA-256" };
+    const key = await crypto.subtle.importKey("raw", new TextEncoder().encode(this.#apiKey), hmac, false, ["sign"]);
+    return await crypto.subtle.sign(hmac, key, new TextEncoder().encode(purpose));
   }
 
   unreachable(error: unknown): UnreachableError {

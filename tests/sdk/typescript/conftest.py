@@ -52,6 +52,8 @@ class TypeScript:
         self.home = home
         self.installed = home / "node_modules" / "elicit-flows"
         shutil.copytree(PACKAGE, self.installed, ignore=shutil.ignore_patterns("dist", "node_modules"))
+        for name in ("@modelcontextprotocol", "zod"):  # their own requirements are found where they really are
+            (home / "node_modules" / name).symlink_to(op.PEERS / "node_modules" / name)
         built = self.tsc(self.installed)
         assert not built, built
 
