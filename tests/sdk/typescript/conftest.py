@@ -105,10 +105,15 @@ def start(typescript: TypeScript, faults: Faults, tmp_path: Path) -> Iterator[Ca
         one.kill9()
 
 
+def disconnect(service: Service, user: ScriptedUser) -> None:
+    """The service is that of other tests too."""
+    with service.sync_elicit() as elicit:
+        for connection in elicit.connections(user.claim):
+            elicit.revoke(connection)
+
+
 @pytest.fixture
 def stranger(elicit_service: Service, alice: ScriptedUser) -> ScriptedUser:
-    """Alice, who has connected nothing yet: the service is that of other tests too."""
-    with elicit_service.sync_elicit() as elicit:
-        for connection in elicit.connections(alice.claim):
-            elicit.revoke(connection)
+    """Alice, who has connected nothing yet."""
+    disconnect(elicit_service, alice)
     return alice

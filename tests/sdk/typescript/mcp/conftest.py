@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from tests.sdk.mcp.conftest import _hung_up, new_tools, newer, servers
+from tests.sdk.mcp.vendors.conftest import calling
 from tests.sdk.typescript.conftest import PROGRAMS, TypeScript
 
-__all__ = ["_hung_up", "new_tools", "newer", "servers"]
+__all__ = ["_hung_up", "calling", "new_tools", "newer", "servers"]
 SERVERS = Path(__file__).parent.with_name("servers")
 
 

@@ -95,4 +95,4 @@ function make(): McpServer {
   return server;
 }
 
-serve(make, told.port, told.people ? known : null);
+serve(make, told.port, told.people ? known : null, told.stateless === true);

@@ -9,7 +9,7 @@ import type { Known } from "./tools.ts";
 
 export { McpServer, UrlElicitationRequiredError };
 
-export function serve(make: () => McpServer, port: number, known: Known | null): void {
+export function serve(make: () => McpServer, port: number, known: Known | null, _: boolean): void {
   const sessions = new Map<string, StreamableHTTPServerTransport>();
   const transport = async (): Promise<StreamableHTTPServerTransport> => {
     const made = new StreamableHTTPServerTransport({
