@@ -89,12 +89,12 @@ def faults(typescript: TypeScript) -> Faults:
 
 @pytest.fixture
 def start(typescript: TypeScript, faults: Faults, tmp_path: Path) -> Iterator[Callable[..., Program]]:
-    """Starts a program by its name, with its environment. Another ``node`` than that of the peers may run it."""
+    """Starts a program by its name, with its environment. ``runner``: another than the Node of the peers."""
     started: list[Program] = []
 
-    def start(name: str, env: Env, node: str | None = None) -> Program:
+    def start(name: str, env: Env, *runner: str) -> Program:
         assert name not in faults, faults[name]
-        command = [node or str(typescript.node), f"programs/{name}.js"]
+        command = [*(runner or [str(typescript.node)]), f"programs/{name}.js"]
         one = Program(command, tmp_path / f"{name}.log", env=clean_env(env), cwd=typescript.home)
         started.append(one)
         one.start()

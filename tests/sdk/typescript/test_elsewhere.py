@@ -1,15 +1,20 @@
-"""The package where there is no Node: in Chromium, and for a type checker that knows of browsers only."""
+"""The package where there is no Node: in Chromium, Deno and Bun, and for a type checker that knows of browsers only."""
 
 from __future__ import annotations
 
 import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser
 
 from tests.sdk.fake import FakeService, Reply
-from tests.sdk.typescript.conftest import PROGRAMS, Faults, TypeScript
-from tests.sdk.typescript.test_client import answers, held, webhooks
+from tests.sdk.typescript.conftest import PROGRAMS, Faults, Program, TypeScript
+from tests.sdk.typescript.test_client import answers, held, surroundings, webhooks
+from tests.support.left_out import left_out
+from tests.support.op import PEERS
 
 pytestmark = [pytest.mark.slow, pytest.mark.limit(120)]
 
@@ -43,6 +48,30 @@ def test_it_runs_in_a_browser(typescript: TypeScript, service: FakeService, brow
     page.close()
     service.asked[:] = [one for one in service.asked if one.path.startswith("/v1/")]
     held(service, lines)
+
+
+# What runs a program there, after the program's name; npm has them for one platform, elsewhere the machine's are taken.
+RUNTIMES = {
+    "deno": (
+        "@deno/linux-x64-glibc/deno",
+        ["run", "--allow-all", "--no-prompt", "--no-remote", "--node-modules-dir=manual"],
+    ),
+    "bun": ("@oven/bun-linux-x64/bin/bun", []),
+}
+
+
+@pytest.mark.parametrize("runtime", RUNTIMES)
+def test_it_runs_on(runtime: str, start: Callable[..., Program], service: FakeService, tmp_path: Path) -> None:
+    packaged, options = RUNTIMES[runtime]
+    own = PEERS / "node_modules" / packaged
+    found = str(own) if own.exists() else shutil.which(runtime)
+    if found is None:
+        left_out(f"{runtime} (npm has it for Linux on x86-64; elsewhere install it)")
+    answers(service)
+    env = surroundings(service) | {"DENO_DIR": str(tmp_path / "deno"), "DO_NOT_TRACK": "1"}
+    program = start("quick", env, found, *options)
+    program.wait_until(lambda: len(program.lines) == 9, "it has said all")
+    held(service, program.lines)
 
 
 def test_its_types_need_neither_node_nor_its_way_to_find_modules(typescript: TypeScript, faults: Faults) -> None:

@@ -49,7 +49,8 @@ async function pushed(
   const left = call.left(settings);
   if (!left) return { open: seen };
   const leaving = new AbortController();
-  const answer = call.push(seen, leaving.signal).then((action) => ({ action }), (refused: unknown) => ({ refused }));
+  const unanswered = new AbortController();
+  const answer = call.push(seen, unanswered.signal).then((action) => ({ action }), (refused: unknown) => ({ refused }));
   const over = follower.over.then((ended) => ({ ended }));
   const late = new Promise<{ open: Elicitation }>((resolve) => {
     const give = (): void => resolve({ open: seen });
@@ -59,16 +60,17 @@ async function pushed(
   });
   follower.attending += 1;
   try {
-    let said = await Promise.race([over, answer, late]);
-    if ("refused" in said) return unasked(said.refused, seen);
-    if ("action" in said && said.action !== "accept") {
+    const first = await Promise.race([over, answer, late]);
+    if ("refused" in first) return unasked(first.refused, seen);
+    if ("action" in first && first.action !== "accept") {
       follower.told = true; // the client knows, since it was the client's own answer
-      return { outcome: await takenBack(elicit, seen, said.action) };
+      return { outcome: await takenBack(elicit, seen, first.action) };
     }
-    if ("action" in said) said = await Promise.race([over, late]);
-    if (!("ended" in said)) return { open: seen };
-    await follower.tell(said.ended, call);
-    return { outcome: outcomeOf(said.ended) };
+    if (!("action" in first)) unanswered.abort(); // the SDK would cancel even a request that was answered
+    const last = "action" in first ? await Promise.race([over, late]) : first;
+    if (!("ended" in last)) return { open: seen };
+    await follower.tell(last.ended, call);
+    return { outcome: outcomeOf(last.ended) };
   } finally {
     follower.attending -= 1;
     leaving.abort();

@@ -9,11 +9,11 @@ import pytest
 
 from elicit_flows.sdk.testing import ScriptedUser, Service
 from tests.sdk.mcp.conftest import Tools
-from tests.sdk.mcp.test_cases import link_in
+from tests.sdk.mcp.test_cases import _nothing_ran_before, link_in  # noqa: F401
 from tests.sdk.mcp.vendors.conftest import CLIENTS
 from tests.sdk.mcp.vendors.peer import NEW, Peer
 from tests.sdk.typescript.conftest import disconnect
-from tests.sdk.typescript.mcp.conftest import Built
+from tests.sdk.typescript.mcp.conftest import SERVERS, Built
 
 pytestmark = [pytest.mark.slow, pytest.mark.limit(120)]
 Calling = Callable[..., Peer]
@@ -39,9 +39,7 @@ def program(built: Built, major: int) -> list[str]:
 
 @pytest.fixture(scope="module")
 def tools(new_tools: Callable[..., Tools]) -> Tools:
-    server = new_tools()
-    assert server.ran == []
-    return server
+    return new_tools()
 
 
 @pytest.mark.parametrize("tool", DONE)
@@ -137,3 +135,9 @@ def test_a_client_that_lets_progress_reset_its_time_out_waits_on_in_one_call(
         steps = [line["progress"] for line in peer.lines if line.get("message") == "Waiting for the user."]
         assert len(steps) >= 6
         assert steps == sorted(set(steps))
+
+
+def test_the_type_checker_knows_what_a_guarded_tool_gets(built: Built, program: list[str], major: int) -> None:
+    lines = (SERVERS / "types.ts").read_text().splitlines()
+    wrong = {number for number, line in enumerate(lines, start=1) if line.endswith("// wrong")}
+    assert built.faults[major] == {"types": wrong}

@@ -90,6 +90,21 @@ function make(): McpServer {
   flows.registerTool("token", {}, flows.oauth("acme", { scopes: ["files.read"] })(async (account) => {
     return said(`done: ${(await new Elicit().token(account)).tokenType}`);
   }));
+  const names = z.object({ names: z.array(z.string()).transform((names) => new Set(names)) });
+  flows.registerTool("named", { inputSchema: names },
+    flows.confirm("All of them?")(async (_, { names }) => said(ran(`named ${[...names]}`))));
+  class Hidden {
+    readonly #name: string;
+    constructor(name: string) {
+      this.#name = name;
+    }
+    get name(): string {
+      return this.#name;
+    }
+  }
+  const hidden = z.object({ name: z.string().transform((name) => new Hidden(name)) });
+  flows.registerTool("hidden", { inputSchema: hidden },
+    flows.confirm("This one?")(async (_, { name }) => said(ran(`hidden ${name.name}`))));
   server.registerTool("unnamed", {}, flows.confirm("Whose?")(async () => said(ran("unnamed"))));
   flows.registerTool("plain", {}, async () => said(ran("plain")));
   return server;
