@@ -161,6 +161,8 @@ THREATS: dict[int, tuple[str, str]] = {
     148: ("Metadata that leads a token to another host", ""),
     149: ("A person or an agent chooses the host that the client secret goes to", ""),
     150: ("Going on to a host that the page has not shown", ""),
+    157: ("A state of an MCP call that was changed, is another call's, or is old", ""),
+    158: ("A yes to some arguments of a tool that runs it with others", ""),
 }  # fmt: skip
 FAULTS: dict[int, tuple[str, str]] = {
     1: ("Killed during a create", ""),

@@ -17,7 +17,7 @@ export async function keyOf(...said: readonly unknown[]): Promise<string> {
   return Array.from(new Uint8Array(digest), (one) => one.toString(16).padStart(2, "0")).join("");
 }
 
-/** JSON with sorted names. What JSON has no form for is written with its type, so that no two values are written alike. */
+/** JSON with sorted names. What JSON has no form for is written with its type: no two values are written alike. */
 function written(value: unknown): string {
   switch (typeof value) {
     case "string":

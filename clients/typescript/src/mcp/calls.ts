@@ -4,14 +4,13 @@
  */
 
 import type { Elicit } from "../client.ts";
-import type { Claim, Elicitation } from "../shapes.ts";
 import { keyOf } from "../idempotency.ts";
-import { NotRun, refused, waitingFor } from "./messages.ts";
+import type { Claim, Elicitation } from "../shapes.ts";
+import { MARK, NotRun, refused, waitingFor } from "./messages.ts";
 import type { Words } from "./messages.ts";
-import { MARK } from "./messages.ts";
 import { opened, sealed } from "./sealing.ts";
 import type { State } from "./sealing.ts";
-import type { AuthInfo, Settings } from "./settings.ts";
+import type { AuthInfo, Settings, UrlParams } from "./settings.ts";
 
 const MODERN = "2026-07-28";
 const REQUIRED = -32042; // URLElicitationRequiredError
@@ -157,7 +156,7 @@ export class Call {
     return this.#context.sessionId ?? "";
   }
 
-  /** How this client is given a link. With 2026-07-28 the library lets nobody be asked who has not declared URL mode. */
+  /** How this client is given a link. With 2026-07-28 the library asks no client that has not declared URL mode. */
   way(settings: Settings): "url" | "link" | "refuse" {
     const known = settings.clients[this.client];
     if (known && !(known === "url" && this.modern && !this.opensLinks)) return known;
@@ -291,13 +290,14 @@ export class Call {
       return await keyOf(...whose, asked, this.given);
     } catch (unclear) {
       if (!(unclear instanceof TypeError)) throw unclear;
-      throw new NotRun(refused(`An argument of this tool cannot be told from another. ${unclear.message}`, "arguments"));
+      const why = `An argument of this tool cannot be told from another. ${unclear.message}`;
+      throw new NotRun(refused(why, "arguments"));
     }
   }
 }
 
 /** All four members are required. */
-function params({ id, message, url }: Elicitation): { mode: "url"; message: string; url: string; elicitationId: string } {
+function params({ id, message, url }: Elicitation): UrlParams {
   return { mode: "url", message, url, elicitationId: id };
 }
 

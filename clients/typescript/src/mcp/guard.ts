@@ -26,7 +26,6 @@ export interface Asker {
   readonly followers: () => Followers;
 }
 
-// eslint-disable-next-line -- the tool's own arguments, which its author has typed
 export type Asks = (given: any) => Question | null | undefined | Promise<Question | null | undefined>;
 type Callback = (...given: unknown[]) => unknown;
 type Due = readonly [Asker, Ticket];

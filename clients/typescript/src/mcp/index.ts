@@ -1,4 +1,4 @@
-/** Guards for the tools of an MCP server: three lines, on either major of the TypeScript SDK, for clients of both eras. */
+/** Guards for the tools of an MCP server, on either major of the TypeScript SDK, for clients of both revisions. */
 
 export { McpFlows } from "./flows.ts";
 export type { Guarded } from "./flows.ts";

@@ -87,8 +87,8 @@ export function unavailable(error: ElicitError, tool: string, begun: boolean): W
   console.error(`${tool}: the service refused:`, error);
   const reason = CODE.test(error.code) ? error.code : "error";
   if (begun) {
-    const text = `The tool was begun and could not go on, because the service refused (${reason}). It may be half done.`;
-    return words("failed", text, { reason });
+    const why = `The tool was begun and could not go on, because the service refused (${reason}).`;
+    return words("failed", `${why} It may be half done.`, { reason });
   }
   return words("unavailable", `The user cannot be asked at the moment (${reason}). Nothing was done.`, { reason });
 }

@@ -97,7 +97,7 @@ class Follower {
     this.over = elicit.wait(elicitation, { signal });
   }
 
-  /** Send the notification once. `within`: a call that is still open, since the call that asked first may have ended. */
+  /** Send the notification once. `within`: a call that is still open; the one that asked first may have ended. */
   async tell(elicitation: Elicitation, within?: Call): Promise<void> {
     if (this.told) return;
     this.told = true;

@@ -18,7 +18,8 @@ export async function asked(elicit: Elicit, settings: Settings, call: Call, tick
   const state = await call.state(elicit, settings);
   if (state?.place !== ticket.place) {
     const seen = await ticket.ask(elicit);
-    return seen.over ? { outcome: await ticket.outcome(elicit, seen) } : await first(elicit, settings, call, ticket, seen);
+    if (seen.over) return { outcome: await ticket.outcome(elicit, seen) };
+    return await first(elicit, settings, call, ticket, seen);
   }
   const again = await ticket.again(elicit, state.id);
   if (!again) throw call.badState();

@@ -1,5 +1,5 @@
 /**
- * `requestState` sealed for one call: clients carry it, and can neither read nor change it, nor use it for another call.
+ * `requestState` sealed for one call: clients carry it, and can neither read nor change it, nor use it elsewhere.
  *
  * The SDK leaves this to the server (MCP 2026-07-28, basic/patterns/mrtr, "Server Requirements").
  */

@@ -16,14 +16,15 @@ export interface AuthInfo {
   readonly extra?: { readonly [name: string]: unknown } | undefined;
 }
 
+/** What a client is told of a question. */
+export type UrlParams = { mode: "url"; message: string; url: string; elicitationId: string };
+
 /** The SDK's `UrlElicitationRequiredError`. */
-export type Refusal = new (
-  elicitations: { mode: "url"; message: string; url: string; elicitationId: string }[], message?: string,
-) => Error;
+export type Refusal = new (elicitations: UrlParams[], message?: string) => Error;
 
 /** All times are in seconds. */
 export interface Settings {
-  /** Tells this server from others with the same API key. The default is its name, and what its access tokens are for. */
+  /** Tells this server from others with the same API key. The default is its name, and what its tokens are for. */
   readonly server?: string;
   /** The one user of a server on that user's own machine; without it, the caller's verified access token says who. */
   readonly user?: User;
@@ -62,7 +63,7 @@ const DEFAULTS: Settings = {
 const NAMES = new Set([...Object.keys(DEFAULTS), "server", "user", "identify", "refusal", "after", "say"]);
 const LEAST = { hold: 0, askAgainAfter: 0, rounds: 1, progressEvery: 0.1 } as const;
 
-/** `before` with what is given changed. Throws TypeError for an unknown setting, and RangeError for a value out of range. */
+/** `before` with these changes. Throws TypeError for an unknown setting, RangeError for a value out of range. */
 export function settings(given: Partial<Settings>, before: Settings = DEFAULTS): Settings {
   for (const name of Object.keys(given)) {
     if (!NAMES.has(name)) throw new TypeError(`${name}: There is no such setting.`);

@@ -49,7 +49,7 @@ def built(typescript: TypeScript) -> Built:
 @pytest.fixture(scope="module")
 def new_tools(
     elicit_box: Service,
-    servers: list[Server],  # noqa: F811
+    servers: list[Server],
     tmp_path_factory: pytest.TempPathFactory,
     program: list[str],
 ) -> Callable[..., Tools]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import socket
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -12,10 +11,10 @@ from mcp import StdioServerParameters
 from elicit_flows.sdk.testing import ScriptedUser, Service
 from tests.docs.page import found
 from tests.sdk.mcp.clients import ERAS, MODERN, Host, talking, text
+from tests.sdk.mcp.conftest import Server
 from tests.sdk.typescript.conftest import PROGRAMS, TypeScript, disconnect
 from tests.sdk.typescript.mcp.conftest import SERVERS
-from tests.support.ports import free_port
-from tests.support.process import Process, clean_env, until
+from tests.support.process import clean_env
 
 pytestmark = [pytest.mark.slow, pytest.mark.limit(120), pytest.mark.anyio]
 
@@ -52,38 +51,31 @@ def program(compiled: Path, elicit_service: Service) -> Callable[..., Path]:
 
 
 @pytest.fixture
-def env(elicit_service: Service) -> dict[str, str]:
-    return clean_env({"ELICIT_URL": elicit_service.url, "ELICIT_API_KEY": elicit_service.api_key})
-
-
-@pytest.fixture
 def serve(
-    typescript: TypeScript, program: Callable[..., Path], env: dict[str, str], tmp_path: Path
+    typescript: TypeScript, program: Callable[..., Path], elicit_service: Service, tmp_path: Path
 ) -> Iterator[Callable[[str], str]]:
     """Starts a program by its name, and gives its address."""
-    started: list[Process] = []
+    started: list[Server] = []
 
     def serve(name: str) -> str:
-        port = free_port()
-        process = Process([str(typescript.node), str(program(name, port))], tmp_path / name, env=env, cwd=tmp_path)
-        started.append(process)
-        process.start()
-        until(lambda: socket.create_connection(("127.0.0.1", port), 1).close() is None, "it listens")
-        return f"http://127.0.0.1:{port}/mcp"
+        command = [str(typescript.node)]
+        server = Server(elicit_service, tmp_path / name, lambda port: [*command, str(program(name, port))])
+        started.append(server)
+        return server.start().url
 
     yield serve
-    for process in started:
-        process.kill9()
+    for server in started:
+        server.process.stop()
 
 
 async def test_the_server_on_the_users_own_machine(
     typescript: TypeScript,
     program: Callable[..., Path],
-    env: dict[str, str],
     elicit_service: Service,
     alice: ScriptedUser,
 ) -> None:
     disconnect(elicit_service, alice)
+    env = clean_env({"ELICIT_URL": elicit_service.url, "ELICIT_API_KEY": elicit_service.api_key})
     server = StdioServerParameters(command=str(typescript.node), args=[str(program("files"))], env=env)
     async with talking(server, "legacy", Host(alice.allow)) as client:
         assert text(await client.call_tool("list_files", {})) == "done: Bearer"

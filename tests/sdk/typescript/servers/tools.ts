@@ -1,5 +1,5 @@
-// A server for the tests, on whichever major `library.ts` is of: what tests/sdk/mcp/tools.py is in Python. Its tools write
-// a line for each time they really run, and TOOLS says how it is: see there.
+// A server for the tests, on whichever major `library.ts` is of: what tests/sdk/mcp/tools.py is in Python. Its tools
+// write a line for each time they really run, and TOOLS says how it is: see there.
 import { appendFileSync } from "node:fs";
 import { Elicit } from "elicit-flows";
 import type { Completed } from "elicit-flows";

@@ -1,5 +1,5 @@
-// @modelcontextprotocol/server 2.x over streamable HTTP: a server for each request of the newer era, and for each session of
-// the older; without `sessions`, as the SDK serves the older era by itself.
+// @modelcontextprotocol/server 2.x over streamable HTTP: a server for each request of the newer era, and for each
+// session of the older; `stateless`, as the SDK serves the older era by itself.
 import { randomUUID } from "node:crypto";
 import { createServer } from "node:http";
 import type { IncomingMessage } from "node:http";
