@@ -14,12 +14,30 @@ import pytest
 
 from elicit_flows.sdk.testing import ScriptedUser, Service
 from tests.support import op
+from tests.support.left_out import left_out
 from tests.support.process import PROJECT, Process, clean_env, until
 
 PACKAGE = PROJECT / "clients" / "typescript"
 PROGRAMS = Path(__file__).with_name("programs")
 Env = Mapping[str, str]
 Faults = dict[str, set[int]]
+# What runs a program beside Node. npm has them for one platform; elsewhere the machine's are taken.
+RUNTIMES = {
+    "deno": [
+        "@deno/linux-x64-glibc/deno", "run", "--allow-all", "--no-prompt", "--no-remote", "--node-modules-dir=manual",
+    ],
+    "bun": ["@oven/bun-linux-x64/bin/bun"],
+}  # fmt: skip
+
+
+def runner(runtime: str) -> list[str]:
+    """The command that a program's file is added to; leaves the test out where the runtime cannot be had."""
+    packaged, *options = RUNTIMES[runtime]
+    own = op.PEERS / "node_modules" / packaged
+    found = str(own) if own.exists() else shutil.which(runtime)
+    if found is None:
+        left_out(f"{runtime} (npm has it for Linux on x86-64; elsewhere install it)")
+    return [found, *options]
 
 
 class Program(Process):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,10 +10,8 @@ import pytest
 from playwright.sync_api import Browser
 
 from tests.sdk.fake import FakeService, Reply
-from tests.sdk.typescript.conftest import PROGRAMS, Faults, Program, TypeScript
+from tests.sdk.typescript.conftest import PROGRAMS, RUNTIMES, Faults, Program, TypeScript, runner
 from tests.sdk.typescript.test_client import answers, held, surroundings, webhooks
-from tests.support.left_out import left_out
-from tests.support.op import PEERS
 
 pytestmark = [pytest.mark.slow, pytest.mark.limit(120)]
 
@@ -50,26 +47,10 @@ def test_it_runs_in_a_browser(typescript: TypeScript, service: FakeService, brow
     held(service, lines)
 
 
-# What runs a program there, after the program's name; npm has them for one platform, elsewhere the machine's are taken.
-RUNTIMES = {
-    "deno": (
-        "@deno/linux-x64-glibc/deno",
-        ["run", "--allow-all", "--no-prompt", "--no-remote", "--node-modules-dir=manual"],
-    ),
-    "bun": ("@oven/bun-linux-x64/bin/bun", []),
-}
-
-
 @pytest.mark.parametrize("runtime", RUNTIMES)
 def test_it_runs_on(runtime: str, start: Callable[..., Program], service: FakeService, tmp_path: Path) -> None:
-    packaged, options = RUNTIMES[runtime]
-    own = PEERS / "node_modules" / packaged
-    found = str(own) if own.exists() else shutil.which(runtime)
-    if found is None:
-        left_out(f"{runtime} (npm has it for Linux on x86-64; elsewhere install it)")
     answers(service)
-    env = surroundings(service) | {"DENO_DIR": str(tmp_path / "deno"), "DO_NOT_TRACK": "1"}
-    program = start("quick", env, found, *options)
+    program = start("quick", surroundings(service) | {"DENO_DIR": str(tmp_path / "deno")}, *runner(runtime))
     program.wait_until(lambda: len(program.lines) == 9, "it has said all")
     held(service, program.lines)
 

@@ -12,7 +12,7 @@ from elicit_flows.sdk.testing import ScriptedUser, Service
 from tests.docs.page import found
 from tests.sdk.mcp.clients import ERAS, MODERN, Host, talking, text
 from tests.sdk.mcp.conftest import Server
-from tests.sdk.typescript.conftest import PROGRAMS, TypeScript, disconnect
+from tests.sdk.typescript.conftest import PROGRAMS, RUNTIMES, TypeScript, disconnect, runner
 from tests.sdk.typescript.mcp.conftest import SERVERS
 from tests.support.process import clean_env
 
@@ -53,13 +53,14 @@ def program(compiled: Path, elicit_service: Service) -> Callable[..., Path]:
 @pytest.fixture
 def serve(
     typescript: TypeScript, program: Callable[..., Path], elicit_service: Service, tmp_path: Path
-) -> Iterator[Callable[[str], str]]:
-    """Starts a program by its name, and gives its address."""
+) -> Iterator[Callable[..., str]]:
+    """Starts a program by its name, with another runner than Node if one is given, and gives its address."""
     started: list[Server] = []
 
-    def serve(name: str) -> str:
-        command = [str(typescript.node)]
-        server = Server(elicit_service, tmp_path / name, lambda port: [*command, str(program(name, port))])
+    def serve(name: str, *given: str) -> str:
+        command = given or [str(typescript.node)]
+        env = {"DENO_DIR": str(tmp_path / "deno")}
+        server = Server(elicit_service, tmp_path / name, lambda port: [*command, str(program(name, port))], **env)
         started.append(server)
         return server.start().url
 
@@ -81,8 +82,11 @@ async def test_the_server_on_the_users_own_machine(
         assert text(await client.call_tool("list_files", {})) == "done: Bearer"
 
 
-async def test_the_server_for_clients_of_both_revisions(serve: Callable[[str], str], alice: ScriptedUser) -> None:
-    url = serve("team")
+@pytest.mark.parametrize("runtime", ["node", *RUNTIMES])
+async def test_the_server_for_clients_of_both_revisions(
+    serve: Callable[..., str], alice: ScriptedUser, runtime: str
+) -> None:
+    url = serve("team", *(runner(runtime) if runtime in RUNTIMES else []))
     async with talking(url, MODERN, Host(lambda url: alice.submit(url, typed="CONFIRM"))) as client:
         assert text(await client.call_tool("remove", {"member": "Bob"})) == "done: Bob is removed"
     async with talking(url, ERAS[1]) as client:
@@ -92,7 +96,7 @@ async def test_the_server_for_clients_of_both_revisions(serve: Callable[[str], s
         assert text(await client.call_tool("remove", {"member": "Carol"})) == "done: Carol is removed"
 
 
-async def test_several_guards_and_guards_by_argument(serve: Callable[[str], str], alice: ScriptedUser) -> None:
+async def test_several_guards_and_guards_by_argument(serve: Callable[..., str], alice: ScriptedUser) -> None:
     answers = [{}, {"plan": "pro"}]
     async with talking(serve("orders"), MODERN, Host(lambda url: alice.submit(url, **answers.pop()))) as client:
         assert text(await client.call_tool("order", {"seats": 3})) == "done: 3 × pro, completed"
