@@ -119,6 +119,14 @@ def test_each_caller_is_asked_for_themselves(many: Tools, alice: ScriptedUser, b
         assert link_in(said(many, newer, other)) == links[other]
 
 
+def test_the_author_may_read_the_user_from_elsewhere(
+    new_tools: Callable[..., Tools], elicit_box: Service, bob: ScriptedUser, newer: bool
+) -> None:
+    owned = new_tools(user=None, people=PEOPLE, issuer=elicit_box.sandbox_url, owners=True)
+    bob.submit(link_in(said(owned, newer, "alice")))
+    assert said(owned, newer, "alice") == "done: wiped a"
+
+
 @pytest.mark.parametrize("token", ["a program", "nobody"])
 def test_case_25_a_caller_that_is_no_person_is_refused(many: Tools, newer: bool, token: str) -> None:
     assert said(many, newer, token).startswith("refused: ")

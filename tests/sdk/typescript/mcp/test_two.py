@@ -46,6 +46,7 @@ from tests.sdk.mcp.test_cases import (  # noqa: F401
     test_what_was_done_of_two_is_not_asked_again,
 )
 from tests.sdk.mcp.test_outcomes import mark
+from tests.sdk.mcp.test_servers import test_the_address_that_its_tokens_are_for_tells_a_server_too  # noqa: F401
 from tests.sdk.mcp.vendors.peer import Peer
 from tests.sdk.typescript.conftest import TypeScript
 from tests.sdk.typescript.mcp.conftest import Built

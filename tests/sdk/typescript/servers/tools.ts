@@ -26,13 +26,14 @@ const known: Known = (token) => {
   if (!(token in (told.people ?? {}))) return null;
   const [clientId, sub] = told.people[token];
   const resource = new URL(`http://127.0.0.1:${told.port}/mcp`);
-  return { token, clientId, scopes: [], resource, extra: { iss: ISSUER, sub } };
+  return { token, clientId, scopes: [], resource, extra: { iss: ISSUER, sub, owner: "bob" } };
 };
 
 const camel = (name: string): string => name.replace(/_(.)/g, (_, letter) => letter.toUpperCase());
 const settings: Given = {
   ...Object.fromEntries(Object.entries(told.settings ?? {}).map(([name, value]) => [camel(name), value])),
   ...(told.user ? { user: told.user } : {}),
+  ...(told.owners ? { identify: ({ extra }) => [ISSUER, String(extra?.["owner"])] } : {}),
   refusal: UrlElicitationRequiredError,
 };
 
