@@ -13,7 +13,7 @@ export const TIMEOUT = 10;
 export const MAX_RETRIES = 5;
 const RETRY_FOR = 5;
 const LONGEST_RETRY_AFTER = 30; // seconds that a plain call waits because the service says so
-const LONGEST_TIMER = 2 ** 31 - 1; // milliseconds; a longer timer would ring at once
+export const LONGEST_TIMER = 2 ** 31 - 1; // milliseconds; a longer timer would ring at once
 const REFUSED = new Set([429, 503]); // the service did nothing, so even an unsafe call may be repeated
 const TRANSIENT = new Set([429, 500, 502, 503, 504]);
 // Node's, Deno's and Bun's words for a connection that was never made. Browsers do not say.

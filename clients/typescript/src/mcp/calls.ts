@@ -6,6 +6,7 @@
 import type { Elicit } from "../client.ts";
 import { keyOf } from "../idempotency.ts";
 import type { Claim, Elicitation } from "../shapes.ts";
+import { LONGEST_TIMER } from "../transport.ts";
 import { MARK, NotRun, refused, waitingFor } from "./messages.ts";
 import type { Words } from "./messages.ts";
 import { opened, sealed } from "./sealing.ts";
@@ -14,7 +15,6 @@ import type { AuthInfo, Settings, UrlParams } from "./settings.ts";
 
 const MODERN = "2026-07-28";
 const REQUIRED = -32042; // URLElicitationRequiredError
-const LONGEST_TIMER = 2 ** 31 - 1;
 const NAME_IT =
   "This server has no name, so its users' answers could not be told from those for another server with the same API " +
   'key. Give it one, new McpServer({ name: "…" }), or say new McpFlows(server, { server: "…" }).';
@@ -158,7 +158,7 @@ export class Call {
 
   /** How this client is given a link. With 2026-07-28 the library asks no client that has not declared URL mode. */
   way(settings: Settings): "url" | "link" | "refuse" {
-    const known = settings.clients[this.client];
+    const known = Object.hasOwn(settings.clients, this.client) ? settings.clients[this.client] : undefined;
     if (known && !(known === "url" && this.modern && !this.opensLinks)) return known;
     return this.opensLinks ? "url" : settings.otherwise;
   }

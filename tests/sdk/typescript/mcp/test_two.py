@@ -71,6 +71,7 @@ def test_a_client_that_can_more_or_less_than_it_declares_is_known_by_its_name(kn
     shy, boastful = Legacy(knowing.url, {}, name="shy"), Legacy(knowing.url, name="boastful")
     shy.call("wipe", {"disk": "shy"}, action="cancel")
     assert text(boastful.call("wipe")).startswith("waiting:")
+    assert text(Legacy(knowing.url, {}, name="constructor").call("wipe")).startswith("waiting:")
     assert (len(shy.asked), len(boastful.asked)) == (1, 0)
     modern = Modern(knowing.url)
     assert text(modern.call("wipe", name="boastful")).startswith("waiting:")
