@@ -24,6 +24,7 @@ OWN: dict[tuple[str, str], tuple[str, str]] = {
     ("sh", "generate"): ("reference/api.md", "tests/api/generated/test_generated.py"),
     ("python", "sdk"): ("how-to/python-sdk.md", "tests/sdk/test_docs.py"),
     ("ts", "sdk"): ("how-to/typescript-sdk.md", "tests/sdk/typescript/test_docs.py"),
+    ("ts", "mcp"): ("how-to/mcp-server-typescript.md", "tests/sdk/typescript/mcp/test_docs.py"),
     ("sh", "typescript"): ("how-to/typescript-sdk.md", "tests/sdk/typescript/test_docs.py"),
     ("python", "mcp"): ("how-to/mcp-server.md", "tests/sdk/mcp/test_docs.py"),
     ("python", "acp"): ("how-to/acp-agent.md", "tests/sdk/acp/test_docs.py"),

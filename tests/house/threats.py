@@ -167,6 +167,8 @@ THREATS: dict[int, tuple[str, str]] = {
     154: ("A token for one MCP server given to another", ""),
     155: ("Huge or slow metadata of a remote MCP server", ""),
     156: ("A remote MCP server that the operator has not allowed", ""),
+    157: ("A state of an MCP call that was changed, is another call's, or is old", ""),
+    158: ("A yes to some arguments of a tool that runs it with others", ""),
     159: ("Telling people at an address that an agent named or nobody verified", ""),
     160: ("A message that says what is asked or goes out unguarded; an agent that learns who can be reached", ""),
     161: ("Flooding people with messages, and a receiver that hangs", ""),

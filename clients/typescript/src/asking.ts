@@ -2,9 +2,11 @@
 
 import { Connections } from "./connections.ts";
 import { StillWaiting } from "./errors.ts";
-import type { CredentialsField, Json, Kind, Params, Step } from "./kinds.ts";
+import type { Json, Kind, Params, Step } from "./kinds.ts";
 import { outcomeOf } from "./outcomes.ts";
 import type { Outcome } from "./outcomes.ts";
+import * as questions from "./questions.ts";
+import type { Asked, Completion, ConfirmWords, CredentialsOf, OAuthTerms, PaymentDetails } from "./questions.ts";
 import type { Elicitation, User } from "./shapes.ts";
 
 /** A function that shows the link to the user. */
@@ -41,30 +43,6 @@ export interface AskOptions extends Options {
 }
 
 type Worded = AskOptions & { message: string };
-type MayBeWorded = AskOptions & { message?: string };
-
-/** The terms of a payment. An item that was paid for on the same terms is not asked for again. */
-export interface PaymentTerms {
-  mode?: "pay" | "save" | "subscribe";
-  /** For subscribe. */
-  interval?: "day" | "week" | "month" | "year";
-  /** The slug of the payment account, if the agent has several. */
-  account?: string;
-  /** What the user may use once it is paid. */
-  item?: string;
-  /** How often. */
-  uses?: number;
-}
-
-/** The words of a confirmation. */
-export interface ConfirmWords {
-  /** What exactly will happen. */
-  detail?: string;
-  /** The user has to type a word first. */
-  danger?: boolean;
-  confirmLabel?: string;
-  declineLabel?: string;
-}
 
 /** Each method creates an elicitation, shows its link, and waits for the end: see `ask`. */
 export abstract class Asking extends Connections {
@@ -78,15 +56,9 @@ export abstract class Asking extends Connections {
 
   /**
    * Ask `user` to connect an account at `provider`, the slug under which the operator configured it, and wait.
-   * `scopes` are added to those that the operator set. `connection` is the id of one that is to be connected again.
    */
-  async oauth(
-    user: User, provider: string, options: MayBeWorded & { scopes?: readonly string[]; connection?: string },
-  ): Promise<Outcome<"oauth">> {
-    const { scopes = [], connection, ...rest } = options;
-    const params: Params["oauth"] = { provider, scopes, ...(connection === undefined ? {} : { connection }) };
-    const message = rest.message || `Connect your account at ${provider}.`;
-    return await this.ask("oauth", user, params, { ...rest, message });
+  async oauth(user: User, provider: string, options: AskOptions & OAuthTerms): Promise<Outcome<"oauth">> {
+    return await this.#asked(user, questions.oauth(provider, options), options);
   }
 
   /**
@@ -94,24 +66,17 @@ export abstract class Asking extends Connections {
    * `idempotencyKey` for each purchase: asked again under that key, it is paid once.
    */
   async payment(
-    user: User, amount: number, currency: string,
-    options: MayBeWorded & { description: string; terms?: PaymentTerms },
+    user: User, amount: number, currency: string, options: AskOptions & PaymentDetails,
   ): Promise<Outcome<"payment">> {
-    const { description, terms = {}, ...rest } = options;
-    const params = { amount, currency, description, ...terms };
-    return await this.ask("payment", user, params, { ...rest, message: rest.message || `Pay for: ${description}` });
+    return await this.#asked(user, questions.payment(amount, currency, options), options);
   }
 
   /**
    * Ask `user` for keys or passwords, and wait. Give `fields`, or the slug of a `provider` whose fields the operator
    * configured. `secret` returns what was typed; of a client of the user's own, `token` returns an access token.
    */
-  async credentials(
-    user: User, options: MayBeWorded & ({ fields: readonly CredentialsField[] } | { provider: string }),
-  ): Promise<Outcome<"credentials">> {
-    const { fields, provider, ...rest }: MayBeWorded & Params["credentials"] = options;
-    const params = { ...(fields ? { fields } : {}), ...(provider ? { provider } : {}) };
-    return await this.ask("credentials", user, params, { ...rest, message: rest.message || "Hand over your key." });
+  async credentials(user: User, options: AskOptions & CredentialsOf): Promise<Outcome<"credentials">> {
+    return await this.#asked(user, questions.credentials(options), options);
   }
 
   /**
@@ -119,30 +84,20 @@ export abstract class Asking extends Connections {
    * `result.content`. A form that asks for secrets is refused: use `credentials`.
    */
   async form(user: User, schema: Json, options: Worded): Promise<Outcome<"form">> {
-    const properties = schema["properties"];
-    const order = typeof properties === "object" && properties !== null ? { order: Object.keys(properties) } : {};
-    return await this.ask("form", user, { schema, ...order }, options);
+    return await this.#asked(user, questions.form(schema, options), options);
   }
 
   /** Ask `user` for a yes, and wait. Only the status `completed` means yes. */
   async confirm(user: User, options: Worded & { words?: ConfirmWords }): Promise<Outcome<"confirm">> {
-    const { words: { confirmLabel, declineLabel, ...params } = {}, ...rest } = options;
-    const labels = {
-      ...(confirmLabel === undefined ? {} : { confirm_label: confirmLabel }),
-      ...(declineLabel === undefined ? {} : { decline_label: declineLabel }),
-    };
-    return await this.ask("confirm", user, { ...params, ...labels }, rest);
+    return await this.#asked(user, questions.confirm(options), options);
   }
 
   /**
    * Send `user` to `url`, and wait. `completion` says when the question is completed: `on_return`, when that page sends
    * the user back, or `by_agent`, when you call `complete`.
    */
-  async urlAction(
-    user: User, url: string, options: Worded & { completion?: "on_return" | "by_agent" },
-  ): Promise<Outcome<"link">> {
-    const { completion = "on_return", ...rest } = options;
-    return await this.ask("link", user, { url, completion }, rest);
+  async urlAction(user: User, url: string, options: Worded & { completion?: Completion }): Promise<Outcome<"link">> {
+    return await this.#asked(user, questions.urlAction(url, options), options);
   }
 
   /**
@@ -150,7 +105,7 @@ export abstract class Asking extends Connections {
    * done, whatever the outcome is.
    */
   async steps(user: User, steps: readonly Step[], options: Worded): Promise<Outcome<"steps">> {
-    return await this.ask("steps", user, { steps }, options);
+    return await this.#asked(user, questions.steps(steps, options), options);
   }
 
   /**
@@ -168,5 +123,9 @@ export abstract class Asking extends Connections {
     }
     if (!elicitation.over) throw new StillWaiting(elicitation as Elicitation);
     return outcomeOf(elicitation);
+  }
+
+  async #asked<K extends Kind>(user: User, asked: Asked<K>, options: AskOptions): Promise<Outcome<K>> {
+    return await this.ask(asked.kind, user, asked.params, { ...options, message: asked.message });
   }
 }

@@ -53,6 +53,11 @@ export class Elicit extends Asking {
     super(new Transport({ ...at, retryFor, timeout, maxRetries, fetch }));
   }
 
+  /** @internal 32 bytes for `purpose` that all clients with the same API key derive, and nobody else. */
+  static async derived(elicit: Elicit, purpose: string): Promise<ArrayBuffer> {
+    return await elicit.transport.derived(purpose);
+  }
+
   /**
    * Create an elicitation of `kind` for `user`, and return at once. Without an `idempotencyKey` a random one is sent,
    * so a retry after a lost answer does not ask twice.

@@ -1,6 +1,6 @@
 /** The client of Elicit Flows for agents in TypeScript and JavaScript: fetch and Web Crypto are all that it needs. */
 
-export type { AskOptions, ConfirmWords, OnUrl, Options, PaymentTerms } from "./asking.ts";
+export type { AskOptions, OnUrl, Options } from "./asking.ts";
 export { Elicit } from "./client.ts";
 export type { ElicitOptions } from "./client.ts";
 export type { ImportOptions, OfConnection, ProofOptions, TokenOptions } from "./connections.ts";
@@ -24,6 +24,7 @@ export type { Mistake } from "./errors.ts";
 export type { Account, CredentialsField, Json, Kind, Metadata, Params, Results, Step } from "./kinds.ts";
 export { outcomeOf } from "./outcomes.ts";
 export type { Cancelled, Completed, Declined, Expired, Failed, Outcome } from "./outcomes.ts";
+export type { ConfirmWords, PaymentTerms } from "./questions.ts";
 export { Secret, Token } from "./shapes.ts";
 export type {
   Action,

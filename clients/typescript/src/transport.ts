@@ -13,7 +13,7 @@ export const TIMEOUT = 10;
 export const MAX_RETRIES = 5;
 const RETRY_FOR = 5;
 const LONGEST_RETRY_AFTER = 30; // seconds that a plain call waits because the service says so
-const LONGEST_TIMER = 2 ** 31 - 1; // milliseconds; a longer timer would ring at once
+export const LONGEST_TIMER = 2 ** 31 - 1; // milliseconds; a longer timer would ring at once
 const REFUSED = new Set([429, 503]); // the service did nothing, so even an unsafe call may be repeated
 const TRANSIENT = new Set([429, 500, 502, 503, 504]);
 // Node's, Deno's and Bun's words for a connection that was never made. Browsers do not say.
@@ -136,10 +136,12 @@ export class Transport {
   readonly timeout: number;
   readonly retryFor: number;
   readonly #headers: Record<string, string>;
+  readonly #apiKey: string;
   readonly #fetch: typeof fetch;
   readonly #retries: number;
 
   constructor(options: TransportOptions) {
+    this.#apiKey = options.apiKey;
     this.url = options.url;
     this.timeout = options.timeout;
     this.retryFor = options.retryFor;
@@ -200,6 +202,13 @@ export class Transport {
   async send(prepared: { url: URL; init: RequestInit }, signal: AbortSignal): Promise<Response> {
     const send = this.#fetch; // called without `this`: browsers refuse a fetch that is called as a method
     return await send(prepared.url, { ...prepared.init, signal });
+  }
+
+  /** 32 bytes for `purpose` that only those who have the API key can know. */
+  async derived(purpose: string): Promise<ArrayBuffer> {
+    const hmac = { name: "HMAC", hash: "SHA-256" };
+    const key = await crypto.subtle.importKey("raw", new TextEncoder().encode(this.#apiKey), hmac, false, ["sign"]);
+    return await crypto.subtle.sign(hmac, key, new TextEncoder().encode(purpose));
   }
 
   unreachable(error: unknown): UnreachableError {

@@ -41,10 +41,10 @@ class Host:
 
 
 @asynccontextmanager
-async def talking(url: str, mode: str, host: Host | None = None, **options: Any) -> AsyncIterator[Client]:
-    """A client at ``url``; without a host it declares no elicitation."""
+async def talking(server: Any, mode: str, host: Host | None = None, **options: Any) -> AsyncIterator[Client]:
+    """A client of ``server``, an address or what starts one; without a host it declares no elicitation."""
     more = {"elicitation_callback": host.elicit, "message_handler": host.hear} if host else {}
-    async with Client(url, mode=mode, **more, **options) as client:
+    async with Client(server, mode=mode, **more, **options) as client:
         yield client
     if host:
         host.part()

@@ -41,11 +41,11 @@ class Server:
 
 
 class Tools(Server):
-    """tests/sdk/mcp/tools.py; ``ran`` is what its tools did."""
+    """``program`` is tests/sdk/mcp/tools.py, or one that does the same; ``ran`` is what its tools did."""
 
-    def __init__(self, service: Service, folder: Path, python: str = sys.executable, **told: Any) -> None:
+    def __init__(self, service: Service, folder: Path, program: list[str], **told: Any) -> None:
         self._ran = folder / "ran"
-        super().__init__(service, folder / "log", lambda _: [python, "-m", "tests.sdk.mcp.tools"])
+        super().__init__(service, folder / "log", lambda _: program)
         told = {"port": self.port, "ran": str(self._ran), "user": [service.sandbox_url, "alice"], **told}
         self.process.env["TOOLS"] = json.dumps(told)
 
@@ -85,11 +85,16 @@ def python() -> str:
 
 
 @pytest.fixture(scope="module")
+def program(python: str) -> list[str]:
+    return [python, "-m", "tests.sdk.mcp.tools"]
+
+
+@pytest.fixture(scope="module")
 def new_tools(
-    elicit_box: Service, servers: list[Server], tmp_path_factory: pytest.TempPathFactory, python: str
+    elicit_box: Service, servers: list[Server], tmp_path_factory: pytest.TempPathFactory, program: list[str]
 ) -> Callable[..., Tools]:
     def make(**told: Any) -> Tools:
-        tools = Tools(elicit_box, tmp_path_factory.mktemp("mcp"), python, **told)
+        tools = Tools(elicit_box, tmp_path_factory.mktemp("mcp"), program, **told)
         servers.append(tools)
         return tools.start()
 

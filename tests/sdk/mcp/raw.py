@@ -159,9 +159,11 @@ class Legacy:
             then(message["params"]["url"])
 
     def listen(self, seconds: float) -> None:
-        """Hears the stream that belongs to no call for so long."""
+        """Hears the stream that belongs to no call for so long, or what is left of it: there may be only one."""
         try:
             with self.http.stream("GET", self.url, timeout=seconds) as response:
+                if response.status_code == httpx2.codes.CONFLICT:
+                    return
                 for message in events(response):
                     self.told.append(message)
         except httpx2.ReadTimeout:

@@ -50,8 +50,8 @@ def check(answer: Json, tool: str, verdict: str, url: str = "") -> Json:
     assert text(answer).startswith(f"{verdict}: ")
     assert marked["outcome"] == verdict
     assert result.get("isError", False) is (tool in SHAPED)
-    if tool == "wipe":
-        assert result["structuredContent"] == {"result": text(answer), **marked}
+    if tool == "wipe":  # in TypeScript a tool that returns text has no schema, and the text no place in it
+        assert result["structuredContent"] in ({"result": text(answer), **marked}, marked)
     else:
         assert result.get("structuredContent") == (marked if tool in FREE else None)
     if url:

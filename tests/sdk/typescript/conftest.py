@@ -14,12 +14,30 @@ import pytest
 
 from elicit_flows.sdk.testing import ScriptedUser, Service
 from tests.support import op
+from tests.support.left_out import left_out
 from tests.support.process import PROJECT, Process, clean_env, until
 
 PACKAGE = PROJECT / "clients" / "typescript"
 PROGRAMS = Path(__file__).with_name("programs")
 Env = Mapping[str, str]
 Faults = dict[str, set[int]]
+# What runs a program beside Node. npm has them for one platform; elsewhere the machine's are taken.
+RUNTIMES = {
+    "deno": [
+        "@deno/linux-x64-glibc/deno", "run", "--allow-all", "--no-prompt", "--no-remote", "--node-modules-dir=manual",
+    ],
+    "bun": ["@oven/bun-linux-x64/bin/bun"],
+}  # fmt: skip
+
+
+def runner(runtime: str) -> list[str]:
+    """The command that a program's file is added to; leaves the test out where the runtime cannot be had."""
+    packaged, *options = RUNTIMES[runtime]
+    own = op.PEERS / "node_modules" / packaged
+    found = str(own) if own.exists() else shutil.which(runtime)
+    if found is None:
+        left_out(f"{runtime} (npm has it for Linux on x86-64; elsewhere install it)")
+    return [found, *options]
 
 
 class Program(Process):
@@ -52,6 +70,8 @@ class TypeScript:
         self.home = home
         self.installed = home / "node_modules" / "elicit-flows"
         shutil.copytree(PACKAGE, self.installed, ignore=shutil.ignore_patterns("dist", "node_modules"))
+        for name in ("@modelcontextprotocol", "zod"):  # their own requirements are found where they really are
+            (home / "node_modules" / name).symlink_to(op.PEERS / "node_modules" / name)
         built = self.tsc(self.installed)
         assert not built, built
 
@@ -87,12 +107,12 @@ def faults(typescript: TypeScript) -> Faults:
 
 @pytest.fixture
 def start(typescript: TypeScript, faults: Faults, tmp_path: Path) -> Iterator[Callable[..., Program]]:
-    """Starts a program by its name, with its environment. Another ``node`` than that of the peers may run it."""
+    """Starts a program by its name, with its environment. ``runner``: another than the Node of the peers."""
     started: list[Program] = []
 
-    def start(name: str, env: Env, node: str | None = None) -> Program:
+    def start(name: str, env: Env, *runner: str) -> Program:
         assert name not in faults, faults[name]
-        command = [node or str(typescript.node), f"programs/{name}.js"]
+        command = [*(runner or [str(typescript.node)]), f"programs/{name}.js"]
         one = Program(command, tmp_path / f"{name}.log", env=clean_env(env), cwd=typescript.home)
         started.append(one)
         one.start()
@@ -103,10 +123,15 @@ def start(typescript: TypeScript, faults: Faults, tmp_path: Path) -> Iterator[Ca
         one.kill9()
 
 
+def disconnect(service: Service, user: ScriptedUser) -> None:
+    """The service is that of other tests too."""
+    with service.sync_elicit() as elicit:
+        for connection in elicit.connections(user.claim):
+            elicit.revoke(connection)
+
+
 @pytest.fixture
 def stranger(elicit_service: Service, alice: ScriptedUser) -> ScriptedUser:
-    """Alice, who has connected nothing yet: the service is that of other tests too."""
-    with elicit_service.sync_elicit() as elicit:
-        for connection in elicit.connections(alice.claim):
-            elicit.revoke(connection)
+    """Alice, who has connected nothing yet."""
+    disconnect(elicit_service, alice)
     return alice

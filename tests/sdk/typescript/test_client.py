@@ -94,7 +94,9 @@ def test_its_version_is_that_of_the_service() -> None:
     package = json.loads((PACKAGE / "package.json").read_text())
     assert package["version"] == version
     assert f'VERSION = "{version}"' in (PACKAGE / "src/version.ts").read_text()
-    assert not {"dependencies", "peerDependencies", "optionalDependencies"} & set(package)
+    assert not {"dependencies", "optionalDependencies"} & set(package)
+    peers = package["peerDependencies"]
+    assert package["peerDependenciesMeta"] == {name: {"optional": True} for name in peers}, "only their types are used"
 
 
 @pytest.mark.slow
@@ -104,7 +106,7 @@ def test_it_runs_on_the_node_of_this_machine_too(start: Start, service: FakeServ
     if int(re.findall(r"\d+", version)[0]) < 20:
         left_out("Node 20 or newer beside that of the peers (Debian: apt-get install nodejs)")
     answers(service)
-    program = start("quick", surroundings(service), node=found)
+    program = start("quick", surroundings(service), str(found))
     program.wait_until(lambda: len(program.lines) == 9, "it has said all")
     held(service, program.lines)
 

@@ -1,15 +1,17 @@
-"""The package where there is no Node: in Chromium, and for a type checker that knows of browsers only."""
+"""The package where there is no Node: in Chromium, Deno and Bun, and for a type checker that knows of browsers only."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser
 
 from tests.sdk.fake import FakeService, Reply
-from tests.sdk.typescript.conftest import PROGRAMS, Faults, TypeScript
-from tests.sdk.typescript.test_client import answers, held, webhooks
+from tests.sdk.typescript.conftest import PROGRAMS, RUNTIMES, Faults, Program, TypeScript, runner
+from tests.sdk.typescript.test_client import answers, held, surroundings, webhooks
 
 pytestmark = [pytest.mark.slow, pytest.mark.limit(120)]
 
@@ -43,6 +45,14 @@ def test_it_runs_in_a_browser(typescript: TypeScript, service: FakeService, brow
     page.close()
     service.asked[:] = [one for one in service.asked if one.path.startswith("/v1/")]
     held(service, lines)
+
+
+@pytest.mark.parametrize("runtime", RUNTIMES)
+def test_it_runs_on(runtime: str, start: Callable[..., Program], service: FakeService, tmp_path: Path) -> None:
+    answers(service)
+    program = start("quick", surroundings(service) | {"DENO_DIR": str(tmp_path / "deno")}, *runner(runtime))
+    program.wait_until(lambda: len(program.lines) == 9, "it has said all")
+    held(service, program.lines)
 
 
 def test_its_types_need_neither_node_nor_its_way_to_find_modules(typescript: TypeScript, faults: Faults) -> None:

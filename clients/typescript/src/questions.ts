@@ -1,0 +1,95 @@
+/** The kinds of questions and their parameters, in one place: what `Elicit` asks, and what guards ask. */
+
+import type { CredentialsField, Json, Kind, Params, Step } from "./kinds.ts";
+
+/** What `create` takes, without the user. */
+export type Asked<K extends Kind> = { kind: K; params: Params[K]; message: string };
+
+/** The terms of a payment. An item that was paid for on the same terms is not asked for again. */
+export interface PaymentTerms {
+  mode?: "pay" | "save" | "subscribe";
+  /** For subscribe. */
+  interval?: "day" | "week" | "month" | "year";
+  /** The slug of the payment account, if the agent has several. */
+  account?: string;
+  /** What the user may use once it is paid. */
+  item?: string;
+  /** How often. */
+  uses?: number;
+}
+
+/** The words of a confirmation. */
+export interface ConfirmWords {
+  /** What exactly will happen. */
+  detail?: string;
+  /** The user has to type a word first. */
+  danger?: boolean;
+  confirmLabel?: string;
+  declineLabel?: string;
+}
+
+/** What connecting an account takes beside the provider. */
+export interface OAuthTerms {
+  message?: string;
+  /** They are added to those that the operator set. */
+  scopes?: readonly string[];
+  /** The id of a connection that is to be connected again. */
+  connection?: string;
+  /** What is known of the provider's address, such as the user's shop. */
+  variables?: Record<string, string>;
+}
+
+export interface PaymentDetails {
+  message?: string;
+  description: string;
+  terms?: PaymentTerms;
+}
+
+/** The fields that the user fills in, or the slug of a provider whose fields the operator configured. */
+export type CredentialsOf = { message?: string } & ({ fields: readonly CredentialsField[] } | { provider: string });
+
+export function oauth(provider: string, { message, scopes = [], connection, variables }: OAuthTerms): Asked<"oauth"> {
+  const again = { ...(connection === undefined ? {} : { connection }), ...(variables ? { variables } : {}) };
+  const params = { provider, scopes, ...again };
+  return { kind: "oauth", params, message: message || `Connect your account at ${provider}.` };
+}
+
+export function payment(
+  amount: number, currency: string, { message, description, terms = {} }: PaymentDetails,
+): Asked<"payment"> {
+  const params = { amount, currency, description, ...terms };
+  return { kind: "payment", params, message: message || `Pay for: ${description}` };
+}
+
+export function credentials(given: CredentialsOf): Asked<"credentials"> {
+  const { message, fields, provider }: { message?: string } & Params["credentials"] = given;
+  const params = { ...(fields ? { fields } : {}), ...(provider ? { provider } : {}) };
+  return { kind: "credentials", params, message: message || "Hand over your key." };
+}
+
+export function form(schema: Json, { message }: { message: string }): Asked<"form"> {
+  const properties = schema["properties"];
+  const order = typeof properties === "object" && properties !== null ? { order: Object.keys(properties) } : {};
+  return { kind: "form", params: { schema, ...order }, message };
+}
+
+export function confirm({ message, words = {} }: { message: string; words?: ConfirmWords }): Asked<"confirm"> {
+  const { confirmLabel, declineLabel, ...params } = words;
+  const labels = {
+    ...(confirmLabel === undefined ? {} : { confirm_label: confirmLabel }),
+    ...(declineLabel === undefined ? {} : { decline_label: declineLabel }),
+  };
+  return { kind: "confirm", params: { ...params, ...labels }, message };
+}
+
+export type Completion = "on_return" | "by_agent";
+
+export function urlAction(
+  url: string, { message, completion = "on_return" }: { message: string; completion?: Completion },
+): Asked<"link"> {
+  return { kind: "link", params: { url, completion }, message };
+}
+
+export function steps(steps: readonly Step[], { message }: { message: string }): Asked<"steps"> {
+  return { kind: "steps", params: { steps }, message };
+}
