@@ -94,6 +94,7 @@ resources = ["https://api.example.com/"]
 dead_grant = [{{ status = 400, path = ["error", "code"], words = ["gone", "dead"] }}]
 metadata = [{{ name = "site", from = "call", path = ["*", "id"], type = "host", hosts = ["*.example.com"] }}]
 metadata_url = "https://api.example.com/sites"
+api_urls = ["https://api.example.com/v2", "https://uploads.example.com"]
 
 [[provider]]
 slug = "mcp"
@@ -164,6 +165,7 @@ payment_accounts = ["main"]
 spend_limits = [{{ currency = "jpy", per_day = 9000 }}, {{ currency = "eur", per_payment = 2000, per_day = 5000 }}]
 import_connections = true
 require_user_token = true
+tokens_never_leave = true
 user_token_audiences = ["elicit"]
 requests_per_minute = 60
 return_urls = ["https://bot.example.com/done"]
