@@ -141,3 +141,4 @@ class OtherQuirks(Part):
     userinfo_scheme: Line = "Bearer"
     userinfo_body: Annotated[str, StringConstraints(max_length=500), AfterValidator(_json)] = ""
     userinfo_headers: dict[Line, Line] = {}
+    api_headers: dict[Line, Line] = {}

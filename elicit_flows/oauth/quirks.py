@@ -70,6 +70,8 @@ class Quirks:
     userinfo_scheme: str = "Bearer"
     userinfo_body: str = ""  # JSON, such as a question in GraphQL
     userinfo_headers: Mapping[str, str] = field(default_factory=dict)  # "{client_id}" stands for ours
+    # Instead of Authorization and userinfo_headers where the API is called; "{access_token}" stands for the token.
+    api_headers: Mapping[str, str] = field(default_factory=dict)
     dead_grant: tuple[DeadGrant, ...] = ()  # in addition to invalid_grant (RFC 6749, section 5.2)
 
 

@@ -128,8 +128,14 @@ def _access(row: Connection) -> ApiAccess:
         return ApiAccess(row.pk, row.generation, False, addresses, closed, secrets, headers, query)
     token, key = tokens.access_token(row), connections.opened(row, "dpop_key")
     quirks = provider.quirks(said)
-    headers = {name.lower(): value for name, value in quirks.userinfo_headers.items() if "{" not in value}
-    headers["authorization"] = f"{'DPoP' if key else quirks.userinfo_scheme} {token}"
+    wanted = quirks.api_headers or {
+        **quirks.userinfo_headers, "authorization": f"{'DPoP' if key else quirks.userinfo_scheme} {{access_token}}",
+    }  # fmt: skip
+    ours = provider_settings.client_id(provider) if any("{client_id}" in one for one in wanted.values()) else ""
+    headers = {
+        name.lower(): value.replace("{client_id}", ours).replace("{access_token}", token)
+        for name, value in wanted.items()
+    }
     if not (token.isascii() and token.isprintable()):
         raise ProviderUnavailable("The provider's token cannot be sent in a header.")
     proof_key = key.reveal() if key else ""

@@ -110,6 +110,7 @@ resources = ["https://api.example.com/"]
 dead_grant = [{{ status = 400, path = ["error", "code"], words = ["gone", "dead"] }}]
 metadata = [{{ name = "site", from = "call", path = ["*", "id"], type = "host", hosts = ["*.example.com"] }}]
 metadata_url = "https://api.example.com/sites"
+api_urls = ["https://api.example.com/v2", "https://uploads.example.com"]
 
 [[provider]]
 slug = "mcp"
@@ -181,6 +182,7 @@ spend_limits = [{{ currency = "jpy", per_day = 9000 }}, {{ currency = "eur", per
 import_connections = true
 notify = true
 require_user_token = true
+tokens_never_leave = true
 user_token_audiences = ["elicit"]
 mcp_servers = ["mcp.example.com", "*.example.org"]
 requests_per_minute = 60

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import timedelta
 
 import httpx2
 import pytest
+from django.db import transaction
 
 from elicit_flows import vault
 from elicit_flows.domain.values import Grant, Secret
@@ -258,3 +260,30 @@ def test_the_user_of_a_call_is_shown_where_the_operator_wants_that(
     answer = agent.get(at("/me"), headers={"Elicit-User-Token": "made-up"})
     assert (answer.status_code, answer.json()["code"]) == (400, "user_token_refused")
     assert not upstream.requests
+
+
+def test_the_shop_that_a_user_named_is_called_with_the_header_of_that_provider(known: Known, served: Served) -> None:
+    shop = rows.provider(slug="shop", preset="shopify", given=[])
+    given = replace(rows.grant(), variables={"shop": "alices-shop"}, bound_to=None)
+    with transaction.atomic():
+        row = vault.keep(known.row, rows.ALICE_CLAIM, vault.for_person(shop, given.variables), given)
+    access = vault.access_to_api(known.row, row.pk)
+    assert access.addresses == {"alices-shop.myshopify.com": "https://alices-shop.myshopify.com/admin/api"}
+    assert access.headers == {"x-shopify-access-token": given.access_token.reveal()}
+
+
+def test_the_instance_that_a_provider_named_is_called(known: Known, served: Served) -> None:
+    row = rows.provider(slug="sales", preset="salesforce", given=[])
+    here = {"instance_url": "https://acme.my.salesforce.com/"}
+    made = rows.connection(known, row, replace(rows.grant(), metadata=here))
+    access = vault.access_to_api(known.row, made.pk)
+    assert access.addresses == {"acme.my.salesforce.com": "https://acme.my.salesforce.com/"}
+    Connection.objects.filter(pk=made.pk).update(metadata={"instance_url": "https://evil.example"})
+    assert vault.access_to_api(known.row, made.pk).addresses == {}
+
+
+def test_the_operators_client_id_is_sent_where_an_api_wants_it(known: Known, served: Served) -> None:
+    row = rows.provider(slug="twitch", preset="twitch", given=[], api_urls=["https://api.twitch.tv"])
+    access = vault.access_to_api(known.row, rows.connection(known, row).pk)
+    assert access.headers["client-id"] == "elicit"
+    assert access.headers["authorization"].startswith("Bearer at-")
