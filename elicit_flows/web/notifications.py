@@ -27,8 +27,10 @@ def unsubscribe(request: HttpRequest, token: str) -> HttpResponse:
     """
     found = vault.contacts.open_unsubscribe(token)
     if found is None:
-        detail = "Sign in to your account, and choose there which messages you get."
-        return pages.refused(request, 404, "This link no longer works", detail, back_url="/account/security")
+        return pages.refused(
+            request, 404, "This link no longer works",
+            "Sign in to your account, and choose there which messages you get.", back_url="/account/security",
+        )  # fmt: skip
     person, agent_id = found
     agent = Agent.objects.filter(pk=agent_id).first()
     context: Json = {

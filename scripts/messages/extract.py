@@ -42,7 +42,7 @@ FOR_AGENTS = frozenset(
     {
         "BadCursor", "UserTokenRefused", "UnsupportedGrant", "InvalidScope", "Unauthenticated", "UserTokenRequired",
         "NotOver", "AlreadyConsumed", "InFlight", "IdempotencyMismatch", "DraftChanged", "DraftNotShared",
-        "NotSubmitted", "UnsupportedMedia", "OverLimit", "ReauthorizationRequired", "ConnectionRevoked",
+        "NotSubmitted", "UnsupportedMedia", "BadPath", "NoApi", "TokensNeverLeave", "OverLimit", "ReauthorizationRequired", "ConnectionRevoked",
     }
 )  # fmt: skip
 PACKAGE = "elicit_flows"
@@ -109,16 +109,19 @@ def operators() -> Found:
 
 
 def templates() -> list[str]:
-    return sorted(path.relative_to(ROOT / "templates").as_posix() for path in (ROOT / "templates").rglob("*.html"))
+    return sorted(
+        path.relative_to(ROOT / "templates").as_posix()
+        for suffix in ("html", "txt")
+        for path in (ROOT / "templates").rglob(f"*.{suffix}")
+    )
 
 
 def _add(found: Found, place: str, context: str | None, text: str, plural: str | None, notes: Iterable[str]) -> None:
     if not text.strip():
         return
     message = found.setdefault((context, text), Message(context, text, plural))
-    if message.plural != (plural or message.plural) and message.plural is not None:
-        raise ValueError(f"{place}: {text!r} has two plurals")
-    message.plural = message.plural or plural
+    if message.plural != plural:  # languages with one form would say the number where there is none
+        raise ValueError(f"{place}: {text!r} has another plural than in {', '.join(sorted(message.places))}")
     message.places.add(place)
     message.notes.update(notes)
 
