@@ -42,7 +42,8 @@ FOR_AGENTS = frozenset(
     {
         "BadCursor", "UserTokenRefused", "UnsupportedGrant", "InvalidScope", "Unauthenticated", "UserTokenRequired",
         "NotOver", "AlreadyConsumed", "InFlight", "IdempotencyMismatch", "DraftChanged", "DraftNotShared",
-        "NotSubmitted", "UnsupportedMedia", "BadPath", "NoApi", "TokensNeverLeave", "OverLimit", "ReauthorizationRequired", "ConnectionRevoked",
+        "NotSubmitted", "UnsupportedMedia", "BadPath", "NoApi", "TokensNeverLeave",
+        "OverLimit", "ReauthorizationRequired", "ConnectionRevoked",
     }
 )  # fmt: skip
 PACKAGE = "elicit_flows"

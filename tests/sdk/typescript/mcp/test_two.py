@@ -5,8 +5,6 @@ The tests are those of tests/sdk/mcp; only the server is another.
 
 from __future__ import annotations
 
-import json
-import subprocess
 from collections.abc import Callable
 
 import pytest
@@ -48,7 +46,6 @@ from tests.sdk.mcp.test_cases import (  # noqa: F401
 from tests.sdk.mcp.test_outcomes import mark
 from tests.sdk.mcp.test_servers import test_the_address_that_its_tokens_are_for_tells_a_server_too  # noqa: F401
 from tests.sdk.mcp.vendors.peer import Peer
-from tests.sdk.typescript.conftest import TypeScript
 from tests.sdk.typescript.mcp.conftest import Built
 from tests.sdk.typescript.mcp.test_outcomes import many  # noqa: F401
 
@@ -108,32 +105,6 @@ def test_case_15_another_process_takes_the_state(new_tools: Callable[..., Tools]
     alice.submit(link(asked))
     assert text(Modern(other.url).retry(asked, "wipe", {"disk": "twin"})) == "done: wiped twin"
     assert (one.ran, other.ran) == ([], ["wiped twin"])
-
-
-SEALING = """
-const { Elicit } = await import("DIST/client.js");
-const { opened, sealed } = await import("DIST/mcp/sealing.js");
-const [elicit, other] = ["k-1", "k-2"].map((apiKey) => new Elicit({ apiKey }));
-const state = { place: 0, id: "el_1", round: 1, agreed: false };
-const text = await sealed(elicit, "call", state);
-const tried = [[elicit, "call"], [elicit, "another"], [other, "call"]];
-const read = await Promise.all(tried.map(([client, call]) => opened(client, call, text)));
-const now = Date.now;
-for (const seconds of [590, 610]) {
-  Date.now = () => now() + seconds * 1000;
-  read.push(await opened(elicit, "call", text));
-}
-const odd = await Promise.all(["", "AAAA", "å", "====", 7, null].map((one) => opened(elicit, "call", one)));
-console.log(JSON.stringify([text.includes("el_1"), [...read, ...odd].map((one) => one?.id ?? null)]));
-"""
-
-
-def test_t157_a_state_is_good_for_one_call_one_key_and_ten_minutes(typescript: TypeScript) -> None:
-    program = SEALING.replace("DIST", str(typescript.installed / "dist"))
-    command = [str(typescript.node), "--input-type=module", "-e", program]
-    ran = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert ran.returncode == 0, ran.stderr
-    assert json.loads(ran.stdout) == [False, ["el_1", None, None, "el_1", *[None] * 7]]
 
 
 def test_case_20_what_is_missing_is_asked_again_and_what_is_no_answer_is_refused(tools: Tools) -> None:
