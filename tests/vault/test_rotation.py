@@ -50,7 +50,6 @@ from tests.support.op import Op
 from tests.support.rows import Known, question
 from tests.support.serving import Served
 
-
 SECRETS = ("secret", "secrets", "secret_key", "_token", "dpop_key", "stash", "secret_previous")
 
 
