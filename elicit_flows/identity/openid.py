@@ -179,8 +179,8 @@ def verified_email(said: dict[str, Any]) -> str:
     Some providers write ``email_verified`` as a text, as Apple's documentation says. Whoever can receive mail at an
     unverified address may be somebody else (OpenID Connect Core, section 5.7).
     """
-    address = said.get("email")
-    if said.get("email_verified") not in (True, "true") or not isinstance(address, str) or len(address) > MAX_EMAIL:
+    address, verified = said.get("email"), said.get("email_verified")
+    if not (verified is True or verified == "true") or not isinstance(address, str) or len(address) > MAX_EMAIL:
         return ""
     try:
         validate_email(address)

@@ -30,7 +30,7 @@ Ask = Callable[..., Elicitation]
         ({"email": "a@example.com", "email_verified": "true"}, "a@example.com"),
         ({"email": "a@example.com", "email_verified": False}, ""),
         ({"email": "a@example.com", "email_verified": "false"}, ""),
-        ({"email": "a@example.com", "email_verified": 1.5}, ""),
+        ({"email": "a@example.com", "email_verified": 1}, ""),
         ({"email": "a@example.com"}, ""),
         ({"email_verified": True}, ""),
         ({"email": ["a@example.com"], "email_verified": True}, ""),
