@@ -7,7 +7,17 @@ from datetime import timedelta
 
 from elicit_flows.brands.page_brand import AgentCard, PageImage, PageText
 from elicit_flows.lib import clock
-from gallery.account import USES, a_connection, account_page, answered_page, payments, requests_page, sessions, uses
+from gallery.account import (
+    USES,
+    a_connection,
+    account_page,
+    answered_page,
+    calls_page,
+    payments,
+    requests_page,
+    sessions,
+    uses,
+)
 from gallery.asking import changed_page, request_page, steps
 from gallery.everywhere import Context
 
@@ -92,6 +102,7 @@ COMPONENTS: dict[str, tuple[str, Callable[[], Context]]] = {
     "disconnect": ("account/_disconnect.html", _connection),
     "what was just disconnected": ("account/_answer.html", _just_ended),
     "what was done": ("account/_use.html", _use),
+    "what was called": ("account/_calls.html", lambda: {**calls_page(), "agent": "Drive Bot", "provider": "Drive"}),
     "when it was done": ("account/_times.html", _use),
     "a request that waits": ("account/_waiting.html", _request),
     "a request that is over": (
