@@ -12,6 +12,7 @@ from gallery.account import (
     a_connection,
     account_page,
     answered_page,
+    calls_page,
     payments,
     requests_page,
     sessions,
@@ -102,6 +103,7 @@ COMPONENTS: dict[str, tuple[str, Callable[[], Context]]] = {
     "disconnect": ("account/_disconnect.html", _connection),
     "what was just disconnected": ("account/_answer.html", _just_ended),
     "what was done": ("account/_use.html", _use),
+    "what was called": ("account/_calls.html", lambda: {**calls_page(), "agent": "Drive Bot", "provider": "Drive"}),
     "when it was done": ("account/_times.html", _use),
     "a request that waits": ("account/_waiting.html", _request),
     "a request that is over": (
