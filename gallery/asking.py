@@ -82,6 +82,13 @@ def shop_page(**more: Any) -> Context:
     return {**page, "what": what, "faults": {}, **more}
 
 
+def mcp_page(*, found: bool = True) -> Context:
+    """A remote MCP server that nobody configured; ``found``: it is known where its users sign in."""
+    page, host = request_page(), "login.notes.example" if found else ""
+    server = {"title": "mcp.notes.example/mcp", "mcp": "https://mcp.notes.example/mcp", "issuer_host": host}
+    return {**page, "what": {**page["what"], **server, "host": host, "scope_words": {}}, "typed_now": found}
+
+
 def device_page() -> Context:
     page = request_page()
     return {**page, "what": {**page["what"], "host": "", "by_device": True}}

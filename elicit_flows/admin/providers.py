@@ -35,7 +35,8 @@ class ClientAdmin(SwitchableAdmin):
 
     @admin.display(description=_("Redirect URI"))
     def redirect_uri(self, row: Any) -> str:
-        return settings.ELICIT_PUBLIC_URL + self.redirect_path.format(row.slug) if row.pk else "-"
+        named = getattr(row, "client_slug", "") or row.slug
+        return settings.ELICIT_PUBLIC_URL + self.redirect_path.format(named) if row.pk else "-"
 
     @admin.display(description=_("Has a client secret"), boolean=True)
     def has_client_secret(self, row: Any) -> bool:

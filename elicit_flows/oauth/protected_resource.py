@@ -21,20 +21,21 @@ from elicit_flows.oauth.responses import SCOPE_TOKEN
 DEADLINE = 10.0  # seconds for the challenge and the metadata
 MAX_SERVERS, MAX_SCOPES = 20, 50
 
-# Asks without a token, as an MCP client does first. A server that wants a token answers 401 whatever is asked.
-_QUESTION = json.dumps(
-    {
-        "jsonrpc": "2.0",
-        "id": 1,
-        "method": "initialize",
-        "params": {
-            "protocolVersion": "2025-11-25",
-            "capabilities": {},
-            "clientInfo": {"name": "Elicit Flows", "version": "1"},
-        },
-    }
-).encode()
-_HEADERS = {"content-type": "application/json", "accept": "application/json, text/event-stream"}
+# Asks for the tools without a token: most servers want one for each request, and some for all but the first. A server
+# of the 2025-11-25 revision asks for the token before it looks at what the request says.
+_VERSION, _METHOD = "2026-07-28", "tools/list"
+_ENVELOPE = {
+    "io.modelcontextprotocol/protocolVersion": _VERSION,
+    "io.modelcontextprotocol/clientInfo": {"name": "Elicit Flows", "version": "1"},
+    "io.modelcontextprotocol/clientCapabilities": {},
+}
+_QUESTION = json.dumps({"jsonrpc": "2.0", "id": 1, "method": _METHOD, "params": {"_meta": _ENVELOPE}}).encode()
+_HEADERS = {
+    "content-type": "application/json",
+    "accept": "application/json, text/event-stream",
+    "mcp-protocol-version": _VERSION,
+    "mcp-method": _METHOD,
+}
 
 _TOKEN = r"[!#$%&'*+.^_`|~0-9A-Za-z-]+"
 _PART = re.compile(rf'[\s,]*({_TOKEN})(?:\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s,"]*)))?')

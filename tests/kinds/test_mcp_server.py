@@ -346,12 +346,13 @@ def test_t155_all_requests_together_have_one_deadline(server: double.McpServer, 
     assert server.calls["root"] == 0
 
 
-@pytest.mark.parametrize("servers", [[], None, "{issuer}", [7], ["{issuer}"] * 21])
+@pytest.mark.parametrize("servers", [[], None, "https://as.example.com", [7], ["{issuer}"] * 21])
 def test_t155_a_list_of_authorization_servers_is_short_and_of_addresses(
     server: double.McpServer, keeper: Provider, servers: Any
 ) -> None:
-    filled = [one.format(issuer=keeper.issuer) if isinstance(one, str) else one for one in servers or []]
-    server.metadata["authorization_servers"] = filled if isinstance(servers, list) else servers
+    if isinstance(servers, list):
+        servers = [keeper.issuer if one == "{issuer}" else one for one in servers]
+    server.issuers = servers
     with pytest.raises(ProviderUnavailable):
         find(server)
     assert keeper.requests == []

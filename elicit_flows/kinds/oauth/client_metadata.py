@@ -30,6 +30,8 @@ def client_metadata(config: OAuthProvider, redirect_uri: str) -> Json:
     }
     if home.scheme == "https":
         said["client_uri"] = f"https://{home.netloc}/"
+    if config.mcp:  # required by MCP 2026-07-28, "Application Type and Redirect URI Constraints"
+        said["application_type"] = "web" if home.scheme == "https" else "native"
     if config.dpop == "required":
         said["dpop_bound_access_tokens"] = True
     return said

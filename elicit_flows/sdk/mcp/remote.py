@@ -32,8 +32,9 @@ class ConnectionAuth(http.Auth):  # type: ignore[misc]
 
     The token is fetched from the service, which refreshes it. It is put on requests to its own resource only. If the
     server answers 401, that is reported, and the request is sent once more. If it answers 403 because the token lacks
-    scopes, ``ask`` is called with them: it asks the user and returns the outcome, after which the request is sent once
-    more. Without ``ask`` the answer stays as it is. ``user_token``: see ``Elicit.token``.
+    scopes, ``ask`` is called with them; if no token of the connection is accepted any more, with none. ``ask`` asks the
+    user, with ``reuse="never"``, and returns the outcome; then the request is sent once more. Without ``ask`` the
+    answer stays as it is. ``user_token``: see ``Elicit.token``.
     """
 
     def __init__(
@@ -56,7 +57,7 @@ class ConnectionAuth(http.Auth):  # type: ignore[misc]
             await self._sign(request)
             response = yield request
         wanted = scopes_wanted(response)
-        if wanted and self._ask:
+        if self._ask and (wanted or response.status_code == 401):
             outcome = await self._ask(wanted)
             if isinstance(outcome, Completed):
                 self._connection = outcome

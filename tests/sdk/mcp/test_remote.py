@@ -123,3 +123,16 @@ async def test_a_question_names_a_provider_or_an_mcp_server() -> None:
     for wrong in ({}, {"provider": "acme", "mcp": MCP}):
         with pytest.raises(TypeError, match="either provider or mcp"):
             Plain().oauth(**wrong)
+
+
+async def test_the_user_is_asked_again_when_no_token_is_accepted(elicit: Elicit, service: FakeService) -> None:
+    service.on("POST", "/v1/connections/cn_1/report", Reply({**CONNECTION, "status": "reauthorization_required"}))
+    asked: list[tuple[str, ...]] = []
+
+    async def ask(scopes: tuple[str, ...]) -> Outcome:
+        asked.append(scopes)
+        return completed()
+
+    answers = by_token(first=httpx2.Response(401), second=httpx2.Response(200))
+    assert (await call(ConnectionAuth(elicit, "cn_1", ask=ask), answers)).status_code == 200
+    assert asked == [()]
