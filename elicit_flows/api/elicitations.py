@@ -42,7 +42,8 @@ def create(request: AgentRequest, ask: schemas.CreateElicitation) -> HttpRespons
     """
     if len(json.dumps(ask.metadata)) > MAX_METADATA:
         raise Invalid.at("metadata", f"Give at most {MAX_METADATA} bytes of JSON.")
-    body = json.dumps(ask.model_dump(), sort_keys=True, separators=(",", ":"))
+    # Without defaults, so that a member that a later version adds does not make a retry another request.
+    body = json.dumps(ask.model_dump(exclude_defaults=True), sort_keys=True, separators=(",", ":"))
     question = Question(
         kind=ask.kind,
         claim=Claim(ask.subject.iss, ask.subject.sub),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import threading
 from collections.abc import Callable
@@ -61,6 +62,15 @@ def test_t67_the_order_and_the_blanks_of_a_body_do_not_matter(api: httpx2.Client
     api.post("/v1/elicitations", json=body, headers=keyed("k"))
     turned = {**dict(reversed(body.items())), "metadata": {"b": 2, "a": 1}}
     assert api.post("/v1/elicitations", json=turned, headers=keyed("k")).status_code == 200
+
+
+def test_t67_a_member_with_its_default_is_as_good_as_none(api: httpx2.Client) -> None:
+    """A later version knows more members: a retry across the upgrade is the same request."""
+    api.post("/v1/elicitations", json=question(), headers=keyed("k"))
+    said = json.dumps(question(), sort_keys=True, separators=(",", ":"))
+    assert Elicitation.objects.get().fingerprint == hashlib.sha256(said.encode()).hexdigest()
+    explicit = question(reuse="if_valid", metadata={}, return_url=None)
+    assert api.post("/v1/elicitations", json=explicit, headers=keyed("k")).status_code == 200
 
 
 @pytest.mark.parametrize(
