@@ -27,19 +27,25 @@ Interval = Literal["day", "week", "month", "year"]
 Currency = Annotated[str, Field(pattern="^[a-z]{3}$", description="ISO 4217, in lower case.", examples=["eur"])]
 
 
-class OAuthParams(Strict):
-    """Give either ``provider`` or ``mcp``."""
+_Scopes = Annotated[list[Scope], Field(default_factory=list, max_length=MAX_SCOPES)]
+_Again = Annotated[str | None, Field(description="The id of the connection that is to be connected again.")]
 
-    provider: Slug | None = Field(None, description="The provider's slug.")
-    mcp: str | None = Field(
-        None,
+
+class OAuthParams(Strict):
+    provider: Slug = Field(description="The provider's slug.")
+    scopes: _Scopes
+    connection: _Again = None
+    variables: dict[str, str] | None = Field(None, description="What is known of the provider's address: a proposal.")
+
+
+class McpServerParams(Strict):
+    mcp: str = Field(
         max_length=MAX_MCP_URL,
         description="The address of a remote MCP server, if your operator allows its host. Nobody has to configure it.",
         examples=["https://mcp.example.com/mcp"],
     )
-    scopes: list[Scope] = Field(default_factory=list, max_length=MAX_SCOPES)
-    connection: str | None = Field(None, description="The id of the connection that is to be connected again.")
-    variables: dict[str, str] | None = Field(None, description="What is known of the provider's address: a proposal.")
+    scopes: _Scopes
+    connection: _Again = None
 
 
 class OAuthAsked(Schema):
@@ -187,7 +193,7 @@ class KindShapes(NamedTuple):
 
 
 ONE: Final = {
-    "oauth": KindShapes("OAuth", OAuthParams, OAuthAsked, OAuthResult),
+    "oauth": KindShapes("OAuth", OAuthParams | McpServerParams, OAuthAsked, OAuthResult),
     "payment": KindShapes("Payment", PaymentParams, PaymentAsked, PaymentResult),
     "credentials": KindShapes("Credentials", CredentialsParams, CredentialsAsked, CredentialsResult),
     "form": KindShapes("Form", FormParams, FormAsked, FormResult),
