@@ -102,7 +102,7 @@ def embedded_on_postgres(
     fragile_servers: tuple[object, object], new_box: Callable[..., Box], fragile_box: Fragile
 ) -> Box:
     """One process with its worker inside, on the PostgreSQL that is killed."""
-    return new_box("embedded", database_url=fragile_box.postgres.database())
+    return new_box("embedded", kept=True, database_url=fragile_box.postgres.database())
 
 
 @pytest.mark.parametrize("shape", ["full", "embedded"])

@@ -117,6 +117,16 @@ def migrated_sqlite() -> Path:
     return shared.migrated_sqlite()
 
 
+_of_file = ExitStack()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _boxes_end_with_their_file() -> Iterator[None]:
+    """A box that has nothing to do still asks its database what is due: forty of them need more than one core."""
+    yield
+    _of_file.close()
+
+
 @pytest.fixture(scope="session")
 def new_box(
     request: pytest.FixtureRequest, corp_server: Op, drive_server: Op, sink: Sink
@@ -125,12 +135,15 @@ def new_box(
 
     ``database_url`` and ``redis_url`` put it on services of one's own; ``configure=False`` leaves it without any
     configuration, ``start=False`` does not start it. Agents are those of the cast; their webhooks go to the sink.
+    It ends with the file that asked for it; ``kept``, which fixtures of the session say, with the run.
     """
     with ExitStack() as stack:
 
-        def make(shape: str = "embedded", *, configure: bool = True, start: bool = True, **options: Any) -> Box:
+        def make(
+            shape: str = "embedded", *, configure: bool = True, start: bool = True, kept: bool = False, **options: Any
+        ) -> Box:
             box = Box(shape, **{**_stores(request, shape, options), **options})
-            stack.callback(box.remove)
+            (stack if kept else _of_file).callback(box.remove)
             if shape == "embedded" and "database_url" not in options:
                 shutil.copy(request.getfixturevalue("migrated_sqlite"), box.home / "elicit.sqlite3")
             if configure:
@@ -169,13 +182,13 @@ def configure_box(box: Box, corp: Op, drive: Op, sink: Sink) -> None:
 @pytest.fixture(scope="session")
 def embedded_box(new_box: Callable[..., Box]) -> Box:
     """One process on SQLite, shared by all tests: leave it as you found it."""
-    return new_box("embedded")
+    return new_box("embedded", kept=True)
 
 
 @pytest.fixture(scope="session")
 def full_box(new_box: Callable[..., Box]) -> Box:
     """Two web processes, worker and beat on PostgreSQL and Redis, shared by all tests."""
-    return new_box("full", webs=2)
+    return new_box("full", webs=2, kept=True)
 
 
 @pytest.fixture(scope="session", params=["embedded", pytest.param("full", marks=pytest.mark.slow)])

@@ -13,4 +13,4 @@ from tests.support.services import Postgres
 @pytest.fixture(scope="session")
 def several(new_box: Callable[..., Box], postgres: Postgres) -> Box:
     """Each of the four has the embedded worker too. Shared by all tests: leave it as you found it."""
-    return new_box("embedded", webs=4, database_url=postgres.database())
+    return new_box("embedded", webs=4, kept=True, database_url=postgres.database())

@@ -26,7 +26,8 @@ DRAFT = {
     "answers": {"a/b": {"seq": 3, "by": "agent", "state": "draft", "value": 3}},
 }  # fmt: skip
 EXCHANGED = {"access_token": "at", "token_type": "Bearer", "expires_in": 60, "scope": "files.read files.write"}
-NO_COUNTERPART = {"aclose"}  # there is no HTTP client to close
+# There is no HTTP client to close, and calls of a provider's API through the service are made with fetch.
+NO_COUNTERPART = {"aclose", "api", "request"}
 NOT_CHECKED_BEFORE = {"InvalidQuestionError"}  # the service alone checks questions
 
 
