@@ -176,7 +176,7 @@ def test_case_6_the_notification_comes_once_and_only_to_who_was_asked(tools: Too
     asker, other = Legacy(tools.url), Legacy(tools.url)
     assert text(asker.call("wipe", {"disk": "told"})).startswith("waiting:")
     url = asker.asked[0]["url"]
-    ears = [threading.Thread(target=one.listen, args=(1.5,)) for one in (asker, other)]
+    ears = [threading.Thread(target=one.listen, args=(within(2),)) for one in (asker, other)]
     for ear in ears:
         ear.start()
     alice.submit(url)
