@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import copy
 import json
-from typing import Any
+from typing import Any, get_args
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
@@ -78,13 +78,15 @@ class KindContract:
         """What an agent may send, without null for what is left out, and what an answer says of it."""
         shapes = KINDS[self.name]
         described = Described(api.get_openapi_schema())
+        models = get_args(shapes.params) or (shapes.params,)
+        params = {"anyOf": [{"$ref": f"#/components/schemas/{model.__name__}"} for model in models]}
         for given, cleaned in self.good:
             if not has_null(given):
-                described.fits({"$ref": f"#/components/schemas/{shapes.params.__name__}"}, given, self.name)
+                described.fits(params, given, self.name)
             described.fits({"$ref": f"#/components/schemas/{shapes.asked.__name__}"}, cleaned, self.name)
         for given, _ in self.good:
             more = given | {"state": "completed"}
-            assert described.why({"$ref": f"#/components/schemas/{shapes.params.__name__}"}, more)
+            assert described.why(params, more)
 
     def test_bad_parameters_are_named(self, kind: Kind) -> None:
         for given, places in self.bad:
