@@ -184,10 +184,10 @@ class LinkResult(Strict):
 
 
 class KindShapes(NamedTuple):
-    """``name``: what the kind's schemas begin with."""
+    """``name``: what the kind's schemas begin with. ``params``: a model, or several of which one fits."""
 
     name: str
-    params: type[Any]
+    params: Any
     asked: type[Any]
     result: type[Any]
 
