@@ -28,10 +28,12 @@ def _patterns(resolver: URLResolver, before: str = "") -> Iterator[str]:
 
 def _pages() -> list[str]:
     """Every address of ours that a browser's cookies open: not the agents' API nor what payment providers call, nor the
-    form from an agent's own site, which looks at no cookie and sets none (tests/journey/test_vouching.py).
+    form from an agent's own site and the link in a message. Those two look at no cookie and set none
+    (tests/journey/test_vouching.py, tests/notifications/test_unsubscribing.py).
     """
     routes = _patterns(get_resolver())
-    return [one for one in routes if not one.startswith(("v1/", "inbound/")) and not one.endswith("/vouch")]
+    elsewhere = ("v1/", "inbound/", "unsubscribe/")
+    return [one for one in routes if not one.startswith(elsewhere) and not one.endswith("/vouch")]
 
 
 def _filled(route: str, values: dict[str, str]) -> str:
