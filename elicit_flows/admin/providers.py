@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 from django import forms
 from django.conf import settings
 from django.contrib import admin
-from django.http import HttpRequest
+from django.contrib.admin.views.main import ChangeList
+from django.db.models import Model
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 
 from elicit_flows import catalogue, vault
@@ -193,8 +196,18 @@ class ProviderForm(ClientForm):
         super()._post_clean()
 
 
+class ProviderList(ChangeList):
+    """Its links lead to the page of the provider, and that to all the settings."""
+
+    def url_for_result(self, result: Model) -> str:
+        return reverse("admin:provider", args=[cast(Provider, result).slug])
+
+
 class ProviderAdmin(ClientAdmin):
-    """The form shows what holds today: the operator's values, and the current ones of the preset."""
+    """All the settings of a provider; ``provider_page`` shows those that matter to most.
+
+    The form shows what holds today: the operator's values, and the current ones of the preset.
+    """
 
     form = ProviderForm
     when_off = _(
@@ -232,6 +245,15 @@ class ProviderAdmin(ClientAdmin):
     @admin.display(description=_("Overrides the preset"))
     def overridden(self, row: Provider) -> str:
         return ", ".join(row.given or ()) or "-"
+
+    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
+        return ProviderList
+
+    def add_view(self, request: HttpRequest, form_url: str = "", extra_context: Any = None) -> HttpResponse:
+        """The page that begins with the preset, unless a link asks for all the settings or a form opened a window."""
+        if request.method == "GET" and not request.GET and self.has_add_permission(request):
+            return HttpResponseRedirect(reverse("admin:provider_add"))
+        return super().add_view(request, form_url, extra_context)
 
     def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> Any:
         row = super().get_object(request, object_id, from_field)

@@ -17,8 +17,18 @@ from django.utils.translation import gettext_lazy as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import csrf_protect
 
-from elicit_flows.admin import audit_page, connections, dashboard, person_page, request_page, search, sign_in
+from elicit_flows.admin import (
+    audit_page,
+    connections,
+    dashboard,
+    person_page,
+    provider_page,
+    request_page,
+    search,
+    sign_in,
+)
 from elicit_flows.lib import rate_limits, text
+from elicit_flows.lib.thread_pools import asks_outside
 
 View = Callable[[Any, HttpRequest], HttpResponse]
 
@@ -61,6 +71,13 @@ class OperatorsSite(AdminSite):
             path("search/", self.admin_view(partial(search.search_page, self)), name="search"),
             path("request/<str:pk>/", self.admin_view(partial(request_page.page, self)), name="request"),
             path("person/<str:reference>/", self.admin_view(partial(person_page.page, self)), name="person"),
+            path("providers/add/", self.admin_view(partial(provider_page.add, self)), name="provider_add"),
+            path("provider/<slug:slug>/", self.admin_view(partial(provider_page.page, self)), name="provider"),
+            path(
+                "provider/<slug:slug>/test/",
+                asks_outside(self.admin_view(partial(provider_page.test, self))),
+                name="provider_test",
+            ),
             path("audit/", self.admin_view(partial(audit_page.page, self)), name="audit"),
             path("grants/", self.admin_view(partial(connections.export_page, self)), name="grants"),
         ]

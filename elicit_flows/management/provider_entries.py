@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import date
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from elicit_flows import catalogue, http, oauth
 from elicit_flows.catalogue import Entry
-from elicit_flows.domain.values import Secret
+from elicit_flows.domain.values import Json, Secret
 from elicit_flows.kinds.credentials.config import Verify
 from elicit_flows.kinds.credentials.verification import Verdict, ask
-from elicit_flows.kinds.oauth.connection_metadata import begins_with_place
+from elicit_flows.kinds.oauth.connection_metadata import PLACE
 from elicit_flows.oauth import Metadata
 
 # In order of preference, for servers that offer several. One that names none offers basic (RFC 8414, section 2).
@@ -92,36 +92,27 @@ def probe(entry: Entry, variables: Mapping[str, str]) -> Iterator[ProbeResult]:
     """
     if missing := next((one for one in entry.variables if one.name not in variables), None):
         raise ValueError(missing.needed)  # an operator may leave it to each person, but nobody is asked here
-    settings = entry.settings(variables)
-    if entry.kind == "client_credentials":
-        client = oauth.Client(PROBE_ID, PROBE_ID, entry.token_auth, quirks=entry.oddities(variables))
-        yield _client_credentials(settings["token_url"], client)
-        if settings["revocation_url"]:
-            yield _revocation(settings["revocation_url"], client)
-        return
-    if entry.kind != "oauth":
-        yield (
-            _key(Verify.of(settings["verify"]), entry)
-            if settings["verify"]
-            else ProbeResult(True, "verify", "has no check")
-        )
-        return
-    if settings["issuer"]:
-        yield _metadata(settings["issuer"])
+    yield from probe_settings(entry.sort, entry.settings(variables), entry.oddities(variables))
+
+
+def probe_settings(sort: str, settings: Mapping[str, Any], quirks: oauth.Quirks) -> Iterator[ProbeResult]:
+    """The same for the ``settings`` of a provider, under the names of the configuration file."""
     # There is no private key to sign with, so the client sends a secret instead.
-    token_auth = "client_secret_post" if entry.token_auth == "private_key_jwt" else entry.token_auth
-    client = oauth.Client(PROBE_ID, PROBE_ID, token_auth, quirks=entry.oddities(variables))
-    if settings["authorize_url"]:
-        yield _status("authorize", settings["authorize_url"], {})
-    if settings["token_url"]:
-        yield _token(settings["token_url"], client)
-    if settings["revocation_url"]:
-        yield _revocation(settings["revocation_url"], client)
-    if settings["userinfo_url"] and not begins_with_place(settings["userinfo_url"]):
-        yield _status("userinfo", settings["userinfo_url"], {"authorization": f"Bearer {PROBE_ID}"})
+    asked = settings.get("token_auth") or "none"
+    token_auth = "client_secret_post" if asked == "private_key_jwt" else asked
+    client = oauth.Client(PROBE_ID, PROBE_ID, token_auth, quirks=quirks)
+    for what, (setting, check) in (_AT_OAUTH if sort == "oauth" else _AT_CREDENTIALS).items():
+        url = settings.get(setting) or ""
+        if PLACE.search(url):
+            yield ProbeResult(True, what, f"{url}: is another one for each person, and is not asked")
+        elif url:
+            yield check(url, client)
+    if sort != "oauth" and not settings.get("token_url"):
+        verify = settings["verify"]
+        yield _key(Verify.of(verify), settings["fields"]) if verify else ProbeResult(True, "verify", "has no check")
 
 
-def _metadata(issuer: str) -> ProbeResult:
+def _metadata(issuer: str, client: oauth.Client) -> ProbeResult:
     try:
         metadata = oauth.discover(issuer)
     except oauth.DiscoveryError as error:
@@ -164,6 +155,14 @@ def _revocation(url: str, client: oauth.Client) -> ProbeResult:
     return ProbeResult(True, "revoke", f"{url}: accepts it")
 
 
+def _authorize(url: str, client: oauth.Client) -> ProbeResult:
+    return _status("authorize", url, {})
+
+
+def _userinfo(url: str, client: oauth.Client) -> ProbeResult:
+    return _status("userinfo", url, {"authorization": f"Bearer {PROBE_ID}"})
+
+
 def _status(what: str, url: str, headers: Mapping[str, str]) -> ProbeResult:
     try:
         status = http.send("GET", url, headers=headers, deadline=DEADLINE).status
@@ -173,11 +172,26 @@ def _status(what: str, url: str, headers: Mapping[str, str]) -> ProbeResult:
     return ProbeResult(refuses or (what == "authorize" and status < 400), what, f"{url}: answers {status}")
 
 
-def _key(verify: Verify, entry: Entry) -> ProbeResult:
-    verdict = ask(verify, {field["name"]: Secret(PROBE_ID) for field in entry.fields})
+def _key(verify: Verify, fields: list[Json]) -> ProbeResult:
+    verdict = ask(verify, {field["name"]: Secret(PROBE_ID) for field in fields})
     meanings = {
         Verdict.REFUSED: "refuses a wrong key",
         Verdict.ACCEPTED: "accepts any key",
         Verdict.UNKNOWN: "does not answer, or not as in its entry",
     }
     return ProbeResult(verdict == Verdict.REFUSED, "verify", f"{verify.url}: {meanings[verdict]}")
+
+
+# What is asked where: the setting with the address, by the endpoint's name in the catalogue.
+_Check = tuple[str, Callable[[str, oauth.Client], ProbeResult]]
+_AT_OAUTH: dict[str, _Check] = {
+    "issuer": ("issuer", _metadata),
+    "authorize": ("authorize_url", _authorize),
+    "token": ("token_url", _token),
+    "revoke": ("revocation_url", _revocation),
+    "userinfo": ("userinfo_url", _userinfo),
+}
+_AT_CREDENTIALS: dict[str, _Check] = {
+    "token": ("token_url", _client_credentials),
+    "revoke": ("revocation_url", _revocation),
+}
