@@ -112,7 +112,7 @@ def export_page(site: AdminSite, request: HttpRequest) -> HttpResponse | Streami
         return response
     title = _("Connections of a month")
     context = {**site.each_context(request), "title": title, "months": months, "columns": EXPORT_COLUMNS}
-    return TemplateResponse(request, "admin/connections_csv.html", context)
+    return TemplateResponse(request, "admin/operators/grants.html", context)
 
 
 class _LineWriter:

@@ -37,7 +37,7 @@ class OperatorsSite(AdminSite):
     site_title = site_header = "Elicit Flows"
     index_title = _("Operators")
     login_form = sign_in.ThrottledLogin
-    index_template = "admin/dashboard/index.html"
+    index_template = "admin/operators/overview.html"
 
     def has_permission(self, request: HttpRequest) -> bool:
         return bool(super().has_permission(request)) and sign_in.pending_step(request) is None
