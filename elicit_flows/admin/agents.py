@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from django import forms
 from django.contrib import admin
-from django.contrib.admin import TabularInline
+from django.contrib.admin import StackedInline
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.db import transaction
 from django.db.models import QuerySet
@@ -15,7 +15,7 @@ from django.template.response import TemplateResponse
 from django.urls import URLPattern, path
 from django.utils.translation import gettext_lazy as _
 
-from elicit_flows.admin.base import SwitchableAdmin
+from elicit_flows.admin.base import CHECKBOXES, SwitchableAdmin
 from elicit_flows.admin.forms import LinesField, SecretField, TableForm, address_field, as_sentence
 from elicit_flows.admin.pictures import PictureField
 from elicit_flows.config_file import InvalidValue, agents
@@ -52,7 +52,7 @@ class SpendLimitForm(forms.ModelForm):  # type: ignore[type-arg]
             raise ValidationError(as_sentence(error)) from None
 
 
-class SpendLimits(TabularInline):  # type: ignore[type-arg]
+class SpendLimits(StackedInline):  # type: ignore[type-arg]
     model = SpendLimit
     form = SpendLimitForm
     extra = 0
@@ -116,7 +116,7 @@ class AgentAdmin(SwitchableAdmin):
     list_filter = ("enabled",)
     search_fields = ("slug", "name")
     readonly_fields = ("key_hint", "has_webhook_secret", "webhook_disabled_at", "created_at")
-    filter_horizontal = ("identity_providers", "providers", "payment_accounts")
+    formfield_overrides: ClassVar[dict[Any, Any]] = CHECKBOXES
     change_form_template = "admin/elicit_flows/agent/change_form.html"
     actions = ("enable_webhooks",)
     inlines = (SpendLimits,)

@@ -11,7 +11,8 @@ from django.contrib.admin import ModelAdmin, TabularInline
 from django.contrib.admin.utils import quote
 from django.core.exceptions import PermissionDenied
 from django.db import transaction
-from django.db.models import Model, QuerySet
+from django.db.models import ManyToManyField, Model, QuerySet
+from django.forms import CheckboxSelectMultiple
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
@@ -25,6 +26,8 @@ from elicit_flows.admin.roles import EXPORT, SEE_PEOPLE, SWITCH, may
 from elicit_flows.lib.clock import rfc3339
 
 MAX_CSV_ROWS = 50_000
+# ``formfield_overrides``: several rows are chosen by boxes to tick, which need no script and have names to read out.
+CHECKBOXES: dict[Any, Any] = {ManyToManyField: {"widget": CheckboxSelectMultiple}}
 # Spreadsheets take a cell that begins so for a formula (OWASP, CSV injection); some also the full-width forms.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 # The lookups that Django's own list filters put in a URL.

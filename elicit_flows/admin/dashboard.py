@@ -135,6 +135,7 @@ def context(request: HttpRequest) -> dict[str, Any]:
     """The variables of the page's template."""
     span = SPANS.get(request.GET.get("span", ""), SPANS["24h"])
     return {
+        "page": "overview",
         "alerts": alerts.current_alerts(),
         "statistics": statistics(span),
         "span": span.name,

@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
+from typing import Any, ClassVar
+
 from django.contrib import admin
 from django.contrib.admin import RelatedOnlyFieldListFilter
 from django.contrib.admin.models import LogEntry
 from django.contrib.auth.admin import GroupAdmin, UserAdmin
 from django.utils.translation import gettext_lazy as _
 
-from elicit_flows.admin.base import AuditedMixin, ReadOnlyAdmin
+from elicit_flows.admin.base import CHECKBOXES, AuditedMixin, ReadOnlyAdmin
 
 
 class OperatorAdmin(AuditedMixin, UserAdmin):  # type: ignore[type-arg]
     """Only superusers see this page; ``manage.py operator`` does the same for the others."""
 
+    filter_horizontal = ()
+    formfield_overrides: ClassVar[dict[Any, Any]] = CHECKBOXES
+
 
 class RoleAdmin(AuditedMixin, GroupAdmin):
     """Changes here last until the next ``migrate``, which restores the roles of ``roles.ROLES``."""
+
+    filter_horizontal = ()
+    formfield_overrides: ClassVar[dict[Any, Any]] = CHECKBOXES
 
 
 class LogEntryAdmin(ReadOnlyAdmin):

@@ -35,7 +35,7 @@ View = Callable[[Any, HttpRequest], HttpResponse]
 
 class OperatorsSite(AdminSite):
     site_title = site_header = "Elicit Flows"
-    index_title = _("Operators")
+    index_title = _("Overview")
     login_form = sign_in.ThrottledLogin
     index_template = "admin/operators/overview.html"
 

@@ -1,4 +1,4 @@
-"""The pages of a provider: a new one by its preset, and one that there is with its callback, its test and its fields."""
+"""The pages of a provider: a new one by its preset, and an existing one with its callback, its test and its fields."""
 
 from __future__ import annotations
 

@@ -105,7 +105,7 @@ def test_t112_whoever_is_not_signed_in_sees_nothing_but_the_login(anybody: Clien
 def addresses(rows: Rows) -> list[str]:
     """Every address of the admin but the login itself and the translations for scripts."""
     values = {"object_id": str(rows.agent.pk), "pk": str(rows.agent.pk), "content_type_id": "1", "id": "1",
-              "app_label": "elicit_flows", "url": "x", "reference": rows.elicitation.pk}  # fmt: skip
+              "app_label": "elicit_flows", "url": "x", "reference": rows.elicitation.pk, "slug": "drive"}  # fmt: skip
 
     def below(patterns: list[URLPattern | URLResolver], prefix: str) -> list[str]:
         found: list[str] = []

@@ -175,6 +175,7 @@ async def waiting(agent: AgentClient, asked: str, count: int, pid: int) -> Async
         before = sockets_of(pid)
         calls = [asyncio.create_task(many.get(f"/v1/elicitations/{asked}", params={"wait": 40})) for _ in range(count)]
         while sockets_of(pid) < before + count:
+            assert not any(call.done() for call in calls), "a call was answered before the last one had begun"
             await asyncio.sleep(0.05)
         yield
         for call in calls:

@@ -10,7 +10,7 @@ from tests.support.box import Box
 from tests.support.services import Postgres
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def several(new_box: Callable[..., Box], postgres: Postgres) -> Box:
-    """Each of the four has the embedded worker too. Shared by all tests: leave it as you found it."""
-    return new_box("embedded", webs=4, kept=True, database_url=postgres.database())
+    """Each of the four has the embedded worker too. Shared by the tests of a file: leave it as you found it."""
+    return new_box("embedded", webs=4, database_url=postgres.database())
