@@ -51,7 +51,8 @@ class RefreshFilter(admin.SimpleListFilter):
 class ConnectionAdmin(ReadOnlyAdmin):
     change_form_template = "admin/change_form_of_person.html"
     personal = frozenset({"iss", "sub", "account_id", "account_label"})
-    list_display = ("id", "status", "health", "agent", "provider", "sub", "account_label", "upstream", "created_at")
+    list_display = ("status", "health", "provider", "agent", "sub", "account_label", "upstream", "created_at", "id")
+    list_display_links = ("status", "id")
     list_filter = ("status", RefreshFilter, "upstream", "provider", "agent", "created_at")
     search_fields = ("=id", "=sub", "=account_id")
     search_help_text = _(

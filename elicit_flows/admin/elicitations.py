@@ -35,7 +35,8 @@ class ElicitationAdmin(ExportAdmin):
 
     change_form_template = "admin/elicit_flows/elicitation/change_form.html"
     personal = frozenset({"iss", "sub", "message", "params", "return_url"})
-    list_display = ("id", "agent", "kind", "status", "sub", "created_at", "finished_at")
+    list_display = ("status", "agent", "kind", "sub", "created_at", "finished_at", "id")
+    list_display_links = ("status", "id")
     list_filter = ("status", "kind", "agent", "created_at")
     list_select_related = ("agent",)
     search_fields = ("=id", "=sub")

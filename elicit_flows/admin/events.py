@@ -39,7 +39,8 @@ class EventAdmin(ReadOnlyAdmin):
 
 class DeliveryAdmin(ExportAdmin):
     change_form_template = "admin/change_form_of_person.html"
-    list_display = ("id", "agent", "type", "status", "tries", "created_at", "next_at", "delivered_at")
+    list_display = ("status", "type", "agent", "tries", "created_at", "next_at", "delivered_at", "id")
+    list_display_links = ("status", "id")
     list_filter = ("status", "agent", "created_at")
     search_fields = ("=id", "=event__id")
     search_help_text = _("The complete ID of a delivery or of its event.")

@@ -63,9 +63,10 @@ class PaymentAdmin(ExportAdmin):
     change_form_template = "admin/change_form_of_person.html"
     personal = frozenset({"iss", "sub", "description", "payment_ref", "receipt_url"})
     list_display = (
-        "id", "agent", "account", "livemode", "shown_amount", "status", "cancelled", "refunded_amount", "disputed",
-        "sub", "created_at",
+        "status", "shown_amount", "agent", "account", "livemode", "cancelled", "refunded_amount", "disputed", "sub",
+        "created_at", "id",
     )  # fmt: skip
+    list_display_links = ("status", "id")
     list_filter = (
         "status", "disputed", "mode", "account__livemode", "account", "agent", "created_at", "cancellation__try_at",
     )  # fmt: skip
@@ -168,7 +169,8 @@ class PaymentAdmin(ExportAdmin):
 
 class RefundAdmin(ExportAdmin):
     personal = frozenset({"payment_ref", "reason", "ref"})
-    list_display = ("id", "payment", "shown_amount", "status", "by", "tries", "created_at", "done_at")
+    list_display = ("status", "shown_amount", "payment", "by", "tries", "created_at", "done_at", "id")
+    list_display_links = ("status", "id")
     list_filter = ("status", "by", "created_at")
     list_select_related = ("payment",)
     search_fields = ("=id", "=payment__id", "=ref")
