@@ -204,7 +204,7 @@ def providers() -> str:
 
 def providers_checked() -> str:
     """How many entries there are by what was seen of them."""
-    counts = Counter((one.kind, one.checked) for one in entries().values())
+    counts: Counter[tuple[str, str]] = Counter((one.kind, one.checked) for one in entries().values())
     kinds, checked = sorted({kind for kind, _ in counts}), ("document", "library", "unverified")
     rows = [[kind, *(str(counts[kind, what]) for what in checked)] for kind in kinds]
     sums = [sum(counts[kind, what] for kind in kinds) for what in checked]

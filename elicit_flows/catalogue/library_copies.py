@@ -61,11 +61,11 @@ def agreeing(entry: Entry, known: Copies) -> list[str]:
 def differing(entry: Entry, known: Copies) -> dict[str, Endpoints]:
     """The libraries that know the provider, by its name or by the host of an endpoint, and name other endpoints."""
     ours, agree = _ours(entry), agreeing(entry, known)
-    names = {_word(entry.slug), _word(entry.name)}
+    names = {_plain_name(entry.slug), _plain_name(entry.name)}
     host = _host(ours)
     found: dict[str, Endpoints] = {}
     for library, said in sorted(known.items()):
-        by_name = (one for one in said if _word(one.name) in names)
+        by_name = (one for one in said if _plain_name(one.name) in names)
         by_host = (one for one in said if host not in ("", "*") and _host(one) == host)
         one = next(by_name, None) or next(by_host, None)
         if one and library not in agree and one.bare() != ours.bare():
@@ -81,7 +81,7 @@ def _host(one: Endpoints) -> str:
     return urlsplit(one.bare()[0]).netloc
 
 
-def _word(name: str) -> str:
+def _plain_name(name: str) -> str:
     return _WORDS.sub("", name.lower())
 
 

@@ -148,13 +148,13 @@ class Command(BaseCommand):
             given += [(option, "=".join(pair)) for option, pair in pairs]
             words = [word for option, value in given if value for word in (option, value)]
             again = shlex.join(["manage.py", "import_tokens", str(file), *words, *(["--skip-wrong"] if skip else [])])
-            done = self._import(lines, good, skip, again)
+            done = self._import_all(lines, good, skip, again)
         except OSError as error:
             raise CommandError(f"{error.filename} cannot be read or written ({error.strerror}).") from error
         left = f"; {wrong:,} lines were left out" if wrong else ""
         self.stdout.write(f"{done}{left}. Delete the file: it contains the tokens in plain text.")
 
-    def _import(self, lines: Lines, total: int, skip: bool, again: str) -> Progress:
+    def _import_all(self, lines: Lines, total: int, skip: bool, again: str) -> Progress:
         with Progress(self.stderr, again, total) as progress:
             remaining = iter(lines)
             while batch := list(islice(remaining, BATCH)):
