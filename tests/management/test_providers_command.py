@@ -60,6 +60,7 @@ def test_an_entry_is_shown_with_what_it_rests_on_and_a_table_to_begin_with() -> 
     assert "source_url: https://" in shown
     table = tomllib.loads(shown[shown.index("[[provider]]") :])["provider"][0]
     assert table["variables"] == {"shop": "example-shop"}
+    assert '# with its redirect URI in the field "Allowed redirection URL(s)".\n[[provider]]' in shown
     assert f"agrees with: grant {catalogue.libraries()['grant']['version']}" in said("show", "notion")
 
 
