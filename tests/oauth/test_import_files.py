@@ -102,6 +102,8 @@ def test_a_dry_run_checks_every_row_and_changes_nothing(known: Known, path: Path
     out, err = run(path, dry_run=True)
     assert out.startswith("1 lines could be imported, 1 not. Nothing was imported.")
     assert f"{path}:3: provider: There is no OAuth provider" in err
+    assert "Without --skip-wrong, none of the lines would be imported." in err
+    assert run(path, dry_run=True, skip_wrong=True)[1].count("\n") == 1
     assert not Connection.objects.exists()
     assert told(known) == []
 

@@ -136,6 +136,8 @@ class Command(BaseCommand):
             good, wrong = self._check(lines, report)
             if options["dry_run"]:
                 self.stdout.write(f"{good:,} lines could be imported, {wrong:,} not. Nothing was imported.")
+                if wrong and not skip:
+                    raise CommandError("Without --skip-wrong, none of the lines would be imported.")
                 return
             if wrong and not skip:
                 raise CommandError(
