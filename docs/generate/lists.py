@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import tomllib
 from argparse import Action, ArgumentParser, _SubParsersAction
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
@@ -17,6 +18,7 @@ from elicit_flows.api.event_shapes import EVENT_TYPES
 from elicit_flows.api.metrics import MetricsCollector
 from elicit_flows.api.openapi import all_errors
 from elicit_flows.catalogue import entries
+from elicit_flows.catalogue.most_used import FACTS, MOST_USED, facts
 from elicit_flows.config_file.schema import SINGLE, TABLES
 from elicit_flows.job_table import JOBS
 
@@ -198,6 +200,30 @@ def providers() -> str:
         for one in entries().values()
     ]
     return table(["preset", "name", "kind", "checked", "metadata"], sorted(rows))
+
+
+def providers_checked() -> str:
+    """How many entries there are by what was seen of them."""
+    counts: Counter[tuple[str, str]] = Counter((one.kind, one.checked) for one in entries().values())
+    kinds, checked = sorted({kind for kind, _ in counts}), ("document", "library", "unverified")
+    rows = [[kind, *(str(counts[kind, what]) for what in checked)] for kind in kinds]
+    sums = [sum(counts[kind, what] for kind in kinds) for what in checked]
+    rows.append([f"all {sum(sums)}", *map(str, sums)])
+    return table(["kind", *checked], rows)
+
+
+def most_used() -> str:
+    """What the entries of the most used providers say, and how many of them say it."""
+    found = {slug: entry for slug in MOST_USED if (entry := entries().get(slug))}
+    known = {slug: facts(entry) for slug, entry in found.items()}
+    rows = [
+        [f"`{slug}`" if slug in found else slug, *("yes" if known.get(slug, {}).get(fact) else "" for fact in FACTS)]
+        for slug in MOST_USED
+    ]
+    rows.append(
+        [f"{len(found)} of {len(MOST_USED)}", *(str(sum(one[fact] for one in known.values())) for fact in FACTS)]
+    )
+    return table(["provider", *FACTS], rows)
 
 
 def decisions() -> str:

@@ -23,7 +23,9 @@ PARTS: Final[Mapping[str, Callable[[], str]]] = {
     "events": lists.events,
     "jobs": lists.jobs,
     "metrics": lists.metrics,
+    "most-used": lists.most_used,
     "providers": lists.providers,
+    "providers-checked": lists.providers_checked,
     "sdk": sdk.part,
     "settings": lists.settings,
 }

@@ -12,6 +12,7 @@ from elicit_flows.lib import clock
 
 Token = Annotated[str, StringConstraints(pattern=r"^[\x21-\x7e]{1,16384}$")]
 Scope = Annotated[str, StringConstraints(pattern=r"^[\x21\x23-\x5b\x5d-\x7e]{1,256}$")]
+VariableValue = Annotated[str, StringConstraints(min_length=1, max_length=200)]
 Name = Annotated[str, StringConstraints(pattern=r"^[^\x00-\x1f\x7f]{1,255}$")]
 
 
@@ -39,6 +40,11 @@ class ImportConnection(Strict):
     )
     scopes: list[Scope] = Field(default_factory=list, max_length=500)
     account: ImportedAccount | None = None
+    variables: dict[str, VariableValue] = Field(
+        default_factory=dict,
+        max_length=20,
+        description="What the provider's addresses leave to the user, such as the shop; checked by the rule of each.",
+    )
 
     @model_validator(mode="after")
     def _has_a_token(self) -> Self:
@@ -59,4 +65,5 @@ class ImportConnection(Strict):
             scopes=tuple(dict.fromkeys(self.scopes)),
             account_id=self.account.id if self.account else None,
             account_label=self.account.label if self.account else None,
+            variables=self.variables,
         )

@@ -9,7 +9,17 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, StringConstraints, field_validator
 
 from elicit_flows import oauth
-from elicit_flows.catalogue.oauth import Api, DeadGrant, Endpoints, Line, Metadata, OtherQuirks, Params, Scopes
+from elicit_flows.catalogue.oauth import (
+    Api,
+    DeadGrant,
+    Endpoints,
+    Line,
+    Metadata,
+    OtherQuirks,
+    Params,
+    Registration,
+    Scopes,
+)
 from elicit_flows.catalogue.parts import Page, Part, Variable, filled, is_fixed
 from elicit_flows.domain.values import Json
 from elicit_flows.kinds.credentials import client_credentials
@@ -44,6 +54,8 @@ class Entry(Part):
     params: Params = Params()
     quirks: OtherQuirks = OtherQuirks()
     account_page: Page | None = None  # the page that documents how to ask for the account
+    revoke_page: Page | None = None  # the page that documents how access is ended, by whatever means
+    registration: Registration | None = None
     refresh_tokens: bool = True  # False: it issues none, and an access token is valid until it is revoked
     dead_grant: tuple[DeadGrant, ...] = ()
     metadata: Annotated[tuple[Metadata, ...], Field(max_length=connection_metadata.MOST_NAMES)] = ()

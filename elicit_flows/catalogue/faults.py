@@ -11,6 +11,9 @@ from elicit_flows.kinds.credentials import client_credentials, fields
 from elicit_flows.kinds.credentials.verification_rules import InvalidRule, checked_verify, credentials_faults
 from elicit_flows.kinds.oauth import connection_metadata
 
+# What an entry says of grants that a person gives at a page of the provider.
+_OF_GRANTS = ("dead_grant", "refresh_tokens", "account_page", "metadata", "registration", "revoke_page")
+
 
 def fault(entry: Entry) -> str:
     """The first mistake, beginning with the key's name; "" if there is none."""
@@ -61,11 +64,7 @@ def _metadata(entry: Entry, named: list[connection_metadata.Named]) -> str:
 def _client(entry: Entry) -> str:
     """People type a client of their own, so the entry has nothing about authorization, refreshing or accounts."""
     others = (entry.endpoints.model_fields_set - {"token", "revoke"}) | (entry.params.model_fields_set - {"token"})
-    if (
-        others
-        or entry.model_fields_set & {"pkce", "verify", "dead_grant", "refresh_tokens", "account_page", "metadata"}
-        or not entry.endpoints.token
-    ):
+    if others or entry.model_fields_set & {"pkce", "verify", *_OF_GRANTS} or not entry.endpoints.token:
         return "the kind client_credentials has endpoints.token (and revoke) and params.token, no pkce and no verify"
     for at, said in fields.faults(entry.asked, fields.OPERATORS):
         return f"fields {at}: {said}"
@@ -77,8 +76,7 @@ def _client(entry: Entry) -> str:
 
 def _credentials(entry: Entry) -> str:
     given = entry.model_fields_set & {
-        "token_auth", "pkce", "endpoints", "scopes", "params", "quirks", "dead_grant", "refresh_tokens", "account_page",
-        "metadata",
+        "token_auth", "pkce", "endpoints", "scopes", "params", "quirks", *_OF_GRANTS,
     }  # fmt: skip
     if given:
         return f"{min(given)} is for the kind oauth"

@@ -59,12 +59,25 @@ class Api(Part):
     source_url: Page | None = None
 
 
+class Registration(Part):
+    """Where an operator registers the client: the provider's ``page``, and what it calls the ``field`` for the redirect
+    URI. ``source_url``: the page that says so.
+    """
+
+    page: Page
+    field: Line
+    source_url: Page
+
+
 class Scopes(Part):
-    """``words``: what each scope allows, as one line for the person who is asked."""
+    """``words``: what each scope allows, as one line for the person who is asked. ``source_url``: the provider's list
+    of its scopes; without words, the page that says that none are asked for.
+    """
 
     separator: Annotated[str, StringConstraints(min_length=1, max_length=1)] = " "
     default: tuple[Scope, ...] = ()
     words: Annotated[dict[Scope, Line], Field(max_length=100)] = {}
+    source_url: Page | None = None
 
 
 class Params(Part):

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from django.db import IntegrityError, transaction
 
 from elicit_flows import vault
 from elicit_flows.domain.errors import Invalid
 from elicit_flows.domain.values import Claim, Grant
-from elicit_flows.elicitations import agent_access
+from elicit_flows.elicitations import agent_access, variables
 from elicit_flows.models import Agent, Provider
 
 _BOUND = "Tokens of this provider are bound to a key of this service, so they cannot be imported; ask the user."
@@ -20,7 +22,7 @@ def import_connection(
 
     None if this account is connected already. That connection stays as it is, because its tokens may be newer.
     """
-    row = check_import(agent, claim, provider)
+    row = check_import(agent, claim, provider, grant.variables)
     try:
         with transaction.atomic():
             return vault.import_connection(agent, claim, row, grant, by)
@@ -28,14 +30,17 @@ def import_connection(
         return None
 
 
-def check_import(agent: Agent, claim: Claim, slug: str) -> Provider:
-    """The provider with this slug. Raises Invalid unless the agent may import its tokens for this user."""
+def check_import(agent: Agent, claim: Claim, slug: str, named: Mapping[str, str]) -> Provider:
+    """The provider with this slug. Raises Invalid unless the agent may import its tokens for this user, and ``named``
+    says what the provider's addresses leave to the person.
+    """
     allowed = agent_access.of(agent)
     if claim.iss not in allowed.issuers:
         raise Invalid.at("subject.iss", "This is not the issuer of an identity provider that this agent may use.")
     row = allowed.providers.get(slug)
     if row is None or row.sort != Provider.Sort.OAUTH:
-        raise Invalid.at("provider", f"There is no OAuth provider {slug!r} that this agent may use.")
+        raise Invalid.at("provider", "There is no OAuth provider with this slug that this agent may use.")
     if row.dpop == "required":
         raise Invalid.at("provider", _BOUND)
+    variables.check_imported(row, named)
     return row

@@ -31,8 +31,10 @@ class NotShownYet(Exception):
     """The page has to show the host that these values lead to before the person goes there."""
 
 
-def check_proposed(provider: Provider, proposed: Mapping[str, str]) -> None:
-    """Raises Invalid if an agent proposes what the person may not choose."""
+def check_proposed(
+    provider: Provider, proposed: Mapping[str, str], at: tuple[str, ...] = ("params", "variables")
+) -> None:
+    """Raises Invalid, with places below ``at``, if an agent proposes what the person may not choose."""
     rules = {one.name: one for one in provider.open_variables()}
     errors: list[Json] = []
     for name, value in proposed.items():
@@ -46,9 +48,19 @@ def check_proposed(provider: Provider, proposed: Mapping[str, str]) -> None:
             what = "It leads to another host than the provider's."
         else:
             continue
-        errors.append({"loc": ["params", "variables", name], "message": what})
+        errors.append({"loc": [*at, name], "message": what})
     if errors:
         raise Invalid(errors)
+
+
+def check_imported(provider: Provider, named: Mapping[str, str]) -> None:
+    """Raises Invalid unless ``named`` has a fitting value for each variable that is left to the person, and no other.
+
+    The tokens of an imported connection are sent to the hosts that these values lead to.
+    """
+    check_proposed(provider, named, at=("variables",))
+    if missing := next((one for one in provider.open_variables() if one.name not in named), None):
+        raise Invalid([{"loc": ["variables", missing.name], "message": f"Give this: {missing.needed}."}])
 
 
 def leads_somewhere(provider: Provider, named: Mapping[str, str]) -> bool:

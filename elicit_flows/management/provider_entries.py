@@ -54,7 +54,10 @@ def entry_from_discovery(slug: str, name: str, metadata: Metadata, today: date) 
 
 def provider_table(entry: Entry) -> str:
     """A ``[[provider]]`` for the configuration file, to be completed by the operator."""
-    lines = ["[[provider]]", f"slug = {_toml_string(entry.slug)}", f"preset = {_toml_string(entry.slug)}"]
+    lines: list[str] = []
+    if where := entry.registration:  # comments: the format of an entry allows no line break in either
+        lines += [f"# Register the client at {where.page}", f'# with its redirect URI in the field "{where.field}".']
+    lines += ["[[provider]]", f"slug = {_toml_string(entry.slug)}", f"preset = {_toml_string(entry.slug)}"]
     if entry.variables:
         examples = (f"{variable.name} = {_toml_string(variable.example)}" for variable in entry.variables)
         lines.append("variables = { " + ", ".join(examples) + " }")

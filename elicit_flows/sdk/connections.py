@@ -109,10 +109,12 @@ class Connections(ABC):
         expires_at: datetime | None = None,
         scopes: Iterable[str] = (),
         account: Mapping[str, str] | None = None,
+        variables: Mapping[str, str] | None = None,
     ) -> Connection:
         """Import tokens of an account that the user connected elsewhere. Give an access token, a refresh token or both.
 
-        ``account`` is ``{"id", "label"?}``, as the provider names it. Raises PermissionDeniedError if the operator has
+        ``account`` is ``{"id", "label"?}``, as the provider names it. ``variables`` is what the provider's addresses
+        leave to the user, such as ``{"shop": "our-shop"}``. Raises PermissionDeniedError if the operator has
         not allowed this agent to import, and ConflictError if the account is connected already; that connection is not
         changed.
         """
@@ -122,6 +124,7 @@ class Connections(ABC):
             "refresh_token": refresh_token,
             "expires_at": expires_at and expires_at.isoformat(),
             "account": account and dict(account),
+            "variables": variables and dict(variables),
         }
         asked = strings("scopes", scopes)
         body: Json = {"provider": provider, "subject": {"iss": who.iss, "sub": who.sub}, "scopes": asked}

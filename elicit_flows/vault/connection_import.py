@@ -5,7 +5,7 @@ from __future__ import annotations
 from elicit_flows import events
 from elicit_flows.domain.values import Claim, Grant
 from elicit_flows.models import Agent, Connection, ConnectionUse, Provider
-from elicit_flows.vault import connections
+from elicit_flows.vault import connections, provider_settings
 
 
 def import_connection(
@@ -15,6 +15,8 @@ def import_connection(
     there = connections.live_connections(agent, claim, provider, lock=True)
     if any(one.account_id == (grant.account_id or "") for one in there):
         return None
+    # With the person's own addresses, so that the tokens are bound to the hosts that these name.
+    provider = provider_settings.for_person(provider, grant.variables)
     row = connections.keep(agent, claim, provider, grant, by, there=there)
     events.publish(agent, "connection.imported", row.summary())
     return row

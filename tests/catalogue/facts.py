@@ -1,4 +1,4 @@
-"""What django-allauth and social-auth-core say about providers, as JSON: {library: [[authorize, token], ...]}.
+"""What django-allauth and social-auth-core say about providers, as JSON: {library: [[name, authorize, token], ...]}.
 
 Run in a process of its own, because both want a Django set up for them. Nobody is asked anything: what they would look
 up on the network is left out.
@@ -38,10 +38,10 @@ from django.test import RequestFactory  # noqa: E402
 from social_core.backends.oauth import BaseOAuth2  # noqa: E402
 from social_core.strategy import BaseStrategy  # noqa: E402
 
-Pair = tuple[str, str]
+Said = tuple[str, str, str]
 
 
-def pairs(package: Any, inside: str, read: Callable[[Any], Pair]) -> Iterator[Pair]:
+def told(package: Any, inside: str, read: Callable[[Any], Said]) -> Iterator[Said]:
     """Of every class that ``inside`` a module of the package knows of. What cannot be had is left out."""
     for module in pkgutil.iter_modules(package.__path__):
         try:
@@ -55,17 +55,17 @@ def pairs(package: Any, inside: str, read: Callable[[Any], Pair]) -> Iterator[Pa
                 continue
 
 
-def of_allauth(cls: Any) -> Pair:
+def of_allauth(cls: Any) -> Said:
     assert issubclass(cls, OAuth2Provider)
     adapter = cls.oauth2_adapter_class(RequestFactory().get("/"))
-    return adapter.authorize_url, adapter.access_token_url
+    return cls.id, adapter.authorize_url, adapter.access_token_url
 
 
-def of_social(cls: Any) -> Pair:
+def of_social(cls: Any) -> Said:
     assert inspect.isclass(cls)
     assert issubclass(cls, BaseOAuth2)
     backend = cls(Nothing(None), redirect_uri="")  # type: ignore[arg-type]
-    return backend.authorization_url(), backend.access_token_url()
+    return cls.name, backend.authorization_url(), backend.access_token_url()
 
 
 class Nothing(BaseStrategy):  # type: ignore[type-arg]
@@ -81,8 +81,8 @@ class Nothing(BaseStrategy):  # type: ignore[type-arg]
         return "https://example.com"
 
 
-def _both(pair: Any) -> bool:
-    return all(isinstance(url, str) and url for url in pair)
+def _whole(one: Any) -> bool:
+    return all(isinstance(url, str) and url for url in one)
 
 
 def nobody(*args: Any, **kwargs: Any) -> Any:
@@ -93,8 +93,8 @@ if __name__ == "__main__":
     socket.socket.connect = nobody  # type: ignore[method-assign]
     socket.getaddrinfo = nobody
     said = {
-        "django-allauth": pairs(allauth.socialaccount.providers, ".provider", of_allauth),
-        "social-auth-core": pairs(social_core.backends, "", of_social),
+        "django-allauth": told(allauth.socialaccount.providers, ".provider", of_allauth),
+        "social-auth-core": told(social_core.backends, "", of_social),
     }
-    facts = {name: sorted({one for one in found if _both(one)}) for name, found in said.items()}
+    facts = {name: sorted({one for one in found if _whole(one)}) for name, found in said.items()}
     print(json.dumps(facts))

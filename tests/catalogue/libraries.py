@@ -1,57 +1,44 @@
-"""What maintained libraries say about providers, to compare the catalogue with."""
+"""What maintained libraries say about providers, to compare the catalogue with.
+
+``python -m tests.catalogue.libraries --write`` writes the copy that ``manage.py providers check`` reads.
+"""
 
 from __future__ import annotations
 
 import json
-import re
 import subprocess
 import sys
-from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
-from elicit_flows.catalogue import Entry
+from elicit_flows.catalogue import library_copies
+from tests.support.op import node
 
 HERE = Path(__file__).resolve().parent
-_PLACE = re.compile(r"\$?\{\w+\}|\[\w+\]|\bNone\b")
-
-Pair = tuple[str, str]
 
 
 @cache
-def facts(node: Path) -> Mapping[str, frozenset[Pair]]:
-    """By library, the pairs of authorization and token endpoint that it knows."""
+def facts(node: Path) -> library_copies.Copies:
+    """By library, the providers that it knows and their endpoints."""
     python = _printed(sys.executable, str(HERE / "facts.py"))
-    return {name: frozenset(map(_bare, pairs)) for name, pairs in {**python, **_printed(*_peers(node))}.items()}
+    peers = _printed(str(node), str(HERE.parent / "peers" / "facts.mjs"))
+    return library_copies.read(json.dumps({**python, **peers}))
 
 
-def agreeing(entry: Entry, known: Mapping[str, frozenset[Pair]]) -> list[str]:
-    """The libraries that name the same two endpoints, in the order of the alphabet.
-
-    None where the host is the customer's own: the same path at another program's host is no agreement.
-    """
-    ours = _bare((entry.endpoints.authorize or "", entry.endpoints.token or ""))
-    if ours[0].startswith("https://*/"):
-        return []
-    return sorted(name for name, pairs in known.items() if ours in pairs)
+def text_of(known: library_copies.Copies) -> str:
+    """As the copy is written: one provider a line."""
+    blocks = (
+        f"{json.dumps(name)}: [\n" + ",\n".join(f"  {json.dumps(one)}" for one in sorted(set(said))) + "\n]"
+        for name, said in sorted(known.items())
+    )
+    return "{\n" + ",\n".join(blocks) + "\n}\n"
 
 
-def _peers(node: Path) -> tuple[str, str]:
-    return str(node), str(HERE.parent / "peers" / "facts.mjs")
-
-
-def _printed(*command: str) -> dict[str, list[Pair]]:
+def _printed(*command: str) -> dict[str, list[list[str]]]:
     ran = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
-    found: dict[str, list[Pair]] = json.loads(ran.stdout)
+    found: dict[str, list[list[str]]] = json.loads(ran.stdout)
     return found
 
 
-def _bare(pair: Pair) -> Pair:
-    """Without what says nothing about where it is: query, a slash at the end or twice, how a variable is called."""
-    authorize, token = (_PLACE.sub("*", url.partition("?")[0]) for url in pair)
-    return _plain(authorize), _plain(token)
-
-
-def _plain(url: str) -> str:
-    base = re.sub(r"^\*(?=/)", "https://*", url)
-    return re.sub(r"(?<!:)/{2,}", "/", base).rstrip("/")
+if __name__ == "__main__" and "--write" in sys.argv:
+    library_copies.COPY.write_text(text_of(facts(node())), encoding="utf-8")

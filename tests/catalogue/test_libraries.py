@@ -3,26 +3,26 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from importlib.metadata import version
 
 import pytest
 
 from elicit_flows import catalogue
 from elicit_flows.catalogue import Entry
-from tests.catalogue.libraries import Pair, agreeing, facts
+from elicit_flows.catalogue.library_copies import COPY, Copies, agreeing
+from tests.catalogue.libraries import facts, text_of
 from tests.support.op import PEERS, node
 
 ENTRIES = [entry for entry in catalogue.entries().values() if entry.kind == "oauth"]
 
 
 @pytest.fixture(scope="module")
-def known() -> Mapping[str, frozenset[Pair]]:
+def known() -> Copies:
     return facts(node())
 
 
 def test_the_libraries_are_those_and_of_the_versions_that_the_catalogue_names(
-    known: Mapping[str, frozenset[Pair]],
+    known: Copies,
 ) -> None:
     named = {name: said["version"] for name, said in catalogue.libraries().items()}
     packages = json.loads((PEERS / "package-lock.json").read_text())["packages"]
@@ -30,11 +30,15 @@ def test_the_libraries_are_those_and_of_the_versions_that_the_catalogue_names(
         name: packages[f"node_modules/{name}"]["version"] if f"node_modules/{name}" in packages else version(name)
         for name in known
     }
-    assert all(len(pairs) > 50 for pairs in known.values()), "all of them were read"
+    assert all(len(said) > 50 for said in known.values()), "all of them were read"
+
+
+def test_the_copy_that_the_command_reads_says_what_the_libraries_say(known: Copies) -> None:
+    assert COPY.read_text() == text_of(known), "write it: python -m tests.catalogue.libraries --write"
 
 
 @pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.slug)
-def test_an_entry_claims_as_much_agreement_as_there_is(known: Mapping[str, frozenset[Pair]], entry: Entry) -> None:
+def test_an_entry_claims_as_much_agreement_as_there_is(known: Copies, entry: Entry) -> None:
     found = agreeing(entry, known)
     if entry.checked == "library":
         assert list(entry.libraries) == found

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from docs.generate import lists
 from elicit_flows import catalogue
 from elicit_flows.catalogue import Entry
+from elicit_flows.catalogue.most_used import FACTS, MOST_USED, facts
 
 # How a refresh token of a dead grant is answered stands in the entry, with where that was read, or that there are none.
 KNOWN = """
@@ -13,7 +15,7 @@ airtable asana atlassian auth0 bitbucket box calendly canva clickup deviantart d
 fitbit github github-enterprise gitlab gitlab-self-managed google hubspot instagram intercom intuit linear linkedin
 mailchimp microsoft microsoft-tenant monday netsuite notion okta patreon pipedrive salesforce salesforce-domain
 salesforce-sandbox shopify slack slack-bot snowflake soundcloud spotify square strava stripe-connect threads tiktok
-trakt twitch x xero yahoo zendesk zoho zoom
+trakt twitch x xero yahoo zendesk zoho zoho-au zoho-ca zoho-cn zoho-eu zoho-in zoho-jp zoho-sa zoom
 """.split()  # noqa: SIM905
 # Nowhere read, or too little: Reddit says 400 and no more. RFC 6749's own word counts here as everywhere, and a refusal
 # that nobody knows ends a grant in time.
@@ -25,8 +27,8 @@ figma miro reddit todoist typeform webex wrike
 UNNAMED = """
 acton adobe assembla aweber axosoft baidu bitbucket-datacenter buffer campaignmonitor concur constantcontact deputy
 dropbox-sign dwolla familysearch formstack foursquare freelancer gusto idme jamendo keap mailru mailup meetup
-mixcloud monday nationbuilder netsuite odnoklassniki producthunt questrade ramp servicem8 sharefile snapchat
-stackexchange startgg storyblok supabase ticktick timely unbounce upwork wrike
+mixcloud monday nationbuilder netsuite odnoklassniki producthunt questrade ramp servicem8 servicenow-oauth sharefile
+snapchat stackexchange startgg storyblok supabase ticktick timely unbounce upwork workday wrike
 """.split()  # noqa: SIM905
 
 
@@ -58,4 +60,38 @@ def test_t137_the_providers_that_do_not_say_whose_account_it_is_are_these_and_no
     oauth = {slug: entry for slug, entry in catalogue.entries().items() if entry.kind == "oauth"}
     unnamed = [slug for slug, entry in oauth.items() if not names_the_account(entry)]
     assert unnamed == sorted(UNNAMED)
-    assert len(unnamed) == 45
+    assert len(unnamed) == 47
+
+
+# How many of the 50 have each fact. A number goes up with the facts that are found, and never down.
+AT_LEAST = {
+    "endpoints checked": 31, "scopes in words": 43, "account": 45, "dead grant": 40, "revocation": 25,
+    "registration": 39, "API hosts": 37,
+}  # fmt: skip
+
+
+def test_of_the_most_used_at_least_so_many_have_each_fact() -> None:
+    known = [facts(entry) for slug in MOST_USED if (entry := catalogue.entries().get(slug))]
+    assert len(MOST_USED) == len(set(MOST_USED)) == 49, "Intuit is QuickBooks: 50 names of the issue, 49 entries"
+    assert {fact: sum(one[fact] for one in known) for fact in FACTS} == AT_LEAST
+    assert len(known) == 48
+
+
+def test_the_tables_of_the_page_are_the_catalogue() -> None:
+    table = lists.most_used().splitlines()
+    assert len(table) == len(MOST_USED) + 3
+    assert table[-1].split("|")[2].strip() == str(AT_LEAST["endpoints checked"])
+    entries = catalogue.entries().values()
+    last = [cell.strip() for cell in lists.providers_checked().splitlines()[-1].split("|")[1:-1]]
+    checked = [sum(one.checked == what for one in entries) for what in ("document", "library", "unverified")]
+    assert last == [f"all {len(entries)}", *map(str, checked)]
+
+
+def test_an_entry_without_a_fact_is_not_counted_for_it() -> None:
+    entry = catalogue.entries()["github"]
+    assert facts(entry)["registration"]
+    assert not facts(entry.model_copy(update={"registration": None}))["registration"]
+    assert not facts(entry.model_copy(update={"checked": "unverified"}))["endpoints checked"]
+    worded = entry.scopes.model_copy(update={"words": {"repo": "Everything"}})
+    assert not facts(entry.model_copy(update={"scopes": worded}))["scopes in words"]
+    assert not facts(catalogue.entries()["twilio"].model_copy(update={"find_url": None}))["revocation"]

@@ -178,6 +178,8 @@ THREATS: dict[int, tuple[str, str]] = {
     165: ("A credential that reaches an agent whose tokens never leave", ""),
     166: ("Requests and headers that smuggle something through the proxy", ""),
     167: ("A proxied call with what belongs to another agent, user or host", ""),
+    175: ("An imported line that takes a token to a host other than the provider's", ""),
+    176: ("An import that shows a token of its file, or takes a masked or another client's token for a real one", ""),
 }  # fmt: skip
 FAULTS: dict[int, tuple[str, str]] = {
     1: ("Killed during a create", ""),

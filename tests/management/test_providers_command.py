@@ -60,6 +60,7 @@ def test_an_entry_is_shown_with_what_it_rests_on_and_a_table_to_begin_with() -> 
     assert "source_url: https://" in shown
     table = tomllib.loads(shown[shown.index("[[provider]]") :])["provider"][0]
     assert table["variables"] == {"shop": "example-shop"}
+    assert '# with its redirect URI in the field "Allowed redirection URL(s)".\n[[provider]]' in shown
     assert f"agrees with: grant {catalogue.libraries()['grant']['version']}" in said("show", "notion")
 
 
@@ -114,6 +115,59 @@ def stopping(request: Request) -> Response:
     """Somebody presses Ctrl-C while the provider is asked."""
     os.kill(os.getpid(), signal.SIGINT)
     return json_response({"error": "invalid_client"}, 401)
+
+
+def test_an_entry_is_compared_with_the_metadata_of_its_provider(
+    provider: Provider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    entry = at(provider)
+    monkeypatch.setattr(catalogue, "find", lambda slug: entry)
+    assert "gitlab                   agrees   metadata\n" in said("check", "gitlab")
+    oauth.forget()
+    provider.metadata = {
+        "token_endpoint": f"{provider.url}/elsewhere", "code_challenge_methods_supported": ["plain"],
+        "token_endpoint_auth_methods_supported": ["private_key_jwt"], "scopes_supported": ["else"],
+    }  # fmt: skip
+    out = StringIO()
+    with pytest.raises(CommandError, match="1 entries are not as the provider's own metadata say"):
+        call_command("providers", "check", "gitlab", stdout=out)
+    line = next(line for line in out.getvalue().splitlines() if "DIFFERS  metadata" in line)
+    assert f"token: {provider.url}/token, there {provider.url}/elsewhere" in line
+    assert "pkce: S256, there plain" in line
+    assert "token_auth: client_secret_basic, there private_key_jwt" in line
+    assert "scopes.default: " in line
+    assert "authorize" not in line
+
+
+def test_what_could_not_be_reached_is_said_and_the_libraries_are_compared_all_the_same(
+    provider: Provider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    away = catalogue.entries()["gitlab"].model_copy(update={"endpoints": catalogue.entries()["discord"].endpoints})
+    away = away.model_copy(
+        update={"endpoints": away.endpoints.model_copy(update={"issuer": f"{provider.url}/gone"}), "slug": "discord"}
+    )
+    monkeypatch.setattr(catalogue, "find", lambda slug: away)
+    shown = said("check", "discord")
+    assert f"no word  metadata                     could not be reached or read: {provider.url}/gone: " in shown
+    assert "discord                  agrees   arctic " in shown
+    assert "DIFFERS  grant 5.4.24 (discord)       authorize: https://discord.com/oauth2/authorize, there " in shown
+    assert "1 could not be compared with any; libraries agree 1 times and differ 4 times." in shown
+
+
+def test_offline_nobody_is_asked(provider: Provider, monkeypatch: pytest.MonkeyPatch) -> None:
+    entry = at(provider)
+    monkeypatch.setattr(catalogue, "find", lambda slug: entry)
+    assert "nobody was asked for metadata" in said("check", "--offline", "gitlab")
+    assert provider.requests == []
+
+
+def test_a_comparison_needs_what_the_address_needs() -> None:
+    assert "not asked: domain is needed" in said("check", "okta")
+    assert "not asked: " in said("check", "okta", "--set", "domain=evil.com/")
+    with pytest.raises(CommandError, match="okta has no variable shop"):
+        said("check", "okta", "--set", "shop=x")
+    with pytest.raises(CommandError, match="openai is for api_key"):
+        said("check", "openai")
 
 
 def test_a_check_of_keys_has_to_refuse_one_that_is_none() -> None:

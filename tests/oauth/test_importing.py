@@ -35,14 +35,14 @@ def line(known: Known, sub: str = "alice", **more: Any) -> dict[str, Any]:
     return {name: value for name, value in {**usual, **more}.items() if value is not None}
 
 
-def run(path: Path, *lines: dict[str, Any] | bytes) -> tuple[str, str]:
+def run(path: Path, *lines: dict[str, Any] | bytes, **options: Any) -> tuple[str, str]:
     """What the command says on each stream."""
     agent_access.forget()
     if lines:
         path.write_bytes(b"\n".join(one if isinstance(one, bytes) else json.dumps(one).encode() for one in lines))
     out, err = StringIO(), StringIO()
     try:
-        call_command("import_tokens", str(path), stdout=out, stderr=err)
+        call_command("import_tokens", str(path), stdout=out, stderr=err, **options)
     except CommandError as error:
         err.write(str(error))
     return out.getvalue(), err.getvalue()
@@ -127,7 +127,8 @@ def test_a_provider_whose_tokens_are_bound_takes_none(known: Known, path: Path, 
 def test_of_many_wrong_lines_a_hundred_are_shown(known: Known, path: Path) -> None:
     _, err = run(path, *[b"{"] * 150)
     assert err.count(f"{path}:") == 100
-    assert "150 of 150 lines are wrong. The first 100 are shown." in err
+    assert "The first 100 are shown." in err
+    assert "150 of 150 lines are wrong." in err
 
 
 def test_no_file(known: Known, path: Path) -> None:

@@ -1,4 +1,4 @@
-// What grant, arctic and Auth.js say about providers, as JSON: {library: [[authorize, token], ...]}.
+// What grant, arctic and Auth.js say about providers, as JSON: {library: [[name, authorize, token], ...]}.
 import { readdirSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
@@ -7,9 +7,9 @@ import { fileURLToPath } from "node:url";
 const modules = join(process.env.PEERS ?? dirname(fileURLToPath(import.meta.url)), "node_modules");
 const own = createRequire(join(modules, "x.js"));
 
-const grant = Object.values(own(join(modules, "grant/config/oauth.json")))
-  .filter((one) => one.oauth === 2)
-  .map((one) => [one.authorize_url, one.access_url]);
+const grant = Object.entries(own(join(modules, "grant/config/oauth.json")))
+  .filter(([, one]) => one.oauth === 2)
+  .map(([name, one]) => [name, one.authorize_url, one.access_url]);
 
 // Endpoints stand in its modules as constants, or are put together from what the customer says.
 const named = (text, what) =>
@@ -18,8 +18,8 @@ const named = (text, what) =>
 const folder = join(modules, "arctic/dist/providers");
 const arctic = readdirSync(folder)
   .filter((name) => name.endsWith(".js"))
-  .map((name) => readFileSync(join(folder, name), "utf8"))
-  .map((text) => [named(text, "authorization"), named(text, "token")]);
+  .map((name) => [name.slice(0, -3), readFileSync(join(folder, name), "utf8")])
+  .map(([name, text]) => [name, named(text, "authorization"), named(text, "token")]);
 
 const address = (said) => (typeof said === "string" ? said : said?.url);
 const authjs = [];
@@ -28,11 +28,11 @@ for (const name of readdirSync(providers).filter((name) => name.endsWith(".js"))
   try {
     const { default: provider } = await import(join(providers, name));
     const said = provider({ clientId: "id", clientSecret: "secret", issuer: "https://*", enterprise: {} });
-    if (said.type === "oauth") authjs.push([address(said.authorization), address(said.token)]);
+    if (said.type === "oauth") authjs.push([name.slice(0, -3), address(said.authorization), address(said.token)]);
   } catch {
     // not of OAuth, or it needs a package that is not there
   }
 }
 
-const both = (pairs) => pairs.filter(([authorize, token]) => authorize && token);
-console.log(JSON.stringify({ grant: both(grant), arctic: both(arctic), "@auth/core": both(authjs) }));
+const whole = (said) => said.filter(([, authorize, token]) => authorize && token);
+console.log(JSON.stringify({ grant: whole(grant), arctic: whole(arctic), "@auth/core": whole(authjs) }));

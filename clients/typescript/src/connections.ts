@@ -39,6 +39,8 @@ export interface ImportOptions {
   scopes?: readonly string[];
   /** The account as the provider names it. */
   account?: Pick<Account, "id"> & Partial<Account>;
+  /** What the provider's addresses leave to the user, such as `{ shop: "our-shop" }`. */
+  variables?: Readonly<Record<string, string>>;
   signal?: AbortSignal;
 }
 
@@ -127,7 +129,7 @@ export abstract class Connections {
    * is connected already; that connection is not changed.
    */
   async importConnection(user: User, provider: string, options: ImportOptions): Promise<Connection> {
-    const { accessToken, refreshToken, expiresAt, scopes = [], account, signal } = options;
+    const { accessToken, refreshToken, expiresAt, scopes = [], account, variables, signal } = options;
     const json = {
       provider,
       subject: claim(user),
@@ -136,6 +138,7 @@ export abstract class Connections {
       refresh_token: refreshToken,
       expires_at: expiresAt?.toISOString(),
       account,
+      variables,
     };
     // A retry would find the account that the first attempt connected, and fail.
     return await this.transport.call(connection, "POST", CONNECTIONS, { json, signal, repeatable: false });

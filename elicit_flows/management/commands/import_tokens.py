@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser
+import csv
+import shlex
+from argparse import ArgumentParser, ArgumentTypeError
 from collections.abc import Iterator
+from contextlib import nullcontext
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 from django.core.management.base import BaseCommand, CommandError
 from django.db import transaction
 from pydantic import Field, ValidationError
 
 from elicit_flows import elicitations, vault
-from elicit_flows.api import parsing
 from elicit_flows.api.connection_import import ImportConnection
-from elicit_flows.domain.errors import BadRequest, Invalid, TooLarge
+from elicit_flows.domain.errors import Invalid
+from elicit_flows.domain.values import Json
 from elicit_flows.management.progress import Progress
+from elicit_flows.management.token_files import FORMATS, CannotTake, Defaults, Format
 from elicit_flows.models import Agent
 
 BATCH = 100
@@ -42,85 +46,155 @@ class LineFault:
         return f"{self.line}: {self.key}: {self.message}" if self.key else f"{self.line}: {self.message}"
 
 
+@dataclass(frozen=True, slots=True)
 class Lines:
-    """The lines of a file, without blank ones. Iterating reads the file again, so that a long one needs no memory.
+    """The lines of a file, without blank ones. Iterating reads the file again, so that a long one needs little memory.
 
     Raises OSError if the file cannot be read.
     """
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self._agents = {agent.slug: agent for agent in Agent.objects.all()}
+    path: Path
+    format: Format
+    defaults: Defaults
 
     def __iter__(self) -> Iterator[tuple[Agent, Line] | LineFault]:
-        with self._path.open("rb") as file:
-            for number, raw in enumerate(file, 1):
-                if raw.strip():
-                    yield self._read(number, raw)
+        agents = {agent.slug: agent for agent in Agent.objects.all()}
+        # By agent, person, provider and account: of two lines for one account, one set of tokens would be lost.
+        seen: dict[tuple[str, ...], int] = {}
+        for number, said in self.format.read(self.path, self.defaults):
+            if isinstance(said, CannotTake):
+                yield LineFault(number, said.key, said.message)
+                continue
+            read = self._read(number, said, agents)
+            if not isinstance(read, LineFault):
+                first = seen.setdefault(_account(read[1]), number)
+                if first != number:
+                    read = LineFault(number, self.format.place("account"), f"Line {first} has this account already.")
+            yield read
 
-    def _read(self, number: int, raw: bytes) -> tuple[Agent, Line] | LineFault:
+    def _read(self, number: int, said: Json, agents: dict[str, Agent]) -> tuple[Agent, Line] | LineFault:
         try:
-            line = Line.model_validate(parsing.parse_json(raw))
-            agent = self._agents.get(line.agent)
+            line = Line.model_validate(said)
+            agent = agents.get(line.agent)
             if agent is None:
-                return LineFault(number, "agent", "There is no agent with this slug.")
-            elicitations.check_import(agent, line.claim(), line.provider)
-        except (BadRequest, TooLarge) as error:
-            return LineFault(number, "", error.detail)
+                return LineFault(number, self.format.place("agent"), "There is no agent with this slug.")
+            elicitations.check_import(agent, line.claim(), line.provider, line.variables)
         except ValidationError as error:
             first = error.errors(include_input=False, include_url=False)[0]
-            return LineFault(number, ".".join(map(str, first["loc"])), str(first["msg"]))
+            key = ".".join(map(str, first["loc"]))
+            return LineFault(number, self.format.place(key), str(first["msg"]))
         except Invalid as error:
-            return LineFault(number, next(iter(error.by_field())), error.detail)
+            key, message = next(iter(error.by_field().items()))
+            return LineFault(number, self.format.place(key), message)
         return agent, line
+
+
+def _account(line: Line) -> tuple[str, ...]:
+    return line.agent, line.subject.iss, line.subject.sub, line.provider, line.account.id if line.account else ""
+
+
+def _pair(text: str) -> tuple[str, str]:
+    theirs, equals, ours = text.partition("=")
+    if not (theirs and equals and ours):
+        raise ArgumentTypeError(f"{text!r} is not THEIRS=OURS")
+    return theirs, ours
 
 
 class Command(BaseCommand):
     help = (
-        "Create connections from the tokens in FILE, one JSON object per line: agent, subject, provider, access_token, "
-        "refresh_token, expires_at, scopes, account. All lines are checked before the first is imported. Accounts that "
-        "are connected already are not changed, so a run that was stopped can be repeated."
+        "Create connections from the tokens in FILE (docs/how-to/import-tokens.md). All lines are checked before the "
+        "first is imported. Accounts that are connected already are not changed, so a run that was stopped can be "
+        "repeated."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("file", metavar="FILE.jsonl", type=Path)
+        parser.add_argument("file", metavar="FILE", type=Path)
+        parser.add_argument("--format", choices=FORMATS, help="default: csv for a file that ends so, or else jsonl")
+        parser.add_argument("--agent", default="", help="the agent, for lines that name none")
+        parser.add_argument("--issuer", default="", help="the issuer of the users, for lines that name none")
+        parser.add_argument(
+            "--provider", action="append", default=[], type=_pair, metavar="THEIRS=OURS",
+            help="the slug here of what the file calls otherwise",
+        )  # fmt: skip
+        parser.add_argument(
+            "--variable", action="append", default=[], type=_pair, metavar="THEIRS=OURS",
+            help="nango, composio: the setting that holds a variable of the provider's addresses",
+        )  # fmt: skip
+        parser.add_argument("--dry-run", action="store_true", help="check every line, and import nothing")
+        parser.add_argument("--skip-wrong", action="store_true", help="import the other lines if some cannot be taken")
+        parser.add_argument("--report", type=Path, metavar="FILE.csv", help="write there which lines and why")
 
     def handle(self, *args: Any, file: Path, **options: Any) -> None:
+        name = options["format"] or ("csv" if file.suffix.lower() == ".csv" else "jsonl")
+        providers, variables = dict(options["provider"]), dict(options["variable"])
+        defaults = Defaults(options["agent"], options["issuer"], providers, variables)
+        lines = Lines(file, FORMATS[name], defaults)
+        report, skip = options["report"], options["skip_wrong"]
+        if report and report.exists():
+            raise CommandError(f"{report} exists already. Name another file for the report.")
         try:
-            total = self._check(file)
-            lines = iter(Lines(file))
-            with Progress(self.stderr, f"manage.py import_tokens {file}", total) as progress:
-                while batch := list(islice(lines, BATCH)):
-                    imported = self._import_batch(batch)
-                    progress.done("imported", imported)
-                    progress.done("connected already", len(batch) - imported)
+            good, wrong = self._check(lines, report)
+            if options["dry_run"]:
+                self.stdout.write(f"{good:,} lines could be imported, {wrong:,} not. Nothing was imported.")
+                if wrong and not skip:
+                    raise CommandError("Without --skip-wrong, none of the lines would be imported.")
+                return
+            if wrong and not skip:
+                raise CommandError(
+                    f"Nothing was imported: {wrong:,} of {good + wrong:,} lines are wrong. "
+                    "Correct them, or import the others with --skip-wrong."
+                )
+            pairs = [("--provider", pair) for pair in options["provider"]]
+            pairs += [("--variable", pair) for pair in options["variable"]]
+            given = [("--format", name), ("--agent", defaults.agent), ("--issuer", defaults.iss)]
+            given += [(option, "=".join(pair)) for option, pair in pairs]
+            words = [word for option, value in given if value for word in (option, value)]
+            again = shlex.join(["manage.py", "import_tokens", str(file), *words, *(["--skip-wrong"] if skip else [])])
+            done = self._import_all(lines, good, skip, again)
         except OSError as error:
-            raise CommandError(f"{file} cannot be read ({error.strerror}).") from error
-        self.stdout.write(f"{progress}. Delete the file: it contains the tokens in plain text.")
+            raise CommandError(f"{error.filename} cannot be read or written ({error.strerror}).") from error
+        left = f"; {wrong:,} lines were left out" if wrong else ""
+        self.stdout.write(f"{done}{left}. Delete the file: it contains the tokens in plain text.")
 
-    def _check(self, file: Path) -> int:
-        """How many lines there are. Raises CommandError if one of them is wrong."""
+    def _import_all(self, lines: Lines, total: int, skip: bool, again: str) -> Progress:
+        with Progress(self.stderr, again, total) as progress:
+            remaining = iter(lines)
+            while batch := list(islice(remaining, BATCH)):
+                taken = [item for item in batch if not isinstance(item, LineFault)]
+                fault = next((item for item in batch if isinstance(item, LineFault)), None)
+                if fault and not skip:
+                    raise CommandError(f"The file was changed meanwhile: line {fault}")
+                imported = self._import_batch(taken)
+                progress.done("imported", imported)
+                progress.done("connected already", len(taken) - imported)
+        return progress
+
+    def _check(self, lines: Lines, report: Path | None) -> tuple[int, int]:
+        """How many lines can be imported, and how many not. Those are shown, and written to ``report``."""
         good = wrong = 0
-        for line in Lines(file):
-            if not isinstance(line, LineFault):
-                good += 1
-                continue
-            wrong += 1
-            if wrong <= MAX_SHOWN:
-                self.stderr.write(f"{file}:{line}")
-        if wrong:
-            more = f" The first {MAX_SHOWN} are shown." if wrong > MAX_SHOWN else ""
-            raise CommandError(f"Nothing was imported: {wrong:,} of {good + wrong:,} lines are wrong.{more}")
-        return good
+        out: TextIO | None
+        with report.open("x", encoding="utf-8", newline="") if report else nullcontext() as out:
+            rows = csv.writer(out) if out else None
+            if rows:
+                rows.writerow(("line", "where", "why"))
+            for line in lines:
+                if not isinstance(line, LineFault):
+                    good += 1
+                    continue
+                wrong += 1
+                if wrong <= MAX_SHOWN:
+                    self.stderr.write(f"{lines.path}:{line}")
+                if rows:
+                    rows.writerow((line.line, line.key, line.message))
+        if wrong > MAX_SHOWN:
+            self.stderr.write(f"The first {MAX_SHOWN} are shown.")
+        return good, wrong
 
-    def _import_batch(self, batch: list[tuple[Agent, Line] | LineFault]) -> int:
+    def _import_batch(self, batch: list[tuple[Agent, Line]]) -> int:
         """How many of the lines became connections."""
         imported = 0
         with transaction.atomic():
-            for item in batch:
-                if isinstance(item, LineFault):
-                    raise CommandError(f"The file was changed meanwhile: line {item}")
-                agent, line = item
+            for agent, line in batch:
                 operator = vault.ConnectionUse.Actor.OPERATOR
                 row = elicitations.import_connection(agent, line.claim(), line.provider, line.grant(), operator)
                 imported += row is not None

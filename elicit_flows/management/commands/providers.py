@@ -10,10 +10,11 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from elicit_flows import catalogue, oauth
-from elicit_flows.catalogue import Entry
+from elicit_flows.catalogue import Entry, library_copies
 from elicit_flows.lib import clock
-from elicit_flows.management import provider_entries
+from elicit_flows.management import provider_check, provider_entries
 from elicit_flows.management.progress import Progress
+from elicit_flows.management.provider_check import Verdict
 from elicit_flows.management.provider_entries import probe
 
 KINDS = ("oauth", "api_key", "basic", "client_credentials")
@@ -26,9 +27,15 @@ class Command(BaseCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--kind", choices=KINDS)
         parser.add_argument("--checked", choices=CHECKED)
-        words = parser.add_subparsers(dest="word", metavar="show | test | from-discovery")
+        words = parser.add_subparsers(dest="word", metavar="show | check | test | from-discovery")
         show = words.add_parser("show", help="print an entry")
         show.add_argument("slug")
+        check = words.add_parser(
+            "check", help="compare entries with the metadata that the provider publishes and with libraries"
+        )
+        check.add_argument("slugs", nargs="*", metavar="NAME", help="default: every entry for OAuth")
+        check.add_argument("--offline", action="store_true", help="compare with the libraries alone; asks nobody")
+        check.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="a variable of the entries")
         test = words.add_parser("test", help="check an entry against the provider's servers; needs no client")
         test.add_argument("slug", nargs="?", help="the entry to check; default: every entry that needs no variable")
         test.add_argument("--after", metavar="SLUG", help="without a slug: check only the entries after this one")
@@ -39,7 +46,13 @@ class Command(BaseCommand):
         discovery.add_argument("--name", help="the name that people see; default: the slug")
 
     def handle(self, *args: Any, word: str | None, **options: Any) -> None:
-        subcommands = {None: self._list, "show": self._show, "test": self._test, "from-discovery": self._from_discovery}
+        subcommands = {
+            None: self._list,
+            "show": self._show,
+            "check": self._check,
+            "test": self._test,
+            "from-discovery": self._from_discovery,
+        }
         try:
             subcommands[word](options)
         except catalogue.BadCatalogue as error:
@@ -67,6 +80,35 @@ class Command(BaseCommand):
             version = catalogue.libraries().get(name, {}).get("version", "")
             self.stdout.write(f"agrees with: {name} {version}".rstrip())
         self.stdout.write(f"\n{provider_entries.provider_table(entry)}")
+
+    def _check(self, options: Mapping[str, Any]) -> None:
+        """Fails if an entry differs from the provider's own metadata. What could not be compared is said."""
+        slugs = options["slugs"] or [one.slug for one in catalogue.entries().values() if one.kind == "oauth"]
+        entries = [_entry(slug) for slug in slugs]
+        given = dict(pair.partition("=")[::2] for pair in options["set"])
+        for entry in entries:
+            if entry.kind != "oauth":
+                raise CommandError(f"{entry.slug} is for {entry.kind}, and has no endpoints to compare.")
+            if strange := given.keys() - entry.examples.keys():
+                raise CommandError(f"{entry.slug} has no variable {min(strange)}.")
+        counts: Counter[tuple[Verdict, bool]] = Counter()
+        with Progress(self.stderr, "manage.py providers check", total=len(entries)) as progress:
+            for number, entry in enumerate(entries, 1):
+                found = list(provider_check.compared(entry, given, library_copies.copies(), options["offline"]))
+                for one in found:
+                    line = f"{entry.slug:24} {one.verdict:8} {one.source:28} {one.details}"
+                    self.stdout.write(line.rstrip())
+                    counts[one.verdict, one.source == "metadata"] += 1
+                progress.again = f"manage.py providers check {' '.join(slugs[number:])}".rstrip()
+                progress.done("entries")
+        differ, unknown = (counts[verdict, True] for verdict in (Verdict.DIFFERS, Verdict.UNKNOWN))
+        asked = f"{differ} differ from their metadata, {unknown} could not be compared with any"
+        self.stdout.write(
+            f"{len(entries)} entries: {'nobody was asked for metadata' if options['offline'] else asked}; "
+            f"libraries agree {counts[Verdict.AGREES, False]} times and differ {counts[Verdict.DIFFERS, False]} times."
+        )
+        if differ:
+            raise CommandError(f"{differ} entries are not as the provider's own metadata say.")
 
     def _test(self, options: Mapping[str, Any]) -> None:
         if options["slug"] is None:
