@@ -26,7 +26,11 @@ def fields(admin: Client, address: str) -> list[str]:
 
 def test_a_preset_leaves_open_only_the_client_and_what_it_asks_for(admin: Client, rows: Rows) -> None:
     begun = f"{ADD}?preset=github&slug=code"
-    assert f'value="{settings.ELICIT_PUBLIC_URL}/callback/code"' in admin.get(begun).text
+    shown, registration = admin.get(begun).text, catalogue.entries()["github"].registration
+    assert f'value="{settings.ELICIT_PUBLIC_URL}/callback/code"' in shown
+    assert registration
+    assert f'href="{registration.page}"' in shown
+    assert registration.field in shown
     assert fields(admin, begun) == ["client_id", "new_client_secret", "scopes"]
     answer = admin.post(ADD, GITHUB)
     assert (answer.status_code, answer["Location"]) == (302, "/admin/provider/code/")
