@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, StringConstraints, field_validator
 
 from elicit_flows import oauth
-from elicit_flows.catalogue.oauth import Api, DeadGrant, Endpoints, Line, Metadata, OtherQuirks, Params, Scopes
+from elicit_flows.catalogue.oauth import Api, DeadGrant, Endpoints, Line, Metadata, OAuth1, OtherQuirks, Params, Scopes
 from elicit_flows.catalogue.parts import Page, Part, Variable, filled, is_fixed
 from elicit_flows.domain.values import Json
 from elicit_flows.kinds.credentials import client_credentials
@@ -39,6 +39,7 @@ class Entry(Part):
     # For the kind oauth. client_credentials uses token_auth, endpoints.token and .revoke, scopes, params.token, quirks.
     token_auth: TokenAuth = "client_secret_post"
     pkce: Literal["S256", "off"] = "S256"
+    oauth1: OAuth1 | None = None
     endpoints: Endpoints = Endpoints()
     scopes: Scopes = Scopes()
     params: Params = Params()
@@ -123,7 +124,9 @@ class Entry(Part):
     def oddities(self, variables: Mapping[str, str] | None = None) -> Quirks:
         """The provider's deviations from the RFCs. Raises like ``settings``."""
         self._check(variables or {})
+        old = self.oauth1
         return Quirks(
+            oauth1=oauth.OAuth1(filled(old.request, variables or {}), old.signature) if old else None,
             scope_separator=self.scopes.separator,
             authorize_params=self.params.authorize,
             token_params=self.params.token,
@@ -144,5 +147,10 @@ class Entry(Part):
 
     def may_be_asked(self, name: str) -> bool:
         """Whether the operator may leave this variable to the person: no value of it leads to a site of another's."""
-        urls = [*filter(None, self.endpoints.model_dump().values()), *self.api.urls]
-        return self.kind == "oauth" and all(is_fixed(url, name) for url in urls)
+        return self.kind == "oauth" and all(is_fixed(url, name) for url in self.addresses)
+
+    @property
+    def addresses(self) -> list[str]:
+        """All that may be called for a grant, with the places of variables."""
+        first = [self.oauth1.request] if self.oauth1 else []
+        return [*first, *filter(None, self.endpoints.model_dump().values()), *self.api.urls]

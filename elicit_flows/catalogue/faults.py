@@ -11,6 +11,9 @@ from elicit_flows.kinds.credentials import client_credentials, fields
 from elicit_flows.kinds.credentials.verification_rules import InvalidRule, checked_verify, credentials_faults
 from elicit_flows.kinds.oauth import connection_metadata
 
+# Keys that only an entry of the kind oauth may have.
+_OF_OAUTH = {"oauth1", "pkce", "dead_grant", "refresh_tokens", "account_page", "metadata"}
+
 
 def fault(entry: Entry) -> str:
     """The first mistake, beginning with the key's name; "" if there is none."""
@@ -37,12 +40,22 @@ def _oauth(entry: Entry) -> str:
         return "fields, verify and find_url are for the kinds api_key and basic"
     if not ends.issuer and not (ends.authorize and ends.token):
         return "endpoints needs an issuer, or authorize and token"
+    if entry.oauth1 and (said := _oauth1(entry)):
+        return said
     if entry.dead_grant and not entry.refresh_tokens:
         return "dead_grant is for refresh tokens, but refresh_tokens is false"
     named = [connection_metadata.Named.of(one.said) for one in entry.metadata]
     names = {one.name for one in named} - entry.examples.keys()
-    urls = [*filter(None, ends.model_dump().values()), *entry.api.urls]
-    return _metadata(entry, named) or _variables(entry, urls, but=names)
+    return _metadata(entry, named) or _variables(entry, entry.addresses, but=names)
+
+
+def _oauth1(entry: Entry) -> str:
+    """OAuth 1.0a has no discovery, PKCE, refresh tokens or RFC 7009, and clients authenticate by their signature."""
+    ends = entry.endpoints.model_fields_set - {"authorize", "token", "userinfo", "metadata"}
+    others = {"pkce", "token_auth", "dead_grant"} & entry.model_fields_set
+    if ends or others or entry.params.model_fields_set - {"authorize"} or entry.refresh_tokens:
+        return "oauth1 needs refresh_tokens = false, and has no issuer, refresh, revoke, device, pkce or token_auth"
+    return ""
 
 
 def _metadata(entry: Entry, named: list[connection_metadata.Named]) -> str:
@@ -61,11 +74,7 @@ def _metadata(entry: Entry, named: list[connection_metadata.Named]) -> str:
 def _client(entry: Entry) -> str:
     """People type a client of their own, so the entry has nothing about authorization, refreshing or accounts."""
     others = (entry.endpoints.model_fields_set - {"token", "revoke"}) | (entry.params.model_fields_set - {"token"})
-    if (
-        others
-        or entry.model_fields_set & {"pkce", "verify", "dead_grant", "refresh_tokens", "account_page", "metadata"}
-        or not entry.endpoints.token
-    ):
+    if others or entry.model_fields_set & (_OF_OAUTH | {"verify"}) or not entry.endpoints.token:
         return "the kind client_credentials has endpoints.token (and revoke) and params.token, no pkce and no verify"
     for at, said in fields.faults(entry.asked, fields.OPERATORS):
         return f"fields {at}: {said}"
@@ -76,10 +85,7 @@ def _client(entry: Entry) -> str:
 
 
 def _credentials(entry: Entry) -> str:
-    given = entry.model_fields_set & {
-        "token_auth", "pkce", "endpoints", "scopes", "params", "quirks", "dead_grant", "refresh_tokens", "account_page",
-        "metadata",
-    }  # fmt: skip
+    given = entry.model_fields_set & (_OF_OAUTH | {"token_auth", "endpoints", "scopes", "params", "quirks"})
     if given:
         return f"{min(given)} is for the kind oauth"
     for at, said in fields.faults(entry.fields, fields.OPERATORS):

@@ -59,6 +59,15 @@ class Api(Part):
     source_url: Page | None = None
 
 
+class OAuth1(Part):
+    """OAuth 1.0a (RFC 5849). ``request``: where temporary credentials are issued. endpoints.authorize and .token are
+    the other two addresses of the protocol.
+    """
+
+    request: Endpoint
+    signature: Literal["HMAC-SHA1", "RSA-SHA1"] = "HMAC-SHA1"
+
+
 class Scopes(Part):
     """``words``: what each scope allows, as one line for the person who is asked."""
 

@@ -35,7 +35,7 @@ from elicit_flows.oauth.errors import (
 from elicit_flows.oauth.metadata import Metadata, discover, discovered, forget
 from elicit_flows.oauth.private_key_jwt import public_key
 from elicit_flows.oauth.protected_resource import ProtectedResource, bearer_challenge, find_resource
-from elicit_flows.oauth.quirks import PLAIN, DeadGrant, Quirks, adapt_url, value_at
+from elicit_flows.oauth.quirks import PLAIN, DeadGrant, OAuth1, Quirks, adapt_url, value_at
 from elicit_flows.oauth.responses import SCOPE_TOKEN, Tokens, check_issuer, clean_code, visible
 
 __all__ = [
@@ -52,6 +52,7 @@ __all__ = [
     "IssuerMismatch",
     "Metadata",
     "NotYet",
+    "OAuth1",
     "OAuthError",
     "ProtectedResource",
     "ProviderError",

@@ -43,8 +43,20 @@ class DeadGrant:
 
 
 @dataclass(frozen=True, slots=True)
+class OAuth1:
+    """A provider of OAuth 1.0a (RFC 5849). ``request_url`` issues temporary credentials. The authorization and the
+    token endpoint are those of the provider.
+    """
+
+    request_url: str
+    signature: Literal["HMAC-SHA1", "RSA-SHA1"] = "HMAC-SHA1"
+
+
+@dataclass(frozen=True, slots=True)
 class Quirks:
     """Every default is what the RFCs say."""
+
+    oauth1: OAuth1 | None = None  # it is not OAuth 2.0 at all
 
     scope_separator: str = " "
     scope_param: str = "scope"

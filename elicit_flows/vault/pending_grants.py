@@ -135,6 +135,7 @@ def _written(grant: Grant) -> str:
             "account_id": grant.account_id,
             "account_label": grant.account_label,
             "dpop_key": grant.dpop_key.reveal() if grant.dpop_key else None,
+            "token_secret": grant.token_secret.reveal() if grant.token_secret else None,
             "metadata": grant.metadata,
             "variables": dict(grant.variables),
             "resource": grant.resource,
@@ -146,7 +147,8 @@ def _written(grant: Grant) -> str:
 def _opened(row: PendingGrant) -> Grant:
     sealed = reveal(row.grant, held_place(row))
     said = json.loads(sealed.reveal() if sealed else "{}")
-    secrets = {name: Secret(said[name]) if said[name] else None for name in ("refresh_token", "dpop_key")}
+    sealed_too = ("refresh_token", "dpop_key", "token_secret")
+    secrets = {name: Secret(said[name]) if said.get(name) else None for name in sealed_too}
     return Grant(
         access_token=Secret(said["access_token"]),
         token_type=said["token_type"],

@@ -60,11 +60,13 @@ def hosts_of(row: IdentityProvider | Provider, said: Json | None = None) -> dict
     if isinstance(row, Provider):
         said = said or row.settings()
         issuer = said["issuer"]
+        quirks = row.quirks(said)
         discovered = issuer if row.sort == Provider.Sort.OAUTH else ""
         urls = {
             "issuer": issuer,
             "token": said["token_url"] or issuer,
-            "refresh": row.quirks(said).refresh_url,
+            "refresh": quirks.refresh_url,
+            "request": quirks.oauth1.request_url if quirks.oauth1 else "",
             "revocation": said["revocation_url"] or issuer,
             "device": said["device_authorization_url"] or discovered,
             "userinfo": said["userinfo_url"] or discovered,

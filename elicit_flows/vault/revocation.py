@@ -26,14 +26,16 @@ from elicit_flows.vault import connections, credentials, provider_settings
 
 log = logging.getLogger(__name__)
 RETRIES = RetrySchedule.doubling(timedelta(seconds=1), timedelta(hours=3), most=30)  # about two days
-_FORGOTTEN = {"access_token": "", "refresh_token": "", "secrets": ""}  # once the provider has been told
+# Once the provider has been told.
+_FORGOTTEN = {"access_token": "", "token_secret": "", "refresh_token": "", "secrets": ""}
 Status, Upstream = Connection.Status, Connection.Upstream
 
 
 def revoke(row: Connection, by: ConnectionUse.Actor = ConnectionUse.Actor.SERVICE) -> None:
     """Revoke the connection: it gives no more tokens, and the worker tells the provider. Can be repeated."""
     tell = _is_told(row)
-    at_once = {} if tell else {"access_token": "", "secrets": ""}  # otherwise once the provider has been told
+    # Otherwise once the provider has been told.
+    at_once = {} if tell else {"access_token": "", "token_secret": "", "secrets": ""}
     with transaction.atomic():
         mine = (
             Connection.objects.filter(pk=row.pk)

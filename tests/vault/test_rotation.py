@@ -72,7 +72,7 @@ def everything(old: LazySettings, known: Known, drive_row: ProviderRow) -> list[
     identity.save()
     vault.seal_webhook_secret(known.row, Secret("whsec_" + "B" * 43 + "="))
     known.row.save()
-    row = rows.connection(known, drive_row, replace(rows.grant(), dpop_key=Secret("the private key")))
+    row = rows.connection(known, drive_row, replace(rows.grant(), dpop_key=Secret("the private key"), token_secret=Secret("of 1.0a")))
     asked = Elicitation.objects.create(agent=known.row, kind="oauth", expires_at=row.created_at)
     elicitations.change_note(asked, {"result": "what the tool said"})
     stash = vault.seal_stash({"verifier": "the verifier"}, "state-hash")
