@@ -9,7 +9,18 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, StringConstraints, field_validator
 
 from elicit_flows import oauth
-from elicit_flows.catalogue.oauth import Api, DeadGrant, Endpoints, Line, Metadata, OAuth1, OtherQuirks, Params, Scopes
+from elicit_flows.catalogue.oauth import (
+    Api,
+    Call,
+    DeadGrant,
+    Endpoints,
+    Line,
+    Metadata,
+    OAuth1,
+    OtherQuirks,
+    Params,
+    Scopes,
+)
 from elicit_flows.catalogue.parts import Page, Part, Variable, filled, is_fixed
 from elicit_flows.domain.values import Json
 from elicit_flows.kinds.credentials import client_credentials
@@ -40,6 +51,9 @@ class Entry(Part):
     token_auth: TokenAuth = "client_secret_post"
     pkce: Literal["S256", "off"] = "S256"
     oauth1: OAuth1 | None = None
+    revoke_call: Call | None = None
+    long_token: Call | None = None
+    renew_token: Call | None = None
     endpoints: Endpoints = Endpoints()
     scopes: Scopes = Scopes()
     params: Params = Params()
@@ -127,6 +141,7 @@ class Entry(Part):
         old = self.oauth1
         return Quirks(
             oauth1=oauth.OAuth1(filled(old.request, variables or {}), old.signature) if old else None,
+            **{name: call.call(variables or {}) for name, call in self.calls.items()},
             scope_separator=self.scopes.separator,
             authorize_params=self.params.authorize,
             token_params=self.params.token,
@@ -150,7 +165,14 @@ class Entry(Part):
         return self.kind == "oauth" and all(is_fixed(url, name) for url in self.addresses)
 
     @property
+    def calls(self) -> dict[str, Call]:
+        """The requests that it describes, under the names of ``oauth.Quirks``."""
+        said = {"revoke_call": self.revoke_call, "long_token": self.long_token, "renew_token": self.renew_token}
+        return {name: call for name, call in said.items() if call}
+
+    @property
     def addresses(self) -> list[str]:
         """All that may be called for a grant, with the places of variables."""
         first = [self.oauth1.request] if self.oauth1 else []
+        first += [call.url for call in self.calls.values()]
         return [*first, *filter(None, self.endpoints.model_dump().values()), *self.api.urls]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Set
 from datetime import date
+from urllib.parse import urlsplit
 
 from elicit_flows.catalogue.entry import Entry
 from elicit_flows.catalogue.parts import PLACE
@@ -12,7 +13,19 @@ from elicit_flows.kinds.credentials.verification_rules import InvalidRule, check
 from elicit_flows.kinds.oauth import connection_metadata
 
 # Keys that only an entry of the kind oauth may have.
-_OF_OAUTH = {"oauth1", "pkce", "dead_grant", "refresh_tokens", "account_page", "metadata"}
+_OF_OAUTH = {
+    "oauth1",
+    "revoke_call",
+    "long_token",
+    "renew_token",
+    "pkce",
+    "dead_grant",
+    "refresh_tokens",
+    "account_page",
+    "metadata",
+}
+# What a described call may be given.
+_OF_CALLS = {"client_id", "client_secret", "access_token", "refresh_token", "token_secret"}
 
 
 def fault(entry: Entry) -> str:
@@ -46,7 +59,30 @@ def _oauth(entry: Entry) -> str:
         return "dead_grant is for refresh tokens, but refresh_tokens is false"
     named = [connection_metadata.Named.of(one.said) for one in entry.metadata]
     names = {one.name for one in named} - entry.examples.keys()
-    return _metadata(entry, named) or _variables(entry, entry.addresses, but=names)
+    names |= {name for call in entry.calls.values() for name in call.call({}).names} & _OF_CALLS
+    return _metadata(entry, named) or _calls(entry) or _variables(entry, entry.addresses, but=names)
+
+
+def _calls(entry: Entry) -> str:
+    """A described call gets only what its purpose needs, and none of it in its host."""
+    if entry.revoke_call and entry.endpoints.revoke:
+        return "revoke_call is for a provider without endpoints.revoke"
+    if entry.renew_token and (not entry.long_token or entry.refresh_tokens):
+        return "renew_token needs long_token and refresh_tokens = false"
+    return next(filter(None, (_call(entry, name) for name in entry.calls)), "")
+
+
+def _call(entry: Entry, name: str) -> str:
+    said = entry.calls[name].call({})
+    known = _OF_CALLS if name == "revoke_call" else _OF_CALLS - {"refresh_token", "token_secret"}
+    in_host = set(PLACE.findall(urlsplit(said.url).netloc))
+    wrong = {
+        "has {%s}, which it does not get": said.names - known - entry.examples.keys(),
+        "has {%s} in its host, and it is no variable": in_host - entry.examples.keys(),
+        "names no token": set() if said.names & {"access_token", "refresh_token"} else {""},
+        "auth oauth1 is for entries with [oauth1]": {""} if said.auth == "oauth1" and not entry.oauth1 else set(),
+    }
+    return next((f"{name} {text % min(of) if '%' in text else text}" for text, of in wrong.items() if of), "")
 
 
 def _oauth1(entry: Entry) -> str:

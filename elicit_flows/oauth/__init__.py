@@ -35,8 +35,9 @@ from elicit_flows.oauth.errors import (
 from elicit_flows.oauth.metadata import Metadata, discover, discovered, forget
 from elicit_flows.oauth.private_key_jwt import public_key
 from elicit_flows.oauth.protected_resource import ProtectedResource, bearer_challenge, find_resource
-from elicit_flows.oauth.quirks import PLAIN, DeadGrant, OAuth1, Quirks, adapt_url, value_at
-from elicit_flows.oauth.responses import SCOPE_TOKEN, Tokens, check_issuer, clean_code, visible
+from elicit_flows.oauth.quirks import PLAIN, DeadGrant, Quirks, adapt_url, normalize_response, value_at
+from elicit_flows.oauth.responses import SCOPE_TOKEN, Tokens, check_issuer, clean_code, read_tokens, visible
+from elicit_flows.oauth.ways import DescribedCall, OAuth1
 
 __all__ = [
     "DEVICE_GRANT",
@@ -46,6 +47,7 @@ __all__ = [
     "Client",
     "ClientRefused",
     "DeadGrant",
+    "DescribedCall",
     "DeviceCode",
     "DiscoveryError",
     "InvalidGrant",
@@ -77,9 +79,11 @@ __all__ = [
     "is_nonce",
     "new_dpop_key",
     "new_verifier",
+    "normalize_response",
     "proof",
     "public_key",
     "push",
+    "read_tokens",
     "redeem",
     "redeem_device",
     "refresh",

@@ -17,6 +17,7 @@ from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 from authlib.oauth2.client import OAuth2Client
 
 from elicit_flows import http
+from elicit_flows.oauth.ways import DescribedCall, OAuth1
 
 Unit = Literal[
     "seconds", "milliseconds", "timestamp", "rfc3339"
@@ -40,16 +41,6 @@ class DeadGrant:
     def of(cls, said: Mapping[str, Any]) -> DeadGrant:
         """From the configuration file or a row, which were checked before."""
         return cls(tuple(said["words"]), tuple(said.get("path") or ("error",)), said.get("status"))
-
-
-@dataclass(frozen=True, slots=True)
-class OAuth1:
-    """A provider of OAuth 1.0a (RFC 5849). ``request_url`` issues temporary credentials. The authorization and the
-    token endpoint are those of the provider.
-    """
-
-    request_url: str
-    signature: Literal["HMAC-SHA1", "RSA-SHA1"] = "HMAC-SHA1"
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +75,9 @@ class Quirks:
     userinfo_headers: Mapping[str, str] = field(default_factory=dict)  # "{client_id}" stands for ours
     # Instead of Authorization and userinfo_headers where the API is called; "{access_token}" stands for the token.
     api_headers: Mapping[str, str] = field(default_factory=dict)
+    revoke_call: DescribedCall | None = None  # ends a grant where there is no RFC 7009
+    long_token: DescribedCall | None = None  # asked at once for a longer token in place of the first one
+    renew_token: DescribedCall | None = None  # makes the longer token last, in place of a refresh token
     dead_grant: tuple[DeadGrant, ...] = ()  # in addition to invalid_grant (RFC 6749, section 5.2)
 
 

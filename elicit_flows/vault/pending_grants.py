@@ -17,7 +17,7 @@ from elicit_flows.domain.errors import Unavailable
 from elicit_flows.domain.values import Grant, Secret
 from elicit_flows.events import wakeups
 from elicit_flows.job_table import REVOCATIONS
-from elicit_flows.kinds.oauth import revoke as tell_provider
+from elicit_flows.kinds.oauth import revoke_grant as tell_provider
 from elicit_flows.lib import clock
 from elicit_flows.models import Connection, Elicitation, PendingGrant, Provider, leases
 from elicit_flows.oauth import OAuthError
@@ -98,10 +98,7 @@ def revoke_rejected_grant(row: PendingGrant) -> bool:
             config = provider_settings.oauth(provider)
             if grant.bound_to is not None:
                 provider_settings.check(provider, grant.bound_to, provider_settings.REVOCATION)
-            if grant.refresh_token:
-                tell_provider(config, grant.refresh_token, "refresh_token")
-            else:
-                tell_provider(config, grant.access_token, "access_token")
+            tell_provider(config, grant.access_token, grant.refresh_token, grant.token_secret)
     except (OAuthError, Unavailable) as error:
         log.warning("a rejected grant could not be revoked at %s: %s", _slug(row), error)
         if now - row.created_at < GIVE_UP:

@@ -20,7 +20,7 @@ from elicit_flows.domain.values import Answer, Claim, Finish, Leave, Secret, Vis
 from elicit_flows.kinds.credentials import client_credentials
 from elicit_flows.kinds.credentials.config import TokenRequest, Verify
 from elicit_flows.kinds.credentials.verification import Verdict, ask
-from elicit_flows.kinds.oauth import OAuth, refresh, revoke
+from elicit_flows.kinds.oauth import OAuth, refresh, revoke_grant
 from elicit_flows.kinds.oauth.connection_metadata import Named
 from elicit_flows.kinds.oauth.provider import OAuthProvider
 from elicit_flows.lib import clock
@@ -73,7 +73,8 @@ def test_an_account_is_connected_refreshed_and_ended(peer: str, slug: str) -> No
     newer = refresh(config, grant.refresh_token, grant.scopes)
     assert newer.access_token.reveal() == "newer"
     assert newer.metadata == {one.name: expected(entry, one) for one in entry.metadata if one.source == "token"}
-    assert revoke(config, grant.refresh_token, "refresh_token") is bool(entry.endpoints.revoke)
+    ends = bool(entry.endpoints.revoke or entry.revoke_call)
+    assert revoke_grant(config, grant.access_token, grant.refresh_token) is ends
 
 
 @pytest.mark.parametrize("slug", OAUTH_1)
@@ -185,6 +186,10 @@ def here(entry: Entry, base: str) -> OAuthProvider:
     quirks = entry.oddities(entry.examples)
     if quirks.refresh_url:
         quirks = replace(quirks, refresh_url=f"{base}/refresh")
+    quirks = replace(
+        quirks,
+        **{name: replace(getattr(quirks, name), url=f"{base}/{name}") for name in entry.calls},  # type: ignore[arg-type]
+    )
     values: dict[str, Any] = {
         "issuer": base if said["issuer"] else None,
         "authorize_url": moved("authorize_url", "authorize"),

@@ -7,7 +7,7 @@ from __future__ import annotations
 from elicit_flows import oauth
 from elicit_flows.domain import errors
 from elicit_flows.domain.values import Again, Answer, Finish, Json, Leave, Show, Visit, Wait
-from elicit_flows.kinds.oauth import device_grant, oauth1_grant, params
+from elicit_flows.kinds.oauth import described_calls, device_grant, oauth1_grant, params
 from elicit_flows.kinds.oauth.provider import (
     SWITCHED_OFF,
     OAuthProvider,
@@ -164,6 +164,6 @@ class OAuth:
                 verifier=visit.stash.get("verifier"),
                 resources=visit.config.resources,
             )
-            return finish_with(visit, endpoints, tokens, answer)
+            return finish_with(visit, endpoints, described_calls.exchanged(visit.config, tokens), answer)
         except oauth.OAuthError as error:
             return redemption_refused(error, visit.config)

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from elicit_flows import oauth
 from elicit_flows.domain.values import Grant, Secret
-from elicit_flows.kinds.oauth import connection_metadata
+from elicit_flows.kinds.oauth import connection_metadata, described_calls
 from elicit_flows.kinds.oauth.provider import (
     AccountMismatch,
     Endpoints,
@@ -33,6 +33,8 @@ def refresh(
     in the answer must still name that account (OpenID Connect Core, 12.2). Tokens that were bound to ``dpop_key`` stay
     bound to it. Takes at most 20 seconds. Raises InvalidGrant, ProviderError and Transient.
     """
+    if config.quirks.renew_token:
+        return _renewed(config, refresh_token, tuple(scopes), account_id)
     endpoints = _reachable(config)
     who = client(config, dpop_key.reveal() if dpop_key else None)
     tokens = oauth.refresh(endpoints.token, who, refresh_token=refresh_token.reveal(), resources=config.resources)
@@ -50,6 +52,23 @@ def refresh(
     secrets.see({"refresh_token": refresh_token.reveal()})
     said = connection_metadata.taken(config.metadata, connection_metadata.TOKEN, tokens.said, secrets)
     return replace(granted, metadata=said)
+
+
+def _renewed(config: OAuthProvider, token: Secret, scopes: tuple[str, ...], account_id: str | None) -> Grant:
+    """The same for a provider at which a token makes itself last longer. It stands in place of a refresh token."""
+    tokens = described_calls.renewed(config, token)
+    return grant(tokens, scopes, (account_id, None), None)
+
+
+def revoke_grant(
+    config: OAuthProvider, access: Secret | None, refresh_token: Secret | None, token_secret: Secret | None = None
+) -> bool:
+    """End a grant at the provider, by RFC 7009 or as its entry describes. Returns and raises like ``revoke``."""
+    if config.quirks.revoke_call:
+        return described_calls.revoke(config, access, refresh_token, token_secret)
+    if refresh_token and not config.quirks.renew_token:
+        return revoke(config, refresh_token, "refresh_token")
+    return revoke(config, access, "access_token") if access else False
 
 
 def revoke(config: OAuthProvider, token: Secret, hint: str) -> bool:
