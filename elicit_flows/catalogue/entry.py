@@ -11,6 +11,7 @@ from pydantic import Field, StringConstraints, field_validator
 from elicit_flows import oauth
 from elicit_flows.catalogue.oauth import (
     Api,
+    Assertion,
     Call,
     DeadGrant,
     Endpoints,
@@ -64,6 +65,9 @@ class Entry(Part):
     metadata: Annotated[tuple[Metadata, ...], Field(max_length=connection_metadata.MOST_NAMES)] = ()
     variables: tuple[Variable, ...] = ()
     api: Api = Api()
+    # For client_credentials: another way to tokens than a client's id and secret.
+    assertion: Assertion | None = None
+    token_call: Call | None = None
     # For the other kinds.
     find_url: Page | None = None
     fields: list[Json] = []
@@ -124,8 +128,9 @@ class Entry(Part):
         if self.kind != "client_credentials":
             return said
         return said | {
-            "token_url": filled(self.endpoints.token or "", variables),
+            "token_url": filled(self.token_call.url if self.token_call else self.endpoints.token or "", variables),
             "revocation_url": filled(self.endpoints.revoke or "", variables),
+            "metadata": [one.said for one in self.metadata],
             "token_auth": self.token_auth,
             "scopes": list(self.scopes.default),
         }
@@ -141,6 +146,7 @@ class Entry(Part):
         old = self.oauth1
         return Quirks(
             oauth1=oauth.OAuth1(filled(old.request, variables or {}), old.signature) if old else None,
+            assertion=self.assertion.assertion(variables or {}) if self.assertion else None,
             **{name: call.call(variables or {}) for name, call in self.calls.items()},
             scope_separator=self.scopes.separator,
             authorize_params=self.params.authorize,
@@ -168,7 +174,16 @@ class Entry(Part):
     def calls(self) -> dict[str, Call]:
         """The requests that it describes, under the names of ``oauth.Quirks``."""
         said = {"revoke_call": self.revoke_call, "long_token": self.long_token, "renew_token": self.renew_token}
+        said["token_call"] = self.token_call
         return {name: call for name, call in said.items() if call}
+
+    @property
+    def needs(self) -> set[str]:
+        """The fields that its own way to tokens needs; empty for a client's id and secret."""
+        if self.token_call:
+            return self.token_call.call({}).names - self.examples.keys()
+        said = self.assertion
+        return ({said.document} if said.document else said.assertion({}).names) if said else set()
 
     @property
     def addresses(self) -> list[str]:

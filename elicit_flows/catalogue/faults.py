@@ -49,7 +49,7 @@ def _claim(entry: Entry) -> str:
 
 def _oauth(entry: Entry) -> str:
     ends = entry.endpoints
-    if entry.fields or entry.verify or entry.find_url:
+    if entry.fields or entry.verify or entry.find_url or entry.assertion or entry.token_call:
         return "fields, verify and find_url are for the kinds api_key and basic"
     if not ends.issuer and not (ends.authorize and ends.token):
         return "endpoints needs an issuer, or authorize and token"
@@ -109,19 +109,50 @@ def _metadata(entry: Entry, named: list[connection_metadata.Named]) -> str:
 
 def _client(entry: Entry) -> str:
     """People type a client of their own, so the entry has nothing about authorization, refreshing or accounts."""
-    others = (entry.endpoints.model_fields_set - {"token", "revoke"}) | (entry.params.model_fields_set - {"token"})
-    if others or entry.model_fields_set & (_OF_OAUTH | {"verify"}) or not entry.endpoints.token:
-        return "the kind client_credentials has endpoints.token (and revoke) and params.token, no pkce and no verify"
+    if said := _client_keys(entry):
+        return said
     for at, said in fields.faults(entry.asked, fields.OPERATORS):
         return f"fields {at}: {said}"
-    for key, message in client_credentials.faults(entry.settings(entry.examples) | {"resources": []}):
+    for key, message in client_credentials.faults(entry.settings(entry.examples) | {"resources": []}, entry.needs):
         return f"{key} {message}"
-    urls = [entry.find_url or "", entry.endpoints.token, entry.endpoints.revoke or "", *entry.api.urls]
-    return _variables(entry, urls)
+    named = [connection_metadata.Named.of(one.said) for one in entry.metadata]
+    ends = [entry.endpoints.token, entry.endpoints.revoke, entry.find_url, entry.token_call and entry.token_call.url]
+    urls = [*filter(None, ends), *([entry.assertion.audience] if entry.assertion else []), *entry.api.urls]
+    but = ({one.name for one in named} | entry.needs) - entry.examples.keys()
+    return _own_way(entry, named) or _variables(entry, urls, but=but)
+
+
+def _client_keys(entry: Entry) -> str:
+    others = (entry.endpoints.model_fields_set - {"token", "revoke"}) | (entry.params.model_fields_set - {"token"})
+    if others or entry.model_fields_set & (_OF_OAUTH - {"metadata"} | {"verify"}):
+        return "the kind client_credentials has endpoints.token (and revoke) and params.token, no pkce and no verify"
+    if bool(entry.endpoints.token) == bool(entry.token_call):
+        return "the kind client_credentials has endpoints.token, or token_call in place of it"
+    if (entry.assertion or entry.token_call) and (not entry.fields or entry.endpoints.revoke):
+        return "assertion and token_call need fields, and have no endpoints.revoke"
+    return ""
+
+
+def _own_way(entry: Entry, named: list[connection_metadata.Named]) -> str:
+    """Only what the token's answer says is kept, and nothing that was typed stands in a host."""
+    if any(one.source != connection_metadata.TOKEN for one in named):
+        return "metadata is from the token's answer only"
+    if said := next(connection_metadata.faults(one.said for one in entry.metadata), ""):
+        return f"metadata {said}"
+    call = entry.token_call
+    if call and set(PLACE.findall(urlsplit(call.url).netloc)) - entry.examples.keys():
+        return "token_call has something other than a variable in its host"
+    if call and (call.auth in ("bearer", "oauth1") or not entry.needs):
+        return "token_call names no field, or needs a token itself"
+    if entry.assertion and not PLACE.fullmatch(entry.assertion.key):
+        return "assertion.key is one {field}, or one {member} of the document"
+    return connection_metadata.faults_of_api("api.urls", entry.api.urls, named, but=entry.examples.keys())
 
 
 def _credentials(entry: Entry) -> str:
-    given = entry.model_fields_set & (_OF_OAUTH | {"token_auth", "endpoints", "scopes", "params", "quirks"})
+    given = entry.model_fields_set & (
+        _OF_OAUTH | {"assertion", "token_call", "token_auth", "endpoints", "scopes", "params", "quirks"}
+    )
     if given:
         return f"{min(given)} is for the kind oauth"
     for at, said in fields.faults(entry.fields, fields.OPERATORS):

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, Field, StringConstraints, model_validator
 
+from elicit_flows import oauth
 from elicit_flows.catalogue.parts import Endpoint, Lookup, Page, Part, filled
 from elicit_flows.domain.values import Json
 from elicit_flows.oauth import SCOPE_TOKEN, DescribedCall
@@ -97,6 +98,25 @@ class Call(Part):
         return DescribedCall(url=filled(self.url, variables), **said)
 
 
+class Assertion(Part):
+    """A signed assertion (RFC 7523). ``{name}`` is a field, or a member of the JSON in the field ``document``."""
+
+    issuer: Line
+    key: Line
+    audience: Endpoint
+    subject: Annotated[str, StringConstraints(max_length=200)] = ""
+    key_id: Annotated[str, StringConstraints(max_length=200)] = ""
+    document: Annotated[str, StringConstraints(max_length=40)] = ""
+    scope: Literal["claim", "param"] = "param"
+    life: Annotated[int, Field(ge=30, le=3600)] = 300
+    source_url: Page
+
+    def assertion(self, variables: Mapping[str, str]) -> oauth.Assertion:
+        """The same with the variables of the entry in the audience."""
+        said = self.model_dump(exclude={"source_url", "audience"})
+        return oauth.Assertion(audience=filled(self.audience, variables), **said)
+
+
 class Scopes(Part):
     """``words``: what each scope allows, as one line for the person who is asked."""
 
@@ -167,9 +187,11 @@ class OtherQuirks(Part):
     request_headers: dict[Line, Line] = {}
     answer_format: Literal["json", "untyped_json", "form"] = "json"
     answer_path: tuple[Line, ...] = ()
+    token_field: Line = "access_token"
     token_type: Literal["bearer", "unsaid"] = "bearer"
     expires_field: Line = "expires_in"
     expires_unit: Literal["seconds", "milliseconds", "timestamp", "rfc3339"] = "seconds"
+    expires_after: Annotated[int, Field(ge=0, le=31_536_000)] = 0
     nonce: bool = True
     ui_locales: bool = True
     account_source: Literal["userinfo", "token", "metadata"] = "userinfo"

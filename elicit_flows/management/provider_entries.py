@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from elicit_flows import catalogue, http, oauth
 from elicit_flows.catalogue import Entry
+from elicit_flows.domain.values import Json
 from elicit_flows.domain.values import Secret
 from elicit_flows.kinds.credentials.config import Verify
 from elicit_flows.kinds.credentials.verification import Verdict, ask
@@ -93,18 +94,8 @@ def probe(entry: Entry, variables: Mapping[str, str]) -> Iterator[ProbeResult]:
     if missing := next((one for one in entry.variables if one.name not in variables), None):
         raise ValueError(missing.needed)  # an operator may leave it to each person, but nobody is asked here
     settings = entry.settings(variables)
-    if entry.kind == "client_credentials":
-        client = oauth.Client(PROBE_ID, PROBE_ID, entry.token_auth, quirks=entry.oddities(variables))
-        yield _client_credentials(settings["token_url"], client)
-        if settings["revocation_url"]:
-            yield _revocation(settings["revocation_url"], client)
-        return
-    if entry.kind != "oauth":
-        yield (
-            _key(Verify.of(settings["verify"]), entry)
-            if settings["verify"]
-            else ProbeResult(True, "verify", "has no check")
-        )
+    if entry.kind != "oauth" or entry.oauth1:
+        yield from _unlike_oauth2(entry, settings, variables)
         return
     if settings["issuer"]:
         yield _metadata(settings["issuer"])
@@ -119,6 +110,20 @@ def probe(entry: Entry, variables: Mapping[str, str]) -> Iterator[ProbeResult]:
         yield _revocation(settings["revocation_url"], client)
     if settings["userinfo_url"] and not begins_with_place(settings["userinfo_url"]):
         yield _status("userinfo", settings["userinfo_url"], {"authorization": f"Bearer {PROBE_ID}"})
+
+
+def _unlike_oauth2(entry: Entry, settings: Json, variables: Mapping[str, str]) -> Iterator[ProbeResult]:
+    if entry.needs or entry.oauth1:
+        yield ProbeResult(True, "token", "is not tried, because it needs a signature or what a user typed")
+    elif entry.kind == "client_credentials":
+        client = oauth.Client(PROBE_ID, PROBE_ID, entry.token_auth, quirks=entry.oddities(variables))
+        yield _client_credentials(settings["token_url"], client)
+        if settings["revocation_url"]:
+            yield _revocation(settings["revocation_url"], client)
+    elif settings["verify"]:
+        yield _key(Verify.of(settings["verify"]), entry)
+    else:
+        yield ProbeResult(True, "verify", "has no check")
 
 
 def _metadata(issuer: str) -> ProbeResult:

@@ -16,7 +16,7 @@ from urllib.parse import quote, urlencode, urlsplit
 from elicit_flows.oauth import oauth1, responses
 from elicit_flows.oauth.client import DEADLINE, Answer, Session
 from elicit_flows.oauth.errors import ProviderError
-from elicit_flows.oauth.ways import PLACE, DescribedCall, Values
+from elicit_flows.oauth.ways import PLACE, DescribedCall, Values, placed
 
 _HEADER = re.compile(r"[ -~]*")
 
@@ -34,7 +34,7 @@ def send(
     if "{" in urlsplit(call.url).netloc or urlsplit(url).netloc != urlsplit(call.url).netloc:
         raise ProviderError("not_allowed", "The provider's address is not complete.")
     headers = {"accept": "application/json"}
-    headers |= {name.lower(): _text(value, values) for name, value in call.headers.items()}
+    headers |= {name.lower(): placed(value, values) for name, value in call.headers.items()}
     if call.auth == "client_secret_basic":
         pair = f"{values['client_id']}:{values['client_secret']}"
         headers["authorization"] = f"Basic {base64.b64encode(pair.encode()).decode()}"
@@ -74,9 +74,4 @@ def _filled(said: Any, values: Values) -> Any:
         return {name: _filled(value, values) for name, value in said.items()}
     if isinstance(said, list):
         return [_filled(value, values) for value in said]
-    return _text(said, values) if isinstance(said, str) else said
-
-
-def _text(template: str, values: Values) -> str:
-    """One pass: braces in a value stand for nothing."""
-    return PLACE.sub(lambda place: values.get(place[1], place[0]), template)
+    return placed(said, values) if isinstance(said, str) else said

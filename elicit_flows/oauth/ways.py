@@ -1,4 +1,4 @@
-"""What the OAuth 2.0 RFCs do not have, as data: OAuth 1.0a, and requests of a provider's own."""
+"""Ways to tokens beside the authorization code, as data: OAuth 1.0a, signed assertions, a provider's own requests."""
 
 from __future__ import annotations
 
@@ -45,3 +45,36 @@ class OAuth1:
 
     request_url: str
     signature: Literal["HMAC-SHA1", "RSA-SHA1"] = "HMAC-SHA1"
+
+
+@dataclass(frozen=True, slots=True)
+class Assertion:
+    """An assertion that is signed with a private key that a person typed, and exchanged for a token (RFC 7523, 2.1).
+
+    ``{name}`` stands for a field, or for a member of the JSON that was typed into the field ``document``. Audience and
+    token endpoint are never taken from there. ``scope``: where the scopes stand. ``life`` is in seconds.
+    """
+
+    issuer: str
+    key: str
+    audience: str
+    subject: str = ""
+    key_id: str = ""
+    document: str = ""
+    scope: Literal["claim", "param"] = "param"
+    life: int = 300
+
+    @property
+    def names(self) -> set[str]:
+        """The values that it needs."""
+        return set(PLACE.findall(" ".join([self.issuer, self.key, self.subject, self.key_id])))
+
+
+def places_in(template: str) -> list[str]:
+    """The names that stand in braces."""
+    return PLACE.findall(template)
+
+
+def placed(template: str, values: Values) -> str:
+    """``template`` with the values in their places. One pass: braces in a value stand for nothing."""
+    return PLACE.sub(lambda place: values.get(place[1], place[0]), template)

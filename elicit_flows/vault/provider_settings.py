@@ -302,6 +302,7 @@ def credentials_provider(row: Provider) -> CredentialsProvider:
             resources=tuple(row.resources),
             revocation_url=said["revocation_url"],
             quirks=row.quirks(),
+            metadata=tuple(map(connection_metadata.Named.of, said["metadata"])),
             scope_words=row.scope_words(),
         )
         if said["token_url"]

@@ -34,7 +34,8 @@ from tests.kinds.contract import KindContract
 
 OAUTH = [slug for slug, entry in catalogue.entries().items() if entry.kind == "oauth" and not entry.oauth1]
 OAUTH_1 = [slug for slug, entry in catalogue.entries().items() if entry.oauth1]
-OWN_CLIENTS = [slug for slug, entry in catalogue.entries().items() if entry.kind == "client_credentials"]
+OWN = {slug: entry for slug, entry in catalogue.entries().items() if entry.kind == "client_credentials"}
+OWN_CLIENTS = [slug for slug, entry in OWN.items() if not entry.needs]
 KEYS = [slug for slug, entry in catalogue.entries().items() if entry.verify]
 KIND = OAuth()
 
@@ -188,7 +189,7 @@ def here(entry: Entry, base: str) -> OAuthProvider:
         quirks = replace(quirks, refresh_url=f"{base}/refresh")
     quirks = replace(
         quirks,
-        **{name: replace(getattr(quirks, name), url=f"{base}/{name}") for name in entry.calls},  # type: ignore[arg-type]
+        **{name: replace(getattr(quirks, name), url=f"{base}/{name}") for name in entry.calls},
     )
     values: dict[str, Any] = {
         "issuer": base if said["issuer"] else None,
