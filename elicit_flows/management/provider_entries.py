@@ -9,8 +9,7 @@ from typing import NamedTuple
 
 from elicit_flows import catalogue, http, oauth
 from elicit_flows.catalogue import Entry
-from elicit_flows.domain.values import Json
-from elicit_flows.domain.values import Secret
+from elicit_flows.domain.values import Json, Secret
 from elicit_flows.kinds.credentials.config import Verify
 from elicit_flows.kinds.credentials.verification import Verdict, ask
 from elicit_flows.kinds.oauth.connection_metadata import begins_with_place
