@@ -11,6 +11,8 @@ import pytest
 
 from elicit_flows import catalogue, oauth, vault
 from elicit_flows.domain.values import Secret
+from elicit_flows.kinds.oauth import revoke_grant
+from elicit_flows.kinds.oauth.provider import OAuthProvider
 from elicit_flows.models import Connection
 from elicit_flows.models import Provider as ProviderRow
 from elicit_flows.oauth import DescribedCall, described_call
@@ -183,3 +185,30 @@ def test_t170_nothing_is_sent_to_a_host_that_a_value_names() -> None:
     call = DescribedCall("https://{access_token}/x", auth="bearer")
     with pytest.raises(oauth.ProviderError, match="not complete"):
         described_call.send(call, {"access_token": "evil.example.com"})
+
+
+@pytest.mark.parametrize(
+    "expired", [json_response({}, 401), json_response({"ok": False, "error": "token_expired"})], ids=["401", "slack"]
+)
+def test_t86_an_expired_access_token_is_refreshed_to_end_the_grant(expired: Response) -> None:
+    with loopback_allowed(), Server() as server:
+
+        def answer(request: Request) -> Response:
+            if request.path == "/token":
+                return json_response({"access_token": "fresh", "token_type": "Bearer"})
+            return expired if request.headers["authorization"] == "Bearer old" else json_response({"ok": True})
+
+        server.scripted["unknown"] = answer
+        calls = oauth.Quirks(revoke_call=DescribedCall(f"{server.url}/end", auth="bearer"))
+        config = OAuthProvider(
+            "drive", "Drive", "elicit", Secret("s3cret"),
+            authorize_url=f"{server.url}/a", token_url=f"{server.url}/token", quirks=calls,
+        )  # fmt: skip
+        assert revoke_grant(config, Secret("old"), Secret("rt"))
+        assert [request.path for _, request in server.requests] == ["/end", "/token", "/end"]
+        with pytest.raises(oauth.ProviderError):
+            revoke_grant(config, Secret("old"), None)
+        server.scripted["unknown"] = lambda request: (
+            json_response({"error": "invalid_grant"}, 400) if request.path == "/token" else expired
+        )
+        assert revoke_grant(config, Secret("old"), Secret("rt")), "it has ended already"

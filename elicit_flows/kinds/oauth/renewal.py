@@ -19,6 +19,8 @@ from elicit_flows.kinds.oauth.provider import (
     subject_of,
 )
 
+_EXPIRED = frozenset({"token_expired", "invalid_auth"})  # Slack's, sent with status 200
+
 
 def refresh(
     config: OAuthProvider,
@@ -65,10 +67,24 @@ def revoke_grant(
 ) -> bool:
     """End a grant at the provider, by RFC 7009 or as its entry describes. Returns and raises like ``revoke``."""
     if config.quirks.revoke_call:
-        return described_calls.revoke(config, access, refresh_token, token_secret)
+        try:
+            return described_calls.revoke(config, access, refresh_token, token_secret)
+        except oauth.ProviderError as error:
+            if refresh_token is None or (error.status != 401 and error.code not in _EXPIRED):
+                raise
+            return _revoked_with_another(config, refresh_token)
     if refresh_token and not config.quirks.renew_token:
         return revoke(config, refresh_token, "refresh_token")
     return revoke(config, access, "access_token") if access else False
+
+
+def _revoked_with_another(config: OAuthProvider, refresh_token: Secret) -> bool:
+    """The call needs an access token, and the one that is kept has expired."""
+    try:
+        granted = refresh(config, refresh_token, ())
+    except oauth.InvalidGrant:
+        return True  # it has ended already
+    return described_calls.revoke(config, granted.access_token, granted.refresh_token, None)
 
 
 def revoke(config: OAuthProvider, token: Secret, hint: str) -> bool:
