@@ -144,10 +144,11 @@ class Entry(Part):
         """The provider's deviations from the RFCs. Raises like ``settings``."""
         self._check(variables or {})
         old = self.oauth1
+        calls: dict[str, Any] = {name: call.call(variables or {}) for name, call in self.calls.items()}
         return Quirks(
             oauth1=oauth.OAuth1(filled(old.request, variables or {}), old.signature) if old else None,
             assertion=self.assertion.assertion(variables or {}) if self.assertion else None,
-            **{name: call.call(variables or {}) for name, call in self.calls.items()},
+            **calls,
             scope_separator=self.scopes.separator,
             authorize_params=self.params.authorize,
             token_params=self.params.token,

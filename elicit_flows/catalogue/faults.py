@@ -116,8 +116,9 @@ def _client(entry: Entry) -> str:
     for key, message in client_credentials.faults(entry.settings(entry.examples) | {"resources": []}, entry.needs):
         return f"{key} {message}"
     named = [connection_metadata.Named.of(one.said) for one in entry.metadata]
-    ends = [entry.endpoints.token, entry.endpoints.revoke, entry.find_url, entry.token_call and entry.token_call.url]
-    urls = [*filter(None, ends), *([entry.assertion.audience] if entry.assertion else []), *entry.api.urls]
+    urls = [entry.endpoints.token or "", entry.endpoints.revoke or "", entry.find_url or "", *entry.api.urls]
+    urls += [entry.token_call.url] if entry.token_call else []
+    urls += [entry.assertion.audience] if entry.assertion else []
     but = ({one.name for one in named} | entry.needs) - entry.examples.keys()
     return _own_way(entry, named) or _variables(entry, urls, but=but)
 

@@ -193,7 +193,8 @@ def signature(method: str, url: str, client: Client1, token: Token1, *, headers:
     signer = _Client(client, DEADLINE, token).auth
     kinds = [value for name, value in headers.items() if name.lower() == "content-type"]
     _, signed, _ = signer.prepare(method, url, {"Content-Type": kinds[0]} if kinds else {}, body)
-    return signed["Authorization"]
+    value: str = signed["Authorization"]
+    return value
 
 
 def _token(said: Mapping[str, str]) -> Token1:

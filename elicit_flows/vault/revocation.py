@@ -150,5 +150,5 @@ def _tell_provider(row: Connection) -> None:
         return
     access, refresh = connections.opened(row, "access_token"), connections.opened(row, "refresh_token")
     if access or refresh:
-        config = provider_settings.oauth(provider or connections.provider_of(row))
-        tell_provider(config, access, refresh, connections.opened(row, "token_secret"))
+        at = provider_settings.oauth(provider or connections.provider_of(row))
+        tell_provider(at, access, refresh, connections.opened(row, "token_secret"))
