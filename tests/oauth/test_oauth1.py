@@ -139,6 +139,24 @@ def test_a_provider_that_refuses_our_client_fails_no_elicitation(known: Known, o
     assert press(row, "another press")
 
 
+def test_a_grant_that_waits_for_a_choice_keeps_both_parts(
+    known: Known, old: OAuth1Provider, old_row: ProviderRow, tmp_path: Path
+) -> None:
+    """This provider does not say whose account it is, so the person is asked from the second one on."""
+    nameless = ENTRY.format(url=old.url).replace(f'userinfo = "{old.url}/account"', "")
+    (tmp_path / "old.toml").write_text(nameless)
+    catalogue.configure(tmp_path)
+    connected(known)
+    row = ask(known, scopes=[], reuse="never")
+    elicitations.resume("drive", Answer(visit(press(row))), row.claim, BROWSER)
+    elicitations.choose(row.pk, row.claim, "both", PendingGrant.objects.get().pk)
+    row.refresh_from_db()
+    assert (row.status, Connection.objects.count()) == ("completed", 2)
+    for held in Connection.objects.all():
+        given = vault.token(known.row, held.pk)
+        assert old.memory.tokens[given["access_token"]] == given["token_secret"]
+
+
 @pytest.mark.parametrize(
     "changed",
     [
