@@ -11,6 +11,7 @@ from elicit_flows.elicitations import agent_access
 from elicit_flows.models import Agent, Provider
 
 _BOUND = "Tokens of this provider are bound to a key of this service, so they cannot be imported; ask the user."
+_TWO_PARTS = "Tokens of OAuth 1.0a have two parts and cannot be imported; ask the user."
 
 
 def import_connection(
@@ -38,4 +39,6 @@ def check_import(agent: Agent, claim: Claim, slug: str) -> Provider:
         raise Invalid.at("provider", f"There is no OAuth provider {slug!r} that this agent may use.")
     if row.dpop == "required":
         raise Invalid.at("provider", _BOUND)
+    if row.quirks().oauth1:
+        raise Invalid.at("provider", _TWO_PARTS)
     return row

@@ -12,8 +12,10 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from elicit_flows import catalogue, elicitations, vault
-from elicit_flows.domain.errors import BadCallback, ProviderUnavailable, Unavailable
+from elicit_flows.domain.errors import BadCallback, Invalid, ProviderUnavailable, Unavailable
 from elicit_flows.domain.values import Answer, Secret
+from elicit_flows.elicitations import agent_access
+from elicit_flows.elicitations.connection_import import check_import
 from elicit_flows.models import Attempt, Connection, Elicitation, PendingGrant
 from elicit_flows.models import Provider as ProviderRow
 from elicit_flows.vault import api_access, provider_settings
@@ -155,6 +157,12 @@ def test_a_grant_that_waits_for_a_choice_keeps_both_parts(
     for held in Connection.objects.all():
         given = vault.token(known.row, held.pk)
         assert old.memory.tokens[given["access_token"]] == given["token_secret"]
+
+
+def test_a_token_of_which_half_is_missing_is_not_imported(known: Known) -> None:
+    agent_access.forget()
+    with pytest.raises(Invalid, match="two parts"):
+        check_import(known.row, rows.ALICE_CLAIM, "drive")
 
 
 @pytest.mark.parametrize(
