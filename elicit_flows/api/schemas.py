@@ -217,6 +217,7 @@ class Credentials(Schema):
 
 class Token(Schema):
     access_token: str
+    token_secret: str | None = Field(description="Of a token of OAuth 1.0a, whose ``token_type`` is oauth1.")
     token_type: str
     expires_at: datetime | None
     scopes: list[str]

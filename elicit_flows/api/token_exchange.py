@@ -16,7 +16,7 @@ from elicit_flows.api import auth, parsing
 from elicit_flows.api.oauth_errors import OAUTH_ERRORS, refusal
 from elicit_flows.api.responses import answer
 from elicit_flows.api.schemas import Absent, Metadata, Strict
-from elicit_flows.domain.errors import BadRequest, FlowError, TooLarge, UnsupportedGrant, UnsupportedMedia
+from elicit_flows.domain.errors import BadRequest, Conflict, FlowError, TooLarge, UnsupportedGrant, UnsupportedMedia
 from elicit_flows.domain.values import Claim, Json
 from elicit_flows.lib import clock
 from elicit_flows.lib.thread_pools import asks_outside
@@ -101,6 +101,8 @@ def create(request: HttpRequest) -> HttpResponse:
             agent, claim, connection_id=ask.connection or "", provider=ask.audience or "", scopes=scopes
         )
         given = vault.token(agent, row.pk)
+        if given["token_secret"] is not None:
+            raise Conflict("A token of OAuth 1.0a has two parts. Ask for the token of this connection.")
         lasting = (
             {}
             if given["expires_at"] is None

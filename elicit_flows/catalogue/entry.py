@@ -11,10 +11,13 @@ from pydantic import Field, StringConstraints, field_validator
 from elicit_flows import oauth
 from elicit_flows.catalogue.oauth import (
     Api,
+    Assertion,
+    Call,
     DeadGrant,
     Endpoints,
     Line,
     Metadata,
+    OAuth1,
     OtherQuirks,
     Params,
     Registration,
@@ -49,6 +52,10 @@ class Entry(Part):
     # For the kind oauth. client_credentials uses token_auth, endpoints.token and .revoke, scopes, params.token, quirks.
     token_auth: TokenAuth = "client_secret_post"
     pkce: Literal["S256", "off"] = "S256"
+    oauth1: OAuth1 | None = None
+    revoke_call: Call | None = None
+    long_token: Call | None = None
+    renew_token: Call | None = None
     endpoints: Endpoints = Endpoints()
     scopes: Scopes = Scopes()
     params: Params = Params()
@@ -61,6 +68,9 @@ class Entry(Part):
     metadata: Annotated[tuple[Metadata, ...], Field(max_length=connection_metadata.MOST_NAMES)] = ()
     variables: tuple[Variable, ...] = ()
     api: Api = Api()
+    # For client_credentials: another way to tokens than a client's id and secret.
+    assertion: Assertion | None = None
+    token_call: Call | None = None
     # For the other kinds.
     find_url: Page | None = None
     fields: list[Json] = []
@@ -121,8 +131,9 @@ class Entry(Part):
         if self.kind != "client_credentials":
             return said
         return said | {
-            "token_url": filled(self.endpoints.token or "", variables),
+            "token_url": filled(self.token_call.url if self.token_call else self.endpoints.token or "", variables),
             "revocation_url": filled(self.endpoints.revoke or "", variables),
+            "metadata": [one.said for one in self.metadata],
             "token_auth": self.token_auth,
             "scopes": list(self.scopes.default),
         }
@@ -135,7 +146,12 @@ class Entry(Part):
     def oddities(self, variables: Mapping[str, str] | None = None) -> Quirks:
         """The provider's deviations from the RFCs. Raises like ``settings``."""
         self._check(variables or {})
+        old = self.oauth1
+        calls: dict[str, Any] = {name: call.call(variables or {}) for name, call in self.calls.items()}
         return Quirks(
+            oauth1=oauth.OAuth1(filled(old.request, variables or {}), old.signature) if old else None,
+            assertion=self.assertion.assertion(variables or {}) if self.assertion else None,
+            **calls,
             scope_separator=self.scopes.separator,
             authorize_params=self.params.authorize,
             token_params=self.params.token,
@@ -156,5 +172,26 @@ class Entry(Part):
 
     def may_be_asked(self, name: str) -> bool:
         """Whether the operator may leave this variable to the person: no value of it leads to a site of another's."""
-        urls = [*filter(None, self.endpoints.model_dump().values()), *self.api.urls]
-        return self.kind == "oauth" and all(is_fixed(url, name) for url in urls)
+        return self.kind == "oauth" and all(is_fixed(url, name) for url in self.addresses)
+
+    @property
+    def calls(self) -> dict[str, Call]:
+        """The requests that it describes, under the names of ``oauth.Quirks``."""
+        said = {"revoke_call": self.revoke_call, "long_token": self.long_token, "renew_token": self.renew_token}
+        said["token_call"] = self.token_call
+        return {name: call for name, call in said.items() if call}
+
+    @property
+    def needs(self) -> set[str]:
+        """The fields that its own way to tokens needs; empty for a client's id and secret."""
+        if self.token_call:
+            return self.token_call.call({}).names - self.examples.keys()
+        said = self.assertion
+        return ({said.document} if said.document else said.assertion({}).names) if said else set()
+
+    @property
+    def addresses(self) -> list[str]:
+        """All that may be called for a grant, with the places of variables."""
+        first = [self.oauth1.request] if self.oauth1 else []
+        first += [call.url for call in self.calls.values()]
+        return [*first, *filter(None, self.endpoints.model_dump().values()), *self.api.urls]

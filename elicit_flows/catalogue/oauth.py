@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
-from typing import Annotated, Literal
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator, Field, StringConstraints
+from pydantic import AfterValidator, Field, StringConstraints, model_validator
 
-from elicit_flows.catalogue.parts import Endpoint, Lookup, Page, Part
+from elicit_flows import oauth
+from elicit_flows.catalogue.parts import Endpoint, Lookup, Page, Part, filled
 from elicit_flows.domain.values import Json
-from elicit_flows.oauth import SCOPE_TOKEN
+from elicit_flows.oauth import SCOPE_TOKEN, DescribedCall
 
 Scope = Annotated[str, StringConstraints(pattern=SCOPE_TOKEN.pattern)]
 Line = Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f\x7f]+$")]
@@ -67,6 +69,62 @@ class Registration(Part):
     page: Page
     field: Line
     source_url: Page
+
+
+class OAuth1(Part):
+    """OAuth 1.0a (RFC 5849). ``request``: where temporary credentials are issued. endpoints.authorize and .token are
+    the other two addresses of the protocol.
+    """
+
+    request: Endpoint
+    signature: Literal["HMAC-SHA1", "RSA-SHA1"] = "HMAC-SHA1"
+
+
+class Call(Part):
+    """One request that no RFC defines. ``{name}`` in the path and in values of ``params`` and ``headers`` stands for
+    client_id, client_secret, access_token, refresh_token or token_secret, or for a field that was typed.
+    """
+
+    url: Endpoint
+    method: Literal["GET", "POST", "PUT", "DELETE"] = "POST"
+    auth: Literal["none", "client_secret_basic", "bearer", "oauth1"] = "none"
+    send: Literal["query", "form", "json"] = "form"
+    params: Annotated[dict[Line, Any], Field(max_length=20)] = {}
+    headers: Annotated[dict[Line, Line], Field(max_length=10)] = {}
+    done: Annotated[tuple[Annotated[int, Field(ge=400, le=499)], ...], Field(max_length=10)] = ()
+    source_url: Page
+
+    @model_validator(mode="after")
+    def _sound(self) -> Self:
+        if self.params and self.send != "query" and self.method == "GET":
+            raise ValueError('params of a GET are sent with send = "query"')
+        if self.send != "json" and not all(isinstance(value, str) for value in self.params.values()):
+            raise ValueError("params are texts, unless they are sent as JSON")
+        return self
+
+    def call(self, variables: Mapping[str, str]) -> DescribedCall:
+        """The request with the variables of the entry in its address."""
+        said = self.model_dump(exclude={"source_url", "url"})
+        return DescribedCall(url=filled(self.url, variables), **said)
+
+
+class Assertion(Part):
+    """A signed assertion (RFC 7523). ``{name}`` is a field, or a member of the JSON in the field ``document``."""
+
+    issuer: Line
+    key: Line
+    audience: Endpoint
+    subject: Annotated[str, StringConstraints(max_length=200)] = ""
+    key_id: Annotated[str, StringConstraints(max_length=200)] = ""
+    document: Annotated[str, StringConstraints(max_length=40)] = ""
+    scope: Literal["claim", "param"] = "param"
+    life: Annotated[int, Field(ge=30, le=3600)] = 300
+    source_url: Page
+
+    def assertion(self, variables: Mapping[str, str]) -> oauth.Assertion:
+        """The same with the variables of the entry in the audience."""
+        said = self.model_dump(exclude={"source_url", "audience"})
+        return oauth.Assertion(audience=filled(self.audience, variables), **said)
 
 
 class Scopes(Part):
@@ -142,9 +200,11 @@ class OtherQuirks(Part):
     request_headers: dict[Line, Line] = {}
     answer_format: Literal["json", "untyped_json", "form"] = "json"
     answer_path: tuple[Line, ...] = ()
+    token_field: Line = "access_token"
     token_type: Literal["bearer", "unsaid"] = "bearer"
     expires_field: Line = "expires_in"
     expires_unit: Literal["seconds", "milliseconds", "timestamp", "rfc3339"] = "seconds"
+    expires_after: Annotated[int, Field(ge=0, le=31_536_000)] = 0
     nonce: bool = True
     ui_locales: bool = True
     account_source: Literal["userinfo", "token", "metadata"] = "userinfo"

@@ -134,7 +134,7 @@ def conflicts(values: Json, given: Collection[str], stored: Provider | None) -> 
         for key in sorted(set(given) & set(OAUTH_KEYS) - set(TOKEN_KEYS)):
             yield key, "is for OAuth providers, and this one is for credentials; leave it out"
         yield from verification_rules.credentials_faults(values)
-        yield from client_credentials.faults(values)
+        yield from client_credentials.faults(values, entry.needs if entry else ())
         return
     for key in sorted(set(given) & set(CREDENTIALS_KEYS)):
         yield key, "is for credentials, and this one is an OAuth provider; leave it out"

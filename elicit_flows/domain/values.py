@@ -122,6 +122,7 @@ class Grant:
     account_id: str | None = None
     account_label: str | None = None
     dpop_key: Secret | None = None  # the private JWK that the tokens are bound to (RFC 9449)
+    token_secret: Secret | None = None  # signs requests with the token (OAuth 1.0a)
     bound_to: Mapping[str, str] | None = (
         None  # the hosts that may receive the tokens; None: the provider's current ones
     )

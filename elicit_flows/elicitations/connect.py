@@ -275,6 +275,8 @@ def _handed_over(row: Elicitation, attempt: Attempt, stash: Json) -> Json:
     fields: Json
     if isinstance(step, str):
         made, fields = {"url": step, "kind": stash["kind"]}, {}
+    elif isinstance(step, Leave):
+        made, fields = {"url": step.url, "kind": step.stash}, {}
     else:
         now = clock.now()
         made = {"url": "", "kind": step.stash, "shown": step.shown}

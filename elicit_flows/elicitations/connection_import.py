@@ -13,6 +13,7 @@ from elicit_flows.elicitations import agent_access, variables
 from elicit_flows.models import Agent, Provider
 
 _BOUND = "Tokens of this provider are bound to a key of this service, so they cannot be imported; ask the user."
+_TWO_PARTS = "Tokens of OAuth 1.0a have two parts and cannot be imported; ask the user."
 
 
 def import_connection(
@@ -42,5 +43,7 @@ def check_import(agent: Agent, claim: Claim, slug: str, named: Mapping[str, str]
         raise Invalid.at("provider", "There is no OAuth provider with this slug that this agent may use.")
     if row.dpop == "required":
         raise Invalid.at("provider", _BOUND)
+    if row.quirks().oauth1:
+        raise Invalid.at("provider", _TWO_PARTS)
     variables.check_imported(row, named)
     return row

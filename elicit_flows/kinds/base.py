@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
-from elicit_flows.domain.values import Again, Answer, Finish, Json, Show, Step, Visit, Wait
+from elicit_flows.domain.values import Again, Answer, Finish, Json, Leave, Show, Step, Visit, Wait
 
 
 class Kind(Protocol):
@@ -45,8 +45,9 @@ class Kind(Protocol):
 class RedirectingKind(Kind, Protocol):
     """A kind with steps that say ``hand_over``."""
 
-    def hand_over(self, visit: Visit, url: str) -> str | Show:
-        """Where the browser goes in place of ``url``, or what our page shows if the browser stays here.
+    def hand_over(self, visit: Visit, url: str) -> str | Show | Leave:
+        """Where the browser goes in place of ``url``, with what is to be stored in place of the stash if that changes;
+        or what our page shows if the browser stays here.
 
         Called again for the same step if the result was lost. Raises ``ProviderUnavailable``.
         """

@@ -100,6 +100,9 @@ def probe(entry: Entry, variables: Mapping[str, str]) -> Iterator[ProbeResult]:
 
 def probe_settings(sort: str, settings: Mapping[str, Any], quirks: oauth.Quirks) -> Iterator[ProbeResult]:
     """The same for the ``settings`` of a provider, under the names of the configuration file."""
+    if quirks.oauth1 or quirks.assertion or quirks.token_call:
+        yield ProbeResult(True, "token", "is not tried, because it needs a signature or what a user typed")
+        return
     # There is no private key to sign with, so the client sends a secret instead.
     asked = settings.get("token_auth") or "none"
     token_auth = "client_secret_post" if asked == "private_key_jwt" else asked

@@ -241,6 +241,7 @@ class Migration(migrations.Migration):
                 ('access_token', models.TextField(blank=True, editable=False)),
                 ('refresh_token', models.TextField(blank=True, editable=False)),
                 ('dpop_key', models.TextField(blank=True, db_default='', default='', editable=False)),
+                ('token_secret', models.TextField(blank=True, db_default='', default='', editable=False)),
                 ('secrets', models.TextField(blank=True, editable=False)),
                 ('own_client', models.BooleanField(db_default=False, default=False, editable=False, verbose_name="user's own OAuth client")),
                 ('bound_to', models.JSONField(db_default={}, default=dict, editable=False)),

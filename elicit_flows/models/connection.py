@@ -67,6 +67,7 @@ class Connection(models.Model):
     access_token = models.TextField(blank=True, editable=False)
     refresh_token = models.TextField(blank=True, editable=False)
     dpop_key = models.TextField(blank=True, editable=False, default="", db_default="")
+    token_secret = models.TextField(blank=True, editable=False, default="", db_default="")  # OAuth 1.0a
     secrets = models.TextField(blank=True, editable=False)
     own_client = models.BooleanField(_("user's own OAuth client"), default=False, db_default=False, editable=False)
     bound_to = models.JSONField(default=dict, db_default={}, editable=False)

@@ -6,6 +6,8 @@ docs/adr/0025-authlib.md says what Authlib does and what is added here. Secrets 
 no repr shows them.
 """
 
+from elicit_flows.oauth.assertion import request_token as token_for_assertion
+from elicit_flows.oauth.assertion import signed as sign_assertion
 from elicit_flows.oauth.authorization_request import authorization_url, new_verifier, push
 from elicit_flows.oauth.client import (
     Client,
@@ -15,6 +17,7 @@ from elicit_flows.oauth.client import (
     introspect,
     redeem,
     refresh,
+    refused_client,
     register,
     revoke,
     userinfo,
@@ -35,23 +38,27 @@ from elicit_flows.oauth.errors import (
 from elicit_flows.oauth.metadata import Metadata, discover, discovered, forget
 from elicit_flows.oauth.private_key_jwt import public_key
 from elicit_flows.oauth.protected_resource import ProtectedResource, bearer_challenge, find_resource
-from elicit_flows.oauth.quirks import PLAIN, DeadGrant, Quirks, adapt_url, value_at
-from elicit_flows.oauth.responses import SCOPE_TOKEN, Tokens, check_issuer, clean_code, visible
+from elicit_flows.oauth.quirks import PLAIN, DeadGrant, Quirks, adapt_url, normalize_response, value_at
+from elicit_flows.oauth.responses import SCOPE_TOKEN, Tokens, check_issuer, clean_code, read_tokens, visible
+from elicit_flows.oauth.ways import Assertion, DescribedCall, OAuth1, places_in
 
 __all__ = [
     "DEVICE_GRANT",
     "MOST_INTERVAL",
     "PLAIN",
     "SCOPE_TOKEN",
+    "Assertion",
     "Client",
     "ClientRefused",
     "DeadGrant",
+    "DescribedCall",
     "DeviceCode",
     "DiscoveryError",
     "InvalidGrant",
     "IssuerMismatch",
     "Metadata",
     "NotYet",
+    "OAuth1",
     "OAuthError",
     "ProtectedResource",
     "ProviderError",
@@ -76,15 +83,21 @@ __all__ = [
     "is_nonce",
     "new_dpop_key",
     "new_verifier",
+    "normalize_response",
+    "places_in",
     "proof",
     "public_key",
     "push",
+    "read_tokens",
     "redeem",
     "redeem_device",
     "refresh",
+    "refused_client",
     "register",
     "revoke",
+    "sign_assertion",
     "thumbprint",
+    "token_for_assertion",
     "userinfo",
     "value_at",
     "visible",

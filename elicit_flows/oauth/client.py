@@ -288,17 +288,21 @@ def client_credentials(
     try:
         call.fetch_token(endpoint, grant_type="client_credentials", scope=scope, headers=FORM)
     except ProviderError as error:
-        code = error.code
-        # Not every provider uses the error codes of RFC 6749, section 5.2, for a client. All use the statuses.
-        if error.status == 401:
-            code = "invalid_client"
-        elif error.status in (400, 403) and code not in _CODES:
-            code = "access_denied"
-        if code in _OF_THE_CLIENT:
-            text = f"The provider does not accept this client ({code})."
-            raise ClientRefused(code, text, status=error.status) from None
-        raise
+        raise refused_client(error) from None
     return call.tokens
+
+
+def refused_client(error: ProviderError) -> ProviderError:
+    """``error``, or ClientRefused if it means that the provider does not accept what was typed."""
+    code = error.code
+    # Not every provider uses the error codes of RFC 6749, section 5.2, for a client. All use the statuses.
+    if error.status == 401:
+        code = "invalid_client"
+    elif error.status in (400, 403) and code not in _CODES:
+        code = "access_denied"
+    if code not in _OF_THE_CLIENT:
+        return error
+    return ClientRefused(code, f"The provider does not accept this client ({code}).", status=error.status)
 
 
 def revoke(endpoint: str, client: Client, *, token: str, hint: str, deadline: float = DEADLINE) -> bool:

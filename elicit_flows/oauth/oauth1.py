@@ -178,6 +178,25 @@ def send_signed(
     return answer
 
 
+def fetch(url: str, client: Client1, token: Token1, *, deadline: float = 5.0) -> Any:
+    """The JSON that the provider's API answers to a signed GET: an object or a list. None if it is no JSON."""
+    return responses.any_json(
+        send_signed("GET", url, client, token, headers={"accept": "application/json"}, deadline=deadline)
+    )
+
+
+def signature(method: str, url: str, client: Client1, token: Token1, *, headers: Mapping[str, str], body: bytes) -> str:
+    """The value of the Authorization header for one request that somebody else sends (RFC 5849, section 3.5.1).
+
+    ``headers`` and ``body`` are as in ``send_signed``. Raises ProviderError if it cannot be signed.
+    """
+    signer = _Client(client, DEADLINE, token).auth
+    kinds = [value for name, value in headers.items() if name.lower() == "content-type"]
+    _, signed, _ = signer.prepare(method, url, {"Content-Type": kinds[0]} if kinds else {}, body)
+    value: str = signed["Authorization"]
+    return value
+
+
 def _token(said: Mapping[str, str]) -> Token1:
     """The secret may be empty (RFC 5849, section 3.4.2); the token may not."""
     token, secret = (

@@ -33,14 +33,14 @@ def sign(client_id: str, key: str, issuer: str | None) -> str:
     """
     if issuer is None:
         raise ProviderError("not_allowed", "private_key_jwt needs the provider's issuer.")
-    private = _load(key)
+    private = load_private_key(key)
     # Authlib's default lifetime is an hour. The claims must be a new dict each time, because Authlib writes the
     # ``jti`` into it.
     assertion: str = private_key_jwt_sign(
         private,
         client_id=client_id,
         token_endpoint=issuer,
-        alg=_algorithm(private),
+        alg=algorithm_of(private),
         claims={"exp": int(time.time()) + LIFE},
         header={"typ": "JWT"} | ({"kid": private.kid} if private.kid else {}),
     )
@@ -49,11 +49,12 @@ def sign(client_id: str, key: str, issuer: str | None) -> str:
 
 def public_key(key: str) -> dict[str, Any]:
     """The public key of a private key (PEM or JWK), as a JWK. Raises ProviderError if it cannot be read."""
-    private = _load(key)
-    return {**private.as_dict(private=False), "use": "sig", "alg": _algorithm(private)}
+    private = load_private_key(key)
+    return {**private.as_dict(private=False), "use": "sig", "alg": algorithm_of(private)}
 
 
-def _load(key: str) -> RSAKey | ECKey:
+def load_private_key(key: str) -> RSAKey | ECKey:
+    """The key in a PEM or a JWK. Raises ProviderError if it cannot be read."""
     data = strict_json.loads(key) if key.lstrip().startswith("{") else key
     for kind in (RSAKey, ECKey):
         try:
@@ -62,8 +63,9 @@ def _load(key: str) -> RSAKey | ECKey:
             continue
         if loaded.is_private:
             return loaded
-    raise ProviderError("not_allowed", "The private key of private_key_jwt cannot be read.")
+    raise ProviderError("not_allowed", "The private key cannot be read.")
 
 
-def _algorithm(key: RSAKey | ECKey) -> str:
+def algorithm_of(key: RSAKey | ECKey) -> str:
+    """The JWS algorithm that fits the key."""
     return "RS256" if isinstance(key, RSAKey) else _CURVES[key.curve_name]

@@ -17,6 +17,7 @@ from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 from authlib.oauth2.client import OAuth2Client
 
 from elicit_flows import http
+from elicit_flows.oauth.ways import Assertion, DescribedCall, OAuth1
 
 Unit = Literal[
     "seconds", "milliseconds", "timestamp", "rfc3339"
@@ -46,6 +47,8 @@ class DeadGrant:
 class Quirks:
     """Every default is what the RFCs say."""
 
+    oauth1: OAuth1 | None = None  # it is not OAuth 2.0 at all
+
     scope_separator: str = " "
     scope_param: str = "scope"
     client_id_param: str = "client_id"
@@ -58,9 +61,11 @@ class Quirks:
     request_headers: Mapping[str, str] = field(default_factory=dict)  # to the token endpoint
     answer_format: Literal["json", "untyped_json", "form"] = "json"  # untyped_json: JSON whatever the content type is
     answer_path: Steps = ()  # where in the answer the tokens are
+    token_field: str = "access_token"
     token_type: Literal["bearer", "unsaid"] = "bearer"  # unsaid: no type, or one of its own; used as a bearer token
     expires_field: str = "expires_in"
     expires_unit: Unit = "seconds"
+    expires_after: int = 0  # seconds for which its tokens are valid, if it does not say so
     nonce: bool = True  # False: its ID tokens do not repeat the nonce, so none is sent
     ui_locales: bool = True  # False: it refuses parameters that it does not know, so the language is not sent
     account_source: Literal["userinfo", "token", "metadata"] = "userinfo"  # token: the token response
@@ -72,6 +77,11 @@ class Quirks:
     userinfo_headers: Mapping[str, str] = field(default_factory=dict)  # "{client_id}" stands for ours
     # Instead of Authorization and userinfo_headers where the API is called; "{access_token}" stands for the token.
     api_headers: Mapping[str, str] = field(default_factory=dict)
+    revoke_call: DescribedCall | None = None  # ends a grant where there is no RFC 7009
+    long_token: DescribedCall | None = None  # asked at once for a longer token in place of the first one
+    renew_token: DescribedCall | None = None  # makes the longer token last, in place of a refresh token
+    assertion: Assertion | None = None  # how a token is got with a private key that somebody typed
+    token_call: DescribedCall | None = None  # how a token is got with what somebody typed
     dead_grant: tuple[DeadGrant, ...] = ()  # in addition to invalid_grant (RFC 6749, section 5.2)
 
 
@@ -146,9 +156,13 @@ def normalize_response(reply: R, quirks: Quirks) -> R:
         return reply
     inner = value_at(body, quirks.answer_path)
     tokens = {**body, **inner} if isinstance(inner, dict) else dict(body)
+    if quirks.token_field != "access_token":
+        tokens["access_token"] = tokens.pop(quirks.token_field, None)
     if quirks.token_type == "unsaid":
         tokens["token_type"] = "Bearer"
     life = _seconds(tokens.pop(quirks.expires_field, None), quirks.expires_unit)
+    if life is None and quirks.expires_after:
+        life = quirks.expires_after
     if life is not None:
         tokens["expires_in"] = life
     if isinstance(tokens.get("scope"), str):

@@ -54,6 +54,7 @@ class Tokens:
     id_token: str | None = field(repr=False)
     token_type: str = "Bearer"
     said: dict[str, Any] = field(default_factory=dict, repr=False)  # all of the answer
+    token_secret: str | None = field(default=None, repr=False)  # OAuth 1.0a
 
 
 def read_tokens(reply: http.Reply, *, bound: bool = False) -> Tokens:

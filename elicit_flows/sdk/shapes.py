@@ -133,6 +133,7 @@ class Token:
     scopes: tuple[str, ...] = ()
     metadata: Metadata = field(default_factory=dict)  # what the provider said beside the tokens, such as instance_url
     resource: str | None = None  # the only resource that it is for, such as an MCP server: send it nowhere else
+    token_secret: str | None = field(default=None, repr=False)  # of a token of OAuth 1.0a, whose type is oauth1
 
     @property
     def authorization(self) -> str:
@@ -154,6 +155,7 @@ class Token:
             scopes=tuple(body.get("scopes") or ()),
             metadata=body.get("metadata") or {},
             resource=body.get("resource"),
+            token_secret=body.get("token_secret"),
         )
 
 

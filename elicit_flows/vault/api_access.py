@@ -19,16 +19,21 @@ from elicit_flows.domain.errors import (
     NoApi,
     ProviderUnavailable,
     ReauthorizationRequired,
+    TooLarge,
 )
 from elicit_flows.domain.values import Json
 from elicit_flows.kinds.credentials import verification
 from elicit_flows.kinds.credentials.config import Verify
 from elicit_flows.kinds.oauth import connection_metadata
+from elicit_flows.kinds.oauth.provider import client1
 from elicit_flows.lib.ttl_cache import TtlCache
 from elicit_flows.models import Agent, Connection, ConnectionUse, Provider
+from elicit_flows.oauth import oauth1
+from elicit_flows.oauth.oauth1 import Client1, Token1
 from elicit_flows.vault import connections, credentials, provider_settings, rejected_tokens, tokens
 
 HOST = "Elicit-Api-Host"
+FORM = "application/x-www-form-urlencoded"
 REMEMBER = 1.0  # seconds after which a changed setting of a provider holds everywhere
 _providers: TtlCache[int, Provider] = TtlCache(REMEMBER, most=1000)
 
@@ -39,7 +44,7 @@ class ApiAccess:
 
     ``headers`` and ``query`` are the credential, ``secrets`` what no reply may show to the agent. ``closed``: the
     provider's OAuth endpoints, without scheme. ``generation``: of the token; ``renewable``: whether there may be
-    another one.
+    another one. ``signer``: signs each request (OAuth 1.0a).
     """
 
     connection: str
@@ -51,6 +56,7 @@ class ApiAccess:
     headers: Mapping[str, str] = field(repr=False)
     query: Mapping[str, str] = field(repr=False, default_factory=dict)
     dpop_key: str = field(repr=False, default="")
+    signer: tuple[Client1, Token1] | None = field(repr=False, default=None)
 
     @property
     def hosts(self) -> list[str]:
@@ -79,6 +85,22 @@ class ApiAccess:
         """The DPoP proof for one request with the token (RFC 9449)."""
         url = f"{target.scheme}://{target.authority}{target.path}"
         return oauth.proof(self.dpop_key, method, url, nonce=nonce, ath=oauth.access_token_hash(self.secrets[0]))
+
+    def signature(self, method: str, target: http.Target, headers: Mapping[str, str], body: bytes | None) -> str:
+        """The value of the Authorization header for one request (RFC 5849). ``body`` None: it is longer than is kept.
+
+        Raises TooLarge for such a form, because a form is signed as a whole, and ProviderUnavailable.
+        """
+        kind = next((value for name, value in headers.items() if name.lower() == "content-type"), "")
+        if body is None and kind.partition(";")[0].strip().lower() == FORM:
+            raise TooLarge("A form for this API has to be signed, so it must be shorter. Send it in parts, or as JSON.")
+        if self.signer is None:
+            raise ProviderUnavailable("Requests to this provider are not signed.")
+        url = f"{target.scheme}://{target.authority}{target.path}"
+        try:
+            return oauth1.signature(method, url, *self.signer, headers=headers, body=body or b"")
+        except oauth.ProviderError as error:
+            raise ProviderUnavailable(str(error)) from None
 
 
 def access_to_api(agent: Agent, connection_id: str) -> ApiAccess:
@@ -122,12 +144,14 @@ def _access(row: Connection) -> ApiAccess:
         raise NoApi("These credentials belong to no provider whose API is known.")
     provider = provider_settings.for_person(_provider(row.provider_id), row.variables)
     said = provider.settings()
-    addresses, closed = _api_addresses(row, said), _closed(said)
+    quirks = provider.quirks(said)
+    addresses, closed = _api_addresses(row, said), _closed(said, quirks)
     if not tokens.gives_tokens(row):
         headers, query, secrets = _typed(row, said)
         return ApiAccess(row.pk, row.generation, False, addresses, closed, secrets, headers, query)
     token, key = tokens.access_token(row), connections.opened(row, "dpop_key")
-    quirks = provider.quirks(said)
+    if quirks.oauth1:
+        return _signing(row, provider, token, addresses, closed)
     wanted = quirks.api_headers or {
         **quirks.userinfo_headers, "authorization": f"{'DPoP' if key else quirks.userinfo_scheme} {{access_token}}",
     }  # fmt: skip
@@ -140,6 +164,16 @@ def _access(row: Connection) -> ApiAccess:
         raise ProviderUnavailable("The provider's token cannot be sent in a header.")
     proof_key = key.reveal() if key else ""
     return ApiAccess(row.pk, row.generation, row.renewable, addresses, closed, (token,), headers, {}, proof_key)
+
+
+def _signing(
+    row: Connection, provider: Provider, token: str, addresses: dict[str, str | None], closed: frozenset[str]
+) -> ApiAccess:
+    """Access with requests that are signed here: neither secret of OAuth 1.0a leaves the service."""
+    secret, client = connections.opened(row, "token_secret"), client1(provider_settings.oauth(provider))
+    signed_with = Token1(token, secret.reveal() if secret else "")
+    secrets = tuple(one for one in (token, signed_with.secret, client.secret) if len(one) >= 8)
+    return ApiAccess(row.pk, row.generation, False, addresses, closed, secrets, {}, signer=(client, signed_with))
 
 
 def _provider(pk: int) -> Provider:
@@ -165,9 +199,10 @@ def _api_addresses(row: Connection, said: Json) -> dict[str, str | None]:
     return found
 
 
-def _closed(said: Json) -> frozenset[str]:
+def _closed(said: Json, quirks: oauth.Quirks) -> frozenset[str]:
     """The addresses at which tokens are issued, exchanged and revoked: an agent has no business there."""
     urls = [said[name] for name in ("authorize_url", "token_url", "revocation_url", "device_authorization_url")]
+    urls += [quirks.oauth1.request_url] if quirks.oauth1 else []
     if known := oauth.discovered(said["issuer"]) if said["issuer"] else None:
         urls += [known.token_endpoint, known.revocation_endpoint, known.introspection_endpoint]
     parts = (urlsplit(url.lower()) for url in urls if url)

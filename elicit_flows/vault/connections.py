@@ -81,6 +81,7 @@ def keep(
     row.refresh_token, row.metadata = "", {}  # a new grant replaces all of the old one
     row.variables, row.resource = dict(grant.variables), grant.resource
     row.dpop_key = seal(grant.dpop_key, sealed_at(row, "dpop_key"))
+    row.token_secret = seal(grant.token_secret, sealed_at(row, "token_secret"))
     row.bound_to = dict(provider_settings.bound_hosts(provider) if grant.bound_to is None else grant.bound_to)
     store_tokens(row, grant)
     row.save()
@@ -114,8 +115,8 @@ def sealed_at(row: Connection, field: str) -> str:
 
 
 def opened(row: Connection, field: str) -> Secret | None:
-    """What is sealed in ``access_token``, ``refresh_token``, ``dpop_key`` (RFC 9449) or ``secrets``; None if there is
-    nothing.
+    """What is sealed in ``access_token``, ``refresh_token``, ``dpop_key`` (RFC 9449), ``token_secret`` (OAuth 1.0a) or
+    ``secrets``; None if there is nothing.
     """
     return reveal(getattr(row, field), sealed_at(row, field))
 

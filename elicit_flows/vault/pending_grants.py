@@ -17,7 +17,7 @@ from elicit_flows.domain.errors import Unavailable
 from elicit_flows.domain.values import Grant, Secret
 from elicit_flows.events import wakeups
 from elicit_flows.job_table import REVOCATIONS
-from elicit_flows.kinds.oauth import revoke as tell_provider
+from elicit_flows.kinds.oauth import revoke_grant as tell_provider
 from elicit_flows.lib import clock
 from elicit_flows.models import Connection, Elicitation, PendingGrant, Provider, leases
 from elicit_flows.oauth import OAuthError
@@ -98,10 +98,7 @@ def revoke_rejected_grant(row: PendingGrant) -> bool:
             config = provider_settings.oauth(provider)
             if grant.bound_to is not None:
                 provider_settings.check(provider, grant.bound_to, provider_settings.REVOCATION)
-            if grant.refresh_token:
-                tell_provider(config, grant.refresh_token, "refresh_token")
-            else:
-                tell_provider(config, grant.access_token, "access_token")
+            tell_provider(config, grant.access_token, grant.refresh_token, grant.token_secret)
     except (OAuthError, Unavailable) as error:
         log.warning("a rejected grant could not be revoked at %s: %s", _slug(row), error)
         if now - row.created_at < GIVE_UP:
@@ -135,6 +132,7 @@ def _written(grant: Grant) -> str:
             "account_id": grant.account_id,
             "account_label": grant.account_label,
             "dpop_key": grant.dpop_key.reveal() if grant.dpop_key else None,
+            "token_secret": grant.token_secret.reveal() if grant.token_secret else None,
             "metadata": grant.metadata,
             "variables": dict(grant.variables),
             "resource": grant.resource,
@@ -146,7 +144,8 @@ def _written(grant: Grant) -> str:
 def _opened(row: PendingGrant) -> Grant:
     sealed = reveal(row.grant, held_place(row))
     said = json.loads(sealed.reveal() if sealed else "{}")
-    secrets = {name: Secret(said[name]) if said[name] else None for name in ("refresh_token", "dpop_key")}
+    sealed_too = ("refresh_token", "dpop_key", "token_secret")
+    secrets = {name: Secret(said[name]) if said.get(name) else None for name in sealed_too}
     return Grant(
         access_token=Secret(said["access_token"]),
         token_type=said["token_type"],

@@ -10,7 +10,9 @@ from __future__ import annotations
 import logging
 from collections.abc import Collection, Mapping
 from copy import copy
+from dataclasses import replace
 from datetime import datetime
+from typing import Any
 from urllib.parse import urlsplit
 
 from django.conf import settings
@@ -25,7 +27,7 @@ from elicit_flows.kinds.oauth import connection_metadata
 from elicit_flows.kinds.oauth.provider import OAuthProvider
 from elicit_flows.lib import clock
 from elicit_flows.models import Agent, IdentityProvider, Provider, Registration
-from elicit_flows.oauth import ProviderError
+from elicit_flows.oauth import ProviderError, Quirks
 from elicit_flows.vault.seal import place, reveal, seal
 
 MOVED = "provider_moved"
@@ -36,7 +38,10 @@ OF_TOKENS = (
     "device",
     "issuer",
 )  # purposes whose host receives a client secret or a refresh token
-REFRESH, REVOCATION = ("token", "refresh"), ("revocation",)
+# Calls that an entry describes. An entry may get one after the client secret was given: the call is then not made until
+# the secret is given again, and everything else goes on.
+CALLS = ("revoke_call", "long_token", "renew_token")
+REFRESH, REVOCATION = ("token", "refresh", "renew_token"), ("revocation", "revoke_call")
 API = "api"
 
 Hosts = Mapping[str, str]
@@ -60,11 +65,14 @@ def hosts_of(row: IdentityProvider | Provider, said: Json | None = None) -> dict
     if isinstance(row, Provider):
         said = said or row.settings()
         issuer = said["issuer"]
+        quirks = row.quirks(said)
         discovered = issuer if row.sort == Provider.Sort.OAUTH else ""
         urls = {
             "issuer": issuer,
             "token": said["token_url"] or issuer,
-            "refresh": row.quirks(said).refresh_url,
+            "refresh": quirks.refresh_url,
+            "request": quirks.oauth1.request_url if quirks.oauth1 else "",
+            **{name: call.url for name in CALLS if (call := getattr(quirks, name))},
             "revocation": said["revocation_url"] or issuer,
             "device": said["device_authorization_url"] or discovered,
             "userinfo": said["userinfo_url"] or discovered,
@@ -122,11 +130,11 @@ def moved_hosts(row: IdentityProvider | Provider) -> dict[str, str]:
     """The hosts that may not receive the row's client secret although it would be sent to them, by purpose; usually
     empty.
     """
-    return _strange(hosts_of(row), row.bound_to)
+    return _without_calls(_strange(hosts_of(row), row.bound_to))
 
 
 def registered_elsewhere(row: Registration) -> bool:
-    return row.provider is not None and bool(_strange(hosts_of(row.provider), row.bound_to))
+    return row.provider is not None and bool(_without_calls(_strange(hosts_of(row.provider), row.bound_to)))
 
 
 def check(provider: Provider | None, bound: Hosts, purposes: Collection[str]) -> None:
@@ -135,7 +143,10 @@ def check(provider: Provider | None, bound: Hosts, purposes: Collection[str]) ->
     """
     if provider is None:
         return
-    if strange := _strange({name: host for name, host in hosts_of(provider).items() if name in purposes}, bound):
+    strange = _strange({name: host for name, host in hosts_of(provider).items() if name in purposes}, bound)
+    # The calls of an older connection may go where its access token goes anyway.
+    usual = {bound.get("userinfo"), *bound.get(API, "").split()}
+    if strange := {name: host for name, host in strange.items() if name not in CALLS or host not in usual}:
         raise HostChanged(strange)
 
 
@@ -150,6 +161,19 @@ def _strange(now: Hosts, bound: Hosts) -> dict[str, str]:
     known = {bound[name] for name in OF_TOKENS if name in bound}
     same = {"metadata": bound.get("userinfo")}
     return {name: host for name, host in now.items() if host not in (bound.get(name), same.get(name, ""), *known)}
+
+
+def _without_calls(strange: Hosts) -> dict[str, str]:
+    return {name: host for name, host in strange.items() if name not in CALLS}
+
+
+def _bound_calls(row: Provider, quirks: Quirks, hosts: Hosts) -> Quirks:
+    """The quirks without described calls to hosts that the client secret was not given for (threat T171)."""
+    bound = row.bound_to if row.client_secret else hosts
+    if strange := [name for name in CALLS if name in _strange(hosts, bound)]:
+        log.warning("provider %s: the client secret was not given for %s; give it again", row.slug, ", ".join(strange))
+    changes: dict[str, Any] = dict.fromkeys(strange)
+    return replace(quirks, **changes)
 
 
 log = logging.getLogger(__name__)
@@ -168,7 +192,7 @@ def client_secret(row: IdentityProvider | Provider) -> Secret | None:
 
 def _secret_to_send(row: IdentityProvider | Provider, hosts: Hosts) -> Secret | None:
     """``hosts``: those of the row. Raises Unavailable where it would go to another one than it was given for."""
-    if row.client_secret and (strange := _strange(hosts, row.bound_to)):
+    if row.client_secret and (strange := _without_calls(_strange(hosts, row.bound_to))):
         log.error("provider %s: the client secret was not given for %s", row.slug, hosts_in_words(strange))
         raise Unavailable("The addresses of this provider were changed: its operator has to give the secret again.")
     return reveal(row.client_secret, client_secret_place(row))
@@ -251,7 +275,7 @@ def oauth(row: Provider) -> OAuthProvider:
         par=row.par,
         dpop=row.dpop,
         resources=tuple(row.resources),
-        quirks=row.quirks(said),
+        quirks=_bound_calls(row, row.quirks(said), hosts),
         scope_words=row.scope_words(),
         hosts=bound_hosts(row, said),
         variables=row.named,
@@ -278,6 +302,7 @@ def credentials_provider(row: Provider) -> CredentialsProvider:
             resources=tuple(row.resources),
             revocation_url=said["revocation_url"],
             quirks=row.quirks(),
+            metadata=tuple(map(connection_metadata.Named.of, said["metadata"])),
             scope_words=row.scope_words(),
         )
         if said["token_url"]

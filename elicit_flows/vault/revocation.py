@@ -16,7 +16,7 @@ from elicit_flows.domain.values import Grant
 from elicit_flows.events import wakeups
 from elicit_flows.job_table import REVOCATIONS
 from elicit_flows.kinds.credentials import client_credentials
-from elicit_flows.kinds.oauth import revoke as tell_provider
+from elicit_flows.kinds.oauth import revoke_grant as tell_provider
 from elicit_flows.lib import clock, counters, health
 from elicit_flows.lib.backoff import RetrySchedule
 from elicit_flows.models import Connection, ConnectionUse, Provider, leases
@@ -26,14 +26,16 @@ from elicit_flows.vault import connections, credentials, provider_settings
 
 log = logging.getLogger(__name__)
 RETRIES = RetrySchedule.doubling(timedelta(seconds=1), timedelta(hours=3), most=30)  # about two days
-_FORGOTTEN = {"access_token": "", "refresh_token": "", "secrets": ""}  # once the provider has been told
+# Once the provider has been told.
+_FORGOTTEN = {"access_token": "", "token_secret": "", "refresh_token": "", "secrets": ""}
 Status, Upstream = Connection.Status, Connection.Upstream
 
 
 def revoke(row: Connection, by: ConnectionUse.Actor = ConnectionUse.Actor.SERVICE) -> None:
     """Revoke the connection: it gives no more tokens, and the worker tells the provider. Can be repeated."""
     tell = _is_told(row)
-    at_once = {} if tell else {"access_token": "", "secrets": ""}  # otherwise once the provider has been told
+    # Otherwise once the provider has been told.
+    at_once = {} if tell else {"access_token": "", "token_secret": "", "secrets": ""}
     with transaction.atomic():
         mine = (
             Connection.objects.filter(pk=row.pk)
@@ -74,14 +76,11 @@ def drop_late_tokens(row: Connection) -> None:
 
 def revoke_unkept_grant(provider: Provider, grant: Grant) -> None:
     """Revoke a grant that came too late to be stored (RFC 7009), if the provider can be reached now."""
-    token, hint = (
-        (grant.refresh_token, "refresh_token") if grant.refresh_token else (grant.access_token, "access_token")
-    )
     provider = provider_settings.for_person(provider, grant.variables)
     try:
         if grant.bound_to is not None:
             provider_settings.check(provider, grant.bound_to, provider_settings.REVOCATION)
-        tell_provider(provider_settings.oauth(provider), token, hint)
+        tell_provider(provider_settings.oauth(provider), grant.access_token, grant.refresh_token, grant.token_secret)
     except (OAuthError, Unavailable) as error:
         log.warning("a grant that came too late could not be revoked at %s: %s", provider.slug, error)
 
@@ -149,8 +148,7 @@ def _tell_provider(row: Connection) -> None:
         if access and config.token:
             client_credentials.revoke(config.token, credentials.open_fields(row), access)
         return
-    token, hint = connections.opened(row, "refresh_token"), "refresh_token"
-    if token is None:
-        token, hint = connections.opened(row, "access_token"), "access_token"
-    if token:
-        tell_provider(provider_settings.oauth(provider or connections.provider_of(row)), token, hint)
+    access, refresh = connections.opened(row, "access_token"), connections.opened(row, "refresh_token")
+    if access or refresh:
+        at = provider_settings.oauth(provider or connections.provider_of(row))
+        tell_provider(at, access, refresh, connections.opened(row, "token_secret"))

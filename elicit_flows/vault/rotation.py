@@ -48,6 +48,7 @@ SEALED: list[tuple[type[models.Model], str, Callable[[Any], str]]] = [
     (Connection, "access_token", lambda row: connections.sealed_at(row, "access_token")),
     (Connection, "refresh_token", lambda row: connections.sealed_at(row, "refresh_token")),
     (Connection, "dpop_key", lambda row: connections.sealed_at(row, "dpop_key")),
+    (Connection, "token_secret", lambda row: connections.sealed_at(row, "token_secret")),
     (Connection, "secrets", lambda row: connections.sealed_at(row, "secrets")),
     (IdentityProvider, "client_secret", provider_settings.client_secret_place),
     (Provider, "client_secret", provider_settings.client_secret_place),

@@ -52,8 +52,10 @@ def gives_tokens(row: Connection) -> bool:
 
 
 def _answer(row: Connection) -> Json:
+    secret = connections.opened(row, "token_secret")
     return {
         "access_token": access_token(row),
+        "token_secret": secret.reveal() if secret else None,
         "token_type": row.token_type,
         "expires_at": clock.rfc3339(row.expires_at),
         "scopes": row.scopes,

@@ -90,6 +90,8 @@ def test_own_entries_go_before_ours(folder: Path) -> None:
     assert catalogue.entries()["gitlab"].name == "GitLab"
 
 
+CALL = "[revoke_call]\nurl = 'https://x.org/end'\nsource_url = 'https://x.org/docs'\n"
+
 # what is written instead of what, and the key and the words that say so
 WRONG = {
     "no toml": (GOOD, "name = ", "name ", "this is not TOML"),
@@ -125,6 +127,21 @@ WRONG = {
         "dead_grant is for refresh tokens, but refresh_tokens is false",
     ),
     "a question that is no JSON": (GOOD, "[[var", "[quirks]\nuserinfo_body = '{'\n\n[[var", "quirks.userinfo_body: is"),
+    "call, a token elsewhere": (GOOD, "[[var", f"{CALL}params = {{ x = '{{code}}' }}\n\n[[var", "revoke_call has {co"),
+    "call, no token": (GOOD, "[[var", f"{CALL}params = {{ x = 'y' }}\n\n[[var", "revoke_call names no token"),
+    "call, its host": (GOOD, "[[var", CALL.replace("//x", "//{access_token}") + "\n[[var", "revoke_call has {ac"),
+    "call, unsigned": (GOOD, "[[var", f"{CALL}auth = 'oauth1'\n\n[[var", "revoke_call auth oauth1 is for entries with"),
+    "call, beside an endpoint": (
+        GOOD, "[[var", f"revoke = 'https://x.org/r'\n{CALL}auth = 'bearer'\n\n[[var", "revoke_call is for a provider",
+    ),
+    "call, private": (GOOD, "[[var", CALL.replace("x.org", "10.0.0.1") + "auth = 'bearer'\n\n[[var", "revoke_call.ur"),
+    "call, a form by GET": (
+        GOOD, "[[var", f"{CALL}method = 'GET'\nparams = {{ x = '{{access_token}}' }}\n\n[[var", "revoke_call: params",
+    ),
+    "1.0a with discovery": (
+        GOOD, "[endp", "refresh_tokens = false\n[oauth1]\nrequest = 'https://x.org/r'\n\n[endpoints]\nissuer = 'https://x.org'\n#",
+        "oauth1 needs refresh_tokens = false, and has no issuer",
+    ),
     "a client's other end": (OWN_CLIENT, "token =", 'authorize = "https://{site}.example.com/a"\ntoken =', "the kind"),
     "a client without one": (OWN_CLIENT, 'token = "https://{site}.example.com/token"', "", "the kind client_credentia"),
     "a client's check": (OWN_CLIENT, "[endpoints]", '[verify]\nurl = "x"\n\n[endpoints]', "the kind client_credential"),

@@ -12,10 +12,11 @@ from elicit_flows.catalogue.most_used import FACTS, MOST_USED, facts
 # How a refresh token of a dead grant is answered stands in the entry, with where that was read, or that there are none.
 KNOWN = """
 airtable asana atlassian auth0 bitbucket box calendly canva clickup deviantart discord docusign dropbox etsy facebook
-fitbit github github-enterprise gitlab gitlab-self-managed google hubspot instagram intercom intuit linear linkedin
-mailchimp microsoft microsoft-tenant monday netsuite notion okta patreon pipedrive salesforce salesforce-domain
-salesforce-sandbox shopify slack slack-bot snowflake soundcloud spotify square strava stripe-connect threads tiktok
-trakt twitch x xero yahoo zendesk zoho zoho-au zoho-ca zoho-cn zoho-eu zoho-in zoho-jp zoho-sa zoom
+fitbit github github-app github-enterprise gitlab gitlab-self-managed google hubspot instagram intercom intuit linear
+linkedin mailchimp microsoft microsoft-tenant monday netsuite notion okta patreon pipedrive salesforce
+salesforce-domain salesforce-sandbox shopify slack slack-bot snowflake soundcloud spotify square strava stripe-connect
+threads tiktok trakt trello twitch x x-oauth1 xero yahoo zendesk zoho zoho-au zoho-ca zoho-cn zoho-eu zoho-in zoho-jp
+zoho-sa zoom
 """.split()  # noqa: SIM905
 # Nowhere read, or too little: Reddit says 400 and no more. RFC 6749's own word counts here as everywhere, and a refusal
 # that nobody knows ends a grant in time.

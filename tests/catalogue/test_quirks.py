@@ -16,21 +16,26 @@ import pytest
 from elicit_flows import catalogue
 from elicit_flows.catalogue import Entry
 from elicit_flows.catalogue.oauth import Metadata
-from elicit_flows.domain.values import Answer, Claim, Finish, Secret, Visit
+from elicit_flows.domain.values import Answer, Claim, Finish, Leave, Secret, Visit
 from elicit_flows.kinds.credentials import client_credentials
 from elicit_flows.kinds.credentials.config import TokenRequest, Verify
 from elicit_flows.kinds.credentials.verification import Verdict, ask
-from elicit_flows.kinds.oauth import OAuth, refresh, revoke
+from elicit_flows.kinds.oauth import OAuth, refresh, revoke_grant
 from elicit_flows.kinds.oauth.connection_metadata import Named
 from elicit_flows.kinds.oauth.provider import OAuthProvider
 from elicit_flows.lib import clock
-from elicit_flows.oauth import InvalidGrant, ProviderError
+from elicit_flows.oauth import InvalidGrant, OAuth1, ProviderError
+from tests.doubles.oauth1 import CLIENT as OLD_CLIENT
+from tests.doubles.oauth1 import SECRET as OLD_SECRET
+from tests.doubles.oauth1 import OAuth1Provider
 from tests.doubles.policy import loopback_allowed
 from tests.doubles.quirky import ACCOUNT, ASKED, CLIENT, LABEL, LIFE, SECRET, TYPED, sample
 from tests.kinds.contract import KindContract
 
-OAUTH = [slug for slug, entry in catalogue.entries().items() if entry.kind == "oauth"]
-OWN_CLIENTS = [slug for slug, entry in catalogue.entries().items() if entry.kind == "client_credentials"]
+OAUTH = [slug for slug, entry in catalogue.entries().items() if entry.kind == "oauth" and not entry.oauth1]
+OAUTH_1 = [slug for slug, entry in catalogue.entries().items() if entry.oauth1]
+OWN = {slug: entry for slug, entry in catalogue.entries().items() if entry.kind == "client_credentials"}
+OWN_CLIENTS = [slug for slug, entry in OWN.items() if not entry.needs]
 KEYS = [slug for slug, entry in catalogue.entries().items() if entry.verify]
 KIND = OAuth()
 
@@ -69,7 +74,39 @@ def test_an_account_is_connected_refreshed_and_ended(peer: str, slug: str) -> No
     newer = refresh(config, grant.refresh_token, grant.scopes)
     assert newer.access_token.reveal() == "newer"
     assert newer.metadata == {one.name: expected(entry, one) for one in entry.metadata if one.source == "token"}
-    assert revoke(config, grant.refresh_token, "refresh_token") is bool(entry.endpoints.revoke)
+    ends = bool(entry.endpoints.revoke or entry.revoke_call)
+    assert revoke_grant(config, grant.access_token, grant.refresh_token) is ends
+
+
+@pytest.mark.parametrize("slug", OAUTH_1)
+def test_an_account_is_connected_with_oauth_1(slug: str) -> None:
+    entry = catalogue.entries()[slug]
+    with OAuth1Provider() as server, loopback_allowed():
+        addresses = {name: f"{server.url}/{name}" for name in ("authorize", "access_token", "request_token", "account")}
+        config = OAuthProvider(
+            slug=slug,
+            name=entry.name,
+            client_id=OLD_CLIENT,
+            client_secret=Secret(OLD_SECRET),
+            authorize_url=addresses["authorize"],
+            token_url=addresses["access_token"],
+            userinfo_url=addresses["account"] if entry.endpoints.userinfo else None,
+            scopes=entry.scopes.default,
+            quirks=replace(entry.oddities(), oauth1=OAuth1(addresses["request_token"])),
+        )
+        visit = asking(config)
+        begun = KIND.begin(visit)
+        left = KIND.hand_over(replace(visit, stash=begun.stash), begun.url)
+        assert isinstance(left, Leave)
+        back, answer = KindContract.returning(visit, left), Answer(browsed(left.url))
+        KIND.check_answer(back, answer)
+        ended = KIND.resume(back, answer)
+        shown = server.seen("authorize")[-1].query
+    assert isinstance(ended, Finish)
+    assert ended.grant, ended
+    assert shown["scope"] == entry.scopes.separator.join([*entry.scopes.default, *ASKED])
+    assert shown.items() >= entry.params.authorize.items()
+    assert ended.grant.account_id == "42"
 
 
 def expected(entry: Entry, one: Metadata) -> Any:
@@ -96,7 +133,7 @@ def test_t19_every_entry_sends_pkce_but_those_that_are_known_to_break(peer: str)
         leave = KIND.begin(asking(here(catalogue.entries()[slug], f"{peer}/{slug}")))
         if parse_qs(urlsplit(leave.url).query).get("code_challenge_method") != ["S256"]:
             without.add(slug)
-    assert without == {slug for slug in OAUTH if catalogue.entries()[slug].pkce == "off"} == {"linkedin"}
+    assert without == {slug for slug in OAUTH if catalogue.entries()[slug].pkce == "off"} == {"github-app", "linkedin"}
 
 
 @pytest.mark.parametrize("slug", KEYS)
@@ -150,6 +187,10 @@ def here(entry: Entry, base: str) -> OAuthProvider:
     quirks = entry.oddities(entry.examples)
     if quirks.refresh_url:
         quirks = replace(quirks, refresh_url=f"{base}/refresh")
+    quirks = replace(
+        quirks,
+        **{name: replace(getattr(quirks, name), url=f"{base}/{name}") for name in entry.calls},
+    )
     values: dict[str, Any] = {
         "issuer": base if said["issuer"] else None,
         "authorize_url": moved("authorize_url", "authorize"),

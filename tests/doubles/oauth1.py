@@ -49,7 +49,7 @@ class Memory(RequestValidator):
         return token in self.tokens
 
     def validate_redirect_uri(self, client_key: str, redirect_uri: str, request: Any) -> bool:
-        return redirect_uri.startswith("https://")
+        return redirect_uri.startswith(("https://", "http://127.0.0.1", "http://localhost"))
 
     def validate_verifier(self, client_key: str, token: str, verifier: str, request: Any) -> bool:
         return self.temporary.get(token, {}).get("verifier") == verifier

@@ -58,6 +58,9 @@ class Quirky(Server):
             "userinfo": self.userinfo,
             "verify": self.verify,
             "api": self.api,
+            "revoke_call": self.described,
+            "long_token": self.described,
+            "renew_token": self.described,
         }
         return routes[what]
 
@@ -136,6 +139,25 @@ class Quirky(Server):
         odd.demand(request.headers, {"authorization": f"{odd.quirk('userinfo_scheme', 'Bearer')} access"})
         listed = any(one.get("path", [""])[0] == "*" for one in odd.said["metadata"])
         return json_response(odd.more([{}] if listed else {}, "call"))
+
+    def described(self, odd: Odd, request: Request) -> Response:
+        """A request that the file describes."""
+        what = request.path.split("/")[2]
+        said = odd.said[what]
+        known = {"client_id": CLIENT, "client_secret": SECRET, "access_token": "access", "refresh_token": "refresh"}
+        wanted = {name: value.format(**known) for name, value in said.get("params", {}).items()}
+        how = said.get("send", "form")
+        given = {"query": request.query, "form": request.form}.get(how) or json.loads(request.body or b"{}")
+        if (request.method, given) != (said.get("method", "POST"), wanted):
+            raise Refused(f"{request.method} {given}")
+        basic = "Basic " + base64.b64encode(f"{CLIENT}:{SECRET}".encode()).decode()
+        auth = {"client_secret_basic": basic, "bearer": "Bearer access"}.get(said.get("auth", "none"))
+        if request.headers.get("authorization") != auth:
+            raise Refused(f"{request.headers.get('authorization')}")
+        token = {"long_token": "access", "renew_token": "newer"}.get(what)
+        if token is None:
+            return Response(204)
+        return json_response({"access_token": token, "token_type": "bearer", "expires_in": LIFE})
 
     def verify(self, odd: Odd, request: Request) -> Response:
         """Answers 200 to what ``TYPED`` makes, and to anything else as this provider does."""

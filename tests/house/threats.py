@@ -178,6 +178,12 @@ THREATS: dict[int, tuple[str, str]] = {
     165: ("A credential that reaches an agent whose tokens never leave", ""),
     166: ("Requests and headers that smuggle something through the proxy", ""),
     167: ("A proxied call with what belongs to another agent, user or host", ""),
+    168: ("An answer of OAuth 1.0a, which has no state, that belongs to another attempt", ""),
+    169: ("The secrets that sign a call leaving the service with it, or coming back", ""),
+    170: ("A value that leaves its place in a request that an entry describes", ""),
+    171: ("An entry that describes a new call elsewhere, and would send the operator's secret there", ""),
+    172: ("A typed key file that names another token endpoint or audience", ""),
+    173: ("A typed private key that leaves the vault", ""),
     175: ("An imported line that takes a token to a host other than the provider's", ""),
     176: ("An import that shows a token of its file, or takes a masked or another client's token for a real one", ""),
 }  # fmt: skip

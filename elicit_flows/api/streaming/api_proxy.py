@@ -342,6 +342,9 @@ class _Call:
         self, access: vault.ApiAccess, target: http.Target, body: bytes | Upload, nonce: str | None
     ) -> AbstractAsyncContextManager[StreamedReply]:
         headers = {**forwarding.request_headers(self._asked.headers), **access.headers}
+        if access.signer:
+            whole = body if isinstance(body, bytes) else None
+            headers["authorization"] = access.signature(self._asked.method, target, headers, whole)
         if access.dpop_key:
             headers["dpop"] = access.proof(self._asked.method, target, nonce)
         return stream(

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from elicit_flows.domain.values import Json
+from elicit_flows.kinds.oauth.connection_metadata import Named
 from elicit_flows.oauth import PLAIN, Quirks
 
 
@@ -39,7 +40,10 @@ class Verify:
 
 @dataclass(frozen=True, slots=True)
 class TokenRequest:
-    """How to fetch access tokens for a client of the person's own (RFC 6749, section 4.4)."""
+    """How to fetch access tokens for a client of the person's own (RFC 6749, section 4.4).
+
+    ``quirks`` may have another way for what was typed: a signed assertion (RFC 7523), or a request of the provider's.
+    """
 
     url: str
     auth: str = "client_secret_basic"  # client_secret_post
@@ -47,6 +51,7 @@ class TokenRequest:
     resources: tuple[str, ...] = ()  # the audience of the tokens (RFC 8707)
     revocation_url: str = ""  # where tokens are revoked (RFC 7009); "" if nowhere
     quirks: Quirks = PLAIN
+    metadata: tuple[Named, ...] = ()  # what is kept of what the provider says beside the token
     scope_words: Mapping[str, str] = field(default_factory=dict)  # what a scope allows, in words for the person
 
 
@@ -54,7 +59,8 @@ class TokenRequest:
 class CredentialsProvider:
     """``fields``: as ``fields.complete`` makes them. ``find_url``: the page where people find what to type, or "".
 
-    With ``token``, the fields are ``client_id`` and ``client_secret``, and there is no ``verify``.
+    With ``token``, the fields are ``client_id`` and ``client_secret`` or those of the preset's own way to tokens, and
+    there is no ``verify``.
     """
 
     slug: str

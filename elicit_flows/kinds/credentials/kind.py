@@ -69,7 +69,8 @@ class Credentials:
             raise ProviderUnavailable(_SWITCHED_OFF)
         if answer.one(FOR_TOKENS) and not (config and config.token):
             raise ProviderUnavailable(_CHANGED)
-        problems = [(field["name"], _problem(field, config, _typed(field, answer))) for field in asked]
+        typed = {field["name"]: _typed(field, answer) for field in asked}
+        problems = [(field["name"], _problem(field, config, typed)) for field in asked]
         errors: list[dict[str, object]] = [{"loc": [name], "message": problem} for name, problem in problems if problem]
         if errors:
             raise Invalid(errors)
@@ -87,7 +88,7 @@ class Credentials:
             # Configured while this was open: the service could not use credentials that only the agent can read.
             if visit.params["seal_to"]:
                 return Finish.failed("provider_changed", "This provider issues tokens now. Ask again without seal_to.")
-            grant = _granted(config.name, config.token, named)
+            grant = _granted(config, config.token, named)
             return grant if isinstance(grant, Again) else Finish("completed", credentials=named, grant=grant)
         if again := _verified(config, asked, named):
             return again
@@ -105,17 +106,17 @@ def _typed(field: Json, answer: Answer) -> str:
     return (answer.one(field["name"]) or "").strip()
 
 
-def _problem(field: Json, config: CredentialsProvider | None, typed: str) -> str:
-    said = fields.problem(field, typed)
+def _problem(field: Json, config: CredentialsProvider | None, typed: Mapping[str, str]) -> str:
+    said = fields.problem(field, typed[field["name"]])
     if not said and config and _unfit(config, field["name"], typed):
         return sentence("This has too many characters, or one that is not allowed. Copy it again.")
     return said
 
 
-def _unfit(config: CredentialsProvider, name: str, typed: str) -> bool:
+def _unfit(config: CredentialsProvider, name: str, typed: Mapping[str, str]) -> bool:
     if config.token:
-        return client_credentials.unfit(typed)
-    return config.verify is not None and verification.unfit(config.verify, name, typed)
+        return client_credentials.unfit(config.token, typed, name)
+    return config.verify is not None and verification.unfit(config.verify, name, typed[name])
 
 
 def _not_accepted(name: str) -> Sentence:
@@ -128,7 +129,9 @@ def _not_available(name: str) -> Sentence:
     return sentence("%(name)s is not available to check this. Nothing was saved. Try again.", name=name)
 
 
-def _granted(name: str, request: TokenRequest, named: Mapping[str, Secret]) -> Grant | Again:
+def _granted(config: CredentialsProvider, request: TokenRequest, named: Mapping[str, Secret]) -> Grant | Again:
+    name, first = config.name, next(iter(named))
+    secret = next((field["name"] for field in config.fields if field["secret"]), first)
     try:
         return client_credentials.ask(request, named)
     except (oauth.ClientRefused, oauth.InvalidGrant) as refused:
@@ -138,10 +141,9 @@ def _granted(name: str, request: TokenRequest, named: Mapping[str, Secret]) -> G
         )
         if isinstance(refused, oauth.ClientRefused) and refused.code == "invalid_client":
             said = _not_accepted(name)
-        return Again("refused", said, field=client_credentials.SECRET)
+        return Again("refused", said, field=secret)
     except oauth.OAuthError:
-        said = _not_available(name)
-        return Again("provider_unavailable", said, field=client_credentials.ID)
+        return Again("provider_unavailable", _not_available(name), field=first)
 
 
 def _verified(config: CredentialsProvider | None, asked: Sequence[Json], named: Mapping[str, Secret]) -> Again | None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 from elicit_flows import oauth
 from elicit_flows.domain import errors
 from elicit_flows.domain.values import Again, Answer, Finish, Json, Leave, Show, Visit, Wait
-from elicit_flows.kinds.oauth import device_grant, params
+from elicit_flows.kinds.oauth import described_calls, device_grant, oauth1_grant, params
 from elicit_flows.kinds.oauth.provider import (
     SWITCHED_OFF,
     OAuthProvider,
@@ -73,6 +73,8 @@ class OAuth:
             raise errors.ProviderUnavailable(str(error)) from None
         if config.by_device:
             return device_grant.begin(config, endpoints)
+        if config.quirks.oauth1:
+            return oauth1_grant.begin(visit, config, endpoints)
         scopes = scopes_to_request(visit.params, config)
         verifier = None if config.pkce == "off" else oauth.new_verifier()
         nonce = oauth.new_verifier() if "openid" in scopes and config.quirks.nonce else None
@@ -98,8 +100,9 @@ class OAuth:
         kept |= {"variables": dict(config.variables), **provider_identity(config, endpoints)}
         return Leave(url, kept, hand_over=endpoints.pushed is not None)
 
-    def hand_over(self, visit: Visit, url: str) -> str | Show:
-        """Push the authorization request ``url`` (RFC 9126), or request a device code if ``url`` is "".
+    def hand_over(self, visit: Visit, url: str) -> str | Show | Leave:
+        """Push the authorization request ``url`` (RFC 9126). If ``url`` is "", request a device code, or temporary
+        credentials (RFC 5849).
 
         Takes at most 20 seconds. Raises ProviderUnavailable and ClientUnknown.
         """
@@ -107,6 +110,8 @@ class OAuth:
         if config is None:
             raise errors.ProviderUnavailable(SWITCHED_OFF)
         try:
+            if visit.stash.get("oauth1"):
+                return oauth1_grant.ask(visit, config)
             if not url:
                 return device_grant.ask(visit, config)
             endpoint = resolve(config).pushed
@@ -126,6 +131,9 @@ class OAuth:
     def check_answer(self, visit: Visit, answer: Answer) -> None:
         """Check that there is one code or one error, from the issuer that was asked (RFC 9207). Raises BadCallback."""
         stash = visit.stash
+        if stash.get("oauth1"):
+            oauth1_grant.check_answer(visit, answer)
+            return
         try:
             given = answer.fields.get("iss", [])
             oauth.check_issuer(given, expected=stash.get("issuer"), required=bool(stash.get("sends_iss")))
@@ -139,6 +147,8 @@ class OAuth:
 
     def resume(self, visit: Visit, answer: Answer) -> Finish | Again:
         """Redeem the code; takes at most 30 seconds."""
+        if visit.stash.get("oauth1"):
+            return oauth1_grant.resume(visit, answer)
         refused = answer.one("error")
         if refused is not None:
             return authorization_refused(refused, answer.one("error_description"))
@@ -154,6 +164,6 @@ class OAuth:
                 verifier=visit.stash.get("verifier"),
                 resources=visit.config.resources,
             )
-            return finish_with(visit, endpoints, tokens, answer)
+            return finish_with(visit, endpoints, described_calls.exchanged(visit.config, tokens), answer)
         except oauth.OAuthError as error:
             return redemption_refused(error, visit.config)

@@ -16,7 +16,7 @@ from elicit_flows.http import strict_json
 from elicit_flows.kinds.oauth import connection_metadata
 from elicit_flows.lib import clock
 from elicit_flows.lib.sentences import sentence
-from elicit_flows.oauth import PLAIN, Quirks
+from elicit_flows.oauth import PLAIN, Quirks, oauth1
 
 SWITCHED_OFF = sentence("This provider is switched off.")
 
@@ -24,6 +24,7 @@ Account = tuple[str | None, str | None]  # the account's id at the provider, and
 
 _IDS = ("sub", "id", "login")
 _LABELS = ("preferred_username", "login", "username", "nickname", "name", "display_name")
+_OF_ATTEMPTS = ("verifier", "nonce", "dpop_key", "device_code", "temporary", "temporary_secret")
 _LATER = frozenset({"temporarily_unavailable", "server_error"})
 
 
@@ -141,6 +142,13 @@ def client(config: OAuthProvider, dpop_key: str | None = None) -> oauth.Client:
     return oauth.Client(config.client_id, secret, config.token_auth, config.issuer, config.quirks, dpop_key)
 
 
+def client1(config: OAuthProvider) -> oauth1.Client1:
+    """This service as a client of a provider of OAuth 1.0a, with its secret revealed."""
+    way = config.quirks.oauth1
+    secret = config.client_secret.reveal() if config.client_secret else ""
+    return oauth1.Client1(config.client_id, secret, way.signature if way else "HMAC-SHA1")
+
+
 def scopes_to_request(asked: Json, config: OAuthProvider) -> tuple[str, ...]:
     """The operator's scopes, then the agent's."""
     return tuple(dict.fromkeys([*config.scopes, *(asked["scopes"] or config.default_scopes)]))
@@ -205,9 +213,10 @@ def secrets_of(
         tokens.refresh_token,
         tokens.id_token,
         config.client_secret.reveal() if config.client_secret else None,
-        *(stash.get(name) for name in ("verifier", "nonce", "dpop_key", "device_code")),
+        *(stash.get(name) for name in _OF_ATTEMPTS),
+        tokens.token_secret,
         visit.state if visit else None,
-        *((came.one("code"), came.one("state")) if came else ()),
+        *((came.one(name) for name in ("code", "state", "oauth_verifier")) if came else ()),
     )
     known.see(tokens.said)
     return known
@@ -259,6 +268,7 @@ class _Asked:
         self.config, self.tokens = config, tokens
         self.client = oauth.Client(config.client_id, quirks=config.quirks, dpop_key=dpop_key)
         self.metadata: Json = {}
+        self.old = config.quirks.oauth1 is not None
 
     def keep(self, source: str, said: Any) -> None:
         found = connection_metadata.taken(self.config.metadata, source, said, self.secrets)
@@ -266,19 +276,30 @@ class _Asked:
 
     def userinfo(self, url: str) -> dict[str, Any]:
         """{} if the provider does not answer: the account has no name then. The connection works all the same."""
-        said: dict[str, Any] = {}
+        said: Any = {}
+        token = self.tokens.access_token
         if endpoint := self.filled(url) if self.config.metadata else url:
             with contextlib.suppress(oauth.Transient, oauth.ProviderError, oauth.InvalidGrant):
-                said = oauth.userinfo(endpoint, self.client, access_token=self.tokens.access_token)
+                said = self._signed(endpoint) if self.old else oauth.userinfo(endpoint, self.client, access_token=token)
+        found: dict[str, Any] = said if isinstance(said, dict) else {}
         if self.config.metadata:
-            self.keep(connection_metadata.USERINFO, said)
-        return said
+            self.keep(connection_metadata.USERINFO, found)
+        return found
 
     def api(self, url: str) -> Any:
         """None if the provider does not answer, or if the address has a place for what it did not say."""
         endpoint = self.filled(url)
+        if endpoint and self.old:
+            return self._signed(endpoint)
         with contextlib.suppress(oauth.Transient, oauth.ProviderError, oauth.InvalidGrant):
             return oauth.fetch(endpoint, self.client, access_token=self.tokens.access_token) if endpoint else None
+        return None
+
+    def _signed(self, url: str) -> Any:
+        """The same with a signature of OAuth 1.0a."""
+        token = oauth1.Token1(self.tokens.access_token, self.tokens.token_secret or "")
+        with contextlib.suppress(oauth.Transient, oauth.ProviderError, oauth.InvalidGrant):
+            return oauth1.fetch(url, client1(self.config), token)
         return None
 
     def filled(self, url: str) -> str | None:
@@ -328,6 +349,7 @@ def grant(tokens: oauth.Tokens, asked: tuple[str, ...], account: Account, kept: 
         scopes=asked if tokens.scopes is None else tokens.scopes,
         account_id=account[0],
         account_label=account[1],
+        token_secret=Secret(tokens.token_secret) if tokens.token_secret is not None else None,
     )
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from elicit_flows import oauth
 from elicit_flows.domain.values import Grant, Secret
-from elicit_flows.kinds.oauth import connection_metadata
+from elicit_flows.kinds.oauth import connection_metadata, described_calls
 from elicit_flows.kinds.oauth.provider import (
     AccountMismatch,
     Endpoints,
@@ -18,6 +18,8 @@ from elicit_flows.kinds.oauth.provider import (
     secrets_of,
     subject_of,
 )
+
+_EXPIRED = frozenset({"token_expired", "invalid_auth"})  # Slack's, sent with status 200
 
 
 def refresh(
@@ -33,6 +35,8 @@ def refresh(
     in the answer must still name that account (OpenID Connect Core, 12.2). Tokens that were bound to ``dpop_key`` stay
     bound to it. Takes at most 20 seconds. Raises InvalidGrant, ProviderError and Transient.
     """
+    if config.quirks.renew_token:
+        return _renewed(config, refresh_token, tuple(scopes), account_id)
     endpoints = _reachable(config)
     who = client(config, dpop_key.reveal() if dpop_key else None)
     tokens = oauth.refresh(endpoints.token, who, refresh_token=refresh_token.reveal(), resources=config.resources)
@@ -50,6 +54,37 @@ def refresh(
     secrets.see({"refresh_token": refresh_token.reveal()})
     said = connection_metadata.taken(config.metadata, connection_metadata.TOKEN, tokens.said, secrets)
     return replace(granted, metadata=said)
+
+
+def _renewed(config: OAuthProvider, token: Secret, scopes: tuple[str, ...], account_id: str | None) -> Grant:
+    """The same for a provider at which a token makes itself last longer. It stands in place of a refresh token."""
+    tokens = described_calls.renewed(config, token)
+    return grant(tokens, scopes, (account_id, None), None)
+
+
+def revoke_grant(
+    config: OAuthProvider, access: Secret | None, refresh_token: Secret | None, token_secret: Secret | None = None
+) -> bool:
+    """End a grant at the provider, by RFC 7009 or as its entry describes. Returns and raises like ``revoke``."""
+    if config.quirks.revoke_call:
+        try:
+            return described_calls.revoke(config, access, refresh_token, token_secret)
+        except oauth.ProviderError as error:
+            if refresh_token is None or (error.status != 401 and error.code not in _EXPIRED):
+                raise
+            return _revoked_with_another(config, refresh_token)
+    if refresh_token and not config.quirks.renew_token:
+        return revoke(config, refresh_token, "refresh_token")
+    return revoke(config, access, "access_token") if access else False
+
+
+def _revoked_with_another(config: OAuthProvider, refresh_token: Secret) -> bool:
+    """The call needs an access token, and the one that is kept has expired."""
+    try:
+        granted = refresh(config, refresh_token, ())
+    except oauth.InvalidGrant:
+        return True  # it has ended already
+    return described_calls.revoke(config, granted.access_token, granted.refresh_token, None)
 
 
 def revoke(config: OAuthProvider, token: Secret, hint: str) -> bool:
