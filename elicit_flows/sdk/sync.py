@@ -7,15 +7,16 @@ from collections.abc import AsyncGenerator, Callable, Coroutine, Generator
 from contextlib import suppress
 from functools import partial
 from types import TracebackType
-from typing import Any, Concatenate, ParamSpec, Self, TypeVar
+from typing import Any, Concatenate, ParamSpec, Self, TypeVar, Unpack, overload
 
 import httpx2
 
 from elicit_flows.domain.values import Json
 from elicit_flows.sdk.asking import OnUrl
 from elicit_flows.sdk.client import Elicit
-from elicit_flows.sdk.outcomes import Outcome
+from elicit_flows.sdk.outcomes import AnswerOutcome, Outcome
 from elicit_flows.sdk.proxied import client_options
+from elicit_flows.sdk.questions import Options
 from elicit_flows.sdk.shapes import Connection, Elicitation, Event, User
 from elicit_flows.sdk.sync_runner import CURRENT, LoopThread
 from elicit_flows.sdk.transport import MAX_RETRIES, TIMEOUT
@@ -87,7 +88,6 @@ class SyncElicit:
     oauth = _blocking(Elicit.oauth)
     payment = _blocking(Elicit.payment)
     credentials = _blocking(Elicit.credentials)
-    form = _blocking(Elicit.form)
     confirm = _blocking(Elicit.confirm)
     url_action = _blocking(Elicit.url_action)
     steps = _blocking(Elicit.steps)
@@ -112,6 +112,34 @@ class SyncElicit:
     request = _blocking(Elicit.request)
     import_connection = _blocking(Elicit.import_connection)
     refund = _blocking(Elicit.refund)
+
+    @overload
+    def form(
+        self,
+        user: User,
+        schema: type[T],
+        *,
+        message: str,
+        on_url: OnUrl,
+        timeout: float | None = None,
+        **options: Unpack[Options],
+    ) -> AnswerOutcome[T]: ...
+
+    @overload
+    def form(
+        self,
+        user: User,
+        schema: Json,
+        *,
+        message: str,
+        on_url: OnUrl,
+        timeout: float | None = None,
+        **options: Unpack[Options],
+    ) -> Outcome: ...
+
+    def form(self, user: User, schema: Any, **options: Any) -> Outcome:
+        """As ``Elicit.form``. Written out, because ``_blocking`` would lose the type of the answers."""
+        return self._thread.run(self._elicit.form(user, schema, **options))
 
     def api(self, connection: str | Connection | Outcome, *, host: str | None = None) -> httpx2.Client:
         """As ``Elicit.api``, without asyncio."""
