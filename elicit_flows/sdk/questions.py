@@ -159,9 +159,7 @@ class Questions(ABC, Generic[R_co]):
         params = {name: value for name, value in given.items() if value is not None}
         return self._checked("credentials", params, message or "Hand over your key.", options)
 
-    def form(
-        self, schema: Json | type[Any], *, message: str, shared: bool = False, **options: Unpack[Options]
-    ) -> R_co:
+    def form(self, schema: Json | type[Any], *, message: str, shared: bool = False, **options: Unpack[Options]) -> R_co:
         """Ask the questions of ``schema`` (the restricted JSON Schema of MCP). A form that asks for secrets is refused.
 
         ``schema`` may be a Pydantic model, a dataclass or a TypedDict, whose fields are the questions: texts, numbers,

@@ -139,7 +139,8 @@ class SyncElicit:
 
     def form(self, user: User, schema: Any, **options: Any) -> Outcome:
         """As ``Elicit.form``. Written out, because ``_blocking`` would lose the type of the answers."""
-        return self._thread.run(self._elicit.form(user, schema, **options))
+        outcome: Outcome = self._thread.run(self._elicit.form(user, schema, **options))
+        return outcome
 
     def api(self, connection: str | Connection | Outcome, *, host: str | None = None) -> httpx2.Client:
         """As ``Elicit.api``, without asyncio."""

@@ -11,8 +11,14 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, Generic, TypeVar
 
-from pydantic import PydanticSchemaGenerationError, PydanticUserError, TypeAdapter, ValidationError
-from pydantic.json_schema import GenerateJsonSchema, PydanticInvalidForJsonSchema
+from pydantic import (
+    PydanticInvalidForJsonSchema,
+    PydanticSchemaGenerationError,
+    PydanticUserError,
+    TypeAdapter,
+    ValidationError,
+)
+from pydantic.json_schema import GenerateJsonSchema
 
 from elicit_flows.domain.values import Json
 from elicit_flows.sdk.errors import InvalidAnswerError
@@ -73,7 +79,7 @@ class _Untitled(GenerateJsonSchema):
 
 
 @lru_cache(maxsize=256)
-def form_of(given: type[T]) -> TypedForm[T]:
+def form_of(given: Any) -> TypedForm[Any]:
     """The form that asks for a ``given``. Raises TypeError for a type that no form can ask for."""
     full = _described(given)
     if "properties" not in full:

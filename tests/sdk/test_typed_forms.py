@@ -7,12 +7,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import date
 from enum import Enum, IntEnum
-from typing import Annotated, Any, Literal, Optional
+from typing import Annotated, Any, Literal, NotRequired, Optional
 
 import pytest
 from annotated_types import Gt
 from pydantic import BaseModel, Field, field_validator
-from typing_extensions import NotRequired, TypedDict  # pydantic takes typing's own since Python 3.12
+from typing_extensions import TypedDict  # pydantic takes typing's own since Python 3.12
 
 from elicit_flows.sdk import Answered, Completed, InvalidAnswerError
 from elicit_flows.sdk.questions import Plain
@@ -42,7 +42,7 @@ class Order(BaseModel):
     size: Size
     seats: Annotated[int, Field(gt=0, le=50, title="How many?", examples=[3, 5])] = 1
     start: date | None = None
-    note: Optional[str]
+    note: Optional[str]  # noqa: UP045  authors write this too
     extras: set[Color] = set()
     rounds: list[Literal[1, 2]] = []
 
@@ -102,7 +102,8 @@ def test_the_answer_has_the_type_that_was_given() -> None:
     assert outcome.data == Order(
         plan="pro", size=Size.LARGE, start=date(2026, 11, 23), note=None, extras={Color.RED}, rounds=[2]
     )
-    assert outcome and outcome.result["content"] == given
+    assert outcome
+    assert outcome.result["content"] == given
 
 
 def test_so_has_that_of_a_dataclass_and_of_a_typed_dict() -> None:

@@ -11,6 +11,7 @@ import sys
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Literal
 
 from mcp.server.auth.provider import AccessToken
 from mcp.server.auth.settings import AuthSettings
@@ -18,7 +19,7 @@ from mcp.shared.exceptions import UrlElicitationRequiredError
 from mcp.types import ElicitRequestURLParams, TextContent
 from pydantic import BaseModel
 
-from elicit_flows.sdk import Completed, Elicit, Question
+from elicit_flows.sdk import Answered, Completed, Elicit, Question
 from elicit_flows.sdk.mcp import McpFlows, state_key
 from elicit_flows.sdk.mcp.calls import LIBRARY_ERROR
 
@@ -192,6 +193,62 @@ async def fails(how: str) -> str:
 @flows.oauth("acme")
 async def files() -> str:
     return ran("listed")
+
+
+class Plan(BaseModel):
+    plan: Literal["free", "pro"]
+
+
+def found(folder: str) -> str:
+    """What is in a folder, which a test may change."""
+    there = Path(TOLD["ran"]).with_name(folder)
+    return there.read_text() if there.exists() else "12"
+
+
+@app.tool()
+@flows.guard
+async def tidy(folder: str) -> str:
+    ran(f"looked {folder}")
+    try:
+        await flows.confirm(f"Delete {found(folder)} files of {folder}?")
+        chosen = await flows.form(Plan, message="Which plan?")
+    except Exception:
+        return ran("went on without an answer")
+    return ran(f"tidied {folder} {chosen.data.plan}")
+
+
+@app.tool()
+@flows.confirm("Begin?")
+async def paid(first: Completed, folder: str) -> str:
+    await flows.ask(Question("confirm", {}, f"Go on with {found(folder)}?", {}))
+    return ran(f"paid {folder} {first.elicitation.id}")
+
+
+@app.tool()
+@flows.guard
+async def careful(folder: str) -> str:
+    outcome = await flows.confirm(f"Touch {folder}?").outcome()
+    return ran(f"touched {folder}" if outcome else f"kept {folder}: {outcome.elicitation.status}")
+
+
+def after_the_form(answer: Answered[Plan], folder: str) -> Question:
+    return Question("confirm", {}, f"Take {answer.data.plan} for {folder}?", {})
+
+
+@app.tool()
+@flows.form(Plan, message="Which?")
+@flows.ask(after_the_form)
+async def chosen(folder: str, answer: Answered[Plan], sure: Completed) -> str:
+    return ran(f"{sure.elicitation.message} {answer.data.plan}")
+
+
+@app.tool()
+async def unguarded() -> str:
+    try:
+        await flows.confirm("Who asks?")
+    except RuntimeError as error:
+        return str(error)
+    return ran("unguarded")
 
 
 if LIBRARY == TWO:
