@@ -6,7 +6,7 @@ from collections.abc import Callable, Generator
 from typing import Any, Generic, TypeVar, cast
 
 from elicit_flows.sdk.mcp import messages
-from elicit_flows.sdk.mcp.asking import Asks, Ended, current_run
+from elicit_flows.sdk.mcp.asking import Asks, current_run
 from elicit_flows.sdk.mcp.context import Asker
 from elicit_flows.sdk.mcp.guard import Guard
 from elicit_flows.sdk.outcomes import Cancelled, Completed, Declined, Expired, Failed
@@ -40,4 +40,4 @@ class Ask(Generic[C_co]):
         run, outcome = current_run(), await self.outcome()
         if isinstance(outcome, Completed):
             return outcome
-        raise Ended(run.say(messages.ended(self._asker.settings, outcome)))
+        raise run.ends(messages.ended(self._asker.settings, outcome))

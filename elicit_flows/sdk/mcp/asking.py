@@ -17,7 +17,7 @@ from elicit_flows.domain.values import Json
 from elicit_flows.sdk.errors import StillWaiting
 from elicit_flows.sdk.idempotency import acted_on
 from elicit_flows.sdk.mcp import messages, revision_2025_11_25, revision_2026_07_28
-from elicit_flows.sdk.mcp.calls import LIBRARY_ERROR, Call
+from elicit_flows.sdk.mcp.calls import LIBRARY_ERROR, TOOL, Call
 from elicit_flows.sdk.mcp.context import Asker
 from elicit_flows.sdk.mcp.functions import Function, outcome_parameters
 from elicit_flows.sdk.mcp.identity import NoUser, user_of
@@ -89,7 +89,7 @@ class Run:
         user = user_of(asker.settings, self.call.token)
         asked = (question.kind, question.params, question.message, question.options)
         server = self.call.server(asker.settings)
-        key = self.function.digest(server, place, user.iss, user.sub, self.call.who, asked, self.arguments)
+        key = self._digest(server, place, user.iss, user.sub, self.call.who, asked, self.arguments)
         return Ticket(place, key, question, user, asker.settings.ask_again_after)
 
     async def guard(self, asker: Asker, ticket: Ticket, rest: Sequence[Ticket]) -> None:
@@ -99,7 +99,7 @@ class Run:
         if not isinstance(outcome, Completed):
             if not await tells(self.call, asker, ticket, outcome) and self.call.attempt.goes_on:
                 raise Ended(self.call.leave())
-            raise Ended(self.say(messages.ended(asker.settings, outcome)))
+            raise self.ends(messages.ended(asker.settings, outcome))
         self.completed.append(outcome)
         if known is None:
             self._new.append((asker, ticket, outcome))
@@ -138,9 +138,12 @@ class Run:
         except (NotRun, NoUser, LIBRARY_ERROR) as refused:
             raise Ended(error=refused) from refused
 
-    def say(self, said: Words) -> Any:
-        """The result of a function that was not run, or not to its end."""
-        return self.call.answer(said, text=self.function.text, structured=self.function.free)
+    def ends(self, said: Words) -> Ended:
+        """The end of a call whose function was not run, or not to its end."""
+        try:
+            return Ended(self.call.answer(said, text=self.function.text, structured=self.function.free))
+        except LIBRARY_ERROR as refusal:
+            return Ended(error=refusal)
 
     @contextmanager
     def made(self) -> Iterator[None]:
@@ -165,7 +168,7 @@ class Run:
             answer = waiting.elicitation
         if isinstance(answer, Outcome):
             return answer
-        raise Ended(self.say(messages.waiting(answer)) if isinstance(answer, Elicitation) else answer)
+        raise self.ends(messages.waiting(answer)) if isinstance(answer, Elicitation) else Ended(answer)
 
     async def _known(self, asker: Asker, ticket: Ticket) -> Outcome | None:
         """How it ended in an earlier run of this call, which acted on it; None if it asked for something else."""
@@ -192,7 +195,7 @@ class Run:
 
     def _used(self, elicitation: Elicitation) -> Ended:
         goes_on = self.call.attempt.goes_on
-        return Ended(self.call.leave() if goes_on else self.say(messages.used(elicitation)))
+        return Ended(self.call.leave()) if goes_on else self.ends(messages.used(elicitation))
 
     async def _earlier(self) -> Chain | None:
         """What this process knows of an earlier run, for clients that send no state. None once that was acted on."""
@@ -214,7 +217,12 @@ class Run:
     def _name(self, asker: Asker) -> str:
         """The same for all runs of one call of one user and client. Raises NotRun and NoUser."""
         user = user_of(asker.settings, self.call.token)
-        return self.function.digest(self.call.server(asker.settings), user.iss, user.sub, self.call.who, self.arguments)
+        return self._digest(self.call.server(asker.settings), user.iss, user.sub, self.call.who, self.arguments)
+
+    def _digest(self, *parts: Any) -> str:
+        """A yes to a prompt is none to a tool that is made of the same function."""
+        method = self.call.method
+        return self.function.digest(*parts) if method == TOOL else self.function.digest(*parts, method)
 
 
 _RUN: ContextVar[Run | None] = ContextVar("elicit_run", default=None)

@@ -25,6 +25,8 @@ from elicit_flows.wires.reply import Reply
 
 MODERN = mcp_2026_07_28.VERSION
 INVALID_PARAMS = -32602
+NOT_RUN = -32000  # of those that JSON-RPC leaves to servers
+TOOL = "tools/call"
 # Renamed in mcp 2.
 LIBRARY_ERROR: Any = getattr(exceptions, "MCPError", None) or exceptions.McpError  # type: ignore[attr-defined]
 GONE = (anyio.ClosedResourceError, anyio.BrokenResourceError, LIBRARY_ERROR)
@@ -52,6 +54,14 @@ class Call:
     def modern(self) -> bool:
         """Whether the call may be answered with a request for input. If not, the server sends requests of its own."""
         return (getattr(self._session, "protocol_version", None) or "") >= MODERN
+
+    @property
+    def method(self) -> str:
+        """``tools/call``, ``prompts/get`` or ``resources/read``. ``mcp`` 1 does not say: there only tools are
+        guarded.
+        """
+        known = self._context.request_context
+        return str(getattr(getattr(known, "_srctx", known), "method", TOOL))  # FastMCP wraps the one of mcp
 
     @property
     def token(self) -> Any:
@@ -121,11 +131,14 @@ class Call:
                 await self._context.report_progress(self._progress, None, "Waiting for the user.")
 
     def answer(self, words: Words, *, text: bool, structured: bool) -> Any:
-        """The tool's result with these ``words``, whatever type the tool returns.
+        """The tool's result with these ``words``, whatever type the tool returns. Raises the library's error for a
+        prompt or resource, whose results are for what was asked for alone.
 
         ``text``: the tool returns text, so the words are no error. ``structured``: the tool has no schema that would
         forbid the machine-readable mark in the result's content.
         """
+        if self.method != TOOL:
+            raise error(NOT_RUN, words.text, words.meta)
         result: Json = {
             "content": [{"type": "text", "text": words.text}],
             "isError": words.error or not (text or structured),
@@ -260,7 +273,7 @@ class _Response(exceptions.UrlElicitationRequiredError):
 
 
 def error(code: int, message: str, data: Json | None = None) -> Exception:
-    """The error of ``mcp`` 2 that becomes a JSON-RPC error with this code. Only revision 2026-07-28 needs it."""
+    """The error of ``mcp`` 2 that becomes a JSON-RPC error with this code. With ``mcp`` 1 nothing needs it."""
     return cast(Exception, LIBRARY_ERROR(code, message, data))
 
 

@@ -242,6 +242,17 @@ async def chosen(folder: str, answer: Answered[Plan], sure: Completed) -> str:
     return ran(f"{sure.elicitation.message} {answer.data.plan}")
 
 
+@flows.confirm("Show it?")
+async def shown(name: str) -> str:
+    return ran(f"shown {name}")
+
+
+if LIBRARY != ONE:
+    app.tool("shown")(shown)
+    app.prompt("shown")(shown)
+    app.resource("files://{name}")(shown)
+
+
 @app.tool()
 async def unguarded() -> str:
     try:
