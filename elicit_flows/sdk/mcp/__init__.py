@@ -29,6 +29,7 @@ url_action = _flows.url_action
 steps = _flows.steps
 ask = _flows.ask
 guard = _flows.guard
+tool = _flows.tool
 
 __all__ = [
     "Ask",
@@ -45,6 +46,7 @@ __all__ = [
     "payment",
     "state_key",
     "steps",
+    "tool",
     "transport",
     "url_action",
 ]

@@ -33,6 +33,16 @@ NOT_GUARDED = "Only a guarded function can ask. Put a guard below @app.tool(), o
 Asks = Callable[..., Question | Awaitable[Question | None] | None]
 
 
+@dataclass(frozen=True, slots=True)
+class Fixed:
+    """Asks the same for all arguments."""
+
+    question: Question
+
+    def __call__(self, **_: Any) -> Question:
+        return self.question
+
+
 class Ended(BaseException):
     """Ends the function where it asks, with the ``result`` of the call, or with an ``error`` of the library.
 

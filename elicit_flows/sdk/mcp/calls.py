@@ -88,9 +88,16 @@ class Call:
     @property
     def client(self) -> str:
         """The name that the client gives itself; not verified."""
+        return str(getattr(self._client_info, "name", ""))
+
+    @property
+    def client_version(self) -> str:
+        return str(getattr(self._client_info, "version", ""))
+
+    @property
+    def _client_info(self) -> Any:
         params = self._session.client_params
-        about = params and (getattr(params, "client_info", None) or getattr(params, "clientInfo", None))
-        return about.name if about else ""
+        return params and (getattr(params, "client_info", None) or getattr(params, "clientInfo", None))
 
     @property
     def opens_links(self) -> bool:

@@ -10,10 +10,10 @@ from typing import Any, TypeVar, Unpack, overload
 from elicit_flows.domain.values import Json
 from elicit_flows.sdk.client import Elicit
 from elicit_flows.sdk.mcp.ask import Ask, Tool
-from elicit_flows.sdk.mcp.asking import Asks
+from elicit_flows.sdk.mcp.asking import Asks, Fixed
 from elicit_flows.sdk.mcp.changes import Changes
 from elicit_flows.sdk.mcp.context import Asker, LazyClient
-from elicit_flows.sdk.mcp.guard import Guard
+from elicit_flows.sdk.mcp.guard import Guard, hints
 from elicit_flows.sdk.mcp.listing import HiddenUntil
 from elicit_flows.sdk.mcp.revision_2025_11_25 import Followers
 from elicit_flows.sdk.mcp.sealing import state_key
@@ -22,6 +22,7 @@ from elicit_flows.sdk.outcomes import Answered, Completed
 from elicit_flows.sdk.questions import Options, Question, Questions
 
 T = TypeVar("T")
+Decorator = Callable[[Tool], Tool]
 Middleware = Callable[..., Any]
 
 
@@ -69,6 +70,21 @@ class McpFlows(Questions[Ask[Completed]]):
         """
         return self._asked(make) if isinstance(make, Question) else Ask(self._asker, make)
 
+    def tool(self, app: Any, name: str | None = None, *, annotations: Any = None, **options: Any) -> Decorator:
+        """``@flows.tool(app)`` above the guards is ``@app.tool()``, and tells clients what the guards say of the tool.
+
+        A tool with a ``confirm`` gets ``destructiveHint``, unless ``annotations`` says otherwise. All else is passed
+        on.
+        """
+
+        def made(tool: Tool) -> Tool:
+            told = hints(tool, annotations)
+            more = options if told is None else {**options, "annotations": told}
+            added: Tool = app.tool(name=name, **more)(tool)
+            return added
+
+        return made
+
     def guard(self, tool: Tool) -> Tool:
         """Decorate a tool that asks nothing before it runs, and from inside: ``await flows.confirm(…)``."""
         return Guard.around(tool, self._asker, None)
@@ -88,4 +104,4 @@ class McpFlows(Questions[Ask[Completed]]):
         return super().form(schema, message=message, **options)
 
     def _asked(self, question: Question) -> Ask[Completed]:
-        return Ask(self._asker, lambda **_: question)
+        return Ask(self._asker, Fixed(question))

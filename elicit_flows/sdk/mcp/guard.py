@@ -7,9 +7,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Self
 
+from mcp import types
+
 from elicit_flows.sdk.errors import ElicitError
 from elicit_flows.sdk.mcp import messages
-from elicit_flows.sdk.mcp.asking import Asks, Ended, Run
+from elicit_flows.sdk.mcp.asking import Asks, Ended, Fixed, Run
 from elicit_flows.sdk.mcp.calls import Call
 from elicit_flows.sdk.mcp.context import Asker
 from elicit_flows.sdk.mcp.functions import Function, outcome_parameters
@@ -95,6 +97,20 @@ class Guard:
                 rest = [tickets[later] for later in range(place + 1, len(asks)) if later in tickets]
                 await run.guard(asker, ticket, [one for one in rest if one is not None])
 
+    @property
+    def confirms(self) -> bool:
+        """Whether it asks for a yes, whatever the arguments are."""
+        return any(isinstance(make, Fixed) and make.question.kind == "confirm" for _, make in self.asks)
+
     def _say(self, call: Call, said: Words) -> Any:
         """The result of a tool that was not run."""
         return call.answer(said, text=self.function.text, structured=self.function.free)
+
+
+def hints(tool: Callable[..., Any], given: Any) -> Any:
+    """The annotations of a tool: those ``given`` (the library's object, a dict or None), and what its guards say."""
+    guard: Guard | None = getattr(tool, GUARD, None)
+    if guard is None or not guard.confirms:
+        return given
+    said = given.model_dump(by_alias=True, exclude_none=True) if hasattr(given, "model_dump") else (given or {})
+    return types.ToolAnnotations.model_validate({"destructiveHint": True, **said})

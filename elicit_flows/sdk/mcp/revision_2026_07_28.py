@@ -50,7 +50,7 @@ async def asked(
 
 
 def _first(settings: Settings, call: Call, ticket: Ticket, seen: Elicitation) -> Any:
-    way = settings.way(call.client, call.opens_links)
+    way = settings.way(call.client, call.client_version, call.opens_links)
     if way == "refuse":
         raise call.no_links()
     if way == "link":

@@ -8,7 +8,7 @@ import pytest
 
 from elicit_flows.sdk.testing import ScriptedUser
 from tests.sdk.mcp.conftest import Tools
-from tests.sdk.mcp.raw import Json, Modern, text
+from tests.sdk.mcp.raw import Json, Legacy, Modern, text
 from tests.sdk.mcp.test_cases import (
     _nothing_ran_before,  # noqa: F401
     called,
@@ -73,6 +73,14 @@ def test_a_no_inside_ends_the_call_and_the_rest_does_not_run(tools: Tools, alice
 def test_a_tool_that_wants_the_no_gets_it(tools: Tools, alice: ScriptedUser, newer: bool) -> None:
     answer = played(tools, newer, "careful", alice.decline, {"folder": f"c{newer}"})
     assert text(answer) == f"done: kept c{newer}: declined"
+
+
+def test_a_confirm_marks_its_tool_as_destructive(tools: Tools, newer: bool) -> None:
+    answer = (Modern(tools.url) if newer else Legacy(tools.url)).request("tools/list", {})
+    told = {tool["name"]: tool.get("annotations") for tool in answer["result"]["tools"]}
+    assert told["burn"] == {"destructiveHint": True}
+    assert told["both"] == {"title": "Both", "destructiveHint": False}, "the author has the last word"
+    assert told["count"] is None
 
 
 def test_a_tool_without_a_guard_is_told_to_get_one(tools: Tools, newer: bool) -> None:

@@ -16,7 +16,7 @@ from typing import Literal
 from mcp.server.auth.provider import AccessToken
 from mcp.server.auth.settings import AuthSettings
 from mcp.shared.exceptions import UrlElicitationRequiredError
-from mcp.types import ElicitRequestURLParams, TextContent
+from mcp.types import ElicitRequestURLParams, TextContent, ToolAnnotations
 from pydantic import BaseModel
 
 from elicit_flows.sdk import Answered, Completed, Elicit, Question
@@ -71,13 +71,13 @@ async def wipe(disk: str = "a") -> str:
     return ran(f"wiped {disk}")
 
 
-@app.tool()
+@flows.tool(app)
 @flows.confirm("Burn it?")
 async def burn(disk: str = "a") -> str:
     return ran(f"burnt {disk}")
 
 
-@app.tool()
+@flows.tool(app, description="Counts.")
 @flows.form(PLAN, message="Which?")
 def count(chosen: Completed) -> int:
     """Not a coroutine function, and no text."""
@@ -129,7 +129,7 @@ async def looks_up() -> str:
         return str(await away.get("el_1"))
 
 
-@app.tool()
+@flows.tool(app, annotations=ToolAnnotations(title="Both", destructiveHint=False))
 @flows.form(PLAN, message="Which?")
 @flows.confirm("Really?")
 async def both(first: Completed, second: Completed, name: str = "") -> str:

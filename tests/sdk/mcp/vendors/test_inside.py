@@ -7,6 +7,7 @@ import pytest
 from tests.sdk.mcp.test_inside import (  # noqa: F401
     _nothing_ran_before,
     answers,
+    test_a_confirm_marks_its_tool_as_destructive,
     test_a_guard_asks_what_the_one_above_it_brought,
     test_a_no_inside_ends_the_call_and_the_rest_does_not_run,
     test_a_tool_looks_then_asks_twice_and_runs_once,
