@@ -2,8 +2,8 @@
 
     python examples/fastmcp_server.py --user https://id.example alice
 
-It serves the client that starts it, on stdio; --port 3000 serves HTTP at /mcp instead. ELICIT_URL and ELICIT_API_KEY say
-where the service is, SANDBOX_URL where Acme Drive is.
+It serves the client that starts it, on stdio; --port 3000 serves HTTP at /mcp instead. ELICIT_URL and ELICIT_API_KEY
+say where the service is, SANDBOX_URL where Acme Drive is.
 """
 
 import argparse

@@ -178,6 +178,9 @@ THREATS: dict[int, tuple[str, str]] = {
     165: ("A credential that reaches an agent whose tokens never leave", ""),
     166: ("Requests and headers that smuggle something through the proxy", ""),
     167: ("A proxied call with what belongs to another agent, user or host", ""),
+    177: ("An answer from inside a tool that runs the rest twice, or for something else than was asked", ""),
+    178: ("A yes to a prompt or resource that runs a tool, or the other way round", ""),
+    179: ("What a person answered in the text of an error", ""),
 }  # fmt: skip
 FAULTS: dict[int, tuple[str, str]] = {
     1: ("Killed during a create", ""),

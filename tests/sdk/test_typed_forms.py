@@ -170,7 +170,7 @@ class Even(BaseModel):
         return number
 
 
-def test_an_answer_that_the_types_own_validator_refuses_is_told_without_the_answer() -> None:
+def test_t179_an_answer_that_the_types_own_validator_refuses_is_told_without_the_answer() -> None:
     with pytest.raises(InvalidAnswerError, match="number: Value error, an even number, please") as refused:
         form_of(Even).answered(done({"number": 41713}))
     assert refused.value.elicitation.result == {"content": {"number": 41713}}

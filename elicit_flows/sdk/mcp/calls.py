@@ -223,6 +223,8 @@ class Call:
 
     async def tools_changed(self) -> None:
         """Notify the client that the list of tools may have changed."""
+        if self._library == FASTMCP and self.modern:
+            return  # it has no streams of 2026-07-28 that could tell a client
         if self.modern:
             await self._context.notify_tools_changed()
         else:

@@ -14,7 +14,7 @@ from elicit_flows.sdk import Elicit
 from elicit_flows.sdk.testing import ScriptedUser, Service
 from tests.sdk.mcp.clients import ERAS, Host, talking, text
 from tests.sdk.mcp.conftest import Server
-from tests.sdk.mcp.vendors.conftest import fastmcp_4  # noqa: F401
+from tests.support.environments import environment
 from tests.support.process import PROJECT
 
 pytestmark = pytest.mark.anyio
@@ -71,6 +71,11 @@ async def test_a_client_starts_it_on_stdio(elicit_service: Service, alice: Scrip
     assert hints["wipe_files"] is not None
     assert hints["wipe_files"].destructive_hint
     assert hints["choose_plan"] is None
+
+
+@pytest.fixture(scope="session")
+def fastmcp_4() -> str:
+    return environment("fastmcp-4")
 
 
 @pytest.mark.slow
