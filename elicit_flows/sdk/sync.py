@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import AsyncGenerator, Callable, Coroutine, Generator
 from contextlib import suppress
+from copy import copy
 from functools import partial
 from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar, Unpack, overload
@@ -76,6 +77,14 @@ class SyncElicit:
     def close(self) -> None:
         """End all waiting calls and close the HTTP client. A second call does nothing."""
         self._thread.close()
+
+    def with_options(
+        self, *, timeout: float | None = None, max_retries: int | None = None, retry_for: float | None = None
+    ) -> Self:
+        """As ``Elicit.with_options``. Both run in one thread, so closing either closes both."""
+        changed = copy(self)
+        changed._elicit = self._elicit.with_options(timeout=timeout, max_retries=max_retries, retry_for=retry_for)
+        return changed
 
     create = _blocking(Elicit.create)
     get = _blocking(Elicit.get)

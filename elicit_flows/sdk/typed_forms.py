@@ -9,7 +9,7 @@ import json
 import math
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar, cast
 
 from pydantic import (
     PydanticInvalidForJsonSchema,
@@ -48,7 +48,7 @@ class TypedForm(Generic[T]):
         missing = {name: None for name in self.schema["properties"] if name in self._nullable and name not in content}
         try:
             # As JSON, because there a date is a text and a set a list, also for strict types.
-            data = _adapter(self.type).validate_json(json.dumps({**content, **missing}))
+            data = _adapter(cast(Any, self.type)).validate_json(json.dumps({**content, **missing}))
         except ValidationError as refused:
             found = refused.errors(include_input=False, include_url=False, include_context=False)
             raise InvalidAnswerError(

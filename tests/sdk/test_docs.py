@@ -7,6 +7,7 @@ import asyncio
 import inspect
 import re
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from datetime import UTC, datetime
 from typing import Any
 
@@ -83,11 +84,11 @@ def test_outcomes(run: Run) -> None:
 
 
 def test_forms_from_types(run: Run, service: Service) -> None:
-    def travels(url: str) -> None:
-        with service.user("alice") as alice:
-            alice.submit(url, city="Rome", travels="train", nights="3")
-
-    trip = run("Forms from types", send_to_user=travels)["trip"]
+    with closing(service.user("alice")) as alice:
+        trip = run(
+            "Forms from types",
+            send_to_user=lambda url: alice.submit(url, city="Rome", travels="train", nights="3"),
+        )["trip"]
     assert (trip.city, trip.travels, trip.nights, trip.start) == ("Rome", "train", 3, None)
 
 

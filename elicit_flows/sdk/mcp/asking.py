@@ -78,7 +78,7 @@ class Run:
         chain = None
         with suppress(LIBRARY_ERROR):  # a state of the tool's own; a guard that asks refuses it
             chain = Chain.of(self.call.state)
-        chain = chain or await self._earlier()
+        chain = chain or await self._remembered()
         if chain is None:
             return
         if chain.run != self._name(self.asker):
@@ -207,7 +207,7 @@ class Run:
         goes_on = self.call.attempt.goes_on
         return Ended(self.call.leave()) if goes_on else self.ends(messages.used(elicitation))
 
-    async def _earlier(self) -> Chain | None:
+    async def _remembered(self) -> Chain | None:
         """What this process knows of an earlier run, for clients that send no state. None once that was acted on."""
         if not self.asker.earlier:
             return None
