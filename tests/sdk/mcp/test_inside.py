@@ -3,10 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
+from mcp.server.mcpserver import Context
 
+from elicit_flows.sdk import Elicit
+from elicit_flows.sdk.mcp.asking import Run
+from elicit_flows.sdk.mcp.calls import TOOL, Call
+from elicit_flows.sdk.mcp.context import Asker
+from elicit_flows.sdk.mcp.functions import Function
+from elicit_flows.sdk.mcp.pending_question import Earlier
+from elicit_flows.sdk.mcp.settings import Settings
 from elicit_flows.sdk.testing import ScriptedUser
+from tests.sdk.fake import FakeService
 from tests.sdk.mcp.conftest import Tools
 from tests.sdk.mcp.raw import Json, Legacy, Modern, text
 from tests.sdk.mcp.test_cases import (
@@ -118,6 +129,26 @@ def test_t177_an_answer_from_inside_runs_the_rest_once(tools: Tools, answers: Ca
     for earlier in (second, first):
         assert text(modern.retry(earlier, "paid", folder)).startswith(USED)
     assert len(tools.ran) == 1
+
+
+@pytest.mark.anyio
+async def test_t177_a_state_of_another_call_is_refused_even_where_the_library_takes_it(service: FakeService) -> None:
+    state = {"run": "another", "passed": {"0": "el_1"}, "spent": True, "place": 1, "id": "el_2", "key": "k"}
+    settings = Settings(user=("https://idp.example", "alice"), server="files")
+    call = SimpleNamespace(
+        state=state, token=None, who="", method=TOOL, modern=True, server=lambda _: ["files"], left=lambda _: 0,
+        bad_state=lambda: PermissionError("not yours"),
+    )  # fmt: skip
+    async with Elicit(service.url, "key-of-the-tests", max_retries=0) as elicit:
+        asker = SimpleNamespace(elicit=lambda: elicit, settings=settings, earlier=Earlier())
+        run = Run(cast(Asker, asker), Function.of(anything), cast(Call, call), {}, 0)
+        with pytest.raises(PermissionError, match="not yours"):
+            await run.resume()
+    assert service.asked == []
+
+
+async def anything(context: Context) -> str:
+    return str(context)
 
 
 def test_t177_a_state_of_a_call_with_other_arguments_is_refused(tools: Tools, answers: Callable[[str], object]) -> None:
