@@ -146,9 +146,20 @@ class SyncElicit:
         **options: Unpack[Options],
     ) -> Outcome: ...
 
-    def form(self, user: User, schema: Any, **options: Any) -> Outcome:
+    def form(
+        self,
+        user: User,
+        schema: Json | type[Any],
+        *,
+        message: str,
+        on_url: OnUrl,
+        timeout: float | None = None,
+        **options: Unpack[Options],
+    ) -> Outcome:
         """As ``Elicit.form``. Written out, because ``_blocking`` would lose the type of the answers."""
-        outcome: Outcome = self._thread.run(self._elicit.form(user, schema, **options))
+        given: Any = schema
+        asking = self._elicit.form(user, given, message=message, on_url=on_url, timeout=timeout, **options)
+        outcome: Outcome = self._thread.run(asking)
         return outcome
 
     def api(self, connection: str | Connection | Outcome, *, host: str | None = None) -> httpx2.Client:
