@@ -2,6 +2,7 @@
 
     python examples/mcp_server.py --port 3000 --user https://id.example alice
 
+--stdio serves the client that starts it, instead of a port; --user is needed then.
 Without --user, the caller's access token names the user. MCP_ISSUER is the issuer whose tokens are accepted, and
 MCP_RESOURCE their audience, if it is not this server's address on this machine. ELICIT_URL and ELICIT_API_KEY say where
 the service is, SANDBOX_URL where Acme Drive and the terms are.
@@ -9,6 +10,8 @@ the service is, SANDBOX_URL where Acme Drive and the terms are.
 
 import argparse
 import os
+from dataclasses import dataclass
+from typing import Literal
 
 import httpx2
 import jwt
@@ -17,12 +20,16 @@ from mcp.server.auth.settings import AuthSettings
 from mcp.server.mcpserver import MCPServer
 from mcp.server.request_state import RequestStateSecurity
 
-from elicit_flows.sdk import Completed, Elicit
+from elicit_flows.sdk import Answered, Completed, Elicit
 from elicit_flows.sdk.mcp import McpFlows, state_key
 
-PLAN = {"type": "object", "properties": {"plan": {"type": "string", "enum": ["free", "pro"]}}, "required": ["plan"]}
 KEY = [{"name": "api_key", "label": "API key"}]
 SANDBOX = os.environ.get("SANDBOX_URL", "http://127.0.0.1:8001")
+
+
+@dataclass
+class Plan:
+    plan: Literal["free", "pro"]
 
 
 class SignedTokens:
@@ -91,17 +98,17 @@ def server(port: int, user: tuple[str, str] | None) -> MCPServer:
         """Let the user hand over an API key."""
         return f"done: kept as {kept.connection}"
 
-    @app.tool()
+    @flows.tool(app)
     @flows.confirm("Delete all your files?", words={"danger": True})
     async def wipe_files() -> str:
         """Delete all of the user's files."""
         return "done: all files are deleted"
 
     @app.tool()
-    @flows.form(PLAN, message="Which plan would you like?")
-    async def choose_plan(chosen: Completed) -> str:
+    @flows.form(Plan, message="Which plan would you like?")
+    async def choose_plan(chosen: Answered[Plan]) -> str:
         """Let the user choose a plan."""
-        return f"done: the plan is {chosen.result['content']['plan']}"
+        return f"done: the plan is {chosen.data.plan}"
 
     @app.tool()
     @flows.url_action(f"{SANDBOX}/terms", message="Please read and accept the terms.")
@@ -116,5 +123,12 @@ if __name__ == "__main__":
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--port", type=int, default=3000)
     options.add_argument("--user", nargs=2, metavar=("ISS", "SUB"))
+    options.add_argument("--stdio", action="store_true")
     given = options.parse_args()
-    server(given.port, given.user and tuple(given.user)).run("streamable-http", host="127.0.0.1", port=given.port)
+    if given.stdio and not given.user:
+        options.error("--stdio needs --user: nobody signs in there.")
+    made = server(given.port, given.user and tuple(given.user))
+    if given.stdio:
+        made.run("stdio")
+    else:
+        made.run("streamable-http", host="127.0.0.1", port=given.port)

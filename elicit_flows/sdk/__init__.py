@@ -5,6 +5,7 @@ The modules, from the public surface downwards:
   client, sync    one agent at one service: ``Elicit``, and ``SyncElicit``, which runs it in a thread (sync_runner)
   asking          ask and wait, one method for each kind; drafts: shared forms; notes: data that the agent keeps
   checks          the checks of a question before it is sent
+  typed_forms     forms from Python types, and answers as those types; it needs pydantic
   questions       a question, as a value; outcomes: how it ended, as a value; shapes: what the API answers
   feed, webhooks  events: as a stream or by polling, or as signed requests
   transport       HTTP and retries; environment, paths and errors, which the modules above use
@@ -28,6 +29,7 @@ from elicit_flows.sdk.errors import (
     ConflictError,
     ElicitError,
     GoneError,
+    InvalidAnswerError,
     InvalidQuestionError,
     InvalidRequestError,
     NotCompleted,
@@ -40,7 +42,17 @@ from elicit_flows.sdk.errors import (
     UnexpectedAnswerError,
     UnreachableError,
 )
-from elicit_flows.sdk.outcomes import Cancelled, Completed, Declined, Expired, Failed, Outcome, outcome_of
+from elicit_flows.sdk.outcomes import (
+    Answered,
+    AnswerOutcome,
+    Cancelled,
+    Completed,
+    Declined,
+    Expired,
+    Failed,
+    Outcome,
+    outcome_of,
+)
 from elicit_flows.sdk.proxied import check_answered
 from elicit_flows.sdk.questions import ConfirmWords, Options, PaymentTerms, Question, Questions
 from elicit_flows.sdk.shapes import (
@@ -58,6 +70,8 @@ from elicit_flows.sdk.sync import SyncElicit
 from elicit_flows.sdk.webhooks import verify_webhook
 
 __all__ = [
+    "AnswerOutcome",
+    "Answered",
     "AuthenticationError",
     "Cancelled",
     "Claim",
@@ -76,6 +90,7 @@ __all__ = [
     "Failed",
     "GivenAnswer",
     "GoneError",
+    "InvalidAnswerError",
     "InvalidQuestionError",
     "InvalidRequestError",
     "NotCompleted",

@@ -5,14 +5,15 @@ from __future__ import annotations
 import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
-from typing import Unpack
+from typing import Any, TypeVar, Unpack, overload
 
 from elicit_flows.domain.values import Json
 from elicit_flows.sdk.errors import StillWaiting
-from elicit_flows.sdk.outcomes import Outcome, outcome_of
+from elicit_flows.sdk.outcomes import AnswerOutcome, Outcome, outcome_of
 from elicit_flows.sdk.questions import ConfirmWords, Options, PaymentTerms, Plain, Question
 from elicit_flows.sdk.shapes import Elicitation, User
 
+T = TypeVar("T")
 OnUrl = Callable[[str], object]
 _QUESTION = Plain()
 
@@ -100,6 +101,19 @@ class Asking(ABC):
         asked = _QUESTION.credentials(fields, provider=provider, message=message, **options)
         return await self._ask(asked, user, on_url, timeout)
 
+    @overload
+    async def form(
+        self,
+        user: User,
+        schema: type[T],
+        *,
+        message: str,
+        on_url: OnUrl,
+        timeout: float | None = None,
+        **options: Unpack[Options],
+    ) -> AnswerOutcome[T]: ...
+
+    @overload
     async def form(
         self,
         user: User,
@@ -109,11 +123,24 @@ class Asking(ABC):
         on_url: OnUrl,
         timeout: float | None = None,
         **options: Unpack[Options],
+    ) -> Outcome: ...
+
+    async def form(
+        self,
+        user: User,
+        schema: Json | type[Any],
+        *,
+        message: str,
+        on_url: OnUrl,
+        timeout: float | None = None,
+        **options: Unpack[Options],
     ) -> Outcome:
         """Ask ``user`` the questions of ``schema`` (the restricted JSON Schema of MCP), and wait.
 
-        The answers are in ``result["content"]``. A form that asks for secrets is refused: use ``credentials``.
-        ``on_url``, ``timeout``, ``options`` and errors: see ``ask``.
+        The answers are in ``result["content"]``. If ``schema`` is a Pydantic model, a dataclass or a TypedDict, the
+        outcome is an ``Answered``, and its ``data`` an instance of that type; see ``Questions.form``. A form that asks
+        for secrets is refused: use ``credentials``. ``on_url``, ``timeout``, ``options`` and errors: see ``ask``; also
+        InvalidAnswerError if validators of the type refuse the answers.
         """
         return await self._ask(_QUESTION.form(schema, message=message, **options), user, on_url, timeout)
 
@@ -199,7 +226,7 @@ class Asking(ABC):
             elicitation = await self.wait(elicitation, timeout=timeout)
         if not elicitation.over:
             raise StillWaiting(elicitation)
-        return outcome_of(elicitation)
+        return asked.outcome(outcome_of(elicitation))
 
     async def _show(self, on_url: OnUrl, url: str) -> None:
         shown = on_url(url)

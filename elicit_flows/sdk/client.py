@@ -8,6 +8,7 @@ import time
 import uuid
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing, suppress
+from copy import copy
 from types import TracebackType
 from typing import Any, Self, Unpack
 
@@ -82,6 +83,18 @@ class Elicit(Asking, Connections, Drafts, Notes, Proxied):
     async def aclose(self) -> None:
         """Close the HTTP client, unless it was given as ``http_client``."""
         await self._transport.aclose()
+
+    def with_options(
+        self, *, timeout: float | None = None, max_retries: int | None = None, retry_for: float | None = None
+    ) -> Self:
+        """Return a client with these settings changed, for single calls: ``elicit.with_options(timeout=2).get(…)``.
+
+        It shares the connections with this one, which you close.
+        """
+        changed = copy(self)
+        changed._transport = self._transport.having(timeout=timeout, max_retries=max_retries, retry_for=retry_for)
+        changed._retry_for = self._retry_for if retry_for is None else retry_for
+        return changed
 
     # Plain calls.
 

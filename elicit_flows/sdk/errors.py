@@ -80,6 +80,17 @@ class InvalidQuestionError(InvalidRequestError, ValueError):
         super().__init__("invalid", told(errors), errors=errors)
 
 
+class InvalidAnswerError(ElicitError, ValueError):
+    """The answers passed the form and not the validators of the type that it was given as. ``errors`` says where.
+
+    ``elicitation`` is completed and has the answers.
+    """
+
+    def __init__(self, detail: str, errors: list[dict[str, Any]], elicitation: Elicitation) -> None:
+        super().__init__("invalid_answer", detail, errors=errors)
+        self.elicitation = elicitation
+
+
 class AuthenticationError(ElicitError):
     """401: the API key is missing or not valid."""
 

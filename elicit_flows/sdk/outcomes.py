@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Generic, Literal, TypeVar
 
 from elicit_flows.domain.status import Status
 from elicit_flows.domain.values import Json
 from elicit_flows.sdk.shapes import Elicitation
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +68,13 @@ class Completed(_Ended):
 
 
 @dataclass(frozen=True, slots=True)
+class Answered(Completed, Generic[T]):
+    """The user filled in a form that was given as a type. ``data``: the answers as an instance of it."""
+
+    data: T
+
+
+@dataclass(frozen=True, slots=True)
 class Declined(_NotDone):
     """The user said no."""
 
@@ -96,6 +105,7 @@ class Failed(_NotDone):
 
 
 Outcome = Completed | Declined | Cancelled | Expired | Failed
+AnswerOutcome = Answered[T] | Declined | Cancelled | Expired | Failed
 
 _CLASSES: dict[Status, type[Outcome]] = {
     Status.COMPLETED: Completed,

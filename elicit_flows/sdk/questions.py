@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from typing import Generic, TypedDict, TypeVar, Unpack
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Generic, TypedDict, TypeVar, Unpack
 
 from elicit_flows.domain.values import Json
 from elicit_flows.sdk.checks import check
+from elicit_flows.sdk.outcomes import Completed, Outcome
 from elicit_flows.sdk.shapes import strings
+
+if TYPE_CHECKING:
+    from elicit_flows.sdk.typed_forms import TypedForm
 
 R_co = TypeVar("R_co", covariant=True)
 
@@ -66,12 +71,17 @@ class ConfirmWords(TypedDict, total=False):
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """The arguments of ``Elicit.create`` without the user."""
+    """The arguments of ``Elicit.create`` without the user. ``typed``: the type that a form was given as, if any."""
 
     kind: str
     params: Json
     message: str
     options: Options
+    typed: TypedForm[Any] | None = field(default=None, repr=False)
+
+    def outcome(self, outcome: Outcome) -> Outcome:
+        """``outcome``, as an ``Answered`` if the form was given as a type. Raises InvalidAnswerError."""
+        return self.typed.answered(outcome) if self.typed and isinstance(outcome, Completed) else outcome
 
 
 class Questions(ABC, Generic[R_co]):
@@ -86,9 +96,11 @@ class Questions(ABC, Generic[R_co]):
     def _asked(self, question: Question) -> R_co:
         """What the question becomes."""
 
-    def _checked(self, kind: str, params: Json, message: str, options: Options) -> R_co:
+    def _checked(
+        self, kind: str, params: Json, message: str, options: Options, typed: TypedForm[Any] | None = None
+    ) -> R_co:
         check(kind, params, message, options, Options.__annotations__)
-        return self._asked(Question(kind, params, message, options))
+        return self._asked(Question(kind, params, message, options, typed))
 
     def oauth(
         self,
@@ -147,18 +159,23 @@ class Questions(ABC, Generic[R_co]):
         params = {name: value for name, value in given.items() if value is not None}
         return self._checked("credentials", params, message or "Hand over your key.", options)
 
-    def form(self, schema: Json, *, message: str, shared: bool = False, **options: Unpack[Options]) -> R_co:
+    def form(self, schema: Json | type[Any], *, message: str, shared: bool = False, **options: Unpack[Options]) -> R_co:
         """Ask the questions of ``schema`` (the restricted JSON Schema of MCP). A form that asks for secrets is refused.
 
-        ``shared``: you may read the answers before they are submitted, and the page says so.
+        ``schema`` may be a Pydantic model, a dataclass or a TypedDict, whose fields are the questions: texts, numbers,
+        dates, yes or no, ``Literal``, ``Enum``, lists of these two, and ``Optional``. The outcome is an ``Answered``
+        then, whose ``data`` has that type. ``shared``: you may read the answers before they are submitted, and the page
+        says so.
         """
+        typed = _typed(schema) if isinstance(schema, type) else None
+        schema = typed.schema if typed else schema
         properties = schema.get("properties") if isinstance(schema, dict) else None
         params: Json = {"schema": schema}
         if isinstance(properties, dict):
             params["order"] = list(properties)
         if shared:
             params["shared"] = True
-        return self._checked("form", params, message, options)
+        return self._checked("form", params, message, options, typed)
 
     def confirm(self, message: str, *, words: ConfirmWords | None = None, **options: Unpack[Options]) -> R_co:
         """Ask for a yes. Only ``Completed`` means yes."""
@@ -175,6 +192,16 @@ class Questions(ABC, Generic[R_co]):
     def steps(self, steps: Iterable[Json], *, message: str, **options: Unpack[Options]) -> R_co:
         """Ask for several things in order behind one link. Each step is ``{kind, params, message?}``."""
         return self._checked("steps", {"steps": list(steps)}, message, options)
+
+
+def _typed(given: type[Any]) -> TypedForm[Any]:
+    """Raises TypeError for a type that no form can ask for, and without pydantic."""
+    try:
+        forms = import_module("elicit_flows.sdk.typed_forms")  # pydantic is only needed here
+    except ModuleNotFoundError as missing:
+        raise TypeError('schema: A type needs pydantic: pip install "elicit-flows[forms]".') from missing
+    found: TypedForm[Any] = forms.form_of(given)
+    return found
 
 
 class Plain(Questions[Question]):

@@ -5,17 +5,19 @@ from __future__ import annotations
 import functools
 from collections.abc import AsyncGenerator, Callable, Coroutine, Generator
 from contextlib import suppress
+from copy import copy
 from functools import partial
 from types import TracebackType
-from typing import Any, Concatenate, ParamSpec, Self, TypeVar
+from typing import Any, Concatenate, ParamSpec, Self, TypeVar, Unpack, overload
 
 import httpx2
 
 from elicit_flows.domain.values import Json
 from elicit_flows.sdk.asking import OnUrl
 from elicit_flows.sdk.client import Elicit
-from elicit_flows.sdk.outcomes import Outcome
+from elicit_flows.sdk.outcomes import AnswerOutcome, Outcome
 from elicit_flows.sdk.proxied import client_options
+from elicit_flows.sdk.questions import Options
 from elicit_flows.sdk.shapes import Connection, Elicitation, Event, User
 from elicit_flows.sdk.sync_runner import CURRENT, LoopThread
 from elicit_flows.sdk.transport import MAX_RETRIES, TIMEOUT
@@ -76,6 +78,14 @@ class SyncElicit:
         """End all waiting calls and close the HTTP client. A second call does nothing."""
         self._thread.close()
 
+    def with_options(
+        self, *, timeout: float | None = None, max_retries: int | None = None, retry_for: float | None = None
+    ) -> Self:
+        """As ``Elicit.with_options``. Both run in one thread, so closing either closes both."""
+        changed = copy(self)
+        changed._elicit = self._elicit.with_options(timeout=timeout, max_retries=max_retries, retry_for=retry_for)
+        return changed
+
     create = _blocking(Elicit.create)
     get = _blocking(Elicit.get)
     wait = _blocking(Elicit.wait)
@@ -87,7 +97,6 @@ class SyncElicit:
     oauth = _blocking(Elicit.oauth)
     payment = _blocking(Elicit.payment)
     credentials = _blocking(Elicit.credentials)
-    form = _blocking(Elicit.form)
     confirm = _blocking(Elicit.confirm)
     url_action = _blocking(Elicit.url_action)
     steps = _blocking(Elicit.steps)
@@ -112,6 +121,46 @@ class SyncElicit:
     request = _blocking(Elicit.request)
     import_connection = _blocking(Elicit.import_connection)
     refund = _blocking(Elicit.refund)
+
+    @overload
+    def form(
+        self,
+        user: User,
+        schema: type[T],
+        *,
+        message: str,
+        on_url: OnUrl,
+        timeout: float | None = None,
+        **options: Unpack[Options],
+    ) -> AnswerOutcome[T]: ...
+
+    @overload
+    def form(
+        self,
+        user: User,
+        schema: Json,
+        *,
+        message: str,
+        on_url: OnUrl,
+        timeout: float | None = None,
+        **options: Unpack[Options],
+    ) -> Outcome: ...
+
+    def form(
+        self,
+        user: User,
+        schema: Json | type[Any],
+        *,
+        message: str,
+        on_url: OnUrl,
+        timeout: float | None = None,
+        **options: Unpack[Options],
+    ) -> Outcome:
+        """As ``Elicit.form``. Written out, because ``_blocking`` would lose the type of the answers."""
+        given: Any = schema
+        asking = self._elicit.form(user, given, message=message, on_url=on_url, timeout=timeout, **options)
+        outcome: Outcome = self._thread.run(asking)
+        return outcome
 
     def api(self, connection: str | Connection | Outcome, *, host: str | None = None) -> httpx2.Client:
         """As ``Elicit.api``, without asyncio."""

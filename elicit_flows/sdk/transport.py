@@ -11,9 +11,10 @@ import platform
 import random
 import time
 from collections.abc import AsyncGenerator, Callable
+from copy import copy
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 import httpx2
 
@@ -108,13 +109,30 @@ class Transport:
             "Accept": "application/json",
             "User-Agent": USER_AGENT,
         }
-        self._retry_for = min(retry_for, RETRY_FOR)
-        self._longest = min(retry_for, LONGEST_RETRY_AFTER)
+        self._wait_for(retry_for)
         self._retries = max_retries
         self._given = http_client is not None
         # A proxy from the environment cannot reach this machine.
         self.trusts_environment = httpx2.URL(url).host not in LOOPBACK
         self.http = http_client or httpx2.AsyncClient(trust_env=self.trusts_environment)
+
+    def _wait_for(self, retry_for: float) -> None:
+        self._retry_for = min(retry_for, RETRY_FOR)
+        self._longest = min(retry_for, LONGEST_RETRY_AFTER)
+
+    def having(
+        self, *, timeout: float | None = None, max_retries: int | None = None, retry_for: float | None = None
+    ) -> Self:
+        """The same connections with these settings changed. Closing it closes nothing."""
+        changed = copy(self)
+        changed._given = True
+        if timeout is not None:
+            changed.timeout = timeout
+        if max_retries is not None:
+            changed._retries = max_retries
+        if retry_for is not None:
+            changed._wait_for(retry_for)
+        return changed
 
     async def aclose(self) -> None:
         if not self._given:

@@ -186,6 +186,9 @@ THREATS: dict[int, tuple[str, str]] = {
     173: ("A typed private key that leaves the vault", ""),
     175: ("An imported line that takes a token to a host other than the provider's", ""),
     176: ("An import that shows a token of its file, or takes a masked or another client's token for a real one", ""),
+    177: ("An answer from inside a tool that runs the rest twice, or for something else than was asked", ""),
+    178: ("A yes to a prompt or resource that runs a tool, or the other way round", ""),
+    179: ("What a person answered in the text of an error", ""),
 }  # fmt: skip
 FAULTS: dict[int, tuple[str, str]] = {
     1: ("Killed during a create", ""),

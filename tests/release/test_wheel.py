@@ -33,6 +33,7 @@ MORE = {
     "elicit_flows.sdk.mcp": {"anyio", "mcp", "pydantic"},
     "elicit_flows.sdk.tesseron": {"pydantic", "tesseron"},
     "elicit_flows.sdk.testing": {"pytest"},
+    "elicit_flows.sdk.typed_forms": {"pydantic"},
 }
 ROOTS = ("elicit_flows.sdk", "elicit_flows.wires")
 SERVER = {"django", "celery", "authlib", "stripe", "cryptography", "config", "ninja", "redis", "psycopg"}
@@ -92,7 +93,7 @@ def test_an_index_takes_the_metadata(wheel: Path) -> None:
         "idna",
         "standardwebhooks",
     }
-    assert set(said.provides_extra or ()) == {"acp", "mcp", "tesseron"}
+    assert set(said.provides_extra or ()) == {"acp", "forms", "mcp", "tesseron"}
     assert message_from_bytes(raw)["Description-Content-Type"] == "text/markdown"
 
 

@@ -7,6 +7,7 @@ import asyncio
 import inspect
 import re
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from datetime import UTC, datetime
 from typing import Any
 
@@ -22,7 +23,7 @@ pytestmark = pytest.mark.slow
 
 PAGE = (PROJECT / "docs" / "how-to/python-sdk.md").read_text(encoding="utf-8")
 TESTED = {
-    "Ask and wait", "Without await", "Outcomes", "Errors", "Waiting for long", "Events",
+    "Ask and wait", "Without await", "Outcomes", "Forms from types", "Errors", "Waiting for long", "Events",
     "Forms that several people fill in", "Webhooks",
 }  # fmt: skip
 Run = Callable[..., dict[str, Any]]
@@ -48,8 +49,9 @@ def run(service: Service, monkeypatch: pytest.MonkeyPatch) -> Iterator[Run]:
 
     def run(heading: str, **names: Any) -> dict[str, Any]:
         [block] = blocks(heading)
-        names |= {"user": alice.claim, "send_to_user": lambda url: says_yes(alice, url)}
-        code = compile(block, "docs/how-to/python-sdk.md", "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
+        names = {"user": alice.claim, "send_to_user": lambda url: says_yes(alice, url), **names}
+        flags = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
+        code = compile(block, "docs/how-to/python-sdk.md", "exec", flags=flags, dont_inherit=True)
         left = eval(code, names)
         if inspect.isawaitable(left):
             asyncio.run(awaited(left))
@@ -79,6 +81,15 @@ def test_without_await(run: Run) -> None:
 
 def test_outcomes(run: Run) -> None:
     assert run("Outcomes")["answer"] == "done"
+
+
+def test_forms_from_types(run: Run, service: Service) -> None:
+    with closing(service.user("alice")) as alice:
+        trip = run(
+            "Forms from types",
+            send_to_user=lambda url: alice.submit(url, city="Rome", travels="train", nights="3"),
+        )["trip"]
+    assert (trip.city, trip.travels, trip.nights, trip.start) == ("Rome", "train", 3, None)
 
 
 def test_errors(run: Run) -> None:

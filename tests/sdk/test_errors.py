@@ -11,8 +11,8 @@ import pytest
 
 import elicit_flows.sdk as sdk
 from elicit_flows import __version__
-from elicit_flows.sdk import Elicit, ElicitError
-from tests.sdk.fake import COMPLETED, DROP, ELICITATION, FakeService, Reply, problem
+from elicit_flows.sdk import Elicit, ElicitError, SyncElicit
+from tests.sdk.fake import COMPLETED, DROP, ELICITATION, SILENCE, FakeService, Reply, problem
 from tests.support.machine import within
 
 pytestmark = pytest.mark.anyio
@@ -265,3 +265,24 @@ async def test_a_shown_outcome_is_true_when_it_was_done(service: FakeService, el
     done, *others = [await elicit.confirm(ALICE, message="May I?", on_url=print) for _ in range(3)]
     assert done
     assert not any(others)
+
+
+async def test_single_calls_have_time_outs_and_retries_of_their_own(service: FakeService, elicit: Elicit) -> None:
+    path = "/v1/elicitations/el_1"
+    service.on("GET", path, problem(503, "busy"), SILENCE, problem(503, "busy"), Reply(ELICITATION))
+    with pytest.raises(sdk.ServiceUnavailableError, match="busy"):
+        await elicit.with_options(max_retries=0).get("el_1")
+    async with elicit.with_options(max_retries=0, timeout=0.2) as hasty:
+        with pytest.raises(sdk.UnreachableError):
+            await hasty.get("el_1")
+    assert len(service.asked) == 2
+    assert (await elicit.get("el_1")).id == "el_1", "this one still retries, and its connections are open"
+    assert len(service.asked) == 4
+
+
+def test_so_have_those_of_the_client_without_asyncio(service: FakeService) -> None:
+    service.on("GET", "/v1/elicitations/el_1", problem(503, "busy"), Reply(ELICITATION))
+    with SyncElicit(service.url, "key-of-the-tests") as elicit:
+        with pytest.raises(sdk.ServiceUnavailableError, match="busy"):
+            elicit.with_options(max_retries=0).get("el_1")
+        assert elicit.get("el_1").id == "el_1"

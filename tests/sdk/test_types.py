@@ -14,9 +14,11 @@ from tests.support.process import PROJECT
 pytestmark = pytest.mark.slow
 
 CALLS = """
-from typing import assert_type
+from dataclasses import dataclass
+from typing import TypedDict, assert_type
+from elicit_flows.sdk.mcp import McpFlows
 from elicit_flows.sdk import (
-    Completed, Draft, Elicit, Elicitation, Event, OnUrl, Outcome, RateLimitedError, SyncElicit, Token, User
+    Answered, Completed, Draft, Elicit, Elicitation, Event, OnUrl, Outcome, RateLimitedError, SyncElicit, Token, User
 )
 
 USER = ("https://idp.example", "alice")
@@ -41,6 +43,33 @@ def narrowed(elicit: SyncElicit, user: User, show: OnUrl) -> str:
         return outcome.connection
     outcome.result  # wrong
     return outcome.elicitation.id
+
+@dataclass
+class Trip:
+    city: str
+
+class Stay(TypedDict):
+    nights: int
+
+def answered(elicit: SyncElicit) -> None:
+    trip = elicit.form(USER, Trip, message="m", on_url=print, expires_in=60)
+    trip.data  # wrong
+    if trip:
+        assert_type(trip.data, Trip)
+    stay = elicit.form(USER, Stay, message="m", on_url=print)
+    if stay:
+        assert_type(stay.data, Stay)
+    assert_type(elicit.form(USER, {"type": "object"}, message="m", on_url=print), Outcome)
+    elicit.form(USER, Trip, on_url=print)  # wrong
+    assert_type(elicit.with_options(timeout=2), SyncElicit)
+
+async def inside(flows: McpFlows) -> None:
+    assert_type(await flows.form(Trip, message="m"), Answered[Trip])
+    assert_type(await flows.confirm("m"), Completed)
+    no = await flows.form(Trip, message="m").outcome()
+    no.data  # wrong
+    if no:
+        assert_type(no.data, Trip)
 
 def limited(refused: RateLimitedError) -> None:
     assert_type(refused.retry_after, float | None)

@@ -76,7 +76,7 @@ class AcpFlows:
             asked = await self._elicit.create(
                 question.kind, self._user, question.params, message=question.message, **options
             )
-        return await self._see_through(asked, scope)
+        return question.outcome(await self._see_through(asked, scope))
 
     def _options(self, question: Question, scope: Json, *, lasting: bool) -> Options:
         """The options with agent and scope in the metadata, and, if ``lasting``, an idempotency key that finds the

@@ -71,7 +71,7 @@ class AhpInputBridge(Questions[Awaitable[Outcome]]):
         metadata = {**question.options.get("metadata", {}), CHAT: self._chat, HOST: self._host}
         options = cast(Options, {**question.options, "metadata": metadata})
         asked = await self._elicit.create(question.kind, self._user, params, message=question.message, **options)
-        return await self.follow(asked, call)
+        return question.outcome(await self.follow(asked, call))
 
     async def follow(self, asked: Elicitation, call: ToolCall | None = None) -> Outcome:
         """Continue an earlier question, one of ``unfinished``, after a restart. It is requested again while it is open.

@@ -13,6 +13,7 @@ from elicit_flows.sdk.hosts.rounds import (
     run,
 )
 from elicit_flows.sdk.hosts.scripted import Scripted, Unscripted
+from elicit_flows.sdk.hosts.terminal import Terminal
 
 __all__ = [
     "Diverged",
@@ -20,6 +21,7 @@ __all__ = [
     "Playback",
     "Recorder",
     "Scripted",
+    "Terminal",
     "TooManyRounds",
     "Unanswered",
     "Unscripted",

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
+from importlib import import_module
+from typing import Self
 
 from elicit_flows.domain.values import Json
 from elicit_flows.wires.reply import ACCEPT, ACTIONS
@@ -29,6 +31,19 @@ class Scripted:
     def __init__(self, script: Script) -> None:
         self._script = dict(script)
         self.asked: list[str] = []
+
+    @classmethod
+    def from_yaml(cls, text: str) -> Self:
+        """The script from YAML, such as ``Which plan?: {plan: pro}`` or ``Delete: decline``; it needs PyYAML.
+
+        Raises ValueError for anything but a mapping to words and mappings.
+        """
+        script = import_module("yaml").safe_load(text)
+        if not isinstance(script, dict) or not all(
+            isinstance(words, str) and (isinstance(entry, dict) or entry in ACTIONS) for words, entry in script.items()
+        ):
+            raise ValueError(f"Map words of each message to {', '.join(ACTIONS)} or to the values of a form.")
+        return cls(script)
 
     async def __call__(self, key: str, request: Json) -> Json:
         params = request.get("params", {})

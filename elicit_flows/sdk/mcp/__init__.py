@@ -11,6 +11,7 @@ These decorators belong to an ``McpFlows()`` with default settings; make your ow
 ``mcp`` 2.x work: the version that the server uses is taken.
 """
 
+from elicit_flows.sdk.mcp.ask import Ask
 from elicit_flows.sdk.mcp.flows import McpFlows
 from elicit_flows.sdk.mcp.identity import NoUser
 from elicit_flows.sdk.mcp.remote import ConnectionAuth, transport
@@ -27,8 +28,11 @@ confirm = _flows.confirm
 url_action = _flows.url_action
 steps = _flows.steps
 ask = _flows.ask
+guard = _flows.guard
+tool = _flows.tool
 
 __all__ = [
+    "Ask",
     "ConnectionAuth",
     "McpFlows",
     "NoUser",
@@ -37,10 +41,12 @@ __all__ = [
     "confirm",
     "credentials",
     "form",
+    "guard",
     "oauth",
     "payment",
     "state_key",
     "steps",
+    "tool",
     "transport",
     "url_action",
 ]

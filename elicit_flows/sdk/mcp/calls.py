@@ -25,6 +25,8 @@ from elicit_flows.wires.reply import Reply
 
 MODERN = mcp_2026_07_28.VERSION
 INVALID_PARAMS = -32602
+NOT_RUN = -32000  # of those that JSON-RPC leaves to servers
+TOOL = "tools/call"
 # Renamed in mcp 2.
 LIBRARY_ERROR: Any = getattr(exceptions, "MCPError", None) or exceptions.McpError  # type: ignore[attr-defined]
 GONE = (anyio.ClosedResourceError, anyio.BrokenResourceError, LIBRARY_ERROR)
@@ -54,6 +56,14 @@ class Call:
         return (getattr(self._session, "protocol_version", None) or "") >= MODERN
 
     @property
+    def method(self) -> str:
+        """``tools/call``, ``prompts/get`` or ``resources/read``. ``mcp`` 1 does not say: there only tools are
+        guarded.
+        """
+        known = self._context.request_context
+        return str(getattr(getattr(known, "_srctx", known), "method", TOOL))  # FastMCP wraps the one of mcp
+
+    @property
     def token(self) -> Any:
         """The caller's verified access token, or None."""
         return get_access_token()
@@ -78,9 +88,16 @@ class Call:
     @property
     def client(self) -> str:
         """The name that the client gives itself; not verified."""
+        return str(getattr(self._client_info, "name", ""))
+
+    @property
+    def client_version(self) -> str:
+        return str(getattr(self._client_info, "version", ""))
+
+    @property
+    def _client_info(self) -> Any:
         params = self._session.client_params
-        about = params and (getattr(params, "client_info", None) or getattr(params, "clientInfo", None))
-        return about.name if about else ""
+        return params and (getattr(params, "client_info", None) or getattr(params, "clientInfo", None))
 
     @property
     def opens_links(self) -> bool:
@@ -121,11 +138,14 @@ class Call:
                 await self._context.report_progress(self._progress, None, "Waiting for the user.")
 
     def answer(self, words: Words, *, text: bool, structured: bool) -> Any:
-        """The tool's result with these ``words``, whatever type the tool returns.
+        """The tool's result with these ``words``, whatever type the tool returns. Raises the library's error for a
+        prompt or resource, whose results are for what was asked for alone.
 
         ``text``: the tool returns text, so the words are no error. ``structured``: the tool has no schema that would
         forbid the machine-readable mark in the result's content.
         """
+        if self.method != TOOL:
+            raise error(NOT_RUN, words.text, words.meta)
         result: Json = {
             "content": [{"type": "text", "text": words.text}],
             "isError": words.error or not (text or structured),
@@ -203,6 +223,8 @@ class Call:
 
     async def tools_changed(self) -> None:
         """Notify the client that the list of tools may have changed."""
+        if self._library == FASTMCP and self.modern:
+            return  # it has no streams of 2026-07-28 that could tell a client
         if self.modern:
             await self._context.notify_tools_changed()
         else:
@@ -260,7 +282,7 @@ class _Response(exceptions.UrlElicitationRequiredError):
 
 
 def error(code: int, message: str, data: Json | None = None) -> Exception:
-    """The error of ``mcp`` 2 that becomes a JSON-RPC error with this code. Only revision 2026-07-28 needs it."""
+    """The error of ``mcp`` 2 that becomes a JSON-RPC error with this code. With ``mcp`` 1 nothing needs it."""
     return cast(Exception, LIBRARY_ERROR(code, message, data))
 
 

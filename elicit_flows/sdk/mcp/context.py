@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from elicit_flows.sdk.client import Elicit
 from elicit_flows.sdk.mcp.changes import Changes
+from elicit_flows.sdk.mcp.pending_question import Earlier
 from elicit_flows.sdk.mcp.revision_2025_11_25 import Followers
 from elicit_flows.sdk.mcp.settings import Settings
 
@@ -25,9 +26,12 @@ class LazyClient:
 
 @dataclass(frozen=True, slots=True)
 class Asker:
-    """What a guard needs to ask. ``followers`` and ``changes``: the clients to notify in this process."""
+    """What a guard needs to ask. ``followers`` and ``changes``: the clients to notify in this process. ``earlier``: the
+    functions that wait for an answer here.
+    """
 
     elicit: Callable[[], Elicit]
     settings: Settings
     followers: Followers
     changes: Changes
+    earlier: Earlier = field(default_factory=Earlier)

@@ -5,28 +5,33 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from importlib import import_module
-from typing import Any, Unpack
+from typing import Any, TypeVar, Unpack, overload
 
+from elicit_flows.domain.values import Json
 from elicit_flows.sdk.client import Elicit
+from elicit_flows.sdk.mcp.ask import Ask, Tool
+from elicit_flows.sdk.mcp.asking import Asks, Fixed
 from elicit_flows.sdk.mcp.changes import Changes
 from elicit_flows.sdk.mcp.context import Asker, LazyClient
-from elicit_flows.sdk.mcp.guard import Asks, Guard
+from elicit_flows.sdk.mcp.guard import Guard, hints
 from elicit_flows.sdk.mcp.listing import HiddenUntil
 from elicit_flows.sdk.mcp.revision_2025_11_25 import Followers
 from elicit_flows.sdk.mcp.sealing import state_key
 from elicit_flows.sdk.mcp.settings import Given, Settings
-from elicit_flows.sdk.questions import Question, Questions
+from elicit_flows.sdk.outcomes import Answered, Completed
+from elicit_flows.sdk.questions import Options, Question, Questions
 
-Tool = Callable[..., Any]
+T = TypeVar("T")
 Decorator = Callable[[Tool], Tool]
 Middleware = Callable[..., Any]
 
 
-class McpFlows(Questions[Decorator]):
+class McpFlows(Questions[Ask[Completed]]):
     """Each method makes a decorator, to be put below ``@server.tool()``. Several on one tool ask from top to bottom.
+    Within a guarded tool, ``await`` the same: see ``Ask``.
 
-    The outcomes are passed to those parameters of the tool that have the type ``Completed``. ``elicit``: None makes a
-    client from the environment at the first call. ``settings``: see ``Settings``.
+    The outcomes are passed to those parameters of the tool that have the type ``Completed`` or ``Answered``.
+    ``elicit``: None makes a client from the environment at the first call. ``settings``: see ``Settings``.
     """
 
     def __init__(self, elicit: Elicit | None = None, **settings: Unpack[Given]) -> None:
@@ -57,16 +62,46 @@ class McpFlows(Questions[Decorator]):
         made: Middleware = tasks.Tasks(self._asker, keys or [state_key()])
         return made
 
-    def ask(self, make: Asks) -> Decorator:
+    def ask(self, make: Asks | Question) -> Ask[Completed]:
         """Ask what ``make`` returns for the tool's arguments; if it returns None, the tool runs without a question.
 
-        ``make`` is a function or coroutine function.
+        ``make`` is a function or coroutine function. Its parameters of the type ``Completed`` get the outcomes of the
+        guards above. Or it is a question, to be awaited in a tool.
+        """
+        return self._asked(make) if isinstance(make, Question) else Ask(self._asker, make)
+
+    def tool(self, app: Any, name: str | None = None, *, annotations: Any = None, **options: Any) -> Decorator:
+        """``@flows.tool(app)`` above the guards is ``@app.tool()``, and tells clients what the guards say of the tool.
+
+        A tool with a ``confirm`` gets ``destructiveHint``, unless ``annotations`` says otherwise. All else is passed
+        on.
         """
 
-        def guarded(tool: Tool) -> Tool:
-            return Guard.around(tool, self._asker, make)
+        def made(tool: Tool) -> Tool:
+            told = hints(tool, annotations)
+            more = options if told is None else {**options, "annotations": told}
+            added: Tool = app.tool(name=name, **more)(tool)
+            return added
 
-        return guarded
+        return made
 
-    def _asked(self, question: Question) -> Decorator:
-        return self.ask(lambda **_: question)
+    def guard(self, tool: Tool) -> Tool:
+        """Decorate a tool that asks nothing before it runs, and from inside: ``await flows.confirm(…)``."""
+        return Guard.around(tool, self._asker, None)
+
+    @overload
+    def form(
+        self, schema: type[T], *, message: str, shared: bool = False, **options: Unpack[Options]
+    ) -> Ask[Answered[T]]: ...
+
+    @overload
+    def form(
+        self, schema: Json, *, message: str, shared: bool = False, **options: Unpack[Options]
+    ) -> Ask[Completed]: ...
+
+    def form(self, schema: Json | type[Any], *, message: str, **options: Any) -> Ask[Any]:
+        """As ``Questions.form``. A parameter of the tool for the answers has the type ``Answered[…]``."""
+        return super().form(schema, message=message, **options)
+
+    def _asked(self, question: Question) -> Ask[Completed]:
+        return Ask(self._asker, Fixed(question))

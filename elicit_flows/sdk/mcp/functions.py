@@ -16,7 +16,7 @@ from typing import Any
 import anyio.to_thread
 
 from elicit_flows.sdk.mcp.calls import LIBRARIES
-from elicit_flows.sdk.outcomes import Completed
+from elicit_flows.sdk.outcomes import Answered, Completed
 
 OWN_CONTEXT = "elicit_context"
 
@@ -40,7 +40,7 @@ class Function:
         hints = typing.get_type_hints(call, include_extras=True)
         given = inspect.signature(call).parameters.values()
         kept = [one.replace(annotation=hints.get(one.name, one.annotation)) for one in given]
-        outcomes = tuple(one.name for one in kept if one.annotation is Completed)
+        outcomes = outcome_parameters(call)
         kept = [one for one in kept if one.name not in outcomes]
         context = next((one.name for one in kept if _is_context(one.annotation)), OWN_CONTEXT)
         if context == OWN_CONTEXT:
@@ -67,6 +67,17 @@ class Function:
         """A digest that is the same in every process for the same tool and ``parts``."""
         told = [self.call.__module__, self.call.__qualname__, *parts]
         return hashlib.sha256(json.dumps(told, sort_keys=True, default=_plain).encode()).hexdigest()
+
+
+def outcome_parameters(call: Callable[..., Any]) -> tuple[str, ...]:
+    """The parameters that take outcomes, ``Completed`` or ``Answered[…]``, in order."""
+    try:
+        # An object with a method __call__ has no hints of its own.
+        hints = typing.get_type_hints(call if inspect.isroutine(call) else type(call).__call__)
+    except NameError:  # a name that only type checkers import
+        return ()
+    takes = {name for name, hint in hints.items() if (typing.get_origin(hint) or hint) in (Completed, Answered)}
+    return tuple(name for name in inspect.signature(call).parameters if name in takes)
 
 
 def _plain(value: Any) -> Any:

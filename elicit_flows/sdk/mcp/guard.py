@@ -1,44 +1,44 @@
-"""One call of a guarded tool: who the user is, what is asked, how it ended, and only then the tool."""
+"""A guarded function: who the user is, what is asked, how it ended, and only then the function."""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Self
 
-from elicit_flows.sdk.errors import ElicitError, StillWaiting
-from elicit_flows.sdk.idempotency import acted_on
-from elicit_flows.sdk.mcp import messages, revision_2025_11_25, revision_2026_07_28
+from mcp import types
+
+from elicit_flows.sdk.errors import ElicitError
+from elicit_flows.sdk.mcp import messages
+from elicit_flows.sdk.mcp.asking import Asks, Ended, Fixed, Run
 from elicit_flows.sdk.mcp.calls import Call
 from elicit_flows.sdk.mcp.context import Asker
-from elicit_flows.sdk.mcp.functions import Function
-from elicit_flows.sdk.mcp.identity import NoUser, user_of
+from elicit_flows.sdk.mcp.functions import Function, outcome_parameters
+from elicit_flows.sdk.mcp.identity import NoUser
 from elicit_flows.sdk.mcp.messages import NotRun, Words
-from elicit_flows.sdk.mcp.pending_question import Ticket
-from elicit_flows.sdk.mcp.settings import Settings
-from elicit_flows.sdk.outcomes import Cancelled, Completed, Declined, Expired, Failed, Outcome
-from elicit_flows.sdk.questions import Question
-from elicit_flows.sdk.shapes import Elicitation
 
 GUARD = "__elicit_guard__"
-CONNECTS = ("oauth", "credentials")  # a connection lasts, so acting on it twice does no harm
-Asks = Callable[..., Question | Awaitable[Question | None] | None]
 
 
 @dataclass(frozen=True, slots=True)
 class Guard:
-    """A tool's function with the questions that are asked before it runs, in order."""
+    """A tool's function with the questions that are asked before it runs, in order. ``asker``: the innermost guard's,
+    whose user and server the function's runs belong to.
+    """
 
     function: Function
+    asker: Asker
     asks: tuple[tuple[Asker, Asks], ...]
 
     @classmethod
-    def around(cls, tool: Callable[..., Any], asker: Asker, make: Asks) -> Callable[..., Any]:
-        """The tool as the library gets it. A tool that is guarded already gets one guard more."""
+    def around(cls, tool: Callable[..., Any], asker: Asker, make: Asks | None) -> Callable[..., Any]:
+        """The tool as the library gets it. A tool that is guarded already gets one guard more. ``make``: None asks
+        nothing before the tool runs.
+        """
         inner: Self | None = getattr(tool, GUARD, None)
-        function, asks = (inner.function, inner.asks) if inner else (Function.of(tool), ())
-        return cls(function, ((asker, make), *asks)).tool()
+        function, first, asks = (inner.function, inner.asker, inner.asks) if inner else (Function.of(tool), asker, ())
+        return cls(function, first, ((asker, make), *asks) if make else asks).tool()
 
     def tool(self) -> Callable[..., Any]:
         """A coroutine function with the name and docstring of the tool's own."""
@@ -71,83 +71,46 @@ class Guard:
             return self._say(call, messages.unavailable(refused, self.function.call.__qualname__, begun=call.begun))
 
     async def _guarded(self, call: Call, context: Any, arguments: dict[str, Any]) -> Any:
-        tickets = await self._tickets(call, arguments)
-        ended: list[tuple[Asker, Completed]] = []
-        for at, (asker, ticket) in enumerate(tickets):
-            answer = await self._asked(call, asker, [ticket for _, ticket in tickets[at:]])
-            if isinstance(answer, Elicitation):
-                return self._say(call, messages.waiting(answer))
-            if isinstance(answer, (Declined, Cancelled, Expired, Failed)):
-                if not await tells(call, asker, ticket, answer) and call.attempt.goes_on:
-                    return call.leave()
-                return self._say(call, messages.ended(asker.settings, answer))
-            if not isinstance(answer, Completed):
-                return answer
-            ended.append((asker, answer))
-        if not await acts(call, ended):
-            return call.leave() if call.attempt.goes_on else self._say(call, messages.used(ended[-1][1].elicitation))
-        call.begun = True
-        for asker, done in ended:
-            await _after(asker.settings, done)
-        if any(done.elicitation.kind in CONNECTS and not done.reused for _, done in ended):
-            await call.tools_changed()
-        with call.no_legacy_refusal():
-            return await self.function.run(context, arguments, [done for _, done in ended])
-
-    async def _tickets(self, call: Call, arguments: dict[str, Any]) -> list[tuple[Asker, Ticket]]:
-        found = []
-        for place, (asker, make) in enumerate(self.asks):
-            question = make(**arguments)
-            if inspect.isawaitable(question):
-                question = await question
-            if question is None:
-                continue
-            user = user_of(asker.settings, call.token)
-            asked = (question.kind, question.params, question.message, question.options)
-            key = self.function.digest(
-                call.server(asker.settings), place, user.iss, user.sub, call.who, asked, arguments
-            )
-            found.append((asker, Ticket(place, key, question, user, asker.settings.ask_again_after)))
-        return found
-
-    async def _asked(self, call: Call, asker: Asker, tickets: list[Ticket]) -> Outcome | Elicitation | Any:
+        run = Run(self.asker, self.function, call, arguments, len(self.asks))
         try:
-            if call.modern:
-                return await revision_2026_07_28.asked(asker.elicit(), asker.settings, call, tickets[0])
-            return await revision_2025_11_25.asked(asker.elicit(), asker.settings, asker.followers, call, tickets)
-        except StillWaiting as waiting:
-            return waiting.elicitation
+            await run.resume()
+            await self._ask(run)
+            await run.act()
+            with run.made(), call.no_legacy_refusal():
+                return await self.function.run(context, arguments, run.completed)
+        except Ended as ended:
+            if ended.error is None:
+                return ended.result
+            raise ended.error from ended
+
+    async def _ask(self, run: Run) -> None:
+        """Ask what the guards ask. Those that need no outcome of an earlier one say what at once, because a refusal
+        has to name all that the call needs.
+        """
+        asks = list(enumerate(self.asks))
+        tickets = {
+            place: await run.ticket(asker, place, make) for place, (asker, make) in asks if not outcome_parameters(make)
+        }
+        for place, (asker, make) in asks:
+            ticket = tickets[place] if place in tickets else await run.ticket(asker, place, make)
+            if ticket is not None:
+                rest = [tickets[later] for later in range(place + 1, len(asks)) if later in tickets]
+                await run.guard(asker, ticket, [one for one in rest if one is not None])
+
+    @property
+    def confirms(self) -> bool:
+        """Whether it asks for a yes, whatever the arguments are."""
+        return any(isinstance(make, Fixed) and make.question.kind == "confirm" for _, make in self.asks)
 
     def _say(self, call: Call, said: Words) -> Any:
         """The result of a tool that was not run."""
         return call.answer(said, text=self.function.text, structured=self.function.free)
 
 
-async def tells(call: Call, asker: Asker, ticket: Ticket, no: Outcome) -> bool:
-    """Whether this run is the one that reports the no. A user who declined is not asked again for a while."""
-    if isinstance(no, Declined) and ticket.ask_again_after and await ticket.keep(asker.elicit(), no):
-        await call.attempt.begins()
-        call.attempt.acts = True
-        return True
-    return await acts(call, [(asker, no)])
-
-
-async def acts(call: Call, ended: Sequence[tuple[Asker, Outcome]]) -> bool:
-    """Whether this run is the one that acts on the outcomes.
-
-    Several runs may act on a connection, but a task has one result, so only one run of a task may.
-    """
-    await call.attempt.begins()
-    for asker, outcome in reversed(ended):  # a task is recorded as acted on by its last question
-        first = await acted_on(asker.elicit(), outcome.elicitation)
-        if not first and (call.attempt.goes_on or outcome.elicitation.kind not in CONNECTS):
-            return False
-    call.attempt.acts = True
-    return True
-
-
-async def _after(settings: Settings, done: Completed) -> None:
-    if settings.after:
-        waited = settings.after(done)
-        if inspect.isawaitable(waited):
-            await waited
+def hints(tool: Callable[..., Any], given: Any) -> Any:
+    """The annotations of a tool: those ``given`` (the library's object, a dict or None), and what its guards say."""
+    guard: Guard | None = getattr(tool, GUARD, None)
+    if guard is None or not guard.confirms:
+        return given
+    said = given.model_dump(by_alias=True, exclude_none=True) if hasattr(given, "model_dump") else (given or {})
+    return types.ToolAnnotations.model_validate({"destructiveHint": True, **said})

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
+from collections import OrderedDict
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, Self
 
 from elicit_flows.domain.status import Status
-from elicit_flows.domain.values import Claim
+from elicit_flows.domain.values import Claim, Json
 from elicit_flows.sdk.client import Elicit
 from elicit_flows.sdk.errors import ElicitError
 from elicit_flows.sdk.idempotency import acted_on
@@ -19,13 +21,15 @@ from elicit_flows.sdk.shapes import Elicitation
 NO = "declined"  # the member of the note that says when a call was told about the no
 NOES = (Status.DECLINED, Status.CANCELLED)
 NOTE_SECONDS = 5.0
+MOST_WAITING = 1000  # functions; whoever calls one that was dropped is asked from the start
 CALL = "mcp_call"  # the member of an elicitation's metadata that says which call it belongs to
 
 
 @dataclass(frozen=True, slots=True)
 class Ticket:
     """``key`` identifies server, user, client, tool and arguments. ``place``: the guard's position on the tool.
-    ``ask_again_after``: seconds for which a no stands.
+    ``ask_again_after``: seconds for which a no stands. ``found``: the elicitation, if it is known. ``chain``: what the
+    client's state has to say about a question from inside a function, see ``Chain``.
     """
 
     place: int
@@ -33,11 +37,15 @@ class Ticket:
     question: Question
     user: Claim
     ask_again_after: float
+    found: str | None = None
+    chain: Json = field(default_factory=dict)
 
     async def ask(self, elicit: Elicit) -> Elicitation:
         """Return the question of this call. It is new only if there is none that is open, unreported, or declined a
         moment ago.
         """
+        if self.found is not None:
+            return await elicit.get(self.found)
         seen = await self._create(elicit)
         if seen.status == Status.EXPIRED or await self._is_stale(elicit, seen) or await self._is_old_no(elicit, seen):
             await acted_on(elicit, seen)
@@ -92,3 +100,54 @@ class Ticket:
                 return None
             raise
         return seen if (seen.subject, seen.metadata.get(CALL)) == (self.user, self.key) else None
+
+
+@dataclass(frozen=True, slots=True)
+class Chain:
+    """Where a function stopped that asks from inside. ``run``: whose call it is. ``passed``: the elicitations that it
+    has acted on, by place. ``spent``: one of them is good for one run only. ``place``, ``id`` and ``key``: the question
+    that it waits for.
+    """
+
+    run: str
+    passed: Mapping[str, str]
+    spent: bool
+    place: int
+    id: str
+    key: str
+
+    @classmethod
+    def of(cls, state: Json | None) -> Self | None:
+        """What a client's state says; None for one of a guard's question. The library has sealed the state."""
+        if state is None or "run" not in state:
+            return None
+        return cls(**{name: state[name] for name in ("run", "passed", "spent", "place", "id", "key")})
+
+    def ticket(self, user: Claim, ask_again_after: float) -> Ticket:
+        """The question that it waits for, which was asked before and is not asked anew."""
+        return Ticket(self.place, self.key, _ASKED, user, ask_again_after, self.id, asdict(self))
+
+
+_ASKED = Question("", {}, "", {})
+
+
+class Earlier:
+    """The functions that wait for an answer in this process, for clients that send no state when they call again."""
+
+    def __init__(self) -> None:
+        self._known: OrderedDict[str, Chain] = OrderedDict()
+
+    def __bool__(self) -> bool:
+        return bool(self._known)
+
+    def get(self, run: str) -> Chain | None:
+        return self._known.get(run)
+
+    def keep(self, chain: Chain) -> None:
+        self._known[chain.run] = chain
+        self._known.move_to_end(chain.run)
+        while len(self._known) > MOST_WAITING:
+            self._known.popitem(last=False)
+
+    def forget(self, run: str) -> None:
+        self._known.pop(run, None)

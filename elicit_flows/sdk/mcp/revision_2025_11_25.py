@@ -37,7 +37,7 @@ async def asked(
     seen = await first.ask(elicit)
     if seen.over:
         return await first.outcome(elicit, seen)
-    way = settings.way(call.client, call.opens_links)
+    way = settings.way(call.client, call.client_version, call.opens_links)
     if way == "refuse":
         raise call.no_links()
     if way == "link":

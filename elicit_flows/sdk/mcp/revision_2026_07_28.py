@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
+from elicit_flows.domain.values import Json
 from elicit_flows.sdk.client import Elicit
 from elicit_flows.sdk.idempotency import taken_back
 from elicit_flows.sdk.mcp.calls import Call
@@ -19,9 +20,13 @@ from elicit_flows.sdk.shapes import Elicitation
 from elicit_flows.wires.reply import ACCEPT
 
 
-async def asked(elicit: Elicit, settings: Settings, call: Call, ticket: Ticket) -> Outcome | Elicitation | Any:
-    """How it ended; the elicitation if the call ends before that; or else the result that the call is answered with."""
-    state = call.state
+async def asked(
+    elicit: Elicit, settings: Settings, call: Call, ticket: Ticket, state: Json | None
+) -> Outcome | Elicitation | Any:
+    """How it ended; the elicitation if the call ends before that; or else the result that the call is answered with.
+
+    ``state``: what this server sent with its last answer, None for a question that this cannot be about.
+    """
     if state is None or state.get("place") != ticket.place:
         seen = await ticket.ask(elicit)
         return await ticket.outcome(elicit, seen) if seen.over else _first(settings, call, ticket, seen)
@@ -45,11 +50,11 @@ async def asked(elicit: Elicit, settings: Settings, call: Call, ticket: Ticket) 
 
 
 def _first(settings: Settings, call: Call, ticket: Ticket, seen: Elicitation) -> Any:
-    way = settings.way(call.client, call.opens_links)
+    way = settings.way(call.client, call.client_version, call.opens_links)
     if way == "refuse":
         raise call.no_links()
     if way == "link":
         return seen
-    state = {"place": ticket.place, "id": seen.id, "round": 1, "agreed": False}
+    state = {"place": ticket.place, "id": seen.id, "round": 1, "agreed": False, **ticket.chain}
     call.attempt.waits(seen, state)
     return call.ask(asdict(seen), state)

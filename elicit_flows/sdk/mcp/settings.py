@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypedDict, get_args
 
+from elicit_flows.sdk.mcp.known_clients import known_way
 from elicit_flows.sdk.outcomes import Completed, Outcome
 from elicit_flows.sdk.shapes import User
 
@@ -50,7 +51,7 @@ class Settings:
     - ``otherwise``: for clients that cannot open links: ``"link"`` puts the link into the tool's answer, ``"refuse"``
       ends the call with an error.
     - ``clients``: by the client's name, for clients that can do more or less than they declare: ``"url"``, ``"link"``
-      or ``"refuse"``.
+      or ``"refuse"``. It goes before what is known of them, see ``known_clients``.
     - ``after``: a function or coroutine function that is called with each completed outcome before the tool runs.
     - ``say``: returns the tool's answer for an outcome that is not ``Completed``; None: the default texts.
 
@@ -82,6 +83,9 @@ class Settings:
             if way not in get_args(known):
                 raise ValueError(f"{name}: Give one of {', '.join(get_args(known))}, not {way!r}.")
 
-    def way(self, client: str, opens_links: bool) -> Ways:
-        """How this client is given a link."""
-        return self.clients.get(client) or ("url" if opens_links else self.otherwise)
+    def way(self, client: str, version: str, opens_links: bool) -> Ways:
+        """How this client is given a link. One that only says that it opens links counts as one that does not."""
+        known = self.clients.get(client)
+        if known is None and opens_links and known_way(client, version) is None:
+            return "url"
+        return known or self.otherwise

@@ -82,7 +82,7 @@ class ActionQuestions(Questions[Awaitable[Outcome]]):
             raise
         if not await acted_on(self._elicit, outcome.elicitation):
             raise ActionError.handler(USED)
-        return outcome
+        return question.outcome(outcome)
 
     async def _answered(self, seen: Elicitation) -> Outcome:
         fields = _fields(seen)

@@ -33,11 +33,11 @@ def namespace(elicit_service: Service, alice: ScriptedUser, monkeypatch: pytest.
     asked = LazyClient(None)
     hers = Asker(asked, Settings(user=alice.claim), Followers(), Changes(asked))
     monkeypatch.setattr(mcp_flows._flows, "_asker", hers)
-    tools, rules, keys, tasks = BLOCKS
+    tools, rules, typed, inside, keys, tasks = BLOCKS
     names: dict[str, Any] = {}
-    for block in (tools, rules.replace(" ...\n", f"\n{DELETES}"), tasks):
-        exec(compile(block, "docs/how-to/mcp-server.md", "exec"), names)
-    exec(compile(keys, "docs/how-to/mcp-server.md", "exec"), dict(names))
+    for block in (tools, rules.replace(" ...\n", f"\n{DELETES}"), typed, inside, tasks):
+        exec(compile(block, "docs/how-to/mcp-server.md", "exec", dont_inherit=True), names)
+    exec(compile(keys, "docs/how-to/mcp-server.md", "exec", dont_inherit=True), dict(names))
     return names
 
 
@@ -48,6 +48,9 @@ async def test_the_blocks_of_the_page_do_what_it_says(
     async with mcp_flows._flows._asker.elicit():
         async with talking(namespace["app"], era, Host(alice.allow)) as client:
             assert text(await client.call_tool("list_files", {})) == "done: Bearer"
+        async with talking(namespace["app"], era, Host(lambda url: alice.submit(url, plan="pro", seats="3"))) as client:
+            assert text(await client.call_tool("order", {})) == "done: 3 seats of pro"
         async with talking(namespace["app"], era, Host(alice.submit)) as client:
+            assert text(await client.call_tool("clean_up", {})) == "done: 2 files are deleted"
             assert text(await client.call_tool("delete", {"files": 3})) == "done: 3 deleted"
             assert text(await client.call_tool("delete", {"files": 11})) == "done: 11 deleted"

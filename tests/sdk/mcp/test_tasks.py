@@ -15,9 +15,9 @@ from mcp import types
 from elicit_flows.domain.status import Status
 from elicit_flows.sdk import Elicit, Elicitation, outcome_of
 from elicit_flows.sdk.mcp import running
+from elicit_flows.sdk.mcp.asking import acts
 from elicit_flows.sdk.mcp.calls import Call
 from elicit_flows.sdk.mcp.context import Asker
-from elicit_flows.sdk.mcp.guard import acts
 from elicit_flows.sdk.mcp.task import DIED, Task
 from elicit_flows.sdk.mcp.task_attempt import Attempt, current
 from elicit_flows.sdk.testing import ScriptedUser, Service

@@ -11,14 +11,15 @@ import sys
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Literal
 
 from mcp.server.auth.provider import AccessToken
 from mcp.server.auth.settings import AuthSettings
 from mcp.shared.exceptions import UrlElicitationRequiredError
-from mcp.types import ElicitRequestURLParams, TextContent
+from mcp.types import ElicitRequestURLParams, TextContent, ToolAnnotations
 from pydantic import BaseModel
 
-from elicit_flows.sdk import Completed, Elicit, Question
+from elicit_flows.sdk import Answered, Completed, Elicit, Question
 from elicit_flows.sdk.mcp import McpFlows, state_key
 from elicit_flows.sdk.mcp.calls import LIBRARY_ERROR
 
@@ -70,13 +71,13 @@ async def wipe(disk: str = "a") -> str:
     return ran(f"wiped {disk}")
 
 
-@app.tool()
+@flows.tool(app)
 @flows.confirm("Burn it?")
 async def burn(disk: str = "a") -> str:
     return ran(f"burnt {disk}")
 
 
-@app.tool()
+@flows.tool(app, description="Counts.")
 @flows.form(PLAN, message="Which?")
 def count(chosen: Completed) -> int:
     """Not a coroutine function, and no text."""
@@ -128,7 +129,7 @@ async def looks_up() -> str:
         return str(await away.get("el_1"))
 
 
-@app.tool()
+@flows.tool(app, annotations=ToolAnnotations(title="Both", destructiveHint=False))
 @flows.form(PLAN, message="Which?")
 @flows.confirm("Really?")
 async def both(first: Completed, second: Completed, name: str = "") -> str:
@@ -192,6 +193,73 @@ async def fails(how: str) -> str:
 @flows.oauth("acme")
 async def files() -> str:
     return ran("listed")
+
+
+class Plan(BaseModel):
+    plan: Literal["free", "pro"]
+
+
+def found(folder: str) -> str:
+    """What is in a folder, which a test may change."""
+    there = Path(TOLD["ran"]).with_name(folder)
+    return there.read_text() if there.exists() else "12"
+
+
+@app.tool()
+@flows.guard
+async def tidy(folder: str) -> str:
+    ran(f"looked {folder}")
+    try:
+        await flows.confirm(f"Delete {found(folder)} files of {folder}?")
+        chosen = await flows.form(Plan, message="Which plan?")
+    except Exception:
+        return ran("went on without an answer")
+    return ran(f"tidied {folder} {chosen.data.plan}")
+
+
+@app.tool()
+@flows.confirm("Begin?")
+async def paid(first: Completed, folder: str) -> str:
+    await flows.ask(Question("confirm", {}, f"Go on with {found(folder)}?", {}))
+    return ran(f"paid {folder} {first.elicitation.id}")
+
+
+@app.tool()
+@flows.guard
+async def careful(folder: str) -> str:
+    outcome = await flows.confirm(f"Touch {folder}?").outcome()
+    return ran(f"touched {folder}" if outcome else f"kept {folder}: {outcome.elicitation.status}")
+
+
+def after_the_form(answer: Answered[Plan], folder: str) -> Question:
+    return Question("confirm", {}, f"Take {answer.data.plan} for {folder}?", {})
+
+
+@app.tool()
+@flows.form(Plan, message="Which?")
+@flows.ask(after_the_form)
+async def chosen(folder: str, answer: Answered[Plan], sure: Completed) -> str:
+    return ran(f"{sure.elicitation.message} {answer.data.plan}")
+
+
+@flows.confirm("Show it?")
+async def shown(name: str) -> str:
+    return ran(f"shown {name}")
+
+
+if LIBRARY != ONE:
+    app.tool("shown")(shown)
+    app.prompt("shown")(shown)
+    app.resource("files://{name}")(shown)
+
+
+@app.tool()
+async def unguarded() -> str:
+    try:
+        await flows.confirm("Who asks?")
+    except RuntimeError as error:
+        return str(error)
+    return ran("unguarded")
 
 
 if LIBRARY == TWO:

@@ -1,0 +1,84 @@
+"""Answers from the person at a terminal."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+from urllib.parse import urlsplit
+
+from elicit_flows.domain.values import Json
+from elicit_flows.wires.reply import ACCEPT, ACTIONS, CANCEL
+
+YES = {"y": True, "yes": True, "true": True, "n": False, "no": False, "false": False}
+NUMBERS: dict[str, Callable[[str], Any]] = {"integer": int, "number": float}
+
+
+class Terminal:
+    """An ``answer`` for ``run``: it prints each question and reads the answer.
+
+    For a link it prints the link and its host, and reads accept, decline or cancel; it opens nothing itself. For a form
+    it reads one line for each property; an empty line leaves it out, or takes its default. The end of the input
+    cancels. ``read`` and ``write`` are ``input`` and ``print`` unless given.
+    """
+
+    def __init__(self, read: Callable[[str], str] = input, write: Callable[[str], object] = print) -> None:
+        self._read, self._write = read, write
+
+    async def __call__(self, key: str, request: Json) -> Json:
+        try:
+            return await asyncio.to_thread(self._answer, request.get("params", {}))
+        except EOFError:
+            return {"action": CANCEL}
+
+    def _answer(self, params: Json) -> Json:
+        self._write(shown(params.get("message", "")))
+        if "url" in params:
+            self._write(f"{shown(params['url'])}\nThis link leads to {shown(urlsplit(params['url']).hostname)}.")
+        action = self._chosen("accept, decline or cancel", ACTIONS)
+        schema = params.get("requestedSchema")
+        if action != ACCEPT or schema is None:
+            return {"action": action}
+        required = schema.get("required", ())
+        content = {name: self._value(name, prop, name in required) for name, prop in schema["properties"].items()}
+        return {"action": ACCEPT, "content": {name: value for name, value in content.items() if value is not None}}
+
+    def _value(self, name: str, prop: Json, required: bool) -> Any:
+        label = shown(prop.get("title") or name)
+        of = prop.get("items", prop)
+        options = of.get("enum") or [one["const"] for one in of.get("oneOf") or of.get("anyOf") or ()]
+        hint = f" ({', '.join(map(shown, options))})" if options else ""
+        while True:
+            line = self._read(f"{label}{hint}: ").strip()
+            if not line and ("default" in prop or not required):
+                return prop.get("default")
+            try:
+                return _read_as(prop, line, options)
+            except ValueError:
+                self._write("That does not fit.")
+
+    def _chosen(self, words: str, known: Any) -> str:
+        while (said := self._read(f"{words}: ").strip().lower()) not in known:
+            self._write(f"Type {words}.")
+        return said
+
+
+def shown(text: Any) -> str:
+    """``text`` without what a terminal would obey: the server is somebody else's."""
+    return "".join(one if one.isprintable() or one == "\n" else "\N{REPLACEMENT CHARACTER}" for one in str(text))
+
+
+def _read_as(prop: Json, line: str, options: list[Any]) -> Any:
+    """The value that ``line`` means. Raises ValueError if it does not fit."""
+    kind = prop.get("type")
+    if kind == "array":
+        return [_read_as({}, one.strip(), options) for one in line.split(",")]
+    if options and line not in options:
+        raise ValueError(line)
+    if kind == "boolean":
+        if line.lower() not in YES:
+            raise ValueError(line)
+        return YES[line.lower()]
+    if not line:
+        raise ValueError(line)
+    return NUMBERS[kind](line) if kind in NUMBERS else line

@@ -1,0 +1,88 @@
+"""The person at a terminal, and scripts in YAML, as answers of a host."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from elicit_flows.sdk.hosts import Scripted, Terminal
+
+pytestmark = pytest.mark.anyio
+SCHEMA = {
+    "type": "object",
+    "properties": {
+        "plan": {"type": "string", "enum": ["free", "pro"], "title": "Plan"},
+        "seats": {"type": "integer", "default": 1},
+        "sure": {"type": "boolean"},
+        "extras": {"type": "array", "items": {"type": "string", "enum": ["a", "b"]}},
+        "note": {"type": "string"},
+    },
+    "required": ["plan", "sure"],
+}
+
+
+def asked(**params: Any) -> dict[str, Any]:
+    return {"method": "elicitation/create", "params": {"message": "Which?", **params}}
+
+
+class At:
+    """A terminal at which somebody types ``lines``; ``seen`` is what it showed."""
+
+    def __init__(self, *lines: str) -> None:
+        self.lines, self.seen = list(lines), ""
+        self.answer = Terminal(self.read, self.write)
+
+    def read(self, prompt: str) -> str:
+        self.write(prompt)
+        if not self.lines:
+            raise EOFError
+        return self.lines.pop(0)
+
+    def write(self, text: str) -> None:
+        self.seen += f"{text}\n"
+
+
+async def test_a_form_is_asked_line_by_line_until_each_fits() -> None:
+    at = At("yes", "accept", "gold", "pro", "", "", "maybe", "y", "a, b", "")
+    assert await at.answer("k", asked(requestedSchema=SCHEMA)) == {
+        "action": "accept",
+        "content": {"plan": "pro", "seats": 1, "sure": True, "extras": ["a", "b"]},
+    }
+    assert "Plan (free, pro): " in at.seen
+    assert at.seen.count("That does not fit.") == 3
+
+
+async def test_a_link_is_shown_with_its_host_and_answered_with_a_word() -> None:
+    at = At("Decline")
+    assert await at.answer("k", asked(mode="url", url="https://flows.example.com/c/el_1")) == {"action": "decline"}
+    assert "https://flows.example.com/c/el_1\nThis link leads to flows.example.com.\n" in at.seen
+
+
+async def test_what_a_server_says_does_not_steer_the_terminal() -> None:
+    at = At("cancel")
+    await at.answer("k", asked(message="\x1b[2Jfoo\rbar\x9b1m\u202e", url="https://a.example/\x1b]0;x\x07"))
+    assert not {"\x1b", "\r", "\x9b", "\x07", "\u202e"} & set(at.seen)
+
+
+async def test_the_end_of_the_input_cancels() -> None:
+    assert await At().answer("k", asked(requestedSchema=SCHEMA)) == {"action": "cancel"}
+
+
+async def test_a_script_may_be_yaml() -> None:
+    answer = Scripted.from_yaml("Which plan?: {plan: pro, seats: 3}\nDelete: decline\n")
+    schema = {"properties": {"plan": {}, "seats": {}}, "required": ["plan"]}
+    assert (await answer("k", asked(message="Which plan?", requestedSchema=schema)))["content"] == {
+        "plan": "pro",
+        "seats": 3,
+    }
+    assert await answer("k", asked(message="Delete it?")) == {"action": "decline"}
+
+
+@pytest.mark.parametrize(
+    "text", ["- accept", "Which?: maybe", "Which?: [1]", "1: accept", "!!python/name:os.system x: 1"]
+)
+def test_yaml_that_is_no_script_is_refused(text: str) -> None:
+    with pytest.raises(Exception, match=r"Map words|could not determine a constructor") as refused:
+        Scripted.from_yaml(text)
+    assert type(refused.value).__name__ in {"ValueError", "ConstructorError"}
