@@ -66,8 +66,8 @@ def test_t137_the_providers_that_do_not_say_whose_account_it_is_are_these_and_no
 
 # How many of the 50 have each fact. A number goes up with the facts that are found, and never down.
 AT_LEAST = {
-    "endpoints checked": 31, "scopes in words": 43, "account": 45, "dead grant": 40, "revocation": 25,
-    "registration": 39, "API hosts": 37,
+    "endpoints checked": 32, "scopes in words": 44, "account": 46, "dead grant": 41, "revocation": 29,
+    "registration": 39, "API hosts": 38,
 }  # fmt: skip
 
 

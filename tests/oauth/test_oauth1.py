@@ -162,7 +162,7 @@ def test_a_grant_that_waits_for_a_choice_keeps_both_parts(
 def test_a_token_of_which_half_is_missing_is_not_imported(known: Known) -> None:
     agent_access.forget()
     with pytest.raises(Invalid, match="two parts"):
-        check_import(known.row, rows.ALICE_CLAIM, "drive")
+        check_import(known.row, rows.ALICE_CLAIM, "drive", {})
 
 
 @pytest.mark.parametrize(
