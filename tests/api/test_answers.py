@@ -72,7 +72,15 @@ def test_every_described_call_answers_as_described(
 
     assert [one["id"] for one in call("GET", "/v1/connections").json()["data"]] == [held.pk]
     token = call("POST", "/v1/connections/{connection_id}/token", held.pk, json={"min_ttl": 0}).json()
-    assert token.keys() == {"access_token", "token_type", "expires_at", "scopes", "metadata", "resource"}
+    assert token.keys() == {
+        "access_token",
+        "token_type",
+        "expires_at",
+        "scopes",
+        "metadata",
+        "resource",
+        "token_secret",
+    }
     said = call("POST", "/v1/connections/{connection_id}/report", held.pk, json={"status": 401}).json()
     assert call("GET", "/v1/connections").json() == {"data": [said], "next_cursor": None}
     assert call("GET", "/v1/connections/{connection_id}", held.pk).json() == said
