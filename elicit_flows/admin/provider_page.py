@@ -26,9 +26,9 @@ from elicit_flows.admin.pictures import PictureField
 from elicit_flows.admin.providers import ProviderAdmin, ProviderForm
 from elicit_flows.catalogue import Entry
 from elicit_flows.catalogue.parts import Variable
+from elicit_flows.catalogue.probe import ProbeResult, probe_settings
 from elicit_flows.config_file import InvalidValue
 from elicit_flows.config_file.schema import TABLES
-from elicit_flows.management.provider_entries import ProbeResult, probe_settings
 from elicit_flows.models import Agent, Connection, Provider
 
 CLIENT = ("client_id", "new_client_secret")
@@ -46,7 +46,7 @@ class VariableField:
     may_ask: bool
 
     @property
-    def name(self) -> str:
+    def input_name(self) -> str:
         return f"variable-{self.variable.name}"
 
 

@@ -7,7 +7,6 @@ plug-in that needs more fails, and reaches nobody.
 
 from __future__ import annotations
 
-import io
 import sys
 import time
 from collections.abc import Mapping
@@ -28,11 +27,10 @@ from apprise.plugins.rocketchat import NotifyRocketChat
 from apprise.plugins.slack import NotifySlack
 from apprise.plugins.webexteams import NotifyWebexTeams
 from apprise.plugins.workflows import NotifyWorkflows
-from requests.adapters import BaseAdapter
-from requests.structures import CaseInsensitiveDict
 
 from elicit_flows import http, vault
 from elicit_flows.domain.values import Secret
+from elicit_flows.http import for_requests
 from elicit_flows.models import NotificationSettings
 from elicit_flows.notifications.messages import Message, NoAddress, NotSent, Refused, Unknown
 from elicit_flows.people.contacts import Addresses
@@ -68,44 +66,18 @@ class Call:
 _call: ContextVar[Call] = ContextVar("chat_call")
 
 
-class Transport(BaseAdapter):
+def _reach_chat(request: requests.PreparedRequest) -> http.Reply:
     """The way out for apprise. Redirects are answers like any other."""
-
-    def send(  # the arguments are those of requests
-        self,
-        request: requests.PreparedRequest,
-        stream: bool = False,
-        timeout: object = None,
-        verify: object = True,
-        cert: object = None,
-        proxies: Mapping[str, str] | None = None,
-    ) -> requests.Response:
-        call = _call.get()
-        body = request.body if isinstance(request.body, bytes) else str(request.body or "").encode()
-        call.status = 0
-        try:
-            reply = http.send(
-                str(request.method),
-                str(request.url),
-                headers={str(name): str(value) for name, value in request.headers.items() if name != "Content-Length"},
-                body=body,
-                deadline=max(0.1, call.ends - time.monotonic()),
-                limit=REPLY_BYTES,
-            )
-        except (http.Refused, http.Unreachable) as error:
-            call.lost |= isinstance(error, http.Unreachable) and error.sent
-            call.why = str(error)[:200]
-            raise requests.ConnectionError(call.why) from None
-        call.status = reply.status
-        response = requests.Response()
-        response.status_code = reply.status
-        response.headers = CaseInsensitiveDict({"Content-Type": reply.headers.get("content-type", "")})
-        response.raw = io.BytesIO(reply.body)
-        response.url, response.request = str(request.url), request
-        return response
-
-    def close(self) -> None:
-        """Nothing to close: the connections belong to the process."""
+    call = _call.get()
+    call.status = 0
+    try:
+        reply = for_requests.sent(request, deadline=max(0.1, call.ends - time.monotonic()), limit=REPLY_BYTES)
+    except (http.Refused, http.Unreachable) as error:
+        call.lost |= isinstance(error, http.Unreachable) and error.sent
+        call.why = str(error)[:200]
+        raise requests.ConnectionError(call.why) from None
+    call.status = reply.status
+    return reply
 
 
 class _Requests:
@@ -117,10 +89,7 @@ class _Requests:
     def request(self, method: str, url: str, **options: Any) -> requests.Response:
         """``verify`` and ``timeout`` are the guarded client's to decide."""
         given = {name: options[name] for name in ("data", "json", "params", "headers", "auth") if name in options}
-        with requests.Session() as session:
-            session.trust_env = False
-            for scheme in ("https://", "http://"):  # the guarded client decides where plain http is allowed
-                session.mount(scheme, Transport())
+        with for_requests.guarded_session(_reach_chat) as session:
             return session.request(method, url, allow_redirects=False, **given)
 
     def post(self, url: str, **options: Any) -> requests.Response:

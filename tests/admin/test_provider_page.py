@@ -72,7 +72,7 @@ def test_a_slug_that_cannot_be_is_said_before_anything_is_typed(
 def test_a_variable_is_typed_by_its_label_or_left_to_each_person(admin: Client, rows: Rows) -> None:
     begun = admin.get(ADD, {"preset": "shopify"})
     [variable] = begun.context["variables"]
-    assert (variable.name, variable.may_ask) == ("variable-shop", True)
+    assert (variable.input_name, variable.may_ask) == ("variable-shop", True)
     shop = {"preset": "shopify", "slug": "ours", "client_id": "x", "new_client_secret": "y"}
     assert admin.post(ADD, shop | {"variable-shop": "our-shop"}).status_code == 302
     assert Provider.objects.get(slug="ours").variables == {"shop": "our-shop"}

@@ -16,9 +16,9 @@ from django.core.management import CommandError, call_command
 from elicit_flows import catalogue, oauth
 from elicit_flows.catalogue import Entry
 from elicit_flows.catalogue.oauth import Endpoints
+from elicit_flows.catalogue.probe import probe
 from elicit_flows.management import provider_entries
 from elicit_flows.management.progress import Stopped
-from elicit_flows.management.provider_entries import probe
 from tests.doubles.key_provider import KeyProvider
 from tests.doubles.policy import loopback_allowed
 from tests.doubles.provider import Provider

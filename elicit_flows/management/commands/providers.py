@@ -11,11 +11,11 @@ from django.core.management.base import BaseCommand, CommandError
 
 from elicit_flows import catalogue, oauth
 from elicit_flows.catalogue import Entry, library_copies
+from elicit_flows.catalogue.probe import probe
 from elicit_flows.lib import clock
 from elicit_flows.management import provider_check, provider_entries
 from elicit_flows.management.progress import Progress
 from elicit_flows.management.provider_check import Verdict
-from elicit_flows.management.provider_entries import probe
 
 KINDS = ("oauth", "api_key", "basic", "client_credentials")
 CHECKED = ("document", "library", "unverified")

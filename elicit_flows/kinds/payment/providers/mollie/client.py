@@ -1,15 +1,13 @@
 """Mollie's library, which calls through our guarded HTTP client and within one deadline.
 
-The library's own transport gives each attempt its own time-out, follows redirects, obeys the environment's proxies and
-.netrc, and treats every error body as Mollie's. Here it sees successful answers only.
+The library by itself treats every error body as Mollie's. Here it sees successful answers only.
 """
 
 from __future__ import annotations
 
-import io
 import re
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -18,10 +16,9 @@ from typing import Any
 
 import requests
 from mollie.api.client import Client
-from requests.adapters import BaseAdapter
-from requests.structures import CaseInsensitiveDict
 
 from elicit_flows import http
+from elicit_flows.http import for_requests
 from elicit_flows.kinds.payment.providers.base import Refused
 from elicit_flows.kinds.payment.providers.mollie import errors
 from elicit_flows.kinds.payment.values import Account
@@ -65,39 +62,19 @@ def calling(*, changes: bool) -> Iterator[None]:
         _call.reset(token)
 
 
-class Dialer(BaseAdapter):
-    """The library's transport. The exceptions that it raises are ours, and pass through the library."""
-
-    def send(  # the arguments are those of requests
-        self,
-        request: requests.PreparedRequest,
-        stream: bool = False,
-        timeout: object = None,
-        verify: object = True,
-        cert: object = None,
-        proxies: Mapping[str, str] | None = None,
-    ) -> requests.Response:
-        call = _call.get()
-        for pause in (*(PAUSE * 2**number for number in range(TRIES - 1)), None):
-            reply = _once(call, request)
-            if reply is not None and not errors.is_passing(reply.status):
-                # A successful answer for the library, without headers: it would follow some of them, and log our key
-                # with another.
-                if not (200 <= reply.status < 300 and _is_object(reply)):
-                    raise call.failure(reply)
-                response = requests.Response()
-                response.status_code = reply.status
-                response.headers = CaseInsensitiveDict({"Content-Type": "application/hal+json"})
-                response.raw = io.BytesIO(reply.body)
-                response.url, response.request = str(request.url), request
-                return response
-            if pause is None or time.monotonic() + pause >= call.ends:
-                break
-            time.sleep(pause)
-        raise call.failure(reply)
-
-    def close(self) -> None:
-        """Nothing to close: the connections belong to the process, not to the session."""
+def _reach_mollie(request: requests.PreparedRequest) -> http.Reply:
+    """The library's transport. It sees successful answers only; what this raises is ours, and passes through it."""
+    call = _call.get()
+    for pause in (*(PAUSE * 2**number for number in range(TRIES - 1)), None):
+        reply = _once(call, request)
+        if reply is not None and not errors.is_passing(reply.status):
+            if not (200 <= reply.status < 300 and _is_object(reply)):
+                raise call.failure(reply)
+            return reply
+        if pause is None or time.monotonic() + pause >= call.ends:
+            break
+        time.sleep(pause)
+    raise call.failure(reply)
 
 
 def _once(call: Call, request: requests.PreparedRequest) -> http.Reply | None:
@@ -105,16 +82,8 @@ def _once(call: Call, request: requests.PreparedRequest) -> http.Reply | None:
     left = call.ends - time.monotonic()
     if left <= 0:
         raise call.failure(None)
-    body = request.body if isinstance(request.body, bytes) else str(request.body or "").encode()
     try:
-        reply = http.send(
-            str(request.method),
-            str(request.url),
-            headers={str(name): str(value) for name, value in request.headers.items()},
-            body=body,
-            deadline=min(left, TRY_SECONDS),
-            limit=REPLY_BYTES,
-        )
+        reply = for_requests.sent(request, deadline=min(left, TRY_SECONDS), limit=REPLY_BYTES)
     except http.Refused as refusal:
         raise Refused("not_allowed", f"The payment provider's address is refused: {refusal}") from None
     except http.Unreachable as failure:
@@ -154,9 +123,5 @@ def client(account: Account) -> Client:
     made = Client(api_endpoint=account.api_base or "")
     made.set_api_key(key)
     made.UNAME = "elicit-flows"  # by default the library sends this machine's name
-    made._client = requests.Session()
-    made._client.trust_env = False
-    made._client.headers.clear()
-    for scheme in ("https://", "http://"):  # the guarded client decides where plain http is allowed
-        made._client.mount(scheme, Dialer())
+    made._client = for_requests.guarded_session(_reach_mollie)
     return made
