@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 import requests
 from requests.adapters import BaseAdapter
@@ -15,13 +15,13 @@ from requests.structures import CaseInsensitiveDict
 
 from elicit_flows.http.client import Reply, send
 
-Exchange = Callable[[requests.PreparedRequest], Reply]
 
+class Transport(BaseAdapter):
+    """What a session of ``guarded_session`` sends by. What ``answer_to`` raises passes through the library."""
 
-class _Transport(BaseAdapter):
-    def __init__(self, exchange: Exchange) -> None:
-        super().__init__()
-        self._exchange = exchange
+    def answer_to(self, request: requests.PreparedRequest) -> Reply:
+        """The answer to one request, by ``sent``."""
+        raise NotImplementedError
 
     def send(  # the arguments are those of requests
         self,
@@ -32,7 +32,7 @@ class _Transport(BaseAdapter):
         cert: object = None,
         proxies: Mapping[str, str] | None = None,
     ) -> requests.Response:
-        reply = self._exchange(request)
+        reply = self.answer_to(request)
         response = requests.Response()
         response.status_code = reply.status
         # No other headers: a library would follow some of them, or log a secret with another.
@@ -45,16 +45,13 @@ class _Transport(BaseAdapter):
         """Nothing to close: the connections belong to the process, not to the session."""
 
 
-def guarded_session(exchange: Exchange) -> requests.Session:
-    """A session whose requests ``exchange`` makes, with ``sent`` or otherwise. What it raises passes through.
-
-    It sends no headers but those of each request.
-    """
+def guarded_session(transport: Transport) -> requests.Session:
+    """A session that sends by ``transport`` alone, and no headers but those of each request."""
     session = requests.Session()
     session.trust_env = False
     session.headers.clear()
     for scheme in ("https://", "http://"):  # the guarded client decides where plain http is allowed
-        session.mount(scheme, _Transport(exchange))
+        session.mount(scheme, transport)
     return session
 
 

@@ -66,18 +66,19 @@ class Call:
 _call: ContextVar[Call] = ContextVar("chat_call")
 
 
-def _reach_chat(request: requests.PreparedRequest) -> http.Reply:
-    """The way out for apprise. Redirects are answers like any other."""
-    call = _call.get()
-    call.status = 0
-    try:
-        reply = for_requests.sent(request, deadline=max(0.1, call.ends - time.monotonic()), limit=REPLY_BYTES)
-    except (http.Refused, http.Unreachable) as error:
-        call.lost |= isinstance(error, http.Unreachable) and error.sent
-        call.why = str(error)[:200]
-        raise requests.ConnectionError(call.why) from None
-    call.status = reply.status
-    return reply
+class ToChats(for_requests.Transport):
+    def answer_to(self, request: requests.PreparedRequest) -> http.Reply:
+        """The way out for apprise. Redirects are answers like any other."""
+        call = _call.get()
+        call.status = 0
+        try:
+            reply = for_requests.sent(request, deadline=max(0.1, call.ends - time.monotonic()), limit=REPLY_BYTES)
+        except (http.Refused, http.Unreachable) as error:
+            call.lost |= isinstance(error, http.Unreachable) and error.sent
+            call.why = str(error)[:200]
+            raise requests.ConnectionError(call.why) from None
+        call.status = reply.status
+        return reply
 
 
 class _Requests:
@@ -89,7 +90,7 @@ class _Requests:
     def request(self, method: str, url: str, **options: Any) -> requests.Response:
         """``verify`` and ``timeout`` are the guarded client's to decide."""
         given = {name: options[name] for name in ("data", "json", "params", "headers", "auth") if name in options}
-        with for_requests.guarded_session(_reach_chat) as session:
+        with for_requests.guarded_session(ToChats()) as session:
             return session.request(method, url, allow_redirects=False, **given)
 
     def post(self, url: str, **options: Any) -> requests.Response:

@@ -62,19 +62,20 @@ def calling(*, changes: bool) -> Iterator[None]:
         _call.reset(token)
 
 
-def _reach_mollie(request: requests.PreparedRequest) -> http.Reply:
-    """The library's transport. It sees successful answers only; what this raises is ours, and passes through it."""
-    call = _call.get()
-    for pause in (*(PAUSE * 2**number for number in range(TRIES - 1)), None):
-        reply = _once(call, request)
-        if reply is not None and not errors.is_passing(reply.status):
-            if not (200 <= reply.status < 300 and _is_object(reply)):
-                raise call.failure(reply)
-            return reply
-        if pause is None or time.monotonic() + pause >= call.ends:
-            break
-        time.sleep(pause)
-    raise call.failure(reply)
+class ToMollie(for_requests.Transport):
+    def answer_to(self, request: requests.PreparedRequest) -> http.Reply:
+        """The library's transport. It sees successful answers only; what this raises is ours, and passes through it."""
+        call = _call.get()
+        for pause in (*(PAUSE * 2**number for number in range(TRIES - 1)), None):
+            reply = _once(call, request)
+            if reply is not None and not errors.is_passing(reply.status):
+                if not (200 <= reply.status < 300 and _is_object(reply)):
+                    raise call.failure(reply)
+                return reply
+            if pause is None or time.monotonic() + pause >= call.ends:
+                break
+            time.sleep(pause)
+        raise call.failure(reply)
 
 
 def _once(call: Call, request: requests.PreparedRequest) -> http.Reply | None:
@@ -123,5 +124,5 @@ def client(account: Account) -> Client:
     made = Client(api_endpoint=account.api_base or "")
     made.set_api_key(key)
     made.UNAME = "elicit-flows"  # by default the library sends this machine's name
-    made._client = for_requests.guarded_session(_reach_mollie)
+    made._client = for_requests.guarded_session(ToMollie())
     return made
