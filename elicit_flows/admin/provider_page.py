@@ -19,7 +19,7 @@ from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
-from elicit_flows import catalogue
+from elicit_flows import catalogue, vault
 from elicit_flows.admin.base import admin_url, list_url
 from elicit_flows.admin.forms import as_sentence
 from elicit_flows.admin.pictures import PictureField
@@ -216,6 +216,7 @@ def _answer(
 
 def _facts(site: AdminSite, request: HttpRequest, row: Provider) -> dict[str, Any]:
     return {
+        "left_out": vault.hosts_in_words(vault.calls_left_out(row)),
         "agents": Agent.objects.filter(providers=row).order_by("name")[:MAX_AGENTS],
         "connections": Connection.objects.filter(provider=row).exclude(status="revoked")[:MAX_COUNT].count(),
         "most": MAX_COUNT,

@@ -47,6 +47,7 @@ from elicit_flows.vault.pending_grants import (
 )
 from elicit_flows.vault.provider_settings import (
     MOVED,
+    calls_left_out,
     client_id,
     client_secret,
     credentials_provider,
@@ -96,6 +97,7 @@ __all__ = [
     "access_to_api",
     "account",
     "by_use",
+    "calls_left_out",
     "calls_of",
     "check_keys",
     "client_id",

@@ -12,6 +12,7 @@ from collections.abc import Collection, Mapping
 from copy import copy
 from dataclasses import replace
 from datetime import datetime
+from functools import lru_cache
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -27,7 +28,7 @@ from elicit_flows.kinds.oauth import connection_metadata
 from elicit_flows.kinds.oauth.provider import OAuthProvider
 from elicit_flows.lib import clock
 from elicit_flows.models import Agent, IdentityProvider, Provider, Registration
-from elicit_flows.oauth import ProviderError, Quirks
+from elicit_flows.oauth import ProviderError
 from elicit_flows.vault.seal import place, reveal, seal
 
 MOVED = "provider_moved"
@@ -167,13 +168,19 @@ def _without_calls(strange: Hosts) -> dict[str, str]:
     return {name: host for name, host in strange.items() if name not in CALLS}
 
 
-def _bound_calls(row: Provider, quirks: Quirks, hosts: Hosts) -> Quirks:
-    """The quirks without described calls to hosts that the client secret was not given for (threat T171)."""
-    bound = row.bound_to if row.client_secret else hosts
-    if strange := [name for name in CALLS if name in _strange(hosts, bound)]:
-        log.warning("provider %s: the client secret was not given for %s; give it again", row.slug, ", ".join(strange))
-    changes: dict[str, Any] = dict.fromkeys(strange)
-    return replace(quirks, **changes)
+def calls_left_out(row: Provider, hosts: Hosts | None = None) -> dict[str, str]:
+    """The hosts of described calls that are not made, because the client secret was not given for them (threat T171),
+    by the name of the call. ``hosts``: what ``hosts_of`` has just returned.
+    """
+    if not row.client_secret:
+        return {}
+    strange = _strange(hosts_of(row) if hosts is None else hosts, row.bound_to)
+    return {name: host for name, host in strange.items() if name in CALLS}
+
+
+@lru_cache(maxsize=256)
+def _warn_once(slug: str, calls: str) -> None:
+    log.warning("provider %s: the client secret was not given for %s; give it again", slug, calls)
 
 
 log = logging.getLogger(__name__)
@@ -251,6 +258,9 @@ def oauth(row: Provider) -> OAuthProvider:
     """Raises Unavailable where the client secret was given for other hosts."""
     said = row.settings()
     hosts = hosts_of(row, said)
+    left_out: dict[str, Any] = dict.fromkeys(calls_left_out(row, hosts))
+    if left_out:
+        _warn_once(row.slug, ", ".join(left_out))
     if known := registration_of(row):
         our_id, token_auth = known.client_id, known.token_auth
         secret = reveal(known.client_secret, registration_place(known))
@@ -275,7 +285,7 @@ def oauth(row: Provider) -> OAuthProvider:
         par=row.par,
         dpop=row.dpop,
         resources=tuple(row.resources),
-        quirks=_bound_calls(row, row.quirks(said), hosts),
+        quirks=replace(row.quirks(said), **left_out) if left_out else row.quirks(said),
         scope_words=row.scope_words(),
         hosts=bound_hosts(row, said),
         variables=row.named,

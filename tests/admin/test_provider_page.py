@@ -146,3 +146,18 @@ def test_the_test_asks_where_the_row_leads(admin: Client, rows: Rows) -> None:
         assert found == {"authorize": True, "token": False, "revoke": True}
     assert OAUTH_SECRET not in answer.text
     assert admin.get(at)["Location"] == f"/admin/provider/{rows.provider.slug}/"
+
+
+def test_requests_that_the_preset_got_later_are_named_until_the_secret_is_typed_again(
+    admin: Client, rows: Rows
+) -> None:
+    admin.post(ADD, GITHUB)
+    made = Provider.objects.get(slug="code")
+    assert not admin.get("/admin/provider/code/").context["left_out"]
+    made.bound_to = {name: host for name, host in made.bound_to.items() if name != "revoke_call"}
+    made.save()
+    shown = admin.get("/admin/provider/code/")
+    assert shown.context["left_out"] == "revoke_call at https://api.github.com"
+    assert vault.oauth(made).quirks.revoke_call is None
+    admin.post("/admin/provider/code/", {"client_id": "ours", "new_client_secret": "s3cret", "scopes": "repo"})
+    assert not admin.get("/admin/provider/code/").context["left_out"]

@@ -62,7 +62,8 @@ def test_an_account_is_connected_used_and_disconnected(each_stage: Stage, anybod
     assert hook.verify(agent.webhook_secret)["data"]["result"] == told["result"]
 
     token = stage.token(asked)
-    assert set(token.json()) == {"access_token", "token_type", "expires_at", "scopes", "metadata", "resource"}
+    usual = {"access_token", "token_type", "expires_at", "scopes", "metadata", "resource", "token_secret"}
+    assert set(token.json()) == usual
     assert stage.userinfo(token.json()["access_token"]).json()["sub"] == "alice"
     assert stage.drive.counts()["token.authorization_code"] == 1
 

@@ -47,10 +47,18 @@ type OfPayment = string | Outcome<"payment">;
  * or cannot be reached. All times are in seconds.
  */
 export class Elicit extends Asking {
+  readonly #options: ElicitOptions;
+
   constructor(options: ElicitOptions = {}) {
     const { retryFor = 300, timeout = TIMEOUT, maxRetries = MAX_RETRIES, fetch = globalThis.fetch } = options;
     const at = { url: serviceUrl(options.url), apiKey: apiKey(options.apiKey) };
     super(new Transport({ ...at, retryFor, timeout, maxRetries, fetch }));
+    this.#options = { ...at, retryFor, timeout, maxRetries, fetch };
+  }
+
+  /** A client with these settings changed, for single calls: `elicit.withOptions({ timeout: 2 }).get(…)`. */
+  withOptions(options: Pick<ElicitOptions, "retryFor" | "timeout" | "maxRetries">): Elicit {
+    return new Elicit({ ...this.#options, ...options });
   }
 
   /** @internal 32 bytes for `purpose` that all clients with the same API key derive, and nobody else. */

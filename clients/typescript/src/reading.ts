@@ -65,6 +65,8 @@ export function connection(answer: unknown): Connection {
     label: String(body["label"] ?? ""),
     metadata: metadata(body),
     variables: (body["variables"] ?? {}) as Connection["variables"],
+    mcp: wordOrNull(body, "mcp"),
+    resource: wordOrNull(body, "resource"),
     health: String(body["health"] ?? "") as Connection["health"],
     nextRefreshAt: momentOrNull(body, "next_refresh_at"),
     lastRefreshError: wordOrNull(body, "last_refresh_error"),
@@ -79,7 +81,8 @@ export function token(answer: unknown): Token {
   const body = object(answer);
   const type = wordOrNull(body, "token_type") ?? "Bearer";
   const until = momentOrNull(body, "expires_at");
-  return new Token(word(body, "access_token"), type, until, words(body["scopes"]), metadata(body));
+  const [resource, secret] = [wordOrNull(body, "resource"), wordOrNull(body, "token_secret")];
+  return new Token(word(body, "access_token"), type, until, words(body["scopes"]), metadata(body), resource, secret);
 }
 
 /** The token of a token exchange, whose lifetime is in seconds. */

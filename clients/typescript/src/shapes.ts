@@ -64,6 +64,10 @@ export interface Connection {
   readonly metadata: Metadata;
   /** What the user named in the provider's addresses, such as their shop. */
   readonly variables: Readonly<Record<string, string>>;
+  /** The address of the remote MCP server; null for other providers. */
+  readonly mcp: string | null;
+  /** The only resource that its tokens are for. */
+  readonly resource: string | null;
   /** ok, failing (the service will ask the provider again), expired, or the status that ended it. */
   readonly health: "ok" | "failing" | "expired" | "reauthorization_required" | "revoked";
   readonly nextRefreshAt: Date | null;
@@ -139,17 +143,22 @@ export class Secret {
 /** An access token for the provider's API, hidden from what prints it. `expiresAt` is null if it is not known. */
 export class Token {
   readonly #accessToken: string;
+  readonly #tokenSecret: string | null;
   readonly tokenType: string;
   readonly expiresAt: Date | null;
   readonly scopes: readonly string[];
   /** What the provider said beside the tokens, such as `instance_url`, by the names of its entry. */
   readonly metadata: Metadata;
+  /** The only resource that it is for, such as an MCP server: send it nowhere else. */
+  readonly resource: string | null;
 
   constructor(
     accessToken: string, tokenType = "Bearer", expiresAt: Date | null = null, scopes: readonly string[] = [],
-    metadata: Metadata = {},
+    metadata: Metadata = {}, resource: string | null = null, tokenSecret: string | null = null,
   ) {
     this.#accessToken = accessToken;
+    this.#tokenSecret = tokenSecret;
+    this.resource = resource;
     this.tokenType = tokenType;
     this.expiresAt = expiresAt;
     this.scopes = scopes;
@@ -158,6 +167,11 @@ export class Token {
 
   get accessToken(): string {
     return this.#accessToken;
+  }
+
+  /** Of a token of OAuth 1.0a, whose type is oauth1; otherwise null. */
+  get tokenSecret(): string | null {
+    return this.#tokenSecret;
   }
 
   /** The value of an Authorization header (RFC 6750, RFC 9449). */

@@ -48,6 +48,7 @@ for (const [why, make] of Object.entries({
 })) {
   say(why, await make().then(() => "taken", (error) => error.code ?? error.name));
 }
-say("silent", (await elicit.wait(await elicit.get("el_3"), { timeout: 0.2 })).over);
+const changed = elicit.withOptions({ retryFor: 60, maxRetries: 1 });
+say("silent", (await changed.wait(await elicit.get("el_3"), { timeout: 0.2 })).over);
 say("mute", await elicit.wait("el_4", { timeout: 0.2 }).catch((error) => error.name));
 say("end", true);
