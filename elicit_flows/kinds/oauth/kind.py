@@ -164,6 +164,8 @@ class OAuth:
                 verifier=visit.stash.get("verifier"),
                 resources=visit.config.resources,
             )
-            return finish_with(visit, endpoints, described_calls.exchanged(visit.config, tokens), answer)
+            if visit.config.quirks.long_token:
+                tokens = described_calls.exchanged(visit.config, tokens)
+            return finish_with(visit, endpoints, tokens, answer)
         except oauth.OAuthError as error:
             return redemption_refused(error, visit.config)
