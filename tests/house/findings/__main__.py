@@ -58,7 +58,11 @@ def build(tree: Path) -> None:
     for commit, paths in ((REVIEWED, []), (MENDED, ["tests", "pyproject.toml"])):
         packed = subprocess.run(["git", "archive", commit, *paths], cwd=PROJECT, capture_output=True, check=False)
         if packed.returncode:
-            sys.exit(f"This clone has no commit {commit}: fetch the whole history (git fetch --unshallow).")
+            sys.exit(
+                f"This clone has no commit {commit}. If it is shallow, git fetch --unshallow brings {REVIEWED}. "
+                f"{MENDED} was replaced by one large commit before it was published, so nothing brings it back: how "
+                "each test failed then is in tests/house/findings/findings.toml."
+            )
         shutil.rmtree(tree / "tests", ignore_errors=True)
         subprocess.run(["tar", "x"], cwd=tree, input=packed.stdout, check=True)
     # Some tests ask git which files the project has.
