@@ -167,12 +167,17 @@ def _line(defaults: Defaults, *, iss: str = "", sub: Any, agent: str = "", provi
     return {name: value for name, value in said.items() if value is not None and value != {}}
 
 
-def _nango(path: Path, defaults: Defaults) -> Iterator[Read]:
-    for number, said in _lines(path):
-        try:
-            yield number, said if isinstance(said, CannotTake) else _of_nango(said, defaults)
-        except CannotTake as reason:
-            yield number, reason
+def _each(convert: Callable[[Json, Defaults], Json]) -> Callable[[Path, Defaults], Iterator[Read]]:
+    """A reader of lines of JSON, each of which ``convert`` makes into ours."""
+
+    def read(path: Path, defaults: Defaults) -> Iterator[Read]:
+        for number, said in _lines(path):
+            try:
+                yield number, said if isinstance(said, CannotTake) else convert(said, defaults)
+            except CannotTake as reason:
+                yield number, reason
+
+    return read
 
 
 def _of_nango(said: Json, defaults: Defaults) -> Json:
@@ -195,14 +200,6 @@ def _of_nango(said: Json, defaults: Defaults) -> Json:
         scopes=_scopes(_object(credentials, "raw").get("scope")),
         variables=defaults.named(_object(said, "connection_config")),
     )
-
-
-def _composio(path: Path, defaults: Defaults) -> Iterator[Read]:
-    for number, said in _lines(path):
-        try:
-            yield number, said if isinstance(said, CannotTake) else _of_composio(said, defaults)
-        except CannotTake as reason:
-            yield number, reason
 
 
 def _of_composio(said: Json, defaults: Defaults) -> Json:
@@ -266,6 +263,6 @@ _COMPOSIO = {
 FORMATS = {
     "jsonl": Format(_jsonl),
     "csv": Format(_csv, _CSV),
-    "nango": Format(_nango, _NANGO),
-    "composio": Format(_composio, _COMPOSIO),
+    "nango": Format(_each(_of_nango), _NANGO),
+    "composio": Format(_each(_of_composio), _COMPOSIO),
 }
