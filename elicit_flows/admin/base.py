@@ -161,7 +161,7 @@ class SwitchableAdmin(BaseAdmin):
         row = self.get_object(request, str(pk))
         if row is None:
             raise Http404
-        if not self._may_switch(request, row):
+        if not self.may_switch(request, row):
             raise PermissionDenied
         page = admin_url(row)
         if request.method != "POST":
@@ -181,10 +181,10 @@ class SwitchableAdmin(BaseAdmin):
 
     def render_change_form(self, request: HttpRequest, context: Any, *args: Any, **kwargs: Any) -> Any:
         row = kwargs.get("obj")
-        context["may_switch"] = row is not None and self._may_switch(request, row)
+        context["may_switch"] = row is not None and self.may_switch(request, row)
         return super().render_change_form(request, context, *args, **kwargs)
 
-    def _may_switch(self, request: HttpRequest, row: Any) -> bool:
+    def may_switch(self, request: HttpRequest, row: Any) -> bool:
         # Operators may switch off a provider at night although only administrators may change it.
         return self.has_change_permission(request, row) or may(request, SWITCH)
 

@@ -70,7 +70,7 @@ def add(site: AdminSite, request: HttpRequest) -> HttpResponse:
             "slug": slug, "problem": problem, "all_fields": reverse("admin:elicit_flows_provider_add"),
         }, status=400 if problem else 200)  # fmt: skip
     row = Provider(slug=slug, preset=entry.slug, sort=entry.sort)
-    form = _form(admin, request, row, entry)
+    form = _form(admin, request, row, entry, posted=request.POST or None)
     if request.method == "POST" and form.is_valid():
         _save(admin, request, form, new=True)
         return HttpResponseRedirect(url_of(form.instance))
@@ -84,7 +84,7 @@ def page(site: AdminSite, request: HttpRequest, slug: str) -> HttpResponse:
     may_change = _may_change(admin, request, row)
     if request.method == "POST" and not may_change:
         raise PermissionDenied
-    form = _form(admin, request, row, entry) if may_change else None
+    form = _form(admin, request, row, entry, posted=request.POST or None) if may_change else None
     if form and request.method == "POST" and form.is_valid():
         _save(admin, request, form, new=False)
         return HttpResponseRedirect(url_of(row))
@@ -99,10 +99,9 @@ def test(site: AdminSite, request: HttpRequest, slug: str) -> HttpResponse:
     if not _may_change(admin, request, row):
         raise PermissionDenied
     results: list[ProbeResult] = list(probe_settings(row.sort, row.settings(), row.quirks()))
-    request.method = "GET"  # the page as it is, and no changes
-    form = _form(admin, request, row, catalogue.find(row.preset))
-    more = {"form": form, "title": row.name, "may_change": True, "results": results}
-    return _answer(site, request, row, catalogue.find(row.preset), more)
+    entry = catalogue.find(row.preset)
+    more = {"form": _form(admin, request, row, entry), "title": row.name, "may_change": True, "results": results}
+    return _answer(site, request, row, entry, more)
 
 
 def _admin(site: AdminSite) -> ProviderAdmin:
@@ -145,17 +144,19 @@ def open_fields(row: Provider, entry: Entry | None) -> tuple[str, ...]:
     return (*(() if entry else ("name", *ADDRESSES)), *client, "scopes")
 
 
-def _form(admin: ProviderAdmin, request: HttpRequest, row: Provider, entry: Entry | None) -> ProviderForm:
-    """The admin's form. What the page does not show of it is sent as it is."""
+def _form(
+    admin: ProviderAdmin, request: HttpRequest, row: Provider, entry: Entry | None, posted: QueryDict | None = None
+) -> ProviderForm:
+    """The admin's form, filled in with ``posted``. What the page does not show of it is sent as it is."""
     made = admin.get_form(request, row if row.pk else None, change=bool(row.pk))
     form = made(instance=row)
-    if request.method != "POST":
+    if posted is None:
         return cast(ProviderForm, form)
     shown = open_fields(row, entry)
     data = QueryDict(mutable=True)
     for field in form:
         if field.name in shown:
-            data[field.html_name] = request.POST.get(field.html_name, "")
+            data[field.html_name] = posted.get(field.html_name, "")
         else:
             data.update(_as_sent(field))
     if not row.pk and entry:
@@ -222,5 +223,5 @@ def _facts(site: AdminSite, request: HttpRequest, row: Provider) -> dict[str, An
         "most": MAX_COUNT,
         "connections_url": list_url(Connection, provider__id__exact=row.pk),
         "all_fields": admin_url(row),
-        "switch_url": admin_url(row, "switch") if _admin(site)._may_switch(request, row) else "",
+        "switch_url": admin_url(row, "switch") if _admin(site).may_switch(request, row) else "",
     }
