@@ -52,7 +52,7 @@ hops: install-dev ## Count the files and functions that five journeys pass throu
 costs: install-dev ## Count what the operations that run all the time cost, and write the table
 	@COSTS=write $(BIN)/python -m pytest -q -s -p no:xdist tests/house/test_costs.py
 
-findings: install-dev ## See the tests of what the reviews of bb257c4 found fail on that commit (needs its history, see docs/contributing/tests.md)
+findings: install-dev ## See the tests of what the reviews of bb257c4 found fail on that commit (needs the history)
 	@$(BIN)/python -m tests.house.findings $(ARGS)
 
 chaos: install-dev ## Run 500 flows in the full shape under 200 faults (ARGS="--flows 50 --faults 20 --seed x")

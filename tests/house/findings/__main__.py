@@ -1,8 +1,8 @@
-"""``make findings``: the tests of what the reviews found fail on the commit that was reviewed, each for its reason.
+"""``make findings``: what the reviews found, shown on the commit that was reviewed.
 
-It takes the product of that commit, the tests as they were when the last finding was mended, and ports.patch: what is
-left out there because the product has no such name or argument yet. ``python -m tests.house.findings "security H1"``
-runs the tests of these alone; ``--keep FOLDER`` leaves the tree there.
+It takes that commit as it was and puts the folder reviewed/ into its tests. Each test there has the name of one of
+today's, asks the same of the product of that commit, and has to fail for the reason that findings.toml states.
+``python -m tests.house.findings "security H1"`` runs the tests of these alone; ``--keep FOLDER`` leaves the tree there.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from xml.etree import ElementTree
 
 from tests.support.process import PROJECT
 
-REVIEWED, MENDED = "bb257c4", "d608f1f"
+REVIEWED = "bb257c4"
 HERE = Path(__file__).parent
 # What is not in git, and is the same for both.
 BESIDE = ("tests/peers/node_modules",)
@@ -30,7 +30,7 @@ BESIDE = ("tests/peers/node_modules",)
 
 @dataclass(frozen=True)
 class Finding:
-    """``fails``: tests as they were called at MENDED, and a part of what each says when it fails."""
+    """``fails``: tests below reviewed/, and a part of what each says when it fails on REVIEWED."""
 
     id: str
     fault: str
@@ -51,22 +51,17 @@ def read() -> list[Finding]:
 
 
 def build(tree: Path) -> None:
-    """Put the product of REVIEWED and the ported tests of MENDED into the empty folder ``tree``.
+    """Put the product of REVIEWED, its tests and those of reviewed/ into the empty folder ``tree``.
 
-    Raises SystemExit where this clone does not have those commits.
+    Raises SystemExit where this clone does not have that commit.
     """
-    for commit, paths in ((REVIEWED, []), (MENDED, ["tests", "pyproject.toml"])):
-        packed = subprocess.run(["git", "archive", commit, *paths], cwd=PROJECT, capture_output=True, check=False)
-        if packed.returncode:
-            sys.exit(
-                f"This clone has no commit {commit}. If it is shallow, git fetch --unshallow brings {REVIEWED}. "
-                f"{MENDED} was replaced by one large commit before it was published, so nothing brings it back: how "
-                "each test failed then is in tests/house/findings/findings.toml."
-            )
-        shutil.rmtree(tree / "tests", ignore_errors=True)
-        subprocess.run(["tar", "x"], cwd=tree, input=packed.stdout, check=True)
+    packed = subprocess.run(["git", "archive", REVIEWED], cwd=PROJECT, capture_output=True, check=False)
+    if packed.returncode:
+        sys.exit(f"This clone has no commit {REVIEWED}. If it is shallow, git fetch --unshallow brings it.")
+    subprocess.run(["tar", "x"], cwd=tree, input=packed.stdout, check=True)
+    shutil.copytree(HERE / "reviewed", tree / "tests" / "reviewed")
     # Some tests ask git which files the project has.
-    for command in (["init", "--quiet"], ["apply", str(HERE / "ports.patch")], ["add", "--all"]):
+    for command in (["init", "--quiet"], ["add", "--all"]):
         subprocess.run(["git", "-c", "init.defaultBranch=main", *command], cwd=tree, check=True)
     for name in BESIDE:
         if (PROJECT / name).exists():
@@ -74,14 +69,16 @@ def build(tree: Path) -> None:
 
 
 def run(tree: Path, tests: list[str]) -> dict[str, list[Case]]:
-    """How each test ended there, a case for each of its parameters."""
+    """How each test of ``tests/reviewed`` ended there, a case for each of its parameters."""
     report = tree / "report.xml"
     command = [sys.executable, "-m", "pytest", "-q", "-n", "2", "--dist", "loadfile", f"--junit-xml={report}"]
     env = {**os.environ, "PYTHONPATH": str(tree)}
-    subprocess.run([*command, *tests], cwd=tree, env=env, stdout=subprocess.DEVNULL, check=False)
+    chosen = [f"tests/reviewed/{test}" for test in tests]
+    subprocess.run([*command, *chosen], cwd=tree, env=env, stdout=subprocess.DEVNULL, check=False)
     found = defaultdict(list)
     for one in ElementTree.parse(report).iter("testcase"):
-        name = f"{(one.get('classname') or '').replace('.', '/')}.py::{(one.get('name') or '').partition('[')[0]}"
+        file = (one.get("classname") or "").removeprefix("tests.reviewed.").replace(".", "/")
+        name = f"{file}.py::{(one.get('name') or '').partition('[')[0]}"
         ended = next((part for part in one if part.tag in {"failure", "error", "skipped"}), None)
         said = "" if ended is None else f"{ended.get('message')}\n{ended.text}"
         found[name].append(Case("passed" if ended is None else ended.tag, said))
