@@ -97,6 +97,14 @@ class ProviderForm(ClientForm):
     scopes = LinesField(
         label=_("Scopes"), help_text=_("Always requested, in addition to those that an agent asks for. One per line.")
     )
+    scope_words = forms.JSONField(
+        label=_("Scopes in words"),
+        required=False,
+        help_text=_(
+            'What people read of a scope, such as {"files.read": "Read your files"}, or by language: {"files.read": '
+            '{"en": "Read your files", "de": "…"}}. A preset has words for its own scopes.'
+        ),
+    )
     grant = forms.ChoiceField(
         label=_("Grant"),
         choices=_choices(GRANTS),
@@ -228,7 +236,7 @@ class ProviderAdmin(ClientAdmin):
         (_("API"), {"fields": ("api_urls",)}),
         (_("For credentials"), {"fields": ("fields", "find_url", "verify")}),
         (_("Tokens"), {
-            "fields": ("token_url", "token_auth", "scopes", "resources", "revocation_url"),
+            "fields": ("token_url", "token_auth", "scopes", "scope_words", "resources", "revocation_url"),
             "description": _("For OAuth, and for credentials that are an OAuth client of the person's own. With such a "
                              "client agents get only its tokens, and the fields above can be left empty."),
         }),

@@ -120,7 +120,8 @@ def parse_json(raw: bytes) -> DictStrAny:
     try:
         body = strict_json.loads(text, max_depth=MAX_DEPTH)
     except json.JSONDecodeError as error:
-        raise BadRequest(f"The body is not JSON: {error.msg} at line {error.lineno}, column {error.colno}.") from error
+        reason = error.msg.removesuffix(" at")  # as some of Python's messages end
+        raise BadRequest(f"The body is not JSON: {reason} at line {error.lineno}, column {error.colno}.") from error
     except strict_json.NotStrict as error:
         raise BadRequest(f"The body is not acceptable. {error}") from error
     if not isinstance(body, dict):

@@ -11,9 +11,10 @@ from typing import Any
 
 from django.conf import settings
 from django.db import Error
-from django.utils.translation import get_language, get_language_info
+from django.utils.translation import get_language_info
 
 from elicit_flows.brands import theme
+from elicit_flows.lib.locales import language_of
 from elicit_flows.lib.ttl_cache import TtlCache
 from elicit_flows.models import Agent, Brand, Picture, Provider
 
@@ -61,11 +62,9 @@ class PageBrand:
     @property
     def texts(self) -> dict[str, PageText]:
         """The operator's texts in the language of the page, or else in the service's own, or in the first there is."""
-        wanted = (get_language() or "", settings.ELICIT_LANGUAGE)
         found = {}
         for name, by_language in self.said.items():
-            language = next((one for one in (*wanted, *by_language) if by_language.get(one)), "")
-            if language:
+            if language := language_of(by_language):
                 found[name] = PageText(by_language[language], language, bool(get_language_info(language)["bidi"]))
         return found
 

@@ -10,13 +10,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.core.validators import validate_email
 
 from elicit_flows.brands import page_brand, pictures, theme
 from elicit_flows.brands.values import Image, Unsafe
-from elicit_flows.config_file.values import InvalidValue, Rule, boolean, browser_url, one_of, text
+from elicit_flows.config_file.values import InvalidValue, Rule, boolean, browser_url, in_languages, one_of, text
 from elicit_flows.domain.values import Json
 from elicit_flows.lib import colours
 from elicit_flows.models import Agent, Brand, IdentityProvider, Picture, Provider
@@ -79,20 +78,8 @@ def texts(value: Any) -> dict[str, dict[str, str]]:
     """``{ done = { en = "…", de = "…" } }``: plain texts by name and language."""
     if not isinstance(value, dict) or value.keys() - set(page_brand.TEXTS):
         raise InvalidValue(f"must have {', '.join(page_brand.TEXTS)}, each with a text for each language")
-    known = dict(settings.LANGUAGES)
-    found = {}
-    for name, by_language in value.items():
-        if not isinstance(by_language, dict) or by_language.keys() - known.keys():
-            raise InvalidValue(f'{name} must be like {{ en = "…", de = "…" }}, with {", ".join(known)}')
-        found[name] = {language: _text(name, language, said) for language, said in by_language.items()}
+    found = {name: in_languages(name, said, MAX_TEXT) for name, said in value.items()}
     return {name: said for name, said in found.items() if said}
-
-
-def _text(name: str, language: str, said: Any) -> str:
-    try:
-        return str(text(MAX_TEXT)(said))
-    except InvalidValue as error:
-        raise InvalidValue(f"{name} in {language} {error}") from None
 
 
 # Each key with its rule and its default.

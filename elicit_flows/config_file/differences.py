@@ -15,6 +15,8 @@ Changes = dict[str, tuple[Any, Any] | None]  # (old value, new value) by column;
 
 MAX_SHOWN = 2000  # characters of a value
 NOTHING: tuple[Any, ...] = (None, "", [], {}, ())
+# A file that leaves these out leaves them as they are, or one is made.
+_MADE_OR_KEPT = ("api_key", "webhook_secret")
 # Not keys of the file: whether "providers" was left out, the hosts of a secret, the keys that do not follow the preset.
 _COLUMNS_ALONE = ("all_providers", "hosts", "given")
 
@@ -64,7 +66,7 @@ class Difference:
         if name in _COLUMNS_ALONE or self._follows_preset(name):
             return False
         if pair is None:
-            return values[name] in NOTHING
+            return name not in _MADE_OR_KEPT and values[name] in NOTHING
         return pair[0] not in NOTHING and pair[1] in NOTHING
 
     def _follows_preset(self, name: str) -> bool:

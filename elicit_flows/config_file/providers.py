@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Set
 from typing import Any
 
 from elicit_flows import catalogue, http
-from elicit_flows.config_file.values import InvalidValue, browser_url
+from elicit_flows.config_file.values import InvalidValue, browser_url, in_languages, scope, text
 from elicit_flows.domain.values import Json, Secret
 from elicit_flows.kinds.credentials import client_credentials, fields, verification_rules
 from elicit_flows.kinds.oauth import connection_metadata
@@ -18,6 +18,7 @@ from elicit_flows.oauth.private_key_jwt import sign
 
 Type = Provider.Sort
 
+MAX_SCOPE_WORDS, MAX_WORDS = 200, 200  # scopes, and characters of each
 ADDRESSES = (
     "issuer", "authorize_url", "token_url", "revocation_url", "userinfo_url", "device_authorization_url",
 )  # fmt: skip
@@ -41,6 +42,20 @@ def variables(value: Any) -> dict[str, str]:
     if not isinstance(value, dict) or not all(isinstance(text, str) for text in value.values()):
         raise InvalidValue(sentence('must be a table of texts, such as { shop = "our-shop" }'))
     return value
+
+
+def scope_words(value: Any) -> Json:
+    """``{ "files.read" = "Read your files", "x" = { en = "…", de = "…" } }``: what scopes allow, in words."""
+    if not isinstance(value, dict) or len(value) > MAX_SCOPE_WORDS:
+        raise InvalidValue(sentence('must be a table such as { "files.read" = "Read your files" }'))
+    found: Json = {}
+    for name, words in value.items():
+        try:
+            one = scope(name)
+            found[one] = in_languages(one, words, MAX_WORDS) if isinstance(words, dict) else text(MAX_WORDS)(words)
+        except InvalidValue as error:
+            raise InvalidValue(f"{name}: {error}" if isinstance(words, str) else str(error)) from None
+    return {name: words for name, words in found.items() if words}
 
 
 def credential_fields(value: Any) -> list[Json]:

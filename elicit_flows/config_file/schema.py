@@ -21,6 +21,7 @@ from elicit_flows.config_file.providers import (
     credential_fields,
     find_url,
     preset,
+    scope_words,
     variables,
     verify,
 )
@@ -102,6 +103,7 @@ TABLES: Mapping[str, Mapping[str, Key]] = {
         "client_secret": Key(secret()),
         "token_auth": Key(one_of(*TOKEN_AUTHS), default="client_secret_basic"),
         "scopes": Key(list_of(scope), default=[]),
+        "scope_words": Key(scope_words, default={}),
         "grant": Key(one_of(*GRANTS), default="authorization_code"),
         "pkce": Key(one_of(*PKCES), default="S256"),
         "registration": Key(one_of(*REGISTRATIONS), default="off"),

@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from django.conf import settings
+
 from elicit_flows import http
 from elicit_flows.domain.values import Json, Secret, is_slug
 from elicit_flows.http.destinations import is_loopback_name
@@ -58,6 +60,20 @@ def text(limit: int) -> Rule:
         return value
 
     return read
+
+
+def in_languages(name: str, value: Any, limit: int) -> dict[str, str]:
+    """``{ en = "…", de = "…" }``: one line of text for each language. ``name`` stands in what the error says."""
+    known = dict(settings.LANGUAGES)
+    if not isinstance(value, dict) or value.keys() - known.keys():
+        raise InvalidValue(f'{name} must be like {{ en = "…", de = "…" }}, with {", ".join(known)}')
+    found = {}
+    for language, said in value.items():
+        try:
+            found[language] = str(text(limit)(said))
+        except InvalidValue as error:
+            raise InvalidValue(f"{name} in {language} {error}") from None
+    return found
 
 
 def slug(value: Any) -> str:

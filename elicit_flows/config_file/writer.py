@@ -31,8 +31,8 @@ Record = Callable[[Difference], None]
 
 _IDENTITY_COLUMNS = ("name", "order", "sort", "issuer", *(name for name in TYPE_KEYS if name != "client_secret"))
 _PROVIDER_COLUMNS = (
-    "name", "preset", "variables", "given", "sort", *ADDRESSES, "client_id", "token_auth", "scopes", "grant", "pkce",
-    "par", "registration", "dpop", "resources", "dead_grant", "metadata", "metadata_url", "api_urls",
+    "name", "preset", "variables", "given", "sort", *ADDRESSES, "client_id", "token_auth", "scopes", "scope_words",
+    "grant", "pkce", "par", "registration", "dpop", "resources", "dead_grant", "metadata", "metadata_url", "api_urls",
     *CREDENTIALS_KEYS,
 )  # fmt: skip
 _ACCOUNT_COLUMNS = ("provider", "api_base", "livemode", "refund_mismatch", "keep_late", "allow_save")

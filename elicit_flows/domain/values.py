@@ -12,6 +12,7 @@ from datetime import datetime
 from typing import Any
 
 Json = dict[str, Any]
+ScopeWords = Mapping[str, str | Mapping[str, str]]  # what a scope allows: as text, or by language
 
 MAX_ISSUER, MAX_SUBJECT = 500, 255  # characters of a claim; OpenID Connect gives a subject 255 at the most
 _SLUG = re.compile(r"[A-Za-z0-9_-]{1,64}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from datetime import date, datetime, timedelta, tzinfo
@@ -13,7 +13,8 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from babel import Locale, UnknownLocaleError
 from babel.dates import format_date, format_time, format_timedelta, get_datetime_format
 from babel.numbers import get_decimal_symbol
-from django.utils.translation import get_supported_language_variant
+from django.conf import settings
+from django.utils.translation import get_language, get_supported_language_variant
 
 # A language, with or without a script and a region (BCP 47, section 2.1). Whatever else a tag says is not needed here.
 _TAG = re.compile(r"([A-Za-z]{2,3})(?:[-_]([A-Za-z]{4}))?(?:[-_]([A-Za-z]{2}|[0-9]{3}))?(?:[-_][A-Za-z0-9]{1,8})*")
@@ -37,6 +38,14 @@ def parse(tag: str) -> Locale | None:
         except (UnknownLocaleError, ValueError):
             continue
     return None
+
+
+def language_of(texts: Mapping[str, str]) -> str:
+    """Which of an operator's texts by language a page shows: its own, else the service's, else the first; "" if none
+    has words.
+    """
+    wanted = (get_language() or "", settings.ELICIT_LANGUAGE)
+    return next((one for one in (*wanted, *texts) if texts.get(one)), "")
 
 
 def of(language: str, wanted: Iterable[str] = ()) -> Locale:

@@ -169,6 +169,7 @@ class Migration(migrations.Migration):
                 ('mcp', models.CharField(blank=True, db_default='', default='', editable=False, max_length=1000, verbose_name='MCP server')),
                 ('client_slug', models.SlugField(blank=True, db_default='', default='', editable=False, max_length=64)),
                 ('default_scopes', models.JSONField(db_default=[], default=list, editable=False)),
+                ('scope_words', models.JSONField(blank=True, db_default={}, default=dict, verbose_name='scopes in words')),
                 ('api_urls', models.JSONField(blank=True, db_default=[], default=list, verbose_name='API addresses')),
                 ('enabled', models.BooleanField(default=True, verbose_name='enabled')),
             ],

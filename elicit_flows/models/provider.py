@@ -12,7 +12,7 @@ from django.utils.translation import gettext_lazy as _
 
 from elicit_flows import catalogue
 from elicit_flows.catalogue.parts import Variable
-from elicit_flows.domain.values import MAX_ISSUER, Json
+from elicit_flows.domain.values import MAX_ISSUER, Json, ScopeWords
 from elicit_flows.models.picture import Picture
 from elicit_flows.oauth import PLAIN, DeadGrant, Quirks
 
@@ -108,6 +108,7 @@ class Provider(models.Model):
     bound_to = models.JSONField(default=dict, db_default={}, editable=False)
     token_auth = models.CharField(_("client authentication"), max_length=32, default="client_secret_basic")
     scopes = models.JSONField(_("scopes"), default=list)
+    scope_words = models.JSONField(_("scopes in words"), default=dict, db_default={}, blank=True)
     grant = models.CharField(_("grant"), max_length=32, default="authorization_code", db_default="authorization_code")
     pkce = models.CharField(_("PKCE"), max_length=8, default="S256")
     registration = models.CharField(_("registration"), max_length=16, default="off", db_default="off")
@@ -166,10 +167,10 @@ class Provider(models.Model):
                 found = entry.oddities(self.variables)
         return replace(found, dead_grant=tuple(map(DeadGrant.of, (settings or self.settings())["dead_grant"])))
 
-    def scope_words(self) -> dict[str, str]:
-        """What its scopes allow, in words, for those that its preset describes."""
+    def words_of_scopes(self) -> ScopeWords:
+        """What its scopes allow, in words: the preset's in English, the operator's as text or by language."""
         entry = catalogue.find(self.preset) if self.preset else None
-        return dict(entry.scopes.words) if entry else {}
+        return {**(entry.scopes.words if entry else {}), **self.scope_words}
 
 
 SETTINGS = (

@@ -13,9 +13,10 @@ from django.utils import timezone
 from django.utils.translation import get_language, gettext, ngettext, pgettext
 
 from elicit_flows import catalogue
-from elicit_flows.domain.values import Json
+from elicit_flows.domain.values import Json, ScopeWords
 from elicit_flows.kinds.form import formats, page
 from elicit_flows.lib import amounts, clock, locales, text
+from elicit_flows.lib.locales import language_of
 from elicit_flows.lib.sentences import Sentence, scope_words, spoken
 
 register = template.Library()
@@ -60,14 +61,16 @@ def get(values: Mapping[str, object], name: str) -> object:
 
 
 @register.filter
-def in_words(scope: str, words: Mapping[str, str] | None) -> str:
+def in_words(scope: str, words: ScopeWords | None) -> str:
     """What a scope allows: in the provider's ``words``, or in those of the standard; "" if neither has any."""
     said = (words or {}).get(scope) or STANDARD_SCOPES.get(scope)
+    if isinstance(said, Mapping):
+        return said.get(language_of(said), "")
     return pgettext("scope", said) if said else ""
 
 
 @register.simple_tag
-def scope_groups(scopes: Sequence[str], words: Mapping[str, str] | None) -> Json:
+def scope_groups(scopes: Sequence[str], words: ScopeWords | None) -> Json:
     """``{groups: [{name, said, unsaid}], described}``: the scopes by what they allow, what weighs most first.
 
     ``said``: in words, each once; ``unsaid``: the technical names of those that nobody has described. ``described``:
@@ -76,6 +79,8 @@ def scope_groups(scopes: Sequence[str], words: Mapping[str, str] | None) -> Json
     groups: dict[str, Json] = {name: {"name": name, "said": [], "unsaid": []} for name in catalogue.GROUPS}
     for scope in scopes:
         english = (words or {}).get(scope) or STANDARD_SCOPES.get(scope) or ""
+        if isinstance(english, Mapping):
+            english = english.get("en", "")
         group, said = groups[catalogue.group_of(english)], in_words(scope, words)
         if said not in group["said"]:
             group["said" if said else "unsaid"].append(said or scope)

@@ -286,7 +286,7 @@ def oauth(row: Provider) -> OAuthProvider:
         dpop=row.dpop,
         resources=tuple(row.resources),
         quirks=replace(row.quirks(said), **left_out) if left_out else row.quirks(said),
-        scope_words=row.scope_words(),
+        scope_words=row.words_of_scopes(),
         hosts=bound_hosts(row, said),
         variables=row.named,
         metadata=tuple(map(connection_metadata.Named.of, said["metadata"])),
@@ -313,7 +313,7 @@ def credentials_provider(row: Provider) -> CredentialsProvider:
             revocation_url=said["revocation_url"],
             quirks=row.quirks(),
             metadata=tuple(map(connection_metadata.Named.of, said["metadata"])),
-            scope_words=row.scope_words(),
+            scope_words=row.words_of_scopes(),
         )
         if said["token_url"]
         else None,

@@ -127,7 +127,7 @@ def shown(row: vault.Connection) -> Json:
         "unnamed": not (row.account_label or row.typed or row.own_client),
         "agent_name": row.agent.name,
         "scopes": row.scopes,
-        "scope_words": row.provider.scope_words() if row.provider else {},
+        "scope_words": row.provider.words_of_scopes() if row.provider else {},
         "typed": row.typed,
         "own_client": row.own_client,
         "status": row.status,

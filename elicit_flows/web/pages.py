@@ -247,7 +247,7 @@ def _gained(row: Elicitation) -> list[Json]:
             "name": one.provider.name if one.provider else one.account_label,
             "account": one.account_label if one.provider else "",
             "scopes": one.scopes,
-            "scope_words": one.provider.scope_words() if one.provider else {},
+            "scope_words": one.provider.words_of_scopes() if one.provider else {},
             "url": f"/account/connections/{one.pk}",
         }
         for one in rows

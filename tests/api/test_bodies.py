@@ -72,6 +72,11 @@ BODIES: dict[str, tuple[bytes, dict[str, str], set[int]]] = {
 }  # fmt: skip
 
 
+def test_where_json_ends_is_said_in_one_sentence(api: httpx2.Client) -> None:
+    refused = api.post("/v1/elicitations", content=b'{"kind": "a\0"}', headers=JSON)
+    assert refused.json()["detail"] == "The body is not JSON: Invalid control character at line 1, column 12."
+
+
 @pytest.mark.parametrize("name", BODIES)
 def test_t68_no_body_is_too_odd_for_a_clear_answer(api: httpx2.Client, name: str) -> None:
     body, headers, expected = BODIES[name]

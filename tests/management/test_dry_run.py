@@ -128,6 +128,13 @@ def test_what_would_be_emptied_needs_a_yes(operator: Operator, left_out: str, na
     assert operator.apply(without, "--skip-checks").failed == 0, "it is empty now"
 
 
+def test_a_first_webhook_url_empties_nothing_and_brings_a_new_secret(operator: Operator) -> None:
+    operator.apply(SMALL)
+    ran = operator.apply(SMALL + 'webhook_url = "https://bot.example.com/hooks"')
+    assert not ran.failed, ran.said
+    assert "agent bot: changed webhook_url, webhook_secret" in ran.lines
+
+
 def test_to_leave_an_agent_no_provider_needs_a_yes_and_to_leave_it_all_does_not(operator: Operator) -> None:
     operator.apply(SMALL)
     assert operator.apply(SMALL + "providers = []", "--skip-checks").said[0] == "agent bot: providers would be emptied"

@@ -102,6 +102,7 @@ client_id = "ours"
 client_secret = "canary-of-the-client"
 token_auth = "client_secret_post"
 scopes = ["files.read"]
+scope_words = {{ "files.read" = "See your files", "files.write" = {{ en = "Add files", de = "Dateien ergänzen" }} }}
 grant = "device_code"
 pkce = "off"
 par = "required"

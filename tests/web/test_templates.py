@@ -203,6 +203,19 @@ def test_what_a_scope_allows_stands_under_its_group_and_its_technical_name_behin
     assert ["details" in parents for parents in named] == [False, True, True, True, True]
 
 
+def test_an_operators_words_for_a_scope_are_shown_in_the_language_of_the_page():
+    words = {
+        "files.delete": {"en": "Delete your files", "de": "Deine Dateien löschen"},
+        "files.write": {"fr": "Écrire"},
+    }
+    what = {**request_page()["what"], "scopes": [*words], "scope_words": words}
+    assert "Delete or administer Delete your files" in shown("consent", what=what).text()
+    template, _, context = PAGES["consent"]
+    text = render(template, {**context(), "what": what}, "de").text()
+    assert "Löschen oder verwalten Deine Dateien löschen" in text
+    assert "Écrire" in text, "the first there is"
+
+
 def test_t53_the_words_of_the_agent_stand_in_a_quotation_under_its_name():
     page = shown("consent")
     quoted = [data for tag, data in page.words if tag == "blockquote"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from elicit_flows.domain.values import Json
+from elicit_flows.domain.values import Json, ScopeWords
 from elicit_flows.kinds.oauth.connection_metadata import Named
 from elicit_flows.oauth import PLAIN, Quirks
 
@@ -52,7 +52,7 @@ class TokenRequest:
     revocation_url: str = ""  # where tokens are revoked (RFC 7009); "" if nowhere
     quirks: Quirks = PLAIN
     metadata: tuple[Named, ...] = ()  # what is kept of what the provider says beside the token
-    scope_words: Mapping[str, str] = field(default_factory=dict)  # what a scope allows, in words for the person
+    scope_words: ScopeWords = field(default_factory=dict)  # what a scope allows, in words for the person
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from typing import Any
 
 from elicit_flows import http, oauth
 from elicit_flows.domain import errors
-from elicit_flows.domain.values import Again, Answer, Finish, Grant, Json, Secret, Visit
+from elicit_flows.domain.values import Again, Answer, Finish, Grant, Json, ScopeWords, Secret, Visit
 from elicit_flows.http import strict_json
 from elicit_flows.kinds.oauth import connection_metadata
 from elicit_flows.lib import clock
@@ -54,7 +54,7 @@ class OAuthProvider:
     dpop: str = "off"  # required
     resources: tuple[str, ...] = ()  # the audience of the tokens (RFC 8707)
     quirks: Quirks = PLAIN
-    scope_words: Mapping[str, str] = field(default_factory=dict)  # what a scope allows, in words for the person
+    scope_words: ScopeWords = field(default_factory=dict)  # what a scope allows, in words for the person
     hosts: Mapping[str, str] | None = None  # by purpose, the hosts that receive the grant's secrets
     metadata: tuple[connection_metadata.Named, ...] = ()  # what is kept of what the provider says beside the tokens
     variables: Mapping[str, str] = field(default_factory=dict)  # what the person named in the addresses
