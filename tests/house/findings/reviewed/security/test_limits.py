@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import httpx2
 import pytest
+from django.test import Client
 from pytest_django import Settings
 
 from elicit_flows.identity import ACCESS
@@ -81,6 +82,15 @@ def test_t126_ten_thousand_other_names_do_not_push_a_count_out() -> None:
     for number in range(10_000):
         limits.hit(f"operator-name:junk-{number}", 10, 300)
     assert limits.hit("operator-name:root", 10, 300) is False
+
+
+def test_t127_who_has_a_whole_network_to_choose_from_is_counted_once(committed: None) -> None:
+    """Twenty codes a minute may be typed from one address. A provider of internet access gives out a /64 at least."""
+    statuses = [
+        Client().post("/device", {"code": "BCDF-GHJK"}, REMOTE_ADDR=f"2001:db8:1:2::{number:x}").status_code
+        for number in range(1, 51)
+    ]
+    assert set(statuses) == {422, 429}
 
 
 def test_t124_one_agent_may_ask_so_often_a_minute(served: Served, settings: Settings) -> None:
