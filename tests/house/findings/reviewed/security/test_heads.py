@@ -15,7 +15,7 @@ ENDLESS = {
     "a header's name": FIRST + b"n" * 2 * HEAD,
     "many headers": FIRST + b"a: b\r\n" * (HEAD // 3),
     "the path": b"GET /" + b"p" * 2 * HEAD,
-    "a head that ends": FIRST + b"a: " + b"v" * 2 * HEAD + b"\r\n\r\n",
+    "a head that ends": FIRST + b"connection: close\r\na: " + b"v" * 2 * HEAD + b"\r\n\r\n",
 }
 
 
