@@ -1,6 +1,7 @@
 """An MCP server for the tests: ``python -m tests.reviewed.agents.server`` with TOOLS, as tests/sdk/mcp/tools.py has it.
 
-``name`` is the server's. Its tools write a line for each time they really run.
+It runs on FastMCP where that is installed. ``name`` is the server's, ``hidden``: the tool files is until its account is
+connected. Its tools write a line for each time they really run.
 """
 
 from __future__ import annotations
@@ -8,14 +9,17 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
-
-from mcp.server.mcpserver import MCPServer
 
 from elicit_flows.sdk.mcp import McpFlows
 
 TOLD = json.loads(os.environ["TOOLS"])
-app = MCPServer(TOLD.get("name", "tools"))
+if find_spec("fastmcp"):
+    app = import_module("fastmcp").FastMCP(TOLD.get("name", "tools"))
+else:
+    app = import_module("mcp.server.mcpserver").MCPServer(TOLD.get("name", "tools"))
 flows = McpFlows(user=tuple(TOLD["user"]), **TOLD.get("settings", {}))
 
 
@@ -52,6 +56,21 @@ async def slow(seconds: float) -> str:
 async def as_dict() -> dict[str, int]:
     ran("as_dict")
     return {"pages": 1}
+
+
+@app.tool()
+@flows.oauth("acme")
+async def files() -> str:
+    return ran("listed")
+
+
+@app.tool()
+async def plain() -> str:
+    return ran("plain")
+
+
+if TOLD.get("hidden"):
+    app.add_middleware(flows.hidden_until("acme", "files"))
 
 
 if __name__ == "__main__":

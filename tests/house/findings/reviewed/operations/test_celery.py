@@ -12,7 +12,7 @@ from celery import Celery
 
 from tests.queue.test_broker import ask
 from tests.support import box_settings
-from tests.support.box import AgentClient, Box
+from tests.support.box import Box
 from tests.support.fixtures import new_redis
 from tests.support.op import Op
 from tests.support.process import until

@@ -53,7 +53,10 @@ def took(stage: Stage) -> dict[str, float]:
     stage.sql("UPDATE elicit_flows_elicitation SET expires_at = %s WHERE id = %s", LONG_AGO, overdue["id"])
     due: dict[str, tuple[str, str]] = {
         "refreshed": ("SELECT count(*) FROM elicit_flows_connection WHERE refresh_due_at <= %s", LONG_AGO),
-        "expired": ("SELECT count(*) FROM elicit_flows_elicitation WHERE status = 'pending' AND id = %s", overdue["id"]),
+        "expired": (
+            "SELECT count(*) FROM elicit_flows_elicitation WHERE status = 'pending' AND id = %s",
+            overdue["id"],
+        ),
     }
     found = dict.fromkeys(due, float("inf"))
     while due and time.monotonic() < began + GIVE_UP:
