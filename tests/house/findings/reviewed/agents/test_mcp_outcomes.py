@@ -17,12 +17,12 @@ from tests.sdk.mcp.test_cases import called, link, played
 from tests.support.ports import free_port
 from tests.support.process import until
 
-HOLD = 3
+HOLD = 4
 
 
 @pytest.fixture(scope="module")
 def tools(new_tools: Callable[..., Tools]) -> Tools:
-    """For alice alone; a call waits three seconds for her."""
+    """For alice alone; a call waits four seconds for her."""
     return new_tools(settings={"hold": HOLD, "rounds": 2})
 
 
@@ -33,11 +33,11 @@ def for_programs(answer: Json) -> str:
 
 
 def test_all_guards_of_a_call_share_its_time(tools: Tools, alice: ScriptedUser) -> None:
-    """``hold`` is what one call waits; of three questions each takes two thirds of it to be answered."""
+    """``hold`` is what one call waits; each of three questions takes half of it to be answered."""
     people: list[threading.Timer] = []
 
     def late(url: str) -> None:
-        people.append(threading.Timer(HOLD * 2 / 3, alice.submit, [url]))
+        people.append(threading.Timer(HOLD / 2, alice.submit, [url]))
         people[-1].start()
 
     began = time.monotonic()
@@ -49,9 +49,9 @@ def test_all_guards_of_a_call_share_its_time(tools: Tools, alice: ScriptedUser) 
     assert text(answer).startswith("waiting:"), f"the call lasted {lasted:.1f} s and held for {HOLD} each time"
 
 
-def test_a_client_that_wants_to_know_hears_that_the_call_goes_on(tools: Tools) -> None:
+def test_a_client_that_wants_to_know_hears_that_the_call_goes_on(new_tools: Callable[..., Tools]) -> None:
     """Clients have a time-out that progress sets back: thirty or sixty seconds with most."""
-    session = Legacy(tools.url)
+    session = Legacy(new_tools(settings={"hold": 12}).url)
     params = {"name": "wipe", "arguments": {"disk": "progress"}, "_meta": {"progressToken": "t-1"}}
     session.request("tools/call", params)
     assert "notifications/progress" in [one["method"] for one in session.told]

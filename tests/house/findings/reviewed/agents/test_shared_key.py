@@ -29,7 +29,7 @@ async def live(elicit_box: Service, anyio_backend: str) -> AsyncIterator[Elicit]
 async def test_t122_another_agent_with_the_same_key_and_session_is_not_answered(
     live: Elicit, alice: ScriptedUser
 ) -> None:
-    """Two connections of two programs; nothing that one could say to ``AcpFlows`` would tell them apart."""
+    """Two programs, as their authors have to make them: ``AcpFlows`` takes nothing that would tell them apart."""
     async with Pair() as first, Pair() as second:
         agents = [AcpFlows(one.conn, capabilities(LINK), alice.claim, live) for one in (first, second)]
         asking = [asyncio.ensure_future(one.in_session("s-1", "call-1").confirm("May I?")) for one in agents]
@@ -41,6 +41,7 @@ async def test_t122_another_agent_with_the_same_key_and_session_is_not_answered(
 
 
 async def test_t122_another_host_with_the_same_chat_and_key_finds_nothing(live: Elicit, alice: ScriptedUser) -> None:
+    """Nor does the bridge: each host has a chat of that name."""
     async with BareChat(live, alice.claim) as chat:
         await chat.ask(lambda asks: asks.confirm("Really delete?"))
         async with BareChat(live, alice.claim, chat.uri) as other:
@@ -50,8 +51,10 @@ async def test_t122_another_host_with_the_same_chat_and_key_finds_nothing(live: 
 async def test_t122_another_app_with_the_same_key_and_action_is_not_answered(
     new_app: Callable[..., App], elicit_box: Service, dialled: Dial, alice: ScriptedUser
 ) -> None:
-    command = ("-m", "tests.sdk.tesseron.app", elicit_box.sandbox_url, "alice")
-    asking, payroll = (new_app(*command, TIMEOUT_MS="1500") for _ in range(2))
+    """They say who they are to the gateway, and that counts for nothing."""
+    asking, payroll = (
+        new_app("-m", "tests.reviewed.agents.app", elicit_box.sandbox_url, "alice", name) for name in ("crm", "payroll")
+    )
     async with dialled(asking, elicitation=False) as gateway:
         with pytest.raises(Refused) as waits:
             await gateway.invoke("agree")

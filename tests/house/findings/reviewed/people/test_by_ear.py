@@ -48,5 +48,5 @@ def test_buttons_and_warnings_are_told_apart_in_forced_colours(
     yes, no, warning = (
         page.eval_on_selector(one, BORDER) for one in (".danger", "[data-action=decline] button", ".warning")
     )
+    assert yes != no, "the button that deletes looks like the one beside it"
     assert warning.startswith("solid"), "what cannot be undone has no box"
-    assert yes != no
