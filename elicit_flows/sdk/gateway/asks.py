@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -62,13 +63,13 @@ class Asked:
 
     def __call__(self, /, **arguments: Any) -> Question:
         """The question for a call with these arguments. Raises NotRun if its texts would be too long."""
-        told = dict(self.options)
-        for name in ("message", "description"):
-            if name in told:
-                told[name] = filled(told[name], arguments)
-        if "detail" in told.get("words", {}):
-            told["words"] = {**told["words"], "detail": filled(told["words"]["detail"], arguments)}
         try:
+            told = dict(self.options)
+            for name in ("message", "description"):
+                if name in told:
+                    told[name] = filled(told[name], arguments)
+            if "detail" in told.get("words", {}):
+                told["words"] = {**told["words"], "detail": filled(told["words"]["detail"], arguments)}
             return _question(self.kind, told)
         except (TypeError, ValueError) as wrong:
             raise NotRun(
@@ -130,6 +131,12 @@ def asked(told: Json, place: str) -> Asked:
         said = re.sub(r"^(Questions|Plain)\.\w+\(\) ", "", str(wrong))
         raise AskError(f"{place}: {said}") from wrong
     return Asked(kind, rest, placed)
+
+
+def own(arguments: Json, asked_: Iterable[Asked]) -> Json:
+    """A call's arguments without those that the gateway puts in, which are not the model's to give."""
+    placed = {name for one in asked_ for name in one.place.argument}
+    return {name: value for name, value in arguments.items() if name not in placed}
 
 
 def filled(text: str, arguments: Json) -> str:

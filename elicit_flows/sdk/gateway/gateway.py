@@ -22,7 +22,7 @@ from mcp_types import (
 from pydantic import BaseModel
 
 from elicit_flows.domain.values import Json
-from elicit_flows.sdk.gateway.asks import Asked, Put
+from elicit_flows.sdk.gateway.asks import Asked, Put, own
 from elicit_flows.sdk.gateway.config import Config, ConfigError
 from elicit_flows.sdk.gateway.forwarded import Forwarded
 from elicit_flows.sdk.gateway.listing import LISTS, Listing
@@ -101,6 +101,14 @@ class Gateway:
             return await self.listing.shown(peers, method, self.asked)
         if method == "tools/call":
             return await self._call(peers, context, params)
+        if method == "logging/setLevel":
+            for name in self.listing.having("logging"):
+                await (await peers.upstream(name)).request(method, params)
+            return {}
+        return await self._routed(peers, context, method, params)
+
+    async def _routed(self, peers: Peers, context: Any, method: str, params: Json) -> Json:
+        """What one of the servers answers: that which has the prompt or resource, or the only one."""
         if method == "prompts/get":
             server, name = await self._owner(peers, "prompts/list", params)
             return await self._passed(peers, server, context, {**params, "name": name})
@@ -108,10 +116,6 @@ class Gateway:
             return await self._complete(peers, context, params)
         if "uri" in params and method.startswith("resources/"):
             return await self._of_resource(peers, context, params)
-        if method == "logging/setLevel":
-            for name in self.listing.having("logging"):
-                await (await peers.upstream(name)).request(method, params)
-            return {}
         if len(self.config.servers) == 1:
             return await self._passed(peers, next(iter(self.config.servers)), context, params)
         raise MCPError(METHOD_NOT_FOUND, "Method not found", method)
@@ -132,8 +136,7 @@ class Gateway:
         params["name"] = owned[1]
         if not asked:
             return await self._links(peers, context, self._passed(peers, owned[0], context, params))
-        placed = {name for one in asked for name in one.place.argument}
-        arguments = {name: value for name, value in arguments.items() if name not in placed}
+        arguments = own(arguments, asked)
 
         async def send(arguments: Json, outcomes: list[Completed]) -> Json:
             put = Put(dict(arguments))
@@ -258,7 +261,7 @@ def _state(params: Json) -> Json:
 def check_tools(config: Config, listing: Listing) -> None:
     """Raises ConfigError for a guard of a tool that its server does not list: it may be misspelled."""
     wrong = [
-        f"servers.{name}.tools.{tool}: The server lists no such tool. It lists {', '.join(sorted(listing.tools[name]))}."
+        f"servers.{name}.tools.{tool}: The server lists no such tool, but {', '.join(sorted(listing.tools[name]))}."
         for name, section in config.servers.items()
         for tool in section.tools
         if tool != "*" and tool not in listing.tools[name]

@@ -199,30 +199,32 @@ class Peers:
 
     async def _carried(self, made: Exchange, upstream: Upstream, params: Json, headers: Mapping[str, str]) -> Json:
         """The server's final result. Raises the library's MCPError, without secrets."""
-        method = made.context.method
-        wants = made.context.meta and made.context.meta.get("progress_token") is not None
         with self._open(upstream.name, made):
             try:
-                delay = STATE_ONLY_SECONDS[0]
-                sent = params
-                for _ in range(MOST_ROUNDS):
-                    result = await upstream.request(
-                        method, sent, headers=headers, on_progress=made.progress if wants else None
-                    )
-                    if not asks_for_input(result):
-                        return self.shown(result)  # type: ignore[no-any-return]
-                    asked = result.get("inputRequests") or {}
-                    answers = await asyncio.gather(*(self._input(made, one) for one in asked.values()))
-                    if not asked:
-                        await asyncio.sleep(delay)
-                        delay = min(delay * 2, STATE_ONLY_SECONDS[1])
-                    sent = params | {"inputResponses": dict(zip(asked, answers, strict=True))} if asked else params
-                    if "requestState" in result:
-                        sent = sent | {"requestState": result["requestState"]}
-                raise MCPError(INVALID_REQUEST, f"The server {upstream.name!r} asked for input too often.")
+                result = await self._rounds(made, upstream, params, headers)
             except MCPError as refused:
                 error = refused.error
                 raise MCPError(error.code, self.shown(error.message), self.shown(error.data)) from None
+        return self.shown(result)  # type: ignore[no-any-return]
+
+    async def _rounds(self, made: Exchange, upstream: Upstream, params: Json, headers: Mapping[str, str]) -> Json:
+        """A server of 2026-07-28 that asks for input gets the call again, with the client's answers."""
+        meta = made.context.meta or {}
+        told = made.progress if meta.get("progress_token", meta.get("progressToken")) is not None else None
+        delay, sent = STATE_ONLY_SECONDS[0], params
+        for _ in range(MOST_ROUNDS):
+            result = await upstream.request(made.context.method, sent, headers=headers, on_progress=told)
+            if not asks_for_input(result):
+                return result
+            asked = result.get("inputRequests") or {}
+            sent = params | {name: result[name] for name in ("requestState",) if name in result}
+            if asked:
+                answers = await asyncio.gather(*(self._input(made, one) for one in asked.values()))
+                sent["inputResponses"] = dict(zip(asked, answers, strict=True))
+            else:
+                await asyncio.sleep(delay)
+                delay = min(delay * 2, STATE_ONLY_SECONDS[1])
+        raise MCPError(INVALID_REQUEST, f"The server {upstream.name!r} asked for input too often.")
 
     @contextmanager
     def _open(self, name: str, made: Exchange) -> Iterator[None]:
