@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from elicit_flows.domain.values import Json
-from elicit_flows.sdk.gateway.asks import Asked, AskError, asked
+from elicit_flows.sdk.gateway.file_guards import Asked, AskError, asked
 
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 NAME = r"[a-z0-9][a-z0-9-]{0,31}"  # no underscore: it ends a server's name in the names of tools
@@ -101,7 +101,7 @@ class ServerSection(_Section):
         return self
 
     @property
-    def asks(self) -> dict[str, tuple[Asked, ...]]:
+    def guards(self) -> dict[str, tuple[Asked, ...]]:
         return {
             tool: tuple(asked(one, f"{tool}.{at}") for at, one in enumerate(all_)) for tool, all_ in self.tools.items()
         }
@@ -134,7 +134,7 @@ class Config(_Section):
     def _askable(self) -> Self:
         for name, server in self.servers.items():
             try:
-                asks = server.asks
+                asks = server.guards
             except AskError as wrong:
                 raise ValueError(f"servers.{name}.tools.{wrong}") from wrong
             for tool, all_ in asks.items():

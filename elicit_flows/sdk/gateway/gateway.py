@@ -22,8 +22,8 @@ from mcp_types import (
 from pydantic import BaseModel
 
 from elicit_flows.domain.values import Json
-from elicit_flows.sdk.gateway.asks import Asked, Put, own
 from elicit_flows.sdk.gateway.config import Config, ConfigError
+from elicit_flows.sdk.gateway.file_guards import Asked, Put, own
 from elicit_flows.sdk.gateway.forwarded import Forwarded
 from elicit_flows.sdk.gateway.listing import LISTS, Listing
 from elicit_flows.sdk.gateway.peers import HELD, Peers
@@ -56,11 +56,11 @@ class Gateway:
 
     def __post_init__(self) -> None:
         for name, section in self.config.servers.items():
-            self.asks |= {(name, tool): asked for tool, asked in section.asks.items()}
+            self.asks |= {(name, tool): asked for tool, asked in section.guards.items()}
 
-    async def __call__(self, context: Any, call_next: Next) -> Any:
+    async def __call__(self, ctx: Any, call_next: Next) -> Any:
         """See the library's ``ServerMiddleware``."""
-        method = context.method
+        context, method = ctx, ctx.method
         if method in OWN:
             result = await call_next(context)
             return result if method == "ping" else self._introduced(result)
@@ -121,7 +121,7 @@ class Gateway:
         raise MCPError(METHOD_NOT_FOUND, "Method not found", method)
 
     async def _call(self, peers: Peers, context: Any, params: Json) -> Json:
-        state = _state(params)
+        state = _held_state(params)
         if HELD in state:
             result = await peers.resume(state, context, dict(params.get("inputResponses") or {}))
             if result is None:
@@ -249,7 +249,7 @@ class Gateway:
                 await self._peers.pop(key).close()
 
 
-def _state(params: Json) -> Json:
+def _held_state(params: Json) -> Json:
     """What the gateway put into ``requestState``, which the library has unsealed."""
     try:
         state = json.loads(params.get("requestState") or "{}")

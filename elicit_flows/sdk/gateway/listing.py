@@ -11,8 +11,8 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import METHOD_NOT_FOUND
 
 from elicit_flows.domain.values import Json
-from elicit_flows.sdk.gateway.asks import Asked
 from elicit_flows.sdk.gateway.config import Config
+from elicit_flows.sdk.gateway.file_guards import Asked
 from elicit_flows.sdk.gateway.names import exposed
 from elicit_flows.sdk.gateway.peers import Peers
 from elicit_flows.sdk.gateway.upstream import Client, Upstream

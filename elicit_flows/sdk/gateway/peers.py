@@ -77,15 +77,15 @@ class Exchange:
                 if not asking.done():
                     asking.cancel()
             if not asking.cancelled() and asking.done():
-                self._opened(asking.result())
+                self._take(asking.result())
                 while not self.asked.empty():
-                    self._opened(self.asked.get_nowait())
+                    self._take(self.asked.get_nowait())
                 break
             if self.task.done():
                 return self.task.result()
         return None
 
-    def _opened(self, one: tuple[str, Json, asyncio.Future[Json]]) -> None:
+    def _take(self, one: tuple[str, Json, asyncio.Future[Json]]) -> None:
         method, params, future = one
         self.open[secrets.token_hex(4)] = ({"method": method, "params": params}, future)
 

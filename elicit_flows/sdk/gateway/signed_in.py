@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Any
 
 import httpx2
 import jwt
@@ -32,12 +33,12 @@ class SignedTokens:
             token=token, client_id=client, scopes=scopes, subject=claims["sub"], claims=claims, expires_at=claims["exp"]
         )
 
-    def _read(self, token: str) -> dict[str, object]:
+    def _read(self, token: str) -> dict[str, Any]:
         if self._keys is None:
             found = httpx2.get(f"{self._issuer.rstrip('/')}/.well-known/openid-configuration").raise_for_status().json()
             self._keys = jwt.PyJWKClient(found["jwks_uri"])
         key = self._keys.get_signing_key_from_jwt(token)
-        claims: dict[str, object] = jwt.decode(
+        claims: dict[str, Any] = jwt.decode(
             token,
             key,
             ALGORITHMS,

@@ -180,7 +180,7 @@ class Upstream:
             if ready.done():
                 log.warning("the connection to the server %s ended: %s", self.name, type(failed).__name__)
             else:
-                ready.set_exception(StartError(f"The server {self.name!r} could not be reached: {_reason(failed)}"))
+                ready.set_exception(StartError(f"The server {self.name!r} could not be reached: {_why(failed)}"))
         finally:
             if not ready.done():
                 ready.set_exception(StartError(f"The server {self.name!r} ended before it answered."))
@@ -266,7 +266,7 @@ class Upstream:
             await self.on_notify(method, dict(params or {}))
 
 
-def _reason(failed: BaseException) -> str:
+def _why(failed: BaseException) -> str:
     while isinstance(failed, ExceptionGroup):
         failed = failed.exceptions[0]
     return f"{type(failed).__name__}: {failed}"

@@ -8,8 +8,8 @@ import pytest
 
 from elicit_flows.domain.values import Json
 from elicit_flows.sdk.cli import main
-from elicit_flows.sdk.gateway.asks import Asked, AskError, asked, filled, own
 from elicit_flows.sdk.gateway.config import Config, ConfigError, read
+from elicit_flows.sdk.gateway.file_guards import Asked, AskError, asked, filled, own
 from elicit_flows.sdk.gateway.forwarded import Forwarded
 from elicit_flows.sdk.gateway.names import exposed
 from elicit_flows.sdk.gateway.wire import REMOVED, request_for, result_for, without
