@@ -24,7 +24,6 @@ def test_the_files_of_the_page_are_read(tmp_path: Path) -> None:
     assert write(path="a.txt", content="x").message == "Write “a.txt”?"
     assert config.servers["crm"].guards["send_invoice"][0].place.argument == {"api_key": "key"}
     assert config.servers["github"].guards["*"][0].place.env == {"GITHUB_TOKEN": ""}
-    file.write_text(
-        f'name = "desk"\n{"".join(blocks("listen"))}\n[servers.a]\ncommand = "a"\n[[servers.a.tools."*"]]\nask = "confirm"\nmessage = "?"'
-    )
+    guarded = '[servers.a]\ncommand = "a"\n[[servers.a.tools."*"]]\nask = "confirm"\nmessage = "?"'
+    file.write_text("\n".join(['name = "desk"', *blocks("listen"), guarded]))
     assert read(file).listen is not None
