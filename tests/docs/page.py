@@ -27,6 +27,8 @@ OWN: dict[tuple[str, str], tuple[str, str]] = {
     ("ts", "mcp"): ("how-to/mcp-server-typescript.md", "tests/sdk/typescript/mcp/test_docs.py"),
     ("sh", "typescript"): ("how-to/typescript-sdk.md", "tests/sdk/typescript/test_docs.py"),
     ("python", "mcp"): ("how-to/mcp-server.md", "tests/sdk/mcp/test_docs.py"),
+    ("toml", "guard"): ("how-to/guard-any-mcp-server.md", "tests/sdk/gateway/test_docs.py"),
+    ("toml", "listen"): ("how-to/guard-any-mcp-server.md", "tests/sdk/gateway/test_docs.py"),
     ("python", "acp"): ("how-to/acp-agent.md", "tests/sdk/acp/test_docs.py"),
     ("python", "ahp"): ("how-to/ahp-host.md", "tests/sdk/ahp/test_docs.py"),
     ("python", "tesseron"): ("how-to/tesseron-app.md", "tests/sdk/tesseron/test_docs.py"),

@@ -189,6 +189,10 @@ THREATS: dict[int, tuple[str, str]] = {
     177: ("An answer from inside a tool that runs the rest twice, or for something else than was asked", ""),
     178: ("A yes to a prompt or resource that runs a tool, or the other way round", ""),
     179: ("What a person answered in the text of an error", ""),
+    180: ("A server behind the gateway that takes a name, or a yes, of another", ""),
+    181: ("A call that goes around the gateway's guards: another spelling of a tool, a guard of none", ""),
+    182: ("A token that the gateway puts in, shown to a client; the gateway's key, given to a server", ""),
+    183: ("Arguments of a model in place of what the gateway puts in, or as words of the question", ""),
 }  # fmt: skip
 FAULTS: dict[int, tuple[str, str]] = {
     1: ("Killed during a create", ""),

@@ -39,7 +39,7 @@ class Fixed:
 
     question: Question
 
-    def __call__(self, **_: Any) -> Question:
+    def __call__(self, /, **_: Any) -> Question:
         return self.question
 
 

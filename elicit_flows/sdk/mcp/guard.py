@@ -45,7 +45,7 @@ class Guard:
         function = self.function
 
         async def guarded(**arguments: Any) -> Any:
-            return await self._call(arguments.pop(function.context), arguments)
+            return await self.call(arguments.pop(function.context), arguments)
 
         for name in ("__name__", "__qualname__", "__doc__", "__module__"):
             setattr(guarded, name, getattr(function.call, name))
@@ -57,7 +57,10 @@ class Guard:
         setattr(guarded, GUARD, self)
         return guarded
 
-    async def _call(self, context: Any, arguments: dict[str, Any]) -> Any:
+    async def call(self, context: Any, arguments: dict[str, Any]) -> Any:
+        """Ask, and run the function. ``context``: what the library passes to a tool. Returns the tool's result, or one
+        that says why the tool was not run.
+        """
         call = Call(context)
         try:
             return await self._guarded(call, context, arguments)

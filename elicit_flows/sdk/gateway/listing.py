@@ -1,0 +1,138 @@
+"""What the servers behind the gateway have, put together."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from mcp.shared.exceptions import MCPError
+from mcp_types import METHOD_NOT_FOUND
+
+from elicit_flows.domain.values import Json
+from elicit_flows.sdk.gateway.config import Config
+from elicit_flows.sdk.gateway.file_guards import Asked
+from elicit_flows.sdk.gateway.names import exposed
+from elicit_flows.sdk.gateway.peers import Peers
+from elicit_flows.sdk.gateway.upstream import Client, Upstream
+
+LISTS = {
+    "tools/list": "tools",
+    "prompts/list": "prompts",
+    "resources/list": "resources",
+    "resources/templates/list": "resourceTemplates",
+}
+NAMED = ("tools/list", "prompts/list")
+ALL = {"roots": {"listChanged": True}, "sampling": {}, "elicitation": {"form": {}, "url": {}}}
+SELF = {"name": "elicit-flows", "version": "1"}
+NOT_PASSED_ON = ("tasks", "extensions")  # capabilities whose messages the gateway does not know
+AskedOf = Callable[[str, str], tuple[Asked, ...]]
+
+
+@dataclass(slots=True)
+class Listing:
+    """``found``: by server, its capabilities. ``tools``: by server, the names of its tools at the start."""
+
+    config: Config
+    found: dict[str, Json] = field(default_factory=dict)
+    tools: dict[str, set[str]] = field(default_factory=dict)
+    instructions: str = ""
+
+    async def survey(self) -> None:
+        """Connect to each server once, as a client that can do everything. Raises StartError and MCPError."""
+        said = await asyncio.gather(*(self._look(name) for name in self.config.servers))
+        self.instructions = "\n\n".join(one for one in said if one)
+
+    async def _look(self, name: str) -> str:
+        one = Upstream(name, self.config, Client(SELF, ALL, modern=False), _refuse, _ignore)
+        await one.start()
+        try:
+            has = one.capabilities
+            self.found[name] = {key: value for key, value in has.items() if key not in NOT_PASSED_ON}
+            listed = await one.all("tools/list", "tools") if "tools" in has else []
+            self.tools[name] = {str(tool.get("name")) for tool in listed}
+            return one.instructions
+        finally:
+            await one.stop()
+
+    def having(self, capability: str) -> list[str]:
+        return [name for name in self.config.servers if capability in self.found[name]]
+
+    @property
+    def capabilities(self) -> Json:
+        """What one of the servers can do."""
+        merged: Json = {}
+        for name in self.config.servers:
+            for key, value in self.found[name].items():
+                known = merged.get(key)
+                merged[key] = {**known, **value} if isinstance(known, dict) and isinstance(value, dict) else value
+        return merged
+
+    async def shown(self, peers: Peers, method: str, asked: AskedOf) -> Json:
+        """The list that a client gets, and by ``peers.names`` whose its entries are."""
+        listed = await self._listed(peers, method)
+        member = LISTS[method]
+        if method not in NAMED:
+            return {member: [one for all_ in listed.values() for one in all_]}
+        by_name = {server: {str(one.get("name")): one for one in all_} for server, all_ in listed.items()}
+        prefixed = [name for name, section in self.config.servers.items() if section.prefix]
+        names = exposed(by_name, prefixed)
+        peers.names[method] = names
+        entries = []
+        for name, (server, own) in names.items():
+            entry = {**by_name[server][own], "name": name}
+            if method == "tools/list":
+                peers.schemas[server, own] = entry
+                entry = _told(entry, asked(server, own))
+            entries.append(entry)
+        return {member: entries}
+
+    async def with_resource(self, peers: Peers, servers: list[str], uri: str) -> list[str]:
+        """Those of ``servers`` that list ``uri``, or a template for it; else all."""
+        for method, key in (("resources/list", "uri"), ("resources/templates/list", "uriTemplate")):
+            listed = await self._listed(peers, method)
+            for server in servers:
+                if any(_fits(str(one.get(key)), uri) for one in listed.get(server, [])):
+                    return [server]
+        return servers
+
+    async def _listed(self, peers: Peers, method: str) -> dict[str, list[Json]]:
+        capability = method.split("/", maxsplit=1)[0]
+        servers = self.having(capability)
+
+        async def of(server: str) -> list[Json]:
+            listed: list[Json] = peers.shown(await (await peers.upstream(server)).all(method, LISTS[method]))
+            return listed
+
+        return dict(zip(servers, await asyncio.gather(*(of(server) for server in servers)), strict=True))
+
+
+def _told(tool: Json, asked: tuple[Asked, ...]) -> Json:
+    """A tool as clients see it: without what the gateway puts in, and with what the guards say of it."""
+    told = {name: value for name, value in tool.items() if name != "execution"}
+    placed = {name for one in asked for name in one.place.argument}
+    schema = told.get("inputSchema")
+    if placed and isinstance(schema, dict):
+        schema = dict(schema)
+        if isinstance(schema.get("properties"), dict):
+            schema["properties"] = {name: one for name, one in schema["properties"].items() if name not in placed}
+        if isinstance(schema.get("required"), list):
+            schema["required"] = [name for name in schema["required"] if name not in placed]
+        told["inputSchema"] = schema
+    if any(one.kind == "confirm" for one in asked):
+        told["annotations"] = {"destructiveHint": True, **(told.get("annotations") or {})}
+    return told
+
+
+def _fits(template: str, uri: str) -> bool:
+    pattern = "".join(".*" if part.startswith("{") else re.escape(part) for part in re.split(r"(\{[^}]*\})", template))
+    return re.fullmatch(pattern, uri) is not None
+
+
+async def _refuse(method: str, params: Json) -> Json:
+    raise MCPError(METHOD_NOT_FOUND, "Method not found", method)
+
+
+async def _ignore(method: str, params: Json) -> None:
+    pass

@@ -1,0 +1,286 @@
+"""One client of the gateway, the servers' connections that are its own, and what goes between the two."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import secrets
+import time
+from collections import OrderedDict
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler
+from mcp.shared.exceptions import MCPError
+from mcp.shared.message import ServerMessageMetadata
+from mcp.shared.subscriptions import (
+    PromptsListChanged,
+    ResourcesListChanged,
+    ResourceUpdated,
+    ServerEvent,
+    ToolsListChanged,
+)
+from mcp_types import INVALID_REQUEST
+
+from elicit_flows.domain.values import Json
+from elicit_flows.sdk.gateway.config import Config
+from elicit_flows.sdk.gateway.upstream import Client, Upstream
+from elicit_flows.sdk.gateway.wire import LOG_LEVEL_META, Answer, Message, asks_for_input, without
+
+HELD = "held"  # the member of requestState that names a call that goes on here
+INPUTS = ("elicitation/create", "sampling/createMessage", "roots/list")
+EVENTS: Mapping[str, ServerEvent] = {
+    "notifications/tools/list_changed": ToolsListChanged(),
+    "notifications/prompts/list_changed": PromptsListChanged(),
+    "notifications/resources/list_changed": ResourcesListChanged(),
+}
+MOST_SECRETS = 100
+STATE_ONLY_SECONDS = (0.05, 0.25)
+MOST_ROUNDS = 50
+Owned = tuple[str, str]
+
+
+@dataclass(slots=True)
+class Exchange:
+    """A request that a server works on. ``context``: of the client's request that waits for it now."""
+
+    context: Any
+    task: asyncio.Task[Json] | None = None
+    asked: asyncio.Queue[tuple[str, Json, asyncio.Future[Json]]] = field(default_factory=asyncio.Queue)
+    open: dict[str, tuple[Json, asyncio.Future[Json]]] = field(default_factory=dict)
+    held_at: float = 0.0
+
+    async def progress(self, progress: float, total: float | None, message: str | None) -> None:
+        await self.context.session.report_progress(progress, total, message)
+
+    def answer(self, responses: Json) -> None:
+        """Give the server what the client answered."""
+        for key in [key for key in self.open if key in responses]:
+            _, future = self.open.pop(key)
+            if not future.done():
+                future.set_result(responses[key])
+
+    async def next(self) -> Json | None:
+        """The server's result; None if it asks for input first."""
+        if self.task is None:
+            raise RuntimeError("The exchange has not begun.")
+        while not self.open:
+            asking = asyncio.ensure_future(self.asked.get())
+            try:
+                await asyncio.wait({self.task, asking}, return_when=asyncio.FIRST_COMPLETED)
+            except asyncio.CancelledError:
+                self.task.cancel()
+                raise
+            finally:
+                if not asking.done():
+                    asking.cancel()
+            if not asking.cancelled() and asking.done():
+                self._take(asking.result())
+                while not self.asked.empty():
+                    self._take(self.asked.get_nowait())
+                break
+            if self.task.done():
+                return self.task.result()
+        return None
+
+    def _take(self, one: tuple[str, Json, asyncio.Future[Json]]) -> None:
+        method, params, future = one
+        self.open[secrets.token_hex(4)] = ({"method": method, "params": params}, future)
+
+
+@dataclass(slots=True)
+class Peers:
+    """``session``: the client's, for what a server says while no request is open. ``names``: the tools and prompts that
+    it was shown, by what they are.
+    """
+
+    config: Config
+    client: Client
+    session: Any
+    secrets: OrderedDict[str, None] = field(default_factory=OrderedDict)
+    names: dict[str, dict[str, Owned]] = field(default_factory=dict)
+    schemas: dict[Owned, Json] = field(default_factory=dict)
+    bus: InMemorySubscriptionBus = field(default_factory=InMemorySubscriptionBus)
+    listen: ListenHandler = field(init=False)
+    used_at: float = field(default_factory=time.monotonic)
+    held: OrderedDict[str, Exchange] = field(default_factory=OrderedDict)
+    _upstreams: dict[tuple[str, str], Upstream] = field(default_factory=dict)
+    _exchanges: list[tuple[str, Exchange]] = field(default_factory=list)
+    _starting: dict[tuple[str, str], asyncio.Lock] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.listen = ListenHandler(self.bus)
+
+    @property
+    def idle(self) -> bool:
+        return not self.held and not self._exchanges
+
+    async def upstream(self, name: str, env: Mapping[str, str] | None = None) -> Upstream:
+        """The connection to a server; with ``env``, to a process of its own that has these variables. Raises
+        StartError.
+        """
+        key = (name, json.dumps(dict(env or {}), sort_keys=True))
+        known = self._upstreams.get(key)
+        if known is not None and known.alive:
+            return known
+        async with self._starting.setdefault(key, asyncio.Lock()):
+            known = self._upstreams.get(key)
+            if known is not None and known.alive:
+                return known
+            made = Upstream(
+                name,
+                self.config,
+                self.client,
+                lambda method, params: self._requested(name, method, params),
+                lambda method, params: self._notified(name, method, params),
+                env or {},
+            )
+            await made.start()
+            if env:  # a token was renewed: what has the old one ends, once nothing waits for it
+                for old in [one for one in self._upstreams if one[0] == name and one[1] not in ("{}", key[1])]:
+                    if not self._upstreams[old].busy:
+                        await self._upstreams.pop(old).stop()
+            self._upstreams[key] = made
+            return made
+
+    @property
+    def connected(self) -> list[Upstream]:
+        return [one for one in self._upstreams.values() if one.alive]
+
+    def hide(self, found: list[str]) -> None:
+        """No message to the client has these texts from now on."""
+        for one in found:
+            self.secrets[one] = None
+            self.secrets.move_to_end(one)
+        while len(self.secrets) > MOST_SECRETS:
+            self.secrets.popitem(last=False)
+
+    def shown(self, value: Any) -> Any:
+        return without(self.secrets, value)
+
+    async def close(self) -> None:
+        for one in self.held.values():
+            if one.task is not None:
+                one.task.cancel()
+        await asyncio.gather(*(one.stop() for one in self._upstreams.values()))
+
+    async def exchange(self, upstream: Upstream, context: Any, params: Json, headers: Mapping[str, str]) -> Json:
+        """Pass on a request that may ask its client for input, and return the result."""
+        made = Exchange(context)
+        if not self.client.modern:
+            return await self._carried(made, upstream, params, headers)
+        made.task = asyncio.create_task(self._carried(made, upstream, params, headers))
+        return await self._advanced(made)
+
+    async def resume(self, state: Json, context: Any, responses: Json) -> Json | None:
+        """Go on with a call that waits for the client's answers; None if there is none (any more)."""
+        made = self.held.pop(str(state.get(HELD)), None)
+        if made is None:
+            return None
+        made.context = context
+        made.answer(responses)
+        return await self._advanced(made)
+
+    async def _advanced(self, made: Exchange) -> Json:
+        result = await made.next()
+        if result is not None:
+            return result
+        held = secrets.token_hex(16)
+        self.held[held] = made
+        made.held_at = time.monotonic()
+        requests = {key: request for key, (request, _) in made.open.items()}
+        return {
+            "resultType": "input_required",
+            "inputRequests": requests,
+            "requestState": json.dumps({HELD: held}),
+        }
+
+    async def _carried(self, made: Exchange, upstream: Upstream, params: Json, headers: Mapping[str, str]) -> Json:
+        """The server's final result. Raises the library's MCPError, without secrets."""
+        with self._open(upstream.name, made):
+            try:
+                result = await self._rounds(made, upstream, params, headers)
+            except MCPError as refused:
+                error = refused.error
+                raise MCPError(error.code, self.shown(error.message), self.shown(error.data)) from None
+        return self.shown(result)  # type: ignore[no-any-return]
+
+    async def _rounds(self, made: Exchange, upstream: Upstream, params: Json, headers: Mapping[str, str]) -> Json:
+        """A server of 2026-07-28 that asks for input gets the call again, with the client's answers."""
+        meta = made.context.meta or {}
+        told = made.progress if meta.get("progress_token", meta.get("progressToken")) is not None else None
+        delay, sent = STATE_ONLY_SECONDS[0], params
+        for _ in range(MOST_ROUNDS):
+            result = await upstream.request(made.context.method, sent, headers=headers, on_progress=told)
+            if not asks_for_input(result):
+                return result
+            asked = result.get("inputRequests") or {}
+            sent = params | {name: result[name] for name in ("requestState",) if name in result}
+            if asked:
+                answers = await asyncio.gather(*(self._input(made, one) for one in asked.values()))
+                sent["inputResponses"] = dict(zip(asked, answers, strict=True))
+            else:
+                await asyncio.sleep(delay)
+                delay = min(delay * 2, STATE_ONLY_SECONDS[1])
+        raise MCPError(INVALID_REQUEST, f"The server {upstream.name!r} asked for input too often.")
+
+    @contextmanager
+    def _open(self, name: str, made: Exchange) -> Iterator[None]:
+        entry = (name, made)
+        self._exchanges.append(entry)
+        try:
+            yield
+        finally:
+            self._exchanges.remove(entry)
+
+    async def _input(self, made: Exchange | None, asked: Json) -> Json:
+        """What the client answers to a server's request."""
+        method, params = str(asked.get("method")), self.shown(dict(asked.get("params") or {}))
+        if not self.client.modern:
+            if params.get("mode") == "url":
+                params.setdefault("elicitationId", secrets.token_urlsafe(16))
+            return await self._sent(made, method, params)
+        if made is None or method not in INPUTS:
+            raise MCPError(INVALID_REQUEST, f"This client cannot be asked for {method}.")
+        params.pop("elicitationId", None)
+        future: asyncio.Future[Json] = asyncio.get_running_loop().create_future()
+        await made.asked.put((method, params, future))
+        return await future
+
+    async def _sent(self, made: Exchange | None, method: str, params: Json) -> Json:
+        """In 2025-11-25 the server's request is one of the gateway's, on the stream of the request that it is for."""
+        session = made.context.session if made else self.session
+        about = ServerMessageMetadata(related_request_id=made.context.request_id) if made else None
+        answer: Answer = await session.send_request(Message(method=method, params=params), Answer, metadata=about)
+        return answer.root
+
+    def _current(self, name: str) -> Exchange | None:
+        """The request that a server's own request or notification is about, as far as one can know: its latest."""
+        return next((one for server, one in reversed(self._exchanges) if server == name), None)
+
+    async def _requested(self, name: str, method: str, params: Json) -> Json:
+        return await self._input(self._current(name), {"method": method, "params": params})
+
+    async def _notified(self, name: str, method: str, params: Json) -> None:
+        event = EVENTS.get(method)
+        if event is not None:
+            self.names.clear()
+        made, params = self._current(name), self.shown(params)
+        if self.client.modern:
+            if method == "notifications/resources/updated":
+                event = ResourceUpdated(uri=str(params.get("uri")))
+            if event is not None:
+                await self.bus.publish(event)
+                return
+            wants_log = made and (made.context.params or {}).get("_meta", {}).get(LOG_LEVEL_META)
+            if made is None or (method == "notifications/message" and not wants_log):
+                return
+        elif event is not None:
+            made = None
+        (params.get("_meta") or {}).pop("io.modelcontextprotocol/subscriptionId", None)
+        related = made.context.request_id if made else None
+        session = made.context.session if made else self.session
+        with suppress(MCPError):
+            await session.send_notification(Message(method=method, params=params or None), related)

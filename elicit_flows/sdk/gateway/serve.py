@@ -1,0 +1,67 @@
+"""Runs the gateway: on stdio, or on HTTP if the file says so."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mcp.server.auth.settings import AuthSettings
+from mcp.server.mcpserver import MCPServer
+from mcp.server.request_state import RequestStateSecurity
+
+from elicit_flows import __version__
+from elicit_flows.sdk.client import Elicit
+from elicit_flows.sdk.gateway.config import Config
+from elicit_flows.sdk.gateway.gateway import Gateway, check_tools
+from elicit_flows.sdk.gateway.listing import Listing
+from elicit_flows.sdk.gateway.signed_in import SignedTokens
+from elicit_flows.sdk.mcp.changes import Changes
+from elicit_flows.sdk.mcp.context import Asker, LazyClient
+from elicit_flows.sdk.mcp.revision_2025_11_25 import Followers
+from elicit_flows.sdk.mcp.sealing import state_key
+from elicit_flows.sdk.mcp.settings import Settings
+
+
+async def serve(config: Config, *, check: bool = False) -> None:
+    """Serve until the client is gone or the process is stopped. ``check``: only look whether the file fits the servers.
+
+    Raises ConfigError, StartError, the library's MCPError, and ElicitError ``no_api_key``.
+    """
+    key = config.api_key
+    state = state_key(key)  # before a server is started, so that a missing key is said at once
+    listing = Listing(config)
+    await listing.survey()
+    check_tools(config, listing)
+    if check:
+        return
+    async with Elicit(config.service.url, key) as elicit:
+        asked = LazyClient(elicit)
+        user = (config.user.iss, config.user.sub) if config.user else None
+        settings = Settings(server=config.name, user=user, **config.settings.given)
+        gateway = Gateway(config, Asker(asked, settings, Followers(), Changes(asked)), listing)
+        gateway.app = MCPServer(
+            config.name,
+            version=__version__,
+            request_state_security=RequestStateSecurity(keys=[state]),
+            middleware=[gateway],
+            log_level="WARNING",
+            **_signed_in(config),
+        )
+        try:
+            if config.listen is None:
+                await gateway.app.run_stdio_async()
+            else:
+                await gateway.app.run_streamable_http_async(host=config.listen.host, port=config.listen.port)
+        finally:
+            await gateway.close()
+
+
+def _signed_in(config: Config) -> dict[str, Any]:
+    listen = config.listen
+    if listen is None or listen.issuer is None or listen.resource is None:
+        return {}
+    return {
+        "token_verifier": SignedTokens(listen.issuer, listen.resource),
+        "auth": AuthSettings.model_validate(
+            {"issuer_url": listen.issuer, "resource_server_url": listen.resource, "validate_token_resource": False}
+        ),
+    }

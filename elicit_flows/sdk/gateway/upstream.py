@@ -1,0 +1,272 @@
+"""The gateway's connection to one server behind it, in whichever era the two agree on."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+import httpx2
+from mcp.client.stdio import StdioServerParameters, stdio_client
+from mcp.client.streamable_http import streamable_http_client
+from mcp.shared.dispatcher import CallOptions, ProgressFnT
+from mcp.shared.exceptions import MCPError
+from mcp.shared.inbound import mcp_param_headers, x_mcp_header_map
+from mcp.shared.jsonrpc_dispatcher import JSONRPCDispatcher
+from mcp_types import CONNECTION_CLOSED, METHOD_NOT_FOUND
+from mcp_types.version import LATEST_HANDSHAKE_VERSION, LATEST_MODERN_VERSION, MODERN_PROTOCOL_VERSIONS
+
+from elicit_flows.domain.values import Json
+from elicit_flows.sdk.gateway.config import Config, ServerSection
+from elicit_flows.sdk.gateway.wire import headers_for, is_modern, request_for
+
+log = logging.getLogger(__name__)
+START_SECONDS = 60.0  # npx may have to fetch the server first
+PROBE_SECONDS = 10.0
+CONNECT_SECONDS, READ_SECONDS = 30.0, 300.0
+MOST_PAGES = 100
+LISTENS = {"toolsListChanged": True, "promptsListChanged": True, "resourcesListChanged": True}
+
+OnRequest = Callable[[str, Json], Awaitable[Json]]
+OnNotify = Callable[[str, Json], Awaitable[None]]
+
+
+@dataclass(frozen=True, slots=True)
+class Client:
+    """On whose behalf a server is talked to: what that client says of itself."""
+
+    info: Json
+    capabilities: Json
+    modern: bool
+
+
+class StartError(Exception):
+    """A server cannot be started or does not speak MCP."""
+
+
+@dataclass(slots=True)
+class Upstream:
+    """One connection. ``env``: variables that this user's process gets beside those of the file."""
+
+    name: str
+    config: Config
+    client: Client
+    on_request: OnRequest
+    on_notify: OnNotify
+    env: Mapping[str, str] = field(default_factory=dict)
+    version: str = ""
+    capabilities: Json = field(default_factory=dict)
+    instructions: str = ""
+    busy: int = 0
+    used_at: float = field(default_factory=time.monotonic)
+    param_headers: dict[str, Any] = field(default_factory=dict)
+    _dispatcher: JSONRPCDispatcher[Any] | None = None
+    _task: asyncio.Task[None] | None = None
+    _end: asyncio.Event = field(default_factory=asyncio.Event)
+
+    @property
+    def section(self) -> ServerSection:
+        return self.config.servers[self.name]
+
+    @property
+    def alive(self) -> bool:
+        return self._task is not None and not self._task.done()
+
+    async def start(self) -> None:
+        """Connect. Raises StartError."""
+        ready: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._task = asyncio.create_task(self._run(ready))
+        try:
+            async with asyncio.timeout(START_SECONDS):
+                await asyncio.shield(ready)
+        except TimeoutError as late:
+            await self.stop()
+            raise StartError(f"The server {self.name!r} did not answer within {START_SECONDS:.0f} s.") from late
+
+    async def stop(self) -> None:
+        """End the connection, and the process if there is one."""
+        self._end.set()
+        if self._task is not None:
+            await asyncio.wait({self._task}, timeout=10)
+            self._task.cancel()
+            with suppress(asyncio.CancelledError):
+                await self._task
+
+    async def request(
+        self,
+        method: str,
+        params: Json,
+        *,
+        headers: Mapping[str, str] | None = None,
+        on_progress: ProgressFnT | None = None,
+        capabilities: Json | None = None,
+    ) -> Json:
+        """Send a request and return its result as it is. Raises the library's MCPError."""
+        if self._dispatcher is None:
+            raise MCPError(CONNECTION_CLOSED, f"The server {self.name!r} is not connected.")
+        sent = request_for(self.version, params, self.client.info, capabilities or self.client.capabilities)
+        told = headers_for(self.version, method, params) | dict(headers or {})
+        if method == "tools/call" and is_modern(self.version):
+            told |= mcp_param_headers(
+                self.param_headers.get(str(params.get("name")), {}), params.get("arguments") or {}
+            )
+        options: CallOptions = {"headers": told}
+        if on_progress:
+            options["on_progress"] = on_progress
+        self.busy += 1
+        self.used_at = time.monotonic()
+        try:
+            return await self._dispatcher.send_raw_request(method, sent, options)
+        finally:
+            self.busy -= 1
+            self.used_at = time.monotonic()
+
+    async def notify(self, method: str, params: Json) -> None:
+        if self._dispatcher is not None:
+            await self._dispatcher.notify(method, params, {"headers": headers_for(self.version, method, params)})
+
+    async def watch(self, uri: str) -> None:
+        """Ask to be told of changes of a resource; a server that cannot is not asked."""
+        if not is_modern(self.version) and (self.capabilities.get("resources") or {}).get("subscribe"):
+            await self.request("resources/subscribe", {"uri": uri})
+
+    async def all(self, method: str, member: str) -> list[Json]:
+        """All pages of a list; none if the server has no such list."""
+        found: list[Json] = []
+        cursor: Json = {}
+        for _ in range(MOST_PAGES):
+            try:
+                page = await self.request(method, cursor)
+            except MCPError as refused:
+                if refused.error.code == METHOD_NOT_FOUND:
+                    return found
+                raise
+            found += [one for one in page.get(member, []) if isinstance(one, dict)]
+            if not page.get("nextCursor"):
+                break
+            cursor = {"cursor": page["nextCursor"]}
+        if member == "tools":
+            self.param_headers = {one.get("name", ""): x_mcp_header_map(one.get("inputSchema")) for one in found}
+        return found
+
+    async def _run(self, ready: asyncio.Future[None]) -> None:
+        """The connection's own task, because the library's contexts have to end in the task that began them."""
+        try:
+            async with self._streams() as (read, write):
+                dispatcher: JSONRPCDispatcher[Any] = JSONRPCDispatcher(read, write)
+                receiving = asyncio.create_task(dispatcher.run(self._requested, self._notified))
+                ending = asyncio.create_task(self._end.wait())
+                listening: asyncio.Task[None] | None = None
+                try:
+                    await asyncio.sleep(0)  # so that it receives
+                    self._dispatcher = dispatcher
+                    await self._shake_hands()
+                    if not ready.done():
+                        ready.set_result(None)
+                    if is_modern(self.version):
+                        listening = asyncio.create_task(self._listen())
+                    await asyncio.wait({receiving, ending}, return_when=asyncio.FIRST_COMPLETED)
+                finally:
+                    self._dispatcher = None
+                    for task in (receiving, ending, listening):
+                        if task is not None:
+                            task.cancel()
+                    await asyncio.gather(receiving, ending, *([listening] if listening else []), return_exceptions=True)
+        except (OSError, ValueError, MCPError, httpx2.HTTPError, TimeoutError, ExceptionGroup) as failed:
+            if ready.done():
+                log.warning("the connection to the server %s ended: %s", self.name, type(failed).__name__)
+            else:
+                ready.set_exception(StartError(f"The server {self.name!r} could not be reached: {_why(failed)}"))
+        finally:
+            if not ready.done():
+                ready.set_exception(StartError(f"The server {self.name!r} ended before it answered."))
+
+    @asynccontextmanager
+    async def _streams(self) -> AsyncIterator[tuple[Any, Any]]:
+        section = self.section
+        if section.command is not None:
+            env = {**section.env, **self.env}
+            env |= {name: self.config.variable(name, f"servers.{self.name}.env_from") for name in section.env_from}
+            program = StdioServerParameters(command=section.command, args=section.args, env=env, cwd=section.cwd)
+            async with stdio_client(program) as streams:
+                yield streams
+            return
+        headers = dict(section.headers)
+        for name, variable in section.headers_from.items():
+            headers[name] = self.config.variable(variable, f"servers.{self.name}.headers_from.{name}")
+        timeout = httpx2.Timeout(CONNECT_SECONDS, read=READ_SECONDS)
+        async with (
+            httpx2.AsyncClient(headers=headers, timeout=timeout) as client,
+            streamable_http_client(str(section.url), http_client=client) as streams,
+        ):
+            yield streams
+
+    async def _shake_hands(self) -> None:
+        """First in the client's own era, so that each side asks the other in the way that both know."""
+        ways = (self._discover, self._initialize) if self.client.modern else (self._initialize, self._discover)
+        try:
+            async with asyncio.timeout(PROBE_SECONDS if self.client.modern else START_SECONDS):
+                await ways[0]()
+        except (MCPError, TimeoutError) as refused:
+            if isinstance(refused, MCPError) and refused.error.code == CONNECTION_CLOSED:
+                raise
+            await ways[1]()
+
+    async def _initialize(self) -> None:
+        self.version = LATEST_HANDSHAKE_VERSION
+        told = {
+            "protocolVersion": self.version,
+            "capabilities": self.client.capabilities,
+            "clientInfo": self.client.info,
+        }
+        said = await self._sent("initialize", told, {})
+        self.version = str(said.get("protocolVersion"))
+        self._learn(said)
+        await self.notify("notifications/initialized", {})
+
+    async def _discover(self) -> None:
+        self.version = LATEST_MODERN_VERSION
+        sent = request_for(self.version, {}, self.client.info, self.client.capabilities)
+        said = await self._sent("server/discover", sent, headers_for(self.version, "server/discover", {}))
+        if not any(one in MODERN_PROTOCOL_VERSIONS for one in said.get("supportedVersions", [])):
+            raise MCPError(METHOD_NOT_FOUND, "The server knows no revision that the gateway knows.")
+        self._learn(said)
+
+    async def _sent(self, method: str, params: Json, headers: dict[str, str]) -> Json:
+        if self._dispatcher is None:
+            raise MCPError(CONNECTION_CLOSED, "Not connected")
+        options: CallOptions = {"cancel_on_abandon": False}
+        return await self._dispatcher.send_raw_request(
+            method, params, {**options, "headers": headers} if headers else options
+        )
+
+    def _learn(self, said: Json) -> None:
+        self.capabilities = said.get("capabilities") or {}
+        self.instructions = str(said.get("instructions") or "")
+
+    async def _listen(self) -> None:
+        """A server of 2026-07-28 tells of changes only to those that listen."""
+        while self._dispatcher is not None:
+            told = request_for(self.version, {"notifications": LISTENS}, self.client.info, self.client.capabilities)
+            with suppress(MCPError):
+                await self._sent("subscriptions/listen", told, headers_for(self.version, "subscriptions/listen", told))
+            await asyncio.sleep(PROBE_SECONDS)
+
+    async def _requested(self, context: Any, method: str, params: Mapping[str, Any] | None) -> Json:
+        if method == "ping":
+            return {}
+        return await self.on_request(method, dict(params or {}))
+
+    async def _notified(self, context: Any, method: str, params: Mapping[str, Any] | None) -> None:
+        if method not in ("notifications/progress", "notifications/cancelled"):
+            await self.on_notify(method, dict(params or {}))
+
+
+def _why(failed: BaseException) -> str:
+    while isinstance(failed, ExceptionGroup):
+        failed = failed.exceptions[0]
+    return f"{type(failed).__name__}: {failed}"

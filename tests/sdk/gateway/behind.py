@@ -1,0 +1,65 @@
+"""A server for behind the gateway, which knows nothing of guards. BEHIND has the file for what its tools really did."""
+
+import asyncio
+import json
+import os
+import sys
+from pathlib import Path
+
+from mcp.server.mcpserver import Context, MCPServer
+
+app = MCPServer("behind", instructions="Be careful.")
+
+
+def ran(what: str) -> str:
+    with Path(os.environ["BEHIND"]).open("a") as log:
+        log.write(f"{what}\n")
+    return f"done: {what}"
+
+
+@app.tool()
+async def wipe(path: str = "a") -> str:
+    return ran(f"wiped {path}")
+
+
+@app.tool()
+async def look() -> str:
+    return "seen"
+
+
+@app.tool()
+async def use(what: str, token: str = "", plan: str = "") -> str:
+    """Answers with what it got, token and all."""
+    ran(f"used {what} {token} {plan}")
+    return f"with {token} as {json.dumps({'token': token})}"
+
+
+@app.tool()
+async def environment() -> dict[str, str]:
+    return dict(os.environ)
+
+
+@app.tool()
+async def headers(context: Context) -> str:
+    ran(f"headers {context.headers.get('authorization')}")
+    return "seen"
+
+
+@app.tool()
+async def slow(context: Context, steps: int) -> str:
+    ran("slow began")
+    try:
+        for step in range(steps):
+            await context.report_progress(step, steps, f"step {step}")
+            await asyncio.sleep(0.05)
+    except asyncio.CancelledError:
+        ran("slow cancelled")
+        raise
+    return ran("slow ended")
+
+
+if __name__ == "__main__":
+    if len(sys.argv) > 1:
+        app.run("streamable-http", host="127.0.0.1", port=int(sys.argv[1]))
+    else:
+        app.run("stdio")

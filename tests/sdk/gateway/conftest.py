@@ -1,0 +1,48 @@
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from mcp import StdioServerParameters
+
+from elicit_flows.sdk.testing import Service
+from tests.support.process import PROJECT
+
+
+class Behind:
+    """A gateway's file, and how a client starts the gateway. ``servers``: the end of the file."""
+
+    def __init__(self, service: Service, folder: Path, servers: str, top: str = "") -> None:
+        self._service, self._ran, self.file = service, folder / "ran", folder / "guard.toml"
+        self.file.write_text(
+            f"""
+name = "gateway of the tests"
+{top}
+[service]
+url = "{service.url}"
+[user]
+iss = "{service.sandbox_url}"
+sub = "alice"
+{servers.replace("<python>", sys.executable).replace("<ran>", str(self._ran)).replace("<project>", str(PROJECT))}
+"""
+        )
+
+    @property
+    def started(self) -> StdioServerParameters:
+        env = {"ELICIT_API_KEY": self._service.api_key, "PYTHONPATH": str(PROJECT)}
+        arguments = ["-m", "elicit_flows.sdk.cli", "guard", "--config", str(self.file)]
+        return StdioServerParameters(command=sys.executable, args=arguments, env=env)
+
+    @property
+    def ran(self) -> list[str]:
+        """Since it was last looked at."""
+        lines = self._ran.read_text().splitlines() if self._ran.exists() else []
+        self._ran.write_text("")
+        return lines
+
+
+@pytest.fixture
+def behind(elicit_box: Service, tmp_path: Path) -> Callable[..., Behind]:
+    return lambda servers, top="": Behind(elicit_box, tmp_path, servers, top)

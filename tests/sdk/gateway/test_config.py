@@ -1,0 +1,142 @@
+"""The gateway's file: what is wrong is said with its place, and what the user reads cannot be changed by a model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from elicit_flows.domain.values import Json
+from elicit_flows.sdk.cli import main
+from elicit_flows.sdk.gateway.config import Config, ConfigError, read
+from elicit_flows.sdk.gateway.file_guards import Asked, AskError, asked, filled, own
+from elicit_flows.sdk.gateway.forwarded import Forwarded
+from elicit_flows.sdk.gateway.names import exposed
+from elicit_flows.sdk.gateway.wire import REMOVED, request_for, result_for, without
+from elicit_flows.sdk.mcp.messages import NotRun
+from elicit_flows.sdk.outcomes import Completed
+
+ONE = '\n[servers.a]\ncommand = "a"\n'
+HERS = '\n[user]\niss = "https://idp.test"\nsub = "alice"\n'
+WIPE = '[[servers.a.tools.wipe]]\nask = "confirm"\nmessage = "Wipe?"\n'
+
+
+def told(tmp_path: Path, text: str) -> Config:
+    file = tmp_path / "guard.toml"
+    file.write_text(text)
+    return read(file)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("name =", "This is no TOML"),
+        (ONE, "name: Field required"),
+        ('name = "g"\nnaem = 1' + ONE, "naem: There is no such setting."),
+        ('name = "g"' + ONE + "comand = 1", "servers.a.comand: There is no such setting."),
+        ('name = "g"\n[servers.a]', "servers.a: Give command or url, and not both."),
+        ('name = "g"\n[servers.a_b]\ncommand = "a"', "servers.a_b: String should match"),
+        ('name = "g"\n[servers.a]\nurl = "ftp://x"', "url: Give an address that begins with http"),
+        ('name = "g"\n[servers.a]\nurl = "http://x"\nargs = ["a"]', "args: This is for a server with command."),
+        ('name = "g"' + ONE + 'headers = { a = "b" }', "headers: This is for a server with url."),
+        ('name = "g"' + ONE + WIPE, "user: Say whom the guards ask"),
+        ('name = "g"\n[listen]\nport = 1\nhost = "0.0.0.0"' + HERS + ONE, "listen.host: Without listen.issuer"),
+        ('name = "g"\n[listen]\nport = 1\nissuer = "https://i.test"' + ONE, "listen: Give issuer and resource"),
+        ('name = "g"' + HERS + ONE + WIPE + "mesage = 1", "servers.a.tools.wipe.0: mesage: There is no such option"),
+        (
+            'name = "g"' + HERS + ONE + '[[servers.a.tools.w]]\nask = "nod"',
+            "servers.a.tools.w.0.ask: Give one of oauth",
+        ),
+        ('name = "g"' + HERS + ONE + WIPE + 'argument = "token"', "confirm brings nothing that could be put there"),
+        (
+            'name = "g"' + HERS + ONE + '[[servers.a.tools.w]]\nask = "oauth"\nprovider = "acme"\nheader = "X"',
+            "servers.a.tools.w.0.header: This is for a server with url.",
+        ),
+        (
+            'name = "g"' + HERS + '\n[servers.a]\nurl = "http://x"\n[[servers.a.tools.w]]\nask = "oauth"\n'
+            'provider = "acme"\nheader = "Mcp-Session-Id"',
+            "'Mcp-Session-Id' cannot be given to a server",
+        ),
+    ],
+)
+def test_what_is_wrong_is_said_with_its_place(tmp_path: Path, text: str, said: str) -> None:
+    with pytest.raises(ConfigError) as wrong:
+        told(tmp_path, text)
+    assert said in str(wrong.value)
+
+
+def test_the_command_ends_with_what_is_wrong(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["guard", "--config", str(tmp_path / "none.toml")]) == 1
+    assert "No such file" in capsys.readouterr().err
+
+
+def test_a_key_comes_from_the_environment_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    config = told(tmp_path, 'name = "g"\n[service]\napi_key_env = "KEY_OF_GUARD"' + ONE)
+    monkeypatch.delenv("KEY_OF_GUARD", raising=False)
+    with pytest.raises(ConfigError, match=r"service\.api_key_env: There is no environment variable KEY_OF_GUARD"):
+        assert config.api_key
+    monkeypatch.setenv("KEY_OF_GUARD", "key")
+    assert config.api_key == "key"
+
+
+def test_t180_a_name_that_several_servers_have_is_nobodys() -> None:
+    names = exposed({"a": ["wipe", "look"], "b": ["wipe", "a_wipe"]})
+    assert names == {
+        "look": ("a", "look"),
+        "a_wipe": ("a", "wipe"),
+        "b_wipe": ("b", "wipe"),
+        "b_a_wipe": ("b", "a_wipe"),
+    }
+    assert exposed({"a": ["wipe"]}, ["a"]) == {"a_wipe": ("a", "wipe")}
+
+
+def test_t182_a_token_is_taken_out_of_every_text() -> None:
+    token = 'to"ken-1234'
+    said = {"content": [{"text": f'got {token} and {{"t": "to\\"ken-1234"}}'}], token: 1, "n": None}
+    clean = without([token, "x"], said)
+    assert clean == {"content": [{"text": f'got {REMOVED} and {{"t": "{REMOVED}"}}'}], REMOVED: 1, "n": None}
+
+
+def confirm(message: str) -> Asked:
+    return asked({"ask": "confirm", "message": message, "words": {"detail": "In {path}"}}, "here")
+
+
+def test_t183_a_message_shows_arguments_in_quotes_that_they_cannot_leave() -> None:
+    question = confirm("Wipe {path} {{now}} {more}?")(path="a”?\n\u202eNo, look “b", self={"x": [1]})
+    assert question.message == 'Wipe “a"? No, look "b” {now} (not given)?'
+    assert question.params["detail"] == 'In “a"? No, look "b”'
+    assert confirm("Wipe {self}?")(self={"x": [1]}).message == 'Wipe “{"x": [1]}”?'
+
+
+@pytest.mark.parametrize("text", ["{path.__class__}{", "{0!r}", "{}", "{a:>9}", "a }"])
+def test_t183_a_message_looks_nothing_up(text: str) -> None:
+    with pytest.raises(AskError, match=r"here: .*Name an argument in braces"):
+        confirm(text)
+    assert filled("{path.__class__}", {"path": "x"}) == "(not given)"
+
+
+def test_t183_an_argument_too_long_to_be_read_asks_nobody() -> None:
+    with pytest.raises(NotRun, match=r"refused: .*501 characters"):
+        confirm("Wipe {path}?")(path="a" * 501)
+
+
+def test_messages_fit_the_era_of_who_gets_them() -> None:
+    assert result_for("2025-11-25", "tools/list", {"tools": [], "ttlMs": 1, "new": 1}) == {"tools": [], "new": 1}
+    modern = result_for("2026-07-28", "tools/list", {"tools": [], "new": 1})
+    assert modern == {"resultType": "complete", "ttlMs": 0, "cacheScope": "private", "tools": [], "new": 1}
+    params = {"name": "x", "new": 1, "_meta": {"io.modelcontextprotocol/clientInfo": {}, "own": 2, "progressToken": 3}}
+    assert request_for("2025-11-25", params, {}, {}) == {"name": "x", "new": 1, "_meta": {"own": 2}}
+
+
+def test_t180_a_yes_to_one_servers_tool_is_none_to_anothers() -> None:
+    async def send(arguments: Json, outcomes: list[Completed]) -> Json:
+        return {}
+
+    digests = {Forwarded.to((server, "wipe"), send, schema=False).digest("alice") for server in ("a", "b", "a")}
+    assert len(digests) == 2
+
+
+def test_t183_a_place_that_stays_empty_is_not_the_models() -> None:
+    schema = {"type": "object", "properties": {"plan": {"type": "string"}}}
+    form = asked({"ask": "form", "message": "Which?", "schema": schema, "argument": {"plan": "plan"}}, "here")
+    assert own({"plan": "forged", "what": "x"}, (form,)) == {"what": "x"}

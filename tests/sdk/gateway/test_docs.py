@@ -1,0 +1,29 @@
+"""The files of docs/how-to/guard-any-mcp-server.md are read as the gateway reads them."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from elicit_flows.sdk.gateway.config import read
+from tests.support.process import PROJECT
+
+PAGE = (PROJECT / "docs/how-to/guard-any-mcp-server.md").read_text()
+
+
+def blocks(kind: str) -> list[str]:
+    return re.findall(rf"```toml {kind}\n(.*?)```", PAGE, re.DOTALL)
+
+
+def test_the_files_of_the_page_are_read(tmp_path: Path) -> None:
+    file = tmp_path / "guard.toml"
+    file.write_text("\n".join(blocks("guard")))
+    config = read(file)
+    assert list(config.servers) == ["files", "crm", "github"]
+    [write] = config.servers["files"].guards["write_file"]
+    assert write(path="a.txt", content="x").message == "Write “a.txt”?"
+    assert config.servers["crm"].guards["send_invoice"][0].place.argument == {"api_key": "key"}
+    assert config.servers["github"].guards["*"][0].place.env == {"GITHUB_TOKEN": ""}
+    guarded = '[servers.a]\ncommand = "a"\n[[servers.a.tools."*"]]\nask = "confirm"\nmessage = "?"'
+    file.write_text("\n".join(['name = "desk"', *blocks("listen"), guarded]))
+    assert read(file).listen is not None

@@ -1,0 +1,106 @@
+"""What users give is put where the file says, and comes back to no client. The gateway is on HTTP, as is one server."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from elicit_flows.sdk.testing import ScriptedUser, Service
+from tests.sdk.gateway.conftest import Behind
+from tests.sdk.mcp.clients import ERAS, Host, talking, text
+from tests.sdk.mcp.conftest import Server
+
+pytestmark = pytest.mark.anyio
+
+TWO = """
+[listen]
+port = <port>
+
+[servers.disk]
+command = "<python>"
+args = ["-m", "tests.sdk.gateway.behind"]
+cwd = "<project>"
+env = { BEHIND = "<ran>", PYTHONPATH = "<project>" }
+
+[[servers.disk.tools.environment]]
+ask = "oauth"
+provider = "acme"
+env = "ACME_TOKEN"
+
+[servers.web]
+url = "<web>"
+
+[[servers.web.tools.use]]
+ask = "oauth"
+provider = "acme"
+argument = "token"
+
+[[servers.web.tools.use]]
+ask = "form"
+message = "Which plan?"
+schema = { type = "object", properties = { plan = { type = "string", enum = ["free", "pro"] } }, required = ["plan"] }
+argument = { plan = "plan" }
+
+[[servers.web.tools.headers]]
+ask = "oauth"
+provider = "acme"
+header = "Authorization"
+"""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("gateway")
+
+
+@pytest.fixture(scope="module")
+def gateway(elicit_box: Service, folder: Path) -> Iterator[Server]:
+    def web(port: int) -> list[str]:
+        return [sys.executable, "-m", "tests.sdk.gateway.behind", str(port)]
+
+    def guard(port: int) -> list[str]:
+        file = Behind(elicit_box, folder, TWO.replace("<port>", str(port)).replace("<web>", behind.url)).file
+        return [sys.executable, "-m", "elicit_flows.sdk.cli", "guard", "--config", str(file)]
+
+    behind = Server(elicit_box, folder / "web.log", web, BEHIND=str(folder / "ran"))
+    made = Server(elicit_box, folder / "log", guard)
+    try:
+        behind.start()
+        yield made.start()
+    finally:
+        made.process.stop()
+        behind.process.stop()
+
+
+@pytest.mark.parametrize("era", ERAS)
+async def test_t182_a_token_reaches_the_server_and_no_client(
+    gateway: Server, elicit_box: Service, folder: Path, alice: ScriptedUser, era: str
+) -> None:
+    def do(url: str) -> None:
+        alice.open(url)
+        if "Which plan?" in alice.page.text:
+            alice.submit(url, plan="pro")
+        else:
+            alice.allow(url)
+
+    (folder / "ran").write_text("")
+    async with talking(gateway.url, era, Host(do)) as client:
+        tools = {tool.name: tool for tool in (await client.list_tools()).tools}
+        assert {"disk_look", "web_look"} <= tools.keys(), "both have it"
+        assert set(tools["web_use"].input_schema["properties"]) == {"what"}
+        used = await client.call_tool("web_use", {"what": "it", "token": "forged", "plan": "forged"})
+        assert text(used) == 'with [removed] as {"token": "[removed]"}'
+        assert text(await client.call_tool("web_headers", {})) == "seen"
+        seen = (await client.call_tool("disk_environment", {})).structured_content
+        assert seen["ACME_TOKEN"] == "[removed]"
+        assert "ELICIT_API_KEY" not in seen
+    ran = (folder / "ran").read_text().splitlines()
+    with elicit_box.sync_elicit() as elicit:
+        [account] = [one for one in elicit.connections(alice.claim, provider="acme") if one.status == "active"]
+        token = elicit.token(account).access_token
+    assert ran == [f"used it {token} pro", f"headers Bearer {token}"]
+    assert token not in (folder / "log").read_text()
+    assert "forged" not in (folder / "ran").read_text()

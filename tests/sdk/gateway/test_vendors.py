@@ -1,0 +1,93 @@
+"""Behind the gateway: three servers that nobody here wrote, two from npm and one from PyPI."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mcp import types
+
+from elicit_flows.sdk.testing import ScriptedUser
+from tests.sdk.gateway.conftest import Behind
+from tests.sdk.mcp.clients import ERAS, Host, talking, text
+from tests.support import op
+from tests.support.environments import environment
+
+pytestmark = [pytest.mark.anyio, pytest.mark.slow]
+
+THREE = """
+[servers.everything]
+command = "<node>"
+args = ["<modules>/server-everything/dist/index.js"]
+
+[servers.files]
+command = "<node>"
+args = ["<modules>/server-filesystem/dist/index.js", "<folder>"]
+
+[[servers.files.tools.write_file]]
+ask = "confirm"
+message = "Write {path}?"
+words = { detail = "{content}" }
+
+[servers.time]
+command = "<time>"
+args = ["-m", "mcp_server_time"]
+
+[[servers.time.tools.get_current_time]]
+ask = "confirm"
+message = "Tell the time in {timezone}?"
+"""
+
+
+class Person(Host):
+    """Says yes to links, and answers what the servers themselves ask."""
+
+    async def elicit(self, context: Any, params: Any) -> types.ElicitResult:
+        if getattr(params, "mode", "form") == "url":
+            return await super().elicit(context, params)
+        return types.ElicitResult(action="accept", content={"name": "Ada", "check": True})
+
+
+async def sampled(context: Any, params: Any) -> types.CreateMessageResult:
+    said = types.TextContent(type="text", text="sampled by the client")
+    return types.CreateMessageResult(role="assistant", content=said, model="none")
+
+
+@pytest.mark.parametrize("era", ERAS)
+async def test_three_servers_behind_one(
+    behind: Callable[..., Behind], tmp_path: Path, alice: ScriptedUser, era: str
+) -> None:
+    folder = tmp_path / "files"
+    folder.mkdir()
+    (folder / "a.txt").write_text("there")
+    told = {"<node>": str(op.node()), "<modules>": str(op.PEERS / "node_modules/@modelcontextprotocol")}
+    servers = THREE
+    for mark, value in {**told, "<folder>": str(folder), "<time>": environment("mcp-servers")}.items():
+        servers = servers.replace(mark, value)
+    gateway, host, steps = behind(servers), Person(alice.submit), []
+
+    async def progress(done: float, total: float | None, message: str | None) -> None:
+        steps.append(done)
+
+    async with talking(gateway.started, era, host, sampling_callback=sampled) as client:
+        assert text(await client.call_tool("echo", {"message": "hi"})) == "Echo: hi"
+        assert text(await client.call_tool("read_text_file", {"path": str(folder / "a.txt")})) == "there"
+        assert host.links == []
+        asked = await client.call_tool("trigger-elicitation-request", {})
+        assert "Ada" in asked.content[1].text
+        prompted = await client.call_tool("trigger-sampling-request", {"prompt": "p", "maxTokens": 9})
+        assert "sampled by the client" in text(prompted)
+        await client.call_tool(
+            "trigger-long-running-operation", {"duration": 0.2, "steps": 2}, progress_callback=progress
+        )
+        assert steps == [1, 2]
+        first = (await client.list_resources()).resources[0]
+        assert (await client.read_resource(first.uri)).contents
+        assert (await client.get_prompt("simple-prompt")).messages
+        new = folder / f"{era}.txt"
+        await client.call_tool("write_file", {"path": str(new), "content": "by yes"})
+        assert new.read_text() == "by yes"
+        assert "Europe/Paris" in text(await client.call_tool("get_current_time", {"timezone": "Europe/Paris"}))
+        assert len(host.links) == 2
