@@ -34,7 +34,9 @@ WRONG = {
     "private": ("https://drive.example.com/token", "https://10.0.0.1/token", "22: token_url: is refused: The address"),
     "issuer over http": ("https://idp.example.com", "http://idp.example.com", "4: issuer: is refused: The URL must"),
     "issuer with query": ("https://idp.example.com", "https://idp.example.com?a=1", "4: issuer: must be an issuer"),
-    "words for two scopes": ("userinfo_url", 'scope_words = { "a b" = "x" }\nuserinfo_url', "24: scope_words: a b: must be one scope"),
+    "words for two scopes": (
+        "userinfo_url", 'scope_words = { "a b" = "x" }\nuserinfo_url', "24: scope_words: a b: must be one scope"
+    ),
     "words in no language": (
         "userinfo_url", 'scope_words = { a = { xx = "x" } }\nuserinfo_url', "24: scope_words: a must be like { en = "
     ),
