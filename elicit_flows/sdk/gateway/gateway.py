@@ -241,11 +241,12 @@ class Gateway:
         """The library does not say when a session has ended. Those that were not used for long are closed, and if
         there are many, those that were not used for the longest time.
         """
-        idle = sorted((one.used_at, key) for key, one in self._peers.items() if one.idle)
+        idle = sorted((one.used_at, key) for key, one in self._peers.items() if one.idle())
         late = time.monotonic() - IDLE_SECONDS
         surplus = max(0, len(self._peers) + 1 - MOST_CLIENTS)
         for at, (used, key) in enumerate(idle):
-            if used < late or at < surplus:
+            found = self._peers.get(key)
+            if found is not None and found.idle() and (used < late or at < surplus):
                 await self._peers.pop(key).close()
 
 

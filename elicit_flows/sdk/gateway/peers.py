@@ -37,6 +37,9 @@ EVENTS: Mapping[str, ServerEvent] = {
     "notifications/resources/list_changed": ResourcesListChanged(),
 }
 MOST_SECRETS = 100
+# Calls that wait for answers which a client brings with a later request, or never.
+MOST_HELD = 100
+HELD_SECONDS = 3600.0
 STATE_ONLY_SECONDS = (0.05, 0.25)
 MOST_ROUNDS = 50
 Owned = tuple[str, str]
@@ -113,8 +116,9 @@ class Peers:
     def __post_init__(self) -> None:
         self.listen = ListenHandler(self.bus)
 
-    @property
     def idle(self) -> bool:
+        """Whether nothing goes on here. A call whose answer has not come for an hour is given up."""
+        self._give_up(MOST_HELD)
         return not self.held and not self._exchanges
 
     async def upstream(self, name: str, env: Mapping[str, str] | None = None) -> Upstream:
@@ -187,6 +191,7 @@ class Peers:
         result = await made.next()
         if result is not None:
             return result
+        self._give_up(MOST_HELD - 1)
         held = secrets.token_hex(16)
         self.held[held] = made
         made.held_at = time.monotonic()
@@ -196,6 +201,14 @@ class Peers:
             "inputRequests": requests,
             "requestState": json.dumps({HELD: held}),
         }
+
+    def _give_up(self, most: int) -> None:
+        """End what was held for too long, and the oldest beyond ``most``."""
+        late = time.monotonic() - HELD_SECONDS
+        while self.held and (len(self.held) > most or next(iter(self.held.values())).held_at < late):
+            _, given_up = self.held.popitem(last=False)
+            if given_up.task is not None:
+                given_up.task.cancel()
 
     async def _carried(self, made: Exchange, upstream: Upstream, params: Json, headers: Mapping[str, str]) -> Json:
         """The server's final result. Raises the library's MCPError, without secrets."""

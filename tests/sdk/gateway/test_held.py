@@ -1,0 +1,80 @@
+"""Calls that wait in the gateway for a later request of their client."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from pathlib import Path
+
+import pytest
+
+from elicit_flows.domain.values import Json
+from elicit_flows.sdk.gateway import peers
+from elicit_flows.sdk.gateway.config import read
+from elicit_flows.sdk.gateway.peers import HELD, Exchange, Peers
+from elicit_flows.sdk.gateway.upstream import Client
+
+
+async def asks(made: Exchange) -> Json:
+    """A server's call that asks its client for roots."""
+    future: asyncio.Future[Json] = asyncio.get_running_loop().create_future()
+    await made.asked.put(("roots/list", {}, future))
+    return await future
+
+
+async def held(one: Peers) -> tuple[Json, asyncio.Task[Json]]:
+    """A call that was begun, and asks. Returns what the client has to send back."""
+    made = Exchange(None)
+    made.task = asyncio.create_task(asks(made))
+    given = await one._advanced(made)
+    assert list(given["inputRequests"].values()) == [{"method": "roots/list", "params": {}}]
+    return json.loads(given["requestState"]), made.task
+
+
+@pytest.fixture
+def one(tmp_path: Path) -> Peers:
+    file = tmp_path / "guard.toml"
+    file.write_text('name = "g"\n[user]\niss = "https://idp.test"\nsub = "alice"\n[servers.a]\ncommand = "a"\n')
+    return Peers(read(file), Client({}, {}, modern=True), None)
+
+
+def test_a_call_goes_on_when_its_answer_comes_and_only_once(one: Peers) -> None:
+    async def run() -> None:
+        state, task = await held(one)
+        [request] = one.held[state[HELD]].open
+        assert not one.idle()
+        assert await one.resume(state, None, {request: {"roots": []}}) == {"roots": []}
+        assert task.done()
+        assert one.idle()
+        assert await one.resume(state, None, {}) is None
+
+    asyncio.run(run())
+
+
+def test_of_too_many_that_nobody_answers_the_oldest_are_given_up(one: Peers, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(peers, "MOST_HELD", 3)
+
+    async def run() -> None:
+        found = [await held(one) for _ in range(5)]
+        await asyncio.sleep(0)
+        assert [task.cancelled() for _, task in found] == [True, True, False, False, False]
+        assert list(one.held) == [state[HELD] for state, _ in found[2:]]
+        assert await one.resume(found[0][0], None, {}) is None
+        for _, task in found[2:]:
+            task.cancel()
+
+    asyncio.run(run())
+
+
+def test_a_call_that_nobody_answers_for_an_hour_is_given_up(one: Peers, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def run() -> None:
+        _, task = await held(one)
+        assert not one.idle()
+        now = time.monotonic() + peers.HELD_SECONDS + 1
+        monkeypatch.setattr(peers.time, "monotonic", lambda: now)
+        assert one.idle()
+        await asyncio.sleep(0)
+        assert task.cancelled()
+
+    asyncio.run(run())
