@@ -5,7 +5,9 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from importlib import import_module
+from inspect import signature
 from typing import TYPE_CHECKING, Any, Generic, TypedDict, TypeVar, Unpack
 
 from elicit_flows.domain.values import Json
@@ -99,7 +101,7 @@ class Questions(ABC, Generic[R_co]):
     def _checked(
         self, kind: str, params: Json, message: str, options: Options, typed: TypedForm[Any] | None = None
     ) -> R_co:
-        check(kind, params, message, options, Options.__annotations__)
+        check(kind, params, message, options, _arguments(kind))
         return self._asked(Question(kind, params, message, options, typed))
 
     def oauth(
@@ -192,6 +194,14 @@ class Questions(ABC, Generic[R_co]):
     def steps(self, steps: Iterable[Json], *, message: str, **options: Unpack[Options]) -> R_co:
         """Ask for several things in order behind one link. Each step is ``{kind, params, message?}``."""
         return self._checked("steps", {"steps": list(steps)}, message, options)
+
+
+@cache
+def _arguments(kind: str) -> tuple[str, ...]:
+    """The names that the method of a kind takes, so that an error for ``scope`` names ``scopes``."""
+    method = getattr(Questions, {"link": "url_action"}.get(kind, kind))
+    own = [name for name in signature(method).parameters if name not in {"self", "options"}]
+    return (*Options.__annotations__, *own)
 
 
 def _typed(given: type[Any]) -> TypedForm[Any]:

@@ -61,6 +61,10 @@ def test_a_question_that_would_be_refused_is_refused_where_it_is_made(
 def test_an_option_that_there_is_not_is_named() -> None:
     with pytest.raises(TypeError, match=r"expires: There is no such option; use one of expires_in,"):
         PLAIN.confirm("May I?", expires="soon")  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match=r"^scope: There is no such option; use one of .*, scopes,"):
+        PLAIN.oauth("acme", scope=["files.read"])  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match=r"^link: There is no such option; use one of .*, url,"):
+        PLAIN.url_action("https://example.com", message="Read.", link="x")  # type: ignore[call-arg]
 
 
 def test_one_scope_is_one_scope() -> None:
