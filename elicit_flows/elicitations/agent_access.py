@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from elicit_flows.lib.ttl_cache import TtlCache
 from elicit_flows.models import Agent, IdentityProvider, PaymentAccount, Provider
 
+OTHER_ISSUER = "This is not the issuer of an identity provider that this agent may use; GET /v1/agent lists them."
+
 
 @dataclass(frozen=True, slots=True)
 class Permits:

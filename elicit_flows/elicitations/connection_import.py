@@ -37,10 +37,12 @@ def check_import(agent: Agent, claim: Claim, slug: str, named: Mapping[str, str]
     """
     allowed = agent_access.of(agent)
     if claim.iss not in allowed.issuers:
-        raise Invalid.at("subject.iss", "This is not the issuer of an identity provider that this agent may use.")
+        raise Invalid.at("subject.iss", agent_access.OTHER_ISSUER)
     row = allowed.providers.get(slug)
     if row is None or row.sort != Provider.Sort.OAUTH:
-        raise Invalid.at("provider", "There is no OAuth provider with this slug that this agent may use.")
+        raise Invalid.at(
+            "provider", "There is no OAuth provider with this slug that this agent may use; GET /v1/agent lists them."
+        )
     if row.dpop == "required":
         raise Invalid.at("provider", _BOUND)
     if row.quirks().oauth1:

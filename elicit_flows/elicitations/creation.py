@@ -104,7 +104,7 @@ def _checked(agent: Agent, question: Question) -> tuple[Asked, bool]:
     """The checked question, and whether its person has a connection for this agent."""
     allowed = agent_access.of(agent)
     if question.claim.iss not in allowed.issuers:
-        raise Invalid.at("subject.iss", "This is not the issuer of an identity provider that this agent may use.")
+        raise Invalid.at("subject.iss", agent_access.OTHER_ISSUER)
     if question.return_url is not None and question.return_url not in agent.return_urls:
         raise Invalid.at("return_url", "This is not one of the agent's registered return URLs, letter for letter.")
     if question.notify:
@@ -164,7 +164,12 @@ def _plug_in(name: str, kind: Kind, params: Json, allowed: Permits) -> PlugIn:
     known: dict[str, Provider] | dict[str, PaymentAccount] = allowed.accounts if kind.takes_money else allowed.providers
     plug_in = known.get(params[kind.context] or "")
     if plug_in is None:
-        what = f"There is no {kind.context} {params[kind.context]!r} that this agent may use."
+        named = params[kind.context]
+        if named is None and known:
+            what = f"Name one of this agent's accounts: {', '.join(sorted(known))}."
+        else:
+            whether = "no account" if named is None else f"no {kind.context} {named!r}"
+            what = f"There is {whether} that this agent may use; GET /v1/agent lists those that it may."
         raise Invalid.at(f"params.{kind.context}", what)
     if isinstance(plug_in, PaymentAccount):
         _check_mode(plug_in, params["mode"])

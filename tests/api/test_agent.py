@@ -80,3 +80,24 @@ def test_a_kind_that_is_not_named_cannot_be_asked_and_one_that_is_can(api: httpx
     agent_access.forget()
     assert "payment" in api.get("/v1/agent").json()["kinds"]
     assert api.post("/v1/elicitations", json=pay).status_code == 201
+
+
+def test_who_names_what_the_agent_may_not_use_is_told_what_it_may(
+    new_client: Callable[..., httpx2.Client], described: Described
+) -> None:
+    known = rows.agent("new-bot", all_providers=False)
+    pay = question(kind="payment", params={"amount": 500, "currency": "eur", "description": "A report"})
+
+    def said(body: object) -> str:
+        refused = new_client(known).post("/v1/elicitations", json=body)
+        described.check(refused)
+        assert refused.status_code == 422
+        return str(refused.json()["detail"])
+
+    lists = "that this agent may use; GET /v1/agent lists those that it may."
+    assert said(question(params={"provider": "drvie"})) == f"params.provider: There is no provider 'drvie' {lists}"
+    assert said(pay) == f"params.account: There is no account {lists}"
+    known.row.payment_accounts.add(money.account("main"), money.account("other"))
+    agent_access.forget()
+    assert said(pay) == "params.account: Name one of this agent's accounts: main, other."
+    assert "GET /v1/agent lists them" in said(question(subject={"iss": "https://other.example.com", "sub": "alice"}))
