@@ -171,9 +171,7 @@ def test_every_call_and_every_kind_has_an_example_that_fits(described: Described
     for content in (created["requestBody"], created["responses"]["201"]):
         assert content["content"]["application/json"]["examples"].keys() == {*kinds.REGISTRY, STEPS}
     shown = [one["post"]["requestBody"]["content"] for one in described.root["webhooks"].values()]
-    known = [one for one in shown if "examples" in one["application/json"]]
-    assert len(known) >= 8
-    for one in known:
+    for one in shown:
         fit(described, one, "webhook")
 
 
