@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Annotated, Literal
 
 from django.http import HttpResponse
 from ninja import Router
+from pydantic import WithJsonSchema
 
 from elicit_flows import elicitations
 from elicit_flows.api.owned_rows import own_elicitation
 from elicit_flows.api.responses import AgentRequest, answer
+from elicit_flows.api.wire_shapes import WireMessage
 from elicit_flows.domain.errors import NotFound
 from elicit_flows.wires import MESSAGES
 
+# Only described: another name is 404, as another address would be.
+Protocol = Annotated[str, WithJsonSchema({"type": "string", "enum": list(MESSAGES)})]
 router = Router(tags=["wire"])
 
 
-@router.get("/{elicitation_id}/wire/{protocol}", response=dict[str, Any], summary="Get a ready-made protocol message")
+@router.get("/{elicitation_id}/wire/{protocol}", response=WireMessage, summary="Get a ready-made protocol message")
 def message(
-    request: AgentRequest, elicitation_id: str, protocol: str, mode: Literal["url", "form"] = "url"
+    request: AgentRequest, elicitation_id: str, protocol: Protocol, mode: Literal["url", "form"] = "url"
 ) -> HttpResponse:
     """The message that your agent has to send to its client now. ``protocol`` is one of these:
 

@@ -10,6 +10,7 @@ import pytest
 from elicit_flows.domain.values import Json
 from elicit_flows.wires import MESSAGES, ahp_answers, mcp_2025_11_25
 from elicit_flows.wires.forms import submitted
+from tests.api.described import Described
 from tests.kinds.form.asked import QUESTIONS, SCHEMA
 from tests.support import rows
 from tests.support.rows import Known, question
@@ -55,7 +56,14 @@ def known(served: Served) -> Known:
 
 @pytest.fixture
 def api(served: Served, known: Known) -> Iterator[httpx2.Client]:
-    with known.client(served.url) as client:
+    """Every answer must be one that the description has."""
+    described = Described.at(served.url)
+
+    def check_description(response: httpx2.Response) -> None:
+        response.read()
+        described.check(response)
+
+    with known.client(served.url, event_hooks={"response": [check_description]}) as client:
         yield client
 
 
