@@ -171,6 +171,9 @@ class ProviderForm(ClientForm):
     )
     verify = forms.JSONField(label=_("Check"), required=False)
 
+    def clean_scope_words(self) -> Any:
+        return self.cleaned_data["scope_words"] or {}
+
     def clean(self) -> dict[str, Any]:
         values = super().clean()
         if not (self.errors or self.instance.pk):

@@ -30,6 +30,7 @@ MOST_BYTES = 300_000
 # What the parts that need more than the SDK itself may import; each is an extra, but for pytest.
 MORE = {
     "elicit_flows.sdk.acp": {"acp", "pydantic"},
+    "elicit_flows.sdk.gateway": {"jwt", "mcp", "mcp_types", "pydantic"},  # mcp asks for all of these
     "elicit_flows.sdk.mcp": {"anyio", "mcp", "pydantic"},
     "elicit_flows.sdk.tesseron": {"pydantic", "tesseron"},
     "elicit_flows.sdk.testing": {"pytest"},
@@ -69,7 +70,8 @@ def test_the_wheel_holds_what_the_sdk_imports_and_nothing_else(wheel: Path, impo
     info = f"elicit_flows-{__version__}.dist-info"
     other = {name for name in names if not name.endswith(".py")}
     assert other == {
-        "elicit_flows/py.typed", f"{info}/METADATA", f"{info}/RECORD", f"{info}/WHEEL", f"{info}/licenses/LICENSE",
+        "elicit_flows/py.typed", f"{info}/METADATA", f"{info}/RECORD", f"{info}/WHEEL", f"{info}/entry_points.txt",
+        f"{info}/licenses/LICENSE",
     }  # fmt: skip
 
 

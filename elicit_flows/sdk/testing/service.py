@@ -25,6 +25,7 @@ from elicit_flows.sdk.testing.user import ScriptedUser
 
 READY_SECONDS = 60.0
 GRACE_SECONDS = 3.0
+MOST_STARTS = 3  # each on other ports
 EVERY_SECONDS = 0.05
 KEPT = ("PATH", "HOME", "LANG", "TMPDIR", "LD_LIBRARY_PATH")
 
@@ -54,6 +55,10 @@ def free_port() -> int:
             return int(found.getsockname()[1])
 
 
+class PortTaken(RuntimeError):
+    """The service or the sandbox did not start, because its port is in use."""
+
+
 class Service:
     """A running service with its sandbox; use it in a ``with`` block.
 
@@ -64,10 +69,15 @@ class Service:
     def __init__(self, home: Path) -> None:
         self._home = home
         self._project = checkout()
-        port, sandbox_port = free_port(), free_port()
-        self.url, self.sandbox_url = f"http://127.0.0.1:{port}", f"http://127.0.0.1:{sandbox_port}"
         self.api_key = f"test_{secrets.token_urlsafe(32)}"
         self._env = self._environment()
+        self._running: dict[str, subprocess.Popen[bytes]] = {}
+        self._choose_ports()
+
+    def _choose_ports(self) -> None:
+        port, sandbox_port = free_port(), free_port()
+        self.url, self.sandbox_url = f"http://127.0.0.1:{port}", f"http://127.0.0.1:{sandbox_port}"
+        self._env["ELICIT_PUBLIC_URL"] = self.url
         self._commands = {
             "service": ["manage.py", "serve", "--port", str(port)],
             "sandbox": [
@@ -77,13 +87,11 @@ class Service:
         self._ready = {
             "service": f"{self.url}/readyz", "sandbox": f"{self.sandbox_url}/.well-known/openid-configuration",
         }  # fmt: skip
-        self._running: dict[str, subprocess.Popen[bytes]] = {}
 
     def _environment(self) -> dict[str, str]:
         kept = {name: os.environ[name] for name in KEPT if name in os.environ}
         return kept | {
             "DATABASE_URL": f"sqlite:///{self._home}/elicit.sqlite3",
-            "ELICIT_PUBLIC_URL": self.url,
             "ELICIT_ALLOW_LOOPBACK": "1",
             "ELICIT_VAULT_KEYS": "k1:" + base64.b64encode(os.urandom(32)).decode(),
             "SECRET_KEY": secrets.token_urlsafe(48),
@@ -92,7 +100,15 @@ class Service:
         }
 
     def __enter__(self) -> Self:
-        (self._home / "var").mkdir()
+        for _ in range(MOST_STARTS - 1):
+            try:
+                return self._begin()
+            except PortTaken:  # by another program, since it was chosen
+                self._choose_ports()
+        return self._begin()
+
+    def _begin(self) -> Self:
+        (self._home / "var").mkdir(exist_ok=True)
         (self._home / "var/demo.key").write_text(self.api_key, encoding="utf-8")
         urls = ["--service-url", self.url, "--sandbox-url", self.sandbox_url]
         self._run("-m", "sandbox.configure", *urls, "--out", "demo.toml")
@@ -169,7 +185,8 @@ class Service:
         while not _answers(self._ready[name]):
             if self._running[name].poll() is not None or time.monotonic() > end:
                 said = self._log(name).read_text(encoding="utf-8", errors="replace")
-                raise RuntimeError(f"The {name} did not start:\n{said}")
+                taken = "address already in use" in said.lower()
+                raise (PortTaken if taken else RuntimeError)(f"The {name} did not start:\n{said}")
             time.sleep(EVERY_SECONDS)
 
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import socket
 import subprocess
 import sys
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 
+from elicit_flows.sdk.testing import Service
 from tests.support.process import PROJECT, clean_env
 
 pytestmark = pytest.mark.slow
@@ -139,3 +142,12 @@ def test_without_a_checkout_it_says_what_to_do(tmp_path: Path) -> None:
     ran = run(tmp_path, {"ELICIT_CHECKOUT": str(tmp_path)}, three_lines=THREE_LINES)
     assert ran.returncode == 1
     assert "set ELICIT_CHECKOUT to the folder where you ran" in ran.stdout
+
+
+def test_a_port_that_another_program_took_meanwhile_is_left_to_it(tmp_path: Path) -> None:
+    service = Service(tmp_path)
+    taken = urlsplit(service.url).port
+    with socket.create_server(("127.0.0.1", taken)), service:
+        assert urlsplit(service.url).port != taken
+        with service.sync_elicit() as elicit:
+            assert elicit.connections() == []
