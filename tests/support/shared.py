@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import fcntl
+import os
 import shutil
 import sys
 from collections.abc import Iterator
@@ -25,7 +26,8 @@ def _first(name: str) -> Iterator[bool]:
     """Whether this worker is the first to ask for ``name``; others wait until the block has ended."""
     with (RUN / f"{name}.lock").open("a") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        yield lock.tell() == 0
+        # Not where the file ended when it was opened: the one before may have written since.
+        yield lock.seek(0, os.SEEK_END) == 0
         lock.write(".")
 
 
