@@ -10,6 +10,15 @@ from mcp import StdioServerParameters
 from elicit_flows.sdk.testing import Service
 from tests.support.process import PROJECT
 
+# One server on stdio. Tools that are guarded come after it.
+DISK = """
+[servers.disk]
+command = "<python>"
+args = ["-m", "tests.sdk.gateway.behind"]
+cwd = "<project>"
+env = { BEHIND = "<ran>", PYTHONPATH = "<project>" }
+"""
+
 
 class Behind:
     """A gateway's file, and how a client starts the gateway. ``servers``: the end of the file."""

@@ -12,22 +12,19 @@ from mcp.types import ElicitResult
 from elicit_flows.sdk.cli import main
 from elicit_flows.sdk.mcp.messages import MARK
 from elicit_flows.sdk.testing import ScriptedUser
-from tests.sdk.gateway.conftest import Behind
+from tests.sdk.gateway.conftest import DISK, Behind
 from tests.sdk.mcp.clients import ERAS, MODERN, Host, talking, text
 
 pytestmark = pytest.mark.anyio
 
-ONE = """
-[servers.disk]
-command = "<python>"
-args = ["-m", "tests.sdk.gateway.behind"]
-cwd = "<project>"
-env = { BEHIND = "<ran>", PYTHONPATH = "<project>" }
-
+ONE = (
+    DISK
+    + """
 [[servers.disk.tools.wipe]]
 ask = "confirm"
 message = "Wipe {path}?"
 """
+)
 
 
 @pytest.mark.parametrize("era", ERAS)

@@ -9,22 +9,19 @@ from pathlib import Path
 import pytest
 
 from elicit_flows.sdk.testing import ScriptedUser, Service
-from tests.sdk.gateway.conftest import Behind
+from tests.sdk.gateway.conftest import DISK, Behind
 from tests.sdk.mcp.clients import ERAS, Host, talking, text
 from tests.sdk.mcp.conftest import Server
 
 pytestmark = pytest.mark.anyio
 
-TWO = """
+TWO = (
+    """
 [listen]
 port = <port>
-
-[servers.disk]
-command = "<python>"
-args = ["-m", "tests.sdk.gateway.behind"]
-cwd = "<project>"
-env = { BEHIND = "<ran>", PYTHONPATH = "<project>" }
-
+"""
+    + DISK
+    + """
 [[servers.disk.tools.environment]]
 ask = "oauth"
 provider = "acme"
@@ -49,6 +46,7 @@ ask = "oauth"
 provider = "acme"
 header = "Authorization"
 """
+)
 
 
 @pytest.fixture(scope="module")
