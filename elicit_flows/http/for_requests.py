@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import io
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 
 import requests
@@ -16,12 +17,12 @@ from requests.structures import CaseInsensitiveDict
 from elicit_flows.http.client import Reply, send
 
 
-class Transport(BaseAdapter):
+class Transport(BaseAdapter, ABC):
     """What a session of ``guarded_session`` sends by. What ``answer_to`` raises passes through the library."""
 
+    @abstractmethod
     def answer_to(self, request: requests.PreparedRequest) -> Reply:
         """The answer to one request, by ``sent``."""
-        raise NotImplementedError
 
     def send(  # the arguments are those of requests
         self,

@@ -19,7 +19,7 @@ from sandbox.doubles.seen import Seen
 Act = Callable[[], tuple[int, Any]]  # performs the call and returns the status and the JSON to answer
 
 
-class ApiError(Exception):
+class ApiError(Exception, ABC):
     """``status`` is the HTTP status. ``kept``: an idempotency key stores this answer, because the request was
     executed.
     """
@@ -29,8 +29,8 @@ class ApiError(Exception):
         self.status = status
         self.kept = kept
 
-    def body(self) -> dict[str, Any]:
-        raise NotImplementedError
+    @abstractmethod
+    def body(self) -> dict[str, Any]: ...
 
     def text(self) -> str:
         return json.dumps(self.body(), indent=2)

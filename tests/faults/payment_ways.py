@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 
 from tests.faults.crashing import cut
@@ -20,7 +21,7 @@ WAITING = {
 }  # fmt: skip
 
 
-class Way:
+class Way(ABC):
     """``prepare`` comes before it, ``act`` is what is cut, ``again`` what those do who saw it fail.
 
     ``gone`` says whether the process that works on it has been killed; nobody waits for that one.
@@ -36,11 +37,11 @@ class Way:
         self.asked = self.till.ask(description=name)
         self.begun.append(self.asked)
 
-    def act(self) -> None:
-        raise NotImplementedError
+    @abstractmethod
+    def act(self) -> None: ...
 
     def again(self) -> None:
-        """Nobody does anything: time will tell."""
+        return
 
     def ends(self) -> set[str]:
         return {"completed"}

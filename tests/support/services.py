@@ -13,6 +13,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+from abc import ABC, abstractmethod
 from pathlib import Path
 from typing import Self
 
@@ -38,14 +39,14 @@ REDIS_DATABASES = 1000
 _numbers = itertools.count(1)
 
 
-class Service:
+class Service(ABC):
     """What the tests do to a server. Every restart comes back on the same port with the same data folder."""
 
     process: Process
     port: int
 
-    def wait_ready(self) -> None:
-        raise NotImplementedError
+    @abstractmethod
+    def wait_ready(self) -> None: ...
 
     def start(self) -> Self:
         self.process.start()
@@ -80,7 +81,7 @@ def _folder(kind: str, user: str | None, home: Path | None = None) -> Path:
     return home
 
 
-class Databases:
+class Databases(ABC):
     """The databases of the PostgreSQL on ``port``."""
 
     port: int
@@ -111,8 +112,8 @@ class Databases:
         self.execute(f'CREATE DATABASE "{name}" TEMPLATE "{template}" STRATEGY FILE_COPY')
         return self.url(name)
 
-    def _migrated_template(self) -> str:
-        raise NotImplementedError
+    @abstractmethod
+    def _migrated_template(self) -> str: ...
 
 
 class SharedPostgres(Databases):
