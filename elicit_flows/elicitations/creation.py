@@ -54,12 +54,20 @@ def create(agent: Agent, question: Question) -> tuple[Elicitation, bool]:
 
     Raises Invalid, IdempotencyMismatch, TooMany, OverLimit.
     """
-    earlier = _earlier(agent, question)
+    earlier = _earlier(agent, question) if question.idempotency_key else None
     if earlier:
         return earlier, True
     asked, connected = _checked(agent, question)
     try:
-        return _made(agent, asked, connected)
+        try:
+            return _insert(agent, asked, connected), False
+        except IntegrityError:
+            if question.idempotency_key is None:
+                raise
+            earlier = _earlier(agent, question)
+        if earlier:
+            return earlier, True
+        return _insert(agent, asked, connected), False  # the elicitation with this key was consumed just now
     except OverLimit as refused:
         # Tells the agent's owner: somebody should look at a model that asks for more than it may.
         subject = {"iss": question.claim.iss, "sub": question.claim.sub}
@@ -70,19 +78,8 @@ def create(agent: Agent, question: Question) -> tuple[Elicitation, bool]:
         raise
 
 
-def _made(agent: Agent, asked: Asked, connected: bool) -> tuple[Elicitation, bool]:
-    try:
-        return _insert(agent, asked, connected), False
-    except IntegrityError:
-        earlier = _earlier(agent, asked.question)
-    if earlier:
-        return earlier, True
-    return _insert(agent, asked, connected), False  # the elicitation with this key was consumed just now
-
-
 def _earlier(agent: Agent, question: Question) -> Elicitation | None:
-    if question.idempotency_key is None:
-        return None
+    """The elicitation that an earlier request with the same Idempotency-Key created. Raises IdempotencyMismatch."""
     row = Elicitation.objects.filter(agent=agent, idempotency_key=question.idempotency_key).first()
     if row and row.fingerprint != question.fingerprint:
         raise IdempotencyMismatch(detail="This Idempotency-Key was used with another body; use a new key.")

@@ -7,7 +7,7 @@ from __future__ import annotations
 import logging
 import re
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from io import BytesIO
 from typing import cast
 
@@ -39,20 +39,23 @@ class RequestLog:
     def __call__(self, request: HttpRequest) -> HttpResponse:
         number, began = telemetry.new_request_id(), time.monotonic()
         named = _ELICITATION.match(request.path)
-        # An agent's trace is continued here. A browser's header is ignored, because anybody could send one.
-        parent = request.headers.get(telemetry.HEADER, "") if request.path.startswith("/v1/") else ""
-        with (
-            telemetry.logged_request(request=number, **({"elicitation": named[1]} if named else {})),
-            telemetry.span(
-                request.method or "", parent, kind="server", http_request_method=request.method or ""
-            ) as span,
-        ):
-            if telemetry.ON:
-                telemetry.add_log_fields(trace_id=telemetry.current()[3:35])
-            response = self._get_response(request)
-            _describe(span, request, response)
+        with telemetry.logged_request(request=number, **({"elicitation": named[1]} if named else {})):
+            response = self._traced(request) if telemetry.ON else self._get_response(request)
             response[telemetry.REQUEST_ID] = number
             log_answer(request.method or "", request.path, response.status_code, began)
+        return response
+
+    def _traced(self, request: HttpRequest) -> HttpResponse:
+        method = request.method or ""
+        # An agent's trace is continued here. A browser's header is ignored, because anybody could send one.
+        parent = request.headers.get(telemetry.HEADER, "") if request.path.startswith("/v1/") else ""
+        with telemetry.span(method, parent, kind="server", http_request_method=method) as span:
+            telemetry.add_log_fields(trace_id=telemetry.current()[3:35])
+            response = self._get_response(request)
+            # The route contains no id.
+            route = f"/{request.resolver_match.route}" if request.resolver_match else ""
+            span.call(f"{method} {route}".strip())
+            span.note(http_route=route, http_response_status_code=response.status_code)
         return response
 
 
@@ -63,13 +66,6 @@ def log_answer(method: str, path: str, status: int, began: float) -> None:
     if level > logging.INFO or settings.ELICIT_LOG_REQUESTS:
         fields = {"method": method, "path": path, "status": status, "milliseconds": round(seconds * 1000)}
         log.log(level, "answered", extra={"fields": fields})
-
-
-def _describe(span: telemetry.NonRecordingSpan, request: HttpRequest, response: HttpResponse) -> None:
-    """Name the span after the route, which contains no id."""
-    route = f"/{request.resolver_match.route}" if request.resolver_match else ""
-    span.call(f"{request.method} {route}".strip())
-    span.note(http_route=route, http_response_status_code=response.status_code)
 
 
 BRAND_URL = "/brand/"
@@ -109,16 +105,11 @@ class SecurityHeaders:
         response.setdefault("X-Content-Type-Options", "nosniff")
         response["Referrer-Policy"] = "same-origin" if request.path.startswith("/admin/") else "no-referrer"
         response.setdefault("Permissions-Policy", "camera=(), geolocation=(), microphone=(), payment=()")
-        if _named_by_content(request, response):
-            return response
-        if not request.path.startswith(settings.STATIC_URL):
+        # A picture or a style sheet of a brand is alike for every reader, so browsers may keep it.
+        of_brand = request.path.startswith(BRAND_URL) and response.status_code == 200 and "Cache-Control" in response
+        if not of_brand and not request.path.startswith(settings.STATIC_URL):
             response["Cache-Control"] = "no-store"
         return response
-
-
-def _named_by_content(request: HttpRequest, response: HttpResponse) -> bool:
-    """A picture or a style sheet of a brand: alike for every reader, so browsers may keep it."""
-    return request.path.startswith(BRAND_URL) and response.status_code == 200 and "Cache-Control" in response
 
 
 def api_headers(scheme: str) -> Headers:
@@ -174,20 +165,16 @@ class StorableText:
         self._get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        if any(_UNSTORABLE.search(text) for text in _texts(request)):
+        _ = request.body  # read it now, so that a view can still use it after the form was parsed
+        texts = list(request.COOKIES.values())
+        for fields in (request.GET, request.POST):
+            for name, values in fields.lists():
+                texts += [name, *values]
+        if _UNSTORABLE.search("\n".join(texts)):
             return pages.refused(
                 request, 400, "This request cannot be understood", "It contains a character that cannot be stored."
             )
         return self._get_response(request)
-
-
-def _texts(request: HttpRequest) -> Iterator[str]:
-    _ = request.body  # read it now, so that a view can still use it after the form was parsed
-    for fields in (request.GET, request.POST):
-        for name, values in fields.lists():
-            yield name
-            yield from values
-    yield from request.COOKIES.values()
 
 
 class Views:
