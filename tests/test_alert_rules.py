@@ -17,6 +17,8 @@ from tests.support.box import Box
 from tests.support.process import PROJECT, until
 from tests.support.prometheus import LATE, RULES, Prometheus, promtool
 
+pytestmark = pytest.mark.slow
+
 HISTORIES = PROJECT / "tests" / "alert_rules.yml"
 ACTS = {"ElicitDown", "ElicitWorkerDead"}
 

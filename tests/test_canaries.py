@@ -31,6 +31,8 @@ from tests.support.http_user import HttpUser
 from tests.support.process import until
 from tests.support.sink import Sink
 
+pytestmark = pytest.mark.slow
+
 LINK = re.compile(r'href="(/admin/[^"#?]*)"')
 PLACES = ("database", "logs", "pages", "api", "webhooks", "feed", "admin")  # and Redis, where there is one
 END = "end-of-listening"

@@ -26,6 +26,8 @@ from tests.support.ports import free_port
 from tests.support.process import until
 from tests.support.sink import Sink
 
+pytestmark = pytest.mark.slow
+
 AGENTS = 4  # who wait together: one alone has a share
 WAVE = 500
 

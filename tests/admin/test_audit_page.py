@@ -28,6 +28,8 @@ from elicit_flows.models import Connection, ConnectionUse, Elicitation, Member, 
 from tests.admin.rows import ALICE, CANARIES, ISSUER, Rows, agent, elicitation, payment
 from tests.admin.test_grants import enter
 
+pytestmark = pytest.mark.slow
+
 PAGE = "/admin/audit/"
 OCTOBER = datetime(2026, 10, 1, tzinfo=UTC)
 NOVEMBER = datetime(2026, 11, 1, tzinfo=UTC)

@@ -45,6 +45,8 @@ from tests.admin.test_secrets import crawl
 from tests.languages import pseudo
 from tests.languages.test_choice import Switch
 
+pytestmark = pytest.mark.slow
+
 # The same in every language.
 NAMES = {
     "Elicit Flows", "UTC", "URL", "JSON", "JWKS", "OAuth", "PKCE", "DPoP", "ID", "LDAP", "Control", "Command", "Mac",

@@ -23,6 +23,8 @@ from tests.support.process import until
 from tests.support.rows import Known, question
 from tests.support.serving import Served
 
+pytestmark = pytest.mark.slow
+
 
 def asked_of_postgres(url: str, statement: str) -> int:
     with psycopg.connect(url, autocommit=True) as looking:

@@ -25,6 +25,8 @@ from tests.support.process import until
 from tests.support.rows import Known, question
 from tests.support.serving import Served
 
+pytestmark = pytest.mark.slow
+
 HUNG = 6  # calls of one agent: more than its share of the threads
 AT_ONCE = 3.0  # seconds that a call of somebody else may take on a busy machine; a provider may take ten
 

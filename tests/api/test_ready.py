@@ -25,6 +25,8 @@ from tests.support.ports import free_port
 from tests.support.process import until
 from tests.support.services import Postgres
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(autouse=True)
 def new_look() -> Iterator[None]:

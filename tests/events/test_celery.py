@@ -20,6 +20,8 @@ from tests.support.process import until
 from tests.support.services import Postgres, Redis
 from tests.support.sink import Sink
 
+pytestmark = pytest.mark.slow
+
 QUEUES = tuple(BY_NAME)
 STORM = 3000  # far more than Python's limit of recursion
 

@@ -17,6 +17,8 @@ from tests.support.process import until
 from tests.support.services import Redis
 from tests.support.sink import Sink
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def full(new_box: Callable[..., Box], broker: Redis) -> Iterator[Box]:

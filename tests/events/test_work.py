@@ -20,6 +20,8 @@ from tests.support.process import until
 from tests.support.services import Postgres, Redis
 from tests.support.sink import Sink
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def full(new_box: Callable[..., Box], broker: Redis) -> Iterator[Box]:

@@ -16,6 +16,8 @@ from tests.support import op
 from tests.support.browser import User
 from tests.support.http_user import HttpUser
 
+pytestmark = pytest.mark.slow
+
 CONNECTIONS, REQUESTS, MOST = 16, 30, 6000
 TABS = ("", "/requests", "/payments", "/activity", "/security", "/ended")
 MESSAGE = "To list the files of your drive and tell you which of them nobody has opened for a year. " * 4

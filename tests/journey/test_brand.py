@@ -23,6 +23,8 @@ from tests.support.http_user import HttpUser
 from tests.support.op import Op
 from tests.support.process import until
 
+pytestmark = pytest.mark.slow
+
 LOGO = (
     '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 160 40">'
     + "".join(f'<path fill="#0b5cad" d="M{at} 0c3.25 1.5 7.75 2.25 9.5 {at}.5L{at} 40z"/>' for at in range(60))

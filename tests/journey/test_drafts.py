@@ -15,6 +15,8 @@ from tests.support.browser import User
 from tests.support.http_user import HttpUser
 from tests.support.process import until
 
+pytestmark = pytest.mark.slow
+
 QUESTIONS = [
     {"id": "name", "kind": "text", "title": "Name", "message": "Of the project", "required": True},
     {"id": "seats", "kind": "integer", "message": "How many?"},

@@ -11,6 +11,8 @@ from tests.support.browser import User
 from tests.support.http_user import HttpUser
 from tests.support.process import until
 
+pytestmark = pytest.mark.slow
+
 PHONE = {"width": 375, "height": 720}
 LANGUAGE = "document.documentElement.lang"
 

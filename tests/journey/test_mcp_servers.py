@@ -26,6 +26,8 @@ from tests.support.persona import Persona
 from tests.support.ports import free_port
 from tests.support.process import PROJECT, Process
 
+pytestmark = pytest.mark.slow
+
 READS, WRITES = "notes.read", "notes.write"
 NOTES = "tests.journey.notes_server"
 CALLER = program("caller")

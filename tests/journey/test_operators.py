@@ -14,6 +14,8 @@ from tests.support.box import Box
 from tests.support.browser import User
 from tests.support.http_user import HttpUser
 
+pytestmark = pytest.mark.slow
+
 OSCAR = Operator("oscar", "the-password-of-oscar")
 DESK = {"width": 1440, "height": 900}
 PRESSED = "main :is(button, summary, input, select, a.reach), header :is(a, button)"

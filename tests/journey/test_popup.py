@@ -16,6 +16,8 @@ from tests.support.http_user import HttpUser
 from tests.support.process import until
 from tests.support.site import Site
 
+pytestmark = pytest.mark.slow
+
 APP = "com.example.drive-bot:/done"
 SCRIPT = Path(__file__).resolve().parents[2] / "elicit_flows/static/elicit/popup.js"
 PAGE = "how-to/popup.md"

@@ -20,6 +20,8 @@ from tests.support.machine import within
 from tests.support.op import Op
 from tests.support.sink import Sink
 
+pytestmark = pytest.mark.slow
+
 NewUser = Callable[..., HttpUser]
 
 

@@ -16,6 +16,8 @@ from tests.support.box import AgentClient, Box
 from tests.support.browser import User
 from tests.support.op import Op
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def peer() -> Iterator[Provider]:

@@ -12,6 +12,8 @@ from tests.support.http_user import HttpUser
 from tests.support.process import until
 from tests.support.sink import Sink
 
+pytestmark = pytest.mark.slow
+
 NewUser = Callable[..., HttpUser]
 CONFIRM = {"confirm_label": "Tidy up"}
 

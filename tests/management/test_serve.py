@@ -6,7 +6,11 @@ import http.client
 import time
 from urllib.parse import urlsplit
 
+import pytest
+
 from tests.support.box import Box
+
+pytestmark = pytest.mark.slow
 
 # Longer than uvicorn keeps a silent connection by itself, and than httpx's and Node's clients use one again.
 SILENCE = 6.0

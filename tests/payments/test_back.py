@@ -13,6 +13,8 @@ from tests.payments.test_hints import DONE
 from tests.support.http_user import HttpUser
 from tests.support.process import until
 
+pytestmark = pytest.mark.slow
+
 
 def paid(till: Till, user: HttpUser, **params: Any) -> Json:
     asked = till.ask(**params)

@@ -15,6 +15,8 @@ from tests.support.box import Box
 from tests.support.http_user import HttpUser
 from tests.support.process import PROJECT, until
 
+pytestmark = pytest.mark.slow
+
 ALERT = "payment account sandbox: the plug-in moody is broken"
 
 

@@ -13,6 +13,8 @@ from tests.payments.test_modes import MONTHLY, entitlement, let_a_day_pass, subs
 from tests.support.http_user import HttpUser
 from tests.support.process import until
 
+pytestmark = pytest.mark.slow
+
 CHANGE, DETACH = "POST /v1/subscriptions/*", "POST /v1/payment_methods/*/detach"
 
 

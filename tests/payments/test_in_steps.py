@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 
+import pytest
+
 from tests.cast import ALICE
 from tests.payments.conftest import Json, Till
 from tests.support.http_user import HttpUser
 from tests.support.process import until
+
+pytestmark = pytest.mark.slow
 
 PAY = {"kind": "payment", "params": {"amount": 1999, "currency": "eur", "description": "A report"}}
 MOVE = {"kind": "confirm", "params": {"detail": "Move 12 files."}}

@@ -11,6 +11,8 @@ from tests.payments.test_hints import DONE, go_away, settled
 from tests.support.http_user import HttpUser
 from tests.support.process import until
 
+pytestmark = pytest.mark.slow
+
 MONTHLY: Json = {"mode": "subscribe", "interval": "month", "item": "news"}
 
 

@@ -18,6 +18,8 @@ from tests.support.op import Op
 from tests.support.process import Process, until
 from tests.support.sink import Sink
 
+pytestmark = pytest.mark.slow
+
 KEY = "test_development_only_sandbox"
 DONE = ["created", "started", "settling", "completed"]
 AGENTS = 60

@@ -18,6 +18,8 @@ from tests.support import box_config
 from tests.support.box import Box
 from tests.support.http_user import HttpUser
 
+pytestmark = pytest.mark.slow
+
 NEW = "whsec_the_next_one"
 
 

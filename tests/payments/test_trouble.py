@@ -15,6 +15,8 @@ from tests.support.http_user import HttpUser
 from tests.support.machine import within
 from tests.support.process import until
 
+pytestmark = pytest.mark.slow
+
 DONE = ["created", "started", "settling", "completed"]
 CREATE = "POST /v1/checkout/sessions"
 

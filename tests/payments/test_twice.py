@@ -11,6 +11,8 @@ from tests.payments.test_hints import DONE, go_away, run_out, settled
 from tests.support.http_user import HttpUser
 from tests.support.process import until
 
+pytestmark = pytest.mark.slow
+
 
 def refunds_of(till: Till, session: Json) -> list[tuple[int, str]]:
     """What Stripe gave back of it: amounts and how they stand."""

@@ -17,6 +17,8 @@ from tests.sdk.fake import COMPLETED, ELICITATION, FakeService, Reply, problem
 from tests.support import process
 from tests.support.process import clean_env, fork_server
 
+pytestmark = pytest.mark.slow
+
 Start = Callable[..., str]
 CONNECTIONS = ("GET", "/v1/connections")
 ONE = ("GET", "/v1/elicitations/el_1")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+import pytest
 from django.conf import LazySettings
 from pytest_django import DjangoDbBlocker
 
@@ -15,6 +16,8 @@ from tests.support.box import Box
 from tests.support.in_process import default_database
 from tests.support.process import until
 from tests.support.rows import Known
+
+pytestmark = pytest.mark.slow
 
 
 def test_a_token_in_use_is_refreshed_before_it_runs_out_and_before_anybody_asks(

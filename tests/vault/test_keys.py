@@ -18,6 +18,8 @@ from elicit_flows.vault import rotation
 from tests.support import rows
 from tests.support.rows import Known
 
+pytestmark = pytest.mark.slow
+
 
 def key(name: str) -> str:
     return f"{name}:{base64.b64encode(name.encode().ljust(32, b'.')).decode()}"

@@ -31,6 +31,8 @@ from tests.support.rows import ALICE_CLAIM, ISSUER, Known
 from tests.web.samples import Page
 from tests.web.test_room import BOB, browser
 
+pytestmark = pytest.mark.slow
+
 TABS = ("", "/ended", "/requests", "/requests?show=answered", "/payments", "/activity", "/security")
 
 

@@ -68,6 +68,7 @@ async def found(gateway: Behind, line: str) -> None:
 
 
 @pytest.mark.parametrize("era", ERAS)
+@pytest.mark.slow
 async def test_a_call_whose_user_is_busy_survives_a_restart(
     behind: Callable[..., Behind], alice: ScriptedUser, era: str
 ) -> None:

@@ -22,6 +22,8 @@ from tests.sdk.mcp.conftest import Tools
 from tests.sdk.mcp.raw import OLD, URL, Json, Legacy, Modern, text
 from tests.support.machine import within
 
+pytestmark = pytest.mark.slow
+
 NOTHING: list[Json] = [{}, {"elicitation": {}}, {"elicitation": {"form": {}}}]
 
 

@@ -27,6 +27,8 @@ from tests.support.machine import within
 from tests.support.ports import free_port
 from tests.support.process import PROJECT, until
 
+pytestmark = pytest.mark.slow
+
 MARK = "elicit-flows/outcome"
 FREE, SHAPED = ["as_it_comes"], ["as_dict", "as_model", "as_content", "count"]
 EVERY = ["wipe", *FREE, *SHAPED]

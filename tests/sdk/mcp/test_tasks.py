@@ -29,6 +29,8 @@ from tests.sdk.mcp.task_client import TakesTasks
 from tests.sdk.mcp.test_cases import name_in
 from tests.support.process import until
 
+pytestmark = pytest.mark.slow
+
 EXTENSION = {"extensions": {"io.modelcontextprotocol/tasks": {}}}
 CAN = {**URL, **EXTENSION}
 UNKNOWN = (-32602, "taskId: There is no such task.")

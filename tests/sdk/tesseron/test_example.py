@@ -15,7 +15,7 @@ from tests.sdk.tesseron.conftest import Api, App, Dial, does, hurry
 from tests.sdk.tesseron.gateway import LINK, no_answer, says
 from tests.wires.validator import Schema
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
 TESSERON = Schema("tesseron.json")
 MESSAGES = {
