@@ -178,6 +178,7 @@ def test_t143_a_database_that_others_can_read_is_named(
     assert "elicit.W009" not in found(include_deployment_checks=True)
 
 
+@pytest.mark.slow
 def test_t143_what_requests_to_others_may_do_besides_is_named_at_every_start(
     tmp_path: Path, migrated_sqlite: Path
 ) -> None:
@@ -207,11 +208,13 @@ def box() -> Iterator[Box]:
     made.remove()
 
 
+@pytest.mark.slow
 def test_before_the_first_migrate_checks_that_read_the_database_find_nothing(box: Box) -> None:
     ran = box.manage("check", "--database", "default")
     assert "no issues" in ran.stdout + ran.stderr
 
 
+@pytest.mark.slow
 def test_t114_the_deploy_check_of_a_production_set_up_is_clean_and_of_a_development_one_is_not(
     box: Box, migrated_sqlite: Path
 ) -> None:

@@ -52,6 +52,7 @@ def slowest_but_one_in_a_hundred(agents: list[Hooked]) -> float:
     return took[int(len(took) * 0.99) - 1]
 
 
+@pytest.mark.slow
 def test_t97_endpoints_that_hang_do_not_hold_up_the_others(embedded: worker.Embedded, receiver: Sink) -> None:
     healthy = [Hooked.new(receiver) for _ in range(ENDPOINTS - HANGING)]
     hanging = [Hooked.new(receiver) for _ in range(HANGING)]

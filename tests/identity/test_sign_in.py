@@ -194,6 +194,7 @@ def test_t48_a_provider_in_trouble_is_unavailable_and_later_works(
     assert sign_in(provider).claim.sub == "alice"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("route", ["jwks_uri", "token_endpoint"])
 def test_t48_a_silent_provider_is_given_up_after_five_seconds(provider: Provider, route: str) -> None:
     with listening(dripping(b"HTTP/1.1 200 OK\r\n", b"X", 0.2)) as silent:

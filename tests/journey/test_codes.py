@@ -18,6 +18,7 @@ def code_of(stage: Stage, asked: Json) -> Json:
     return dict(answer.json())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "scripts", [True, pytest.param(False, marks=pytest.mark.slow)], ids=["with scripts", "without scripts"]
 )

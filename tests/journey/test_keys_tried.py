@@ -85,6 +85,7 @@ def secret(stage: Stage, connection: str) -> httpx2.Response:
     return stage.agent.post(f"/v1/connections/{connection}/secret")
 
 
+@pytest.mark.slow
 def test_a_wrong_key_is_said_so_and_corrected(shop: Stage, house: KeyProvider, anybody: Persona) -> None:
     asked = ask(shop)
     come(anybody, asked)

@@ -10,6 +10,7 @@ from tests.support.browser import User
 from tests.support.sink import Sink
 
 
+@pytest.mark.slow
 def test_t34_no_code_and_no_state_goes_anywhere_but_to_the_callback(stage: Stage, user: User, sink: Sink):
     asked, seen = stage.ask(return_url=sink.url("/done")), list[Request]()
     user.context.on("request", lambda request: seen.append(request))  # noqa: PLW0108  it marks its handlers

@@ -95,6 +95,7 @@ def _from(address: str) -> httpx2.Client:
     return httpx2.Client(transport=httpx2.HTTPTransport(local_address=address), trust_env=False)
 
 
+@pytest.mark.slow
 def test_t10_guessing_links_finds_nothing_and_is_stopped(stage: Stage):
     with _from("127.0.0.10") as guesser:
         answers = [guesser.get(f"{stage.box.url}/c/{ids.name('el')}") for _ in range(220)]
@@ -116,6 +117,7 @@ def test_t10_whoever_guessed_too_often_still_opens_a_link_that_exists(stage: Sta
         assert guesser.get(asked["url"]).status_code == 200
 
 
+@pytest.mark.slow
 def test_t60_a_forged_forwarding_header_does_not_reset_the_limit(stage: Stage):
     with _from("127.0.0.12") as guesser:
         statuses = []
@@ -141,6 +143,7 @@ def _scan(client: httpx2.Client, url: str, agent: str, headers: dict[str, str]) 
     return {client.request(method, url, headers=sent).status_code for method in ("GET", "HEAD", "OPTIONS")}
 
 
+@pytest.mark.slow
 def test_t11_scanners_and_prefetchers_change_nothing(each_stage: Stage, new_http_user: Callable[..., HttpUser]):
     stage, owner = each_stage, new_http_user()
     asked = stage.ask()

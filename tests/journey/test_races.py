@@ -7,6 +7,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 import httpx2
+import pytest
 
 from tests.journey.stage import Stage, query
 from tests.support.http_user import HttpUser
@@ -68,6 +69,7 @@ def test_t26_twenty_presses_of_one_button_are_one_attempt(each_stage: Stage, htt
     assert http_user.page_status == "completed"
 
 
+@pytest.mark.slow
 def test_t26_of_many_ways_out_one_leads_back(each_stage: Stage, http_user: HttpUser):
     stage = each_stage
     asked = stage.ask()

@@ -11,6 +11,7 @@ from tests.journey.stage import Stage, form_post
 from tests.support.http_user import HttpUser
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("press", "status"), [("both", "completed"), ("replace", "completed"), ("back", "started")])
 def test_t29_the_person_is_asked_before_anything_changes(
     stage: Stage, new_http_user: Callable[..., HttpUser], press: str, status: str

@@ -124,6 +124,7 @@ def _shown(payload: str) -> str:
     return payload.replace("\x0c", " ")
 
 
+@pytest.mark.slow
 def test_t52_what_agents_write_stays_text(stage: Stage, alice: User, watch: Watch):
     for batch in _batches(300):
         scopes = list(map(_scope, batch))

@@ -43,6 +43,7 @@ def test_t57_reloading_before_the_button_and_after_the_end(stage: Stage, alice: 
     _completed_once(stage, alice, asked)
 
 
+@pytest.mark.slow
 def test_t57_pressing_twice(stage: Stage, alice: User):
     asked = _consent(stage, alice)
     alice.page.locator('form[data-action="continue"] button').dblclick(no_wait_after=True)
@@ -144,6 +145,7 @@ def test_t57_the_callback_visited_again(stage: Stage, alice: User):
     _completed_once(stage, alice, asked)
 
 
+@pytest.mark.slow
 def test_t57_the_agent_takes_it_back_while_the_page_is_open(stage: Stage, alice: User):
     asked = _consent(stage, alice)
     tab = _second_tab(alice, f"{asked['url']}/done")

@@ -74,6 +74,7 @@ def test_t92_a_name_server_that_never_answers_is_cut_at_the_deadline(
     assert not caught.value.sent
 
 
+@pytest.mark.slow
 def test_t92_a_peer_that_does_not_read_is_cut_at_the_deadline(send: Send) -> None:
     def deaf(listener: Listener, connection: socket.socket) -> None:
         listener.over.wait(10)

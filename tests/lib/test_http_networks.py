@@ -213,6 +213,7 @@ def test_t89_in_a_real_private_network_only_what_is_allowed_is_called(tmp_path: 
     assert heard["came"] == [["10.20.0.7", 8443]]
 
 
+@pytest.mark.slow
 def test_t89_without_the_setting_nothing_there_is_called(tmp_path: Path) -> None:
     heard = in_a_private_network(tmp_path, INNER)
     assert heard["said"] == dict.fromkeys(INNER, "Refused")

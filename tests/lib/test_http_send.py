@@ -306,6 +306,7 @@ def test_a_loop_reads_a_reply_that_ends_with_its_connection_and_none_that_is_cut
         assert caught.value.sent
 
 
+@pytest.mark.slow
 def test_a_loop_sends_many_at_once_and_one_that_hangs_delays_no_other() -> None:
     slow = dripping(b"HTTP/1.1 200 OK\r\nContent-Length: 9999\r\n\r\n", b"x", 0.02)
     with listening(answering(OK)) as quick, listening(slow) as never, from_a_loop() as send, ThreadPoolExecutor(8) as t:

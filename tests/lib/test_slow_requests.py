@@ -127,6 +127,7 @@ def test_t123_what_stands_around_a_chunked_body_is_counted_too(what: str) -> Non
     assert asyncio.run(ask(CHUNKED + endless + b"v" * 2 * HEAD)).startswith(b"HTTP/1.1 431")
 
 
+@pytest.mark.slow
 def test_t123_bodies_and_earlier_requests_do_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
     long = FIRST + b"a: " + b"v" * (HEAD - 100) + b"\r\n\r\n"
     answer = asyncio.run(ask(long, long, long, LAST, pause=0.2))

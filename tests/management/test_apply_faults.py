@@ -232,6 +232,7 @@ def test_as_a_process_it_exits_with_one_after_a_wrong_file_and_with_nothing_afte
     assert ran.stdout.startswith("identity provider corp: made\n")
 
 
+@pytest.mark.slow
 def test_a_database_that_is_not_there_yet_is_said_in_a_sentence(box: Box, tmp_path: Path) -> None:
     (box.home / "elicit.sqlite3").unlink()
     file = tmp_path / "elicit.toml"

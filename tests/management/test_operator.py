@@ -23,6 +23,7 @@ def run(*arguments: str) -> str:
     return out.getvalue()
 
 
+@pytest.mark.slow
 def test_an_operator_is_made_with_a_password_for_once_and_one_role(db: None) -> None:
     [password] = PASSWORD.findall(run("ole", "--role", "viewer"))
     ole = User.objects.get(username="ole")

@@ -95,6 +95,7 @@ def test_the_operators_directory_goes_first(mail: MailServer, ask: Ask) -> None:
     assert [one["X-To"] for one in mail.received()] == ["alice@corp.example"]
 
 
+@pytest.mark.slow
 def test_what_is_kept_is_in_the_persons_export_and_goes_with_their_data(
     known: Known, ask: Ask, moving_clock: MovingClock
 ) -> None:

@@ -100,6 +100,7 @@ def test_t103_the_bank_may_be_quicker_than_the_first_webhook(till: Till, http_us
     assert till.stands(asked) == ("completed", "paid", DONE)
 
 
+@pytest.mark.slow
 def test_case_10_a_delayed_payment_that_fails_leaves_the_link_open(till: Till, http_user: HttpUser) -> None:
     asked = till.ask()
     page = till.at_stripe(http_user, asked)
@@ -174,6 +175,7 @@ def test_case_7_two_kinds_of_event_for_one_fact_are_one_completion(till: Till, h
     assert till.stands(asked) == ("completed", "paid", DONE)
 
 
+@pytest.mark.slow
 def test_t106_time_that_runs_out_closes_the_providers_page_first(till: Till, http_user: HttpUser) -> None:
     """Case 23, from our side."""
     asked = till.ask(more={"expires_in": 60})

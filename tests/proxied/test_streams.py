@@ -176,6 +176,7 @@ def test_a_kept_connection_that_was_closed_meanwhile_is_no_error(
         assert listener.connections == 3
 
 
+@pytest.mark.slow
 def test_a_slow_reader_stops_the_api_and_not_the_service(
     served: Served, known: Known, drive: ProviderRow, held: Connection
 ) -> None:

@@ -179,6 +179,7 @@ def test_without_docker_there_is_no_release_unless_asked_for_without(clone: Path
     assert not made.out.exists()
 
 
+@pytest.mark.slow
 def test_all_that_keeps_a_commit_from_being_a_release_is_said_at_once(
     make_clone: Callable[[], Path], tmp_path: Path
 ) -> None:
@@ -199,6 +200,7 @@ def test_all_that_keeps_a_commit_from_being_a_release_is_said_at_once(
     assert [path.name for path in out.iterdir()] == ["old.whl"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("file", "before", "after", "fault"),
     [

@@ -157,6 +157,7 @@ def test_a_wrong_secret_or_verifier_buys_nothing(acme: dict[str, Any], client: O
         client.fetch_token(acme["token_endpoint"], code=code, code_verifier="w" * 43)
 
 
+@pytest.mark.slow
 def test_an_access_token_expires_and_a_refresh_brings_another(start: Callable[..., str], connect: Connect) -> None:
     acme = metadata(start("--service-url", SERVICE, "--token-seconds", "1"))
     token = connect(acme)

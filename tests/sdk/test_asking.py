@@ -151,6 +151,7 @@ async def test_a_user_may_be_a_claim_a_pair_or_a_mapping(
     assert sent["expires_in"] == 60
 
 
+@pytest.mark.slow
 async def test_waiting_goes_on_after_lost_connections_and_503(service: FakeService, elicit: Elicit) -> None:
     busy = problem(503, "unavailable", {"Retry-After": "1"})
     service.on(*ONE, Reply(ELICITATION), DROP, busy, problem(500, "internal_error"), Reply(COMPLETED))

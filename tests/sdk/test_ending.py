@@ -44,6 +44,7 @@ async def hung_up(service: FakeService) -> bool:
     return await asyncio.to_thread(service.hung_up.acquire, timeout=within(SOON))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("timeout", [0.2, 1.4])
 async def test_a_timeout_holds_although_the_service_says_nothing_at_all(
     service: FakeService, elicit: Elicit, timeout: float

@@ -135,6 +135,7 @@ async def test_it_is_tried_again_as_often_as_the_client_says(service: FakeServic
     assert len(service.asked) == retries + 1
 
 
+@pytest.mark.slow
 async def test_a_pause_that_the_service_asks_for_is_kept(service: FakeService, elicit: Elicit) -> None:
     service.on(*ONE, *[problem(429, "too_many_requests", {"Retry-After": "3"})] * 2, Reply(ELICITATION))
     began = time.monotonic()

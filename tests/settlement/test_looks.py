@@ -62,6 +62,7 @@ class Says:
         return self.said
 
 
+@pytest.mark.slow
 def test_a_subscription_is_looked_at_every_day_until_it_ends(till: Till, moving_clock: MovingClock) -> None:
     row = till.ask(mode="subscribe", interval="month")
     checkout = till.open(row)

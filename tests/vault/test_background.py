@@ -98,6 +98,7 @@ def test_the_worker_is_there_before_the_agent(
     assert double.live(access_token_of(row))
 
 
+@pytest.mark.slow
 def test_what_nobody_uses_is_kept_alive_daily_and_then_left_alone(
     known: Known, drive_row: ProviderRow, double: Provider, moving_clock: MovingClock
 ) -> None:
@@ -111,6 +112,7 @@ def test_what_nobody_uses_is_kept_alive_daily_and_then_left_alone(
     assert now(row).refresh_due_at is not None
 
 
+@pytest.mark.slow
 def test_what_was_made_in_one_minute_is_not_due_in_one_minute(known: Known, drive_row: ProviderRow) -> None:
     held = [rows.connection(known, drive_row, rows.grant(account=str(number))) for number in range(120)]
     for row in held:

@@ -208,6 +208,7 @@ class Killed(BaseException):
     """What no code of the product catches."""
 
 
+@pytest.mark.slow
 def test_t78_a_rotation_that_was_killed_is_finished_by_the_next(
     old: LazySettings, known: Known, drive_row: ProviderRow, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -296,6 +297,7 @@ def test_t78_callers_notice_nothing_while_everything_is_sealed_anew(
         vault.token(known.row, row.pk)
 
 
+@pytest.mark.slow
 def test_t79_a_server_with_the_wrong_key_does_not_start_and_writes_nothing(new_box: Callable[..., Box]) -> None:
     box = new_box(start=False)  # where nobody else writes
     before = dump.database(box.database_url)
@@ -333,6 +335,7 @@ def test_t117_cursors_are_good_while_the_former_secret_key_is_a_fallback(
         assert client.get("/v1/events", params={"after": cursor}).status_code == 400
 
 
+@pytest.mark.slow
 def test_t117_t78_a_flow_survives_new_keys_of_both_kinds(
     new_box: Callable[..., Box], corp: Op, drive: Op, http_user: HttpUser
 ) -> None:

@@ -101,6 +101,7 @@ def test_without_development_settings_there_is_none(client: Client) -> None:
     assert client.get("/_gallery/consent").status_code == 404
 
 
+@pytest.mark.slow
 def test_debug_alone_brings_it(tmp_path: Path) -> None:
     """The box of the other tests has it by ELICIT_ALLOW_LOOPBACK, as `make run` does."""
     program = (
@@ -177,6 +178,7 @@ def test_what_is_pressed_is_told_from_text_in_forced_colours(embedded_box: Box, 
     assert not found
 
 
+@pytest.mark.slow
 def test_a_page_with_faults_is_noticed(embedded_box: Box, user: User) -> None:
     bring_axe(user)
     user.open(f"{embedded_box.url}/_gallery/consent")

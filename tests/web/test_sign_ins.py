@@ -33,6 +33,7 @@ def begin(address: str, path: str = "/login") -> int:
     return answer.status_code
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", ["/login", "/switch"])
 def test_t125_one_address_begins_so_many_sign_ins_a_minute(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rate_limits, "SIGN_INS", RateLimit("sign-ins", 10, 60))

@@ -233,6 +233,7 @@ def test_the_time_for_one_verb_is_less_than_twenty_seconds() -> None:
     assert client.SECONDS + 1 < 20  # between the last try and giving up the SDK may wait almost a second
 
 
+@pytest.mark.slow
 def test_one_try_that_hangs_leaves_time_for_another(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(client, "TRY_SECONDS", 0.6)
     with listening(dripping(b"", b"", 0.02)) as peer, pytest.raises(Unclear):

@@ -123,6 +123,7 @@ def test_acp_5_a_question_stays_in_its_session_and_tool_call(client: AcpClient, 
     client.end(turn)
 
 
+@pytest.mark.slow
 def test_acp_6_accept_is_consent_and_only_the_service_says_that_it_is_done(
     client: AcpClient, session: str, service: SyncElicit, alice: ScriptedUser, connect: Connect, transport: str
 ):
@@ -255,6 +256,7 @@ def test_acp_1_a_client_is_not_asked_in_a_mode_that_it_did_not_advertise(
     assert not poor.received("elicitation/create")
 
 
+@pytest.mark.slow
 def test_acp_15_a_form_in_the_client_is_checked_by_the_service(connect: Connect, transport: str):
     forms = connect(transport)
     forms.initialize(FORM)
@@ -291,6 +293,7 @@ def test_a_client_that_goes_away_loses_no_question(
     assert again.completions(shown) == 1
 
 
+@pytest.mark.slow
 def test_acp_9_another_user_cannot_take_up_a_session_by_its_id(
     elicit_box: Service, connect: Connect, service: SyncElicit, client: AcpClient, session: str
 ):

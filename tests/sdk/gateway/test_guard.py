@@ -87,6 +87,7 @@ async def test_a_call_whose_user_is_busy_survives_a_restart(
     assert gateway.ran == [f"wiped restart {era}"]
 
 
+@pytest.mark.slow
 def test_t181_a_guard_of_a_tool_that_is_not_there_is_refused_at_the_start(
     behind: Callable[..., Behind], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -73,6 +73,7 @@ def gateway(elicit_box: Service, folder: Path) -> Iterator[Server]:
         behind.process.stop()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("era", ERAS)
 async def test_t182_a_token_reaches_the_server_and_no_client(
     gateway: Server, elicit_box: Service, folder: Path, alice: ScriptedUser, era: str

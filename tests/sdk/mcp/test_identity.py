@@ -27,6 +27,7 @@ def tools(new_tools: Callable[..., Tools], elicit_box: Service) -> Tools:
     return new_tools(user=None, people=PEOPLE, issuer=elicit_box.sandbox_url, settings=settings)
 
 
+@pytest.mark.slow
 def test_each_caller_is_asked_for_themselves(tools: Tools, alice: ScriptedUser, bob: ScriptedUser) -> None:
     asked = {name: Modern(tools.url, name).call("wipe") for name in ("alice", "bob")}
     bob.open(link(asked["alice"]))

@@ -30,6 +30,7 @@ def revoke(elicit: SyncElicit, user: ScriptedUser) -> None:
             elicit.revoke(one)
 
 
+@pytest.mark.slow
 def test_l_12_a_tool_is_hidden_until_its_account_is_connected_and_again_when_it_is_given_up(
     new_tools: Callable[..., Tools], elicit: SyncElicit, alice: ScriptedUser
 ) -> None:

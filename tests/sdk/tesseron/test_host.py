@@ -59,6 +59,7 @@ async def test_t_1_agreed_is_true_for_an_explicit_accept_alone(
     assert prompt["question"] == "Shall I?"
 
 
+@pytest.mark.slow
 async def test_t122_another_app_with_the_same_key_and_action_is_not_answered(
     asking: App, new_app: Callable[..., App], elicit_box: Service, dialled: Dial, alice: ScriptedUser
 ) -> None:
@@ -215,6 +216,7 @@ async def test_t_7_a_form_that_is_open_in_the_host_is_taken_back_as_well(asking:
         assert await gateway.invoke("answer", {"schema": PLAN}) == {"plan": "pro"}
 
 
+@pytest.mark.slow
 async def test_t_8_an_action_ends_in_time_and_the_next_call_goes_on_with_the_question(
     hurried: App, dialled: Dial, alice: ScriptedUser, api: Api
 ) -> None:
@@ -232,6 +234,7 @@ async def test_t_8_an_action_ends_in_time_and_the_next_call_goes_on_with_the_que
         assert pending(refused.value) != question["id"]
 
 
+@pytest.mark.slow
 async def test_t_8_all_questions_of_an_invocation_have_its_time_together(hurried: App, dialled: Dial) -> None:
     half = int(hurried.process.env["TIMEOUT_MS"]) / 2000
 
@@ -257,6 +260,7 @@ async def test_t_8_with_other_arguments_it_is_another_question(asking: App, dial
     assert left[0] == left[2] != left[1]
 
 
+@pytest.mark.slow
 async def test_t_8_a_form_that_stays_open_in_the_host_is_asked_once_more(hurried: App, dialled: Dial, api: Api) -> None:
     async with dialled(hurried) as gateway:
         with pytest.raises(Refused) as refused:
@@ -268,6 +272,7 @@ async def test_t_8_a_form_that_stays_open_in_the_host_is_asked_once_more(hurried
     assert len(gateway.prompts) == 2
 
 
+@pytest.mark.slow
 async def test_t_8_a_confirmation_in_the_host_has_the_time_of_the_action(hurried: App, dialled: Dial) -> None:
     async with dialled(hurried) as gateway:
         with pytest.raises(Refused) as refused:
