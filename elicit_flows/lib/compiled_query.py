@@ -11,7 +11,7 @@ import json
 from collections.abc import Callable
 from typing import Any, Generic, NamedTuple, TypeVar
 
-from django.db import connection
+from django.db import DEFAULT_DB_ALIAS, connection, connections
 from django.db.backends.utils import CursorWrapper
 from django.db.models import CharField, Lookup, Model, QuerySet
 from django.db.models.sql import InsertQuery
@@ -118,12 +118,14 @@ class CompiledInsert(NamedTuple):
     def of(cls, row: Model) -> CompiledInsert:
         """Each column needs a value; the database sets none. Call ``stored`` after the statement."""
         fields = row._meta.local_concrete_fields
-        kind = connection.vendor, type(row)
+        # `connection` looks up the thread's own each time that it is asked anything, which is several times a field.
+        own = connections[DEFAULT_DB_ALIAS]
+        kind = own.vendor, type(row)
         if kind not in _inserts:
             query = InsertQuery(type(row))
             query.insert_values(fields, [row])
-            [(_inserts[kind], _)] = query.get_compiler(connection=connection).as_sql()
-        return cls(_inserts[kind], [each.get_db_prep_save(getattr(row, each.attname), connection) for each in fields])
+            [(_inserts[kind], _)] = query.get_compiler(connection=own).as_sql()
+        return cls(_inserts[kind], [each.get_db_prep_save(getattr(row, each.attname), own) for each in fields])
 
 
 _inserts: dict[tuple[str, type[Model]], str] = {}
