@@ -41,11 +41,19 @@ from elicit_flows.elicitations.transitions import (
     visit_of,
 )
 from elicit_flows.lib import clock, ids, rate_limits
+from elicit_flows.lib.compiled_query import CompiledQuery
 from elicit_flows.models import Attempt, Connection, Elicitation, Provider
 
 log = logging.getLogger(__name__)
 SAME, BOTH, REPLACE, BACK = "same", "both", "replace", "back"
 YES, NO = "yes", "no"
+_ATTEMPT = CompiledQuery(
+    lambda state_hash, context: Attempt.objects.select_related("elicitation__agent").filter(
+        state_hash=state_hash, context=context
+    ),
+    "hash",
+    "context",
+)
 
 
 def submit(elicitation_id: str, claim: Claim, answer: Answer) -> Elicitation:
@@ -87,8 +95,7 @@ def resume(context: str, answer: Answer, claim: Claim | None, browser: str | Non
     state = answer.one("state") or ""
     attempt = None
     if 0 < len(state) <= 256:
-        found = Attempt.objects.select_related("elicitation__agent")
-        attempt = found.filter(state_hash=ids.digest(state), context=context).first()
+        attempt = _ATTEMPT.first(ids.digest(state), context)
     if attempt is None or claim is None or browser is None:
         raise BadCallback("This answer was not asked for by this browser. Open the link again.")
     if attempt.elicitation.claim != claim:

@@ -22,6 +22,7 @@ from elicit_flows.kinds.form import params
 from elicit_flows.kinds.oauth.provider import OAuthProvider
 from elicit_flows.kinds.payment.values import Account
 from elicit_flows.lib import clock, counters, health, telemetry
+from elicit_flows.lib.compiled_query import CompiledQuery
 from elicit_flows.models import Elicitation, Event, PaymentAccount, Provider
 
 log = logging.getLogger(__name__)
@@ -120,9 +121,12 @@ def _follow(step: Elicitation) -> None:
         move(whole, Status.STARTED, only=[Status.PENDING, Status.SETTLING])
 
 
+_LINK = CompiledQuery(lambda pk: Elicitation.objects.select_related("agent").filter(pk=pk), "el")
+
+
 def find(elicitation_id: str) -> Elicitation:
     """The elicitation with this id, which is in the link. Raises NotFound."""
-    row = Elicitation.objects.select_related("agent").filter(pk=elicitation_id).first()
+    row = _LINK.first(elicitation_id)
     if row is None:
         raise NotFound("There is no such link. Check that it is complete, or ask for a new one.")
     return row
@@ -191,10 +195,15 @@ def provider_answered(row: Elicitation) -> None:
     health.succeeded("payment" if kinds.get(row.kind).takes_money else "provider", context_of(row))
 
 
+_PROVIDER = CompiledQuery(
+    lambda slug, sort: Provider.objects.filter(slug=slug, sort=sort, enabled=True), "slug", "sort"
+)
+
+
 def provider_of(row: Elicitation) -> Provider | None:
     """The provider; None if there is none, or if it was switched off meanwhile."""
     slug = row.params.get("provider") if kinds.get(row.kind).context == "provider" else None
-    return Provider.objects.filter(slug=slug, sort=row.kind, enabled=True).first() if slug else None
+    return _PROVIDER.first(slug, row.kind) if slug else None
 
 
 def config_of(row: Elicitation, provider: Provider | None) -> OAuthProvider | CredentialsProvider | Account | None:

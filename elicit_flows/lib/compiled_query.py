@@ -14,6 +14,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 from django.db import DEFAULT_DB_ALIAS, connection, connections
 from django.db.backends.utils import CursorWrapper
 from django.db.models import CharField, Lookup, Model, QuerySet
+from django.db.models.query import RelatedPopulator, get_related_populators
 from django.db.models.sql import InsertQuery
 
 M = TypeVar("M", bound=Model)
@@ -44,7 +45,9 @@ class Among(Lookup):
 
 
 class Written(NamedTuple):
-    """``order``: the argument (by index) of each parameter of the SQL. ``annotations``: the index of each in a row."""
+    """``order``: the argument (by index) of each parameter of the SQL. ``annotations``: the index of each in a row.
+    ``joined``: what makes the rows of other models (select_related).
+    """
 
     sql: str
     order: list[int]
@@ -53,10 +56,11 @@ class Written(NamedTuple):
     model: type[Model]
     fields: list[str]
     annotations: dict[str, int]
+    joined: list[RelatedPopulator]
 
 
 class CompiledQuery(Generic[M]):
-    """``rows`` makes a query set from the arguments. It may annotate, but not join other models (select_related).
+    """``rows`` makes a query set from the arguments. It may annotate and join (select_related), and not prefetch.
 
     ``samples``: an example of each argument, all different, with which the SQL is written. ``rows`` must use the
     arguments unchanged, and the SQL must not have other parameters.
@@ -73,6 +77,10 @@ class CompiledQuery(Generic[M]):
             return row
         raise self._written[connection.vendor].model.DoesNotExist  # type: ignore[attr-defined]
 
+    def first(self, *values: Any) -> M | None:
+        """The first row for these arguments, if there is one. The query is not limited to it."""
+        return next(iter(self.all(*values)), None)
+
     def all(self, *values: Any) -> list[M]:
         """All rows for these arguments. A list is for ``among``."""
         vendor = connection.vendor
@@ -87,6 +95,8 @@ class CompiledQuery(Generic[M]):
         rows = []
         for cells in written.compiler.apply_converters(found, written.converters):
             row = written.model.from_db(connection.alias, written.fields, cells[: len(written.fields)])
+            for each in written.joined:
+                each.populate(cells, row)
             for name, place in written.annotations.items():
                 setattr(row, name, cells[place])
             rows.append(row)
@@ -105,6 +115,8 @@ class CompiledQuery(Generic[M]):
             compiler.klass_info["model"],
             fields,
             compiler.annotation_col_map,
+            # The stubs are those of Django 6, where it has an argument more.
+            get_related_populators(compiler.klass_info, compiler.select, connection.alias),  # type: ignore[call-arg]
         )
 
 

@@ -319,11 +319,19 @@ def note_use(row: Connection, action: ConnectionUse.Action) -> None:
             log_access(row, action, ConnectionUse.Actor.AGENT)
 
 
+def _live(agent: int, provider: int, iss: str, sub: str, revoked: str) -> QuerySet[Connection]:
+    rows = Connection.objects.filter(agent=agent, provider=provider, iss=iss, sub=sub)
+    return rows.exclude(status=revoked).order_by("created_at", "pk")
+
+
+_LIVE = CompiledQuery(_live, 1, 2, "iss", "sub", "revoked")
+_LIVE_LOCKED = CompiledQuery(lambda *given: _live(*given).select_for_update(), 1, 2, "iss", "sub", "revoked")
+
+
 def live_connections(agent: Agent, claim: Claim, provider: Provider, *, lock: bool = False) -> list[Connection]:
     """This person's connections there that are not revoked, the first one first."""
-    rows = Connection.objects.filter(agent=agent, provider=provider, iss=claim.iss, sub=claim.sub)
-    rows = rows.exclude(status=Status.REVOKED).order_by("created_at", "pk")
-    found = list(rows.select_for_update() if lock else rows)
+    query = _LIVE_LOCKED if lock else _LIVE
+    found = query.all(agent.pk, provider.pk, claim.iss, claim.sub, Status.REVOKED)
     for row in found:
         row.provider = provider
     return found

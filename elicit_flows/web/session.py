@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from django.conf import settings
-from django.db.models import Subquery
+from django.db.models import QuerySet, Subquery
 from django.http import HttpRequest
 from django.utils.translation import get_language
 
@@ -16,6 +16,7 @@ from elicit_flows.domain.errors import ProviderUnavailable
 from elicit_flows.domain.values import Claim, Json
 from elicit_flows.identity import SignedIn
 from elicit_flows.lib import clock, ids
+from elicit_flows.lib.compiled_query import CompiledQuery
 from elicit_flows.models import IdentityProvider, SignOut
 from elicit_flows.people import contacts, local_accounts
 from elicit_flows.web import browsers
@@ -29,6 +30,14 @@ SIGN_INS = "signins"  # the sign-ins that this session has under way
 TIME_TO_ACT = 60
 MOST_LISTED = 50  # sessions of one person; all can be ended at once
 FRESH = 300  # seconds after a sign-in in which actions are allowed that a stolen session must not be enough for
+
+
+def _signed_in_by(iss: str, sub: str) -> QuerySet[IdentityProvider]:
+    epoch = SignOut.objects.filter(iss=iss, sub=sub).values("epoch")
+    return IdentityProvider.objects.filter(issuer=iss, enabled=True).annotate(epoch=Subquery(epoch))
+
+
+_SIGNED_IN_BY = CompiledQuery(_signed_in_by, "iss", "sub")  # each page of a person asks this
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,12 +85,11 @@ def person(request: HttpRequest, *, on_the_way_back: bool = False) -> Person | N
         return None
     kept = request.session[_KEY]
     claim = Claim(kept["iss"], kept["sub"])
-    epoch = SignOut.objects.filter(iss=claim.iss, sub=claim.sub).values("epoch")
-    row = IdentityProvider.objects.filter(issuer=claim.iss, enabled=True).annotate(epoch=Subquery(epoch)).first()
+    row = _SIGNED_IN_BY.first(claim.iss, claim.sub)
     if row is None:
         return None
     # They signed out everywhere after this session began.
-    if kept.get("epoch", "") != (row.epoch or ""):
+    if kept.get("epoch", "") != (getattr(row, "epoch") or ""):  # noqa: B009  annotated above
         request.session.flush()
         return None
     left = row.sort == Sort.ACCOUNTS and local_accounts.find(claim.sub) is None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from django.db.models import F, Model
+from django.db.models import F, Model, Q
 
 from elicit_flows.lib.compiled_query import CompiledQuery
 from elicit_flows.models import Connection, Elicitation
@@ -11,6 +11,14 @@ from tests.support import rows
 
 CONNECTION = CompiledQuery(
     lambda agent, pk: Connection.objects.annotate(on=F("provider__enabled")).filter(agent=agent, pk=pk), 1, "cn"
+)
+# Two models away, and one of the parameters twice.
+JOINED = CompiledQuery(
+    lambda pk, iss: (
+        Connection.objects.select_related("provider", "agent").annotate(mine=Q(iss=iss)).filter(pk=pk, iss=iss)
+    ),
+    "cn",
+    "iss",
 )
 
 
@@ -29,6 +37,16 @@ def check() -> None:
         assert found.provider.slug == drive.slug
     with pytest.raises(Connection.DoesNotExist):
         CONNECTION.get(known.row.pk + 1, made.pk)
+    typed = Connection.objects.get(pk=made.pk)
+    typed.pk, typed.provider = f"{made.pk}2", None
+    typed.save(force_insert=True)
+    for _ in range(2):
+        found = JOINED.get(made.pk, made.iss)
+        assert (cells(found.agent), found.mine) == (cells(known.row), True)  # type: ignore[attr-defined]
+        assert found.provider is not None
+        assert (cells(found.provider), found.provider._state.adding) == (cells(drive), False)
+        assert JOINED.get(typed.pk, typed.iss).provider is None
+    assert JOINED.first(made.pk, "https://another.example") is None
 
 
 @pytest.mark.django_db
