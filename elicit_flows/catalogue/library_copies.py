@@ -1,8 +1,8 @@
 """What maintained libraries say about the endpoints of providers, as a copy, so that no network and no Node is needed.
 
 ``library_endpoints.json`` has {library: [[name, authorize, token], ...]}. ``python -m tests.catalogue.libraries
---write`` writes it from the installed libraries, and the tests hold it against them. ``library_files.toml`` has what was
-read by hand in single files of libraries that are not installed, each with its file and the commit or version.
+--write`` writes it from the installed libraries, and the tests hold it against them. ``library_files.toml`` has what
+was read by hand in single files of libraries that are not installed, each with its file and the commit or version.
 """
 
 from __future__ import annotations
