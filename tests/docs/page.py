@@ -32,6 +32,7 @@ OWN: dict[tuple[str, str], tuple[str, str]] = {
     ("python", "acp"): ("how-to/acp-agent.md", "tests/sdk/acp/test_docs.py"),
     ("python", "ahp"): ("how-to/ahp-host.md", "tests/sdk/ahp/test_docs.py"),
     ("python", "tesseron"): ("how-to/tesseron-app.md", "tests/sdk/tesseron/test_docs.py"),
+    ("python", "langgraph"): ("how-to/frameworks/langgraph.md", "tests/sdk/frameworks/test_langgraph.py"),
     ("python", "remote"): ("how-to/remote-mcp-servers.md", "tests/journey/test_mcp_servers.py"),
     ("python", "hosts"): ("how-to/mcp-client.md", "tests/sdk/hosts/test_docs.py"),
     ("python", "pytest"): ("how-to/test-your-agent.md", "tests/docs/test_own.py"),

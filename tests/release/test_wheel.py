@@ -30,6 +30,7 @@ MOST_BYTES = 300_000
 # What the parts that need more than the SDK itself may import; each is an extra, but for pytest.
 MORE = {
     "elicit_flows.sdk.acp": {"acp", "pydantic"},
+    "elicit_flows.sdk.frameworks.langgraph": {"langchain_core", "langgraph"},
     "elicit_flows.sdk.gateway": {"jwt", "mcp", "mcp_types", "pydantic"},  # mcp asks for all of these
     "elicit_flows.sdk.mcp": {"anyio", "mcp", "pydantic"},
     "elicit_flows.sdk.tesseron": {"pydantic", "tesseron"},
@@ -95,7 +96,7 @@ def test_an_index_takes_the_metadata(wheel: Path) -> None:
         "idna",
         "standardwebhooks",
     }
-    assert set(said.provides_extra or ()) == {"acp", "forms", "mcp", "tesseron"}
+    assert set(said.provides_extra or ()) == {"acp", "forms", "langgraph", "mcp", "tesseron"}
     assert message_from_bytes(raw)["Description-Content-Type"] == "text/markdown"
 
 
