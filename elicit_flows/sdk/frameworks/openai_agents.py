@@ -6,7 +6,16 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
-from agents import Agent, FunctionTool, RunContextWrapper, Runner, RunResultBase, RunState, function_tool
+from agents import (
+    Agent,
+    FunctionTool,
+    RunContextWrapper,
+    Runner,
+    RunResult,
+    RunResultStreaming,
+    RunState,
+    function_tool,
+)
 from agents.function_schema import FuncSchema, function_schema
 from agents.tool_context import ToolContext
 
@@ -31,9 +40,9 @@ class Call:
 
 
 class OpenAIAgentsFlows(NamedRunsFlows):
-    """Guards for function tools: ``@flows.tool`` above them. ``user`` and ``run`` may be functions of the run's context,
-    which has to be a mapping to be kept.
+    """Guards for function tools: put ``@flows.tool`` above them.
 
+    ``user`` may be a function of the run's context, as ``run`` is; the context has to be a mapping to be kept.
     ``elicit`` is an ``Elicit``, and the tools are coroutine functions.
     """
 
@@ -48,7 +57,7 @@ class OpenAIAgentsFlows(NamedRunsFlows):
             raise TypeError("tool: Put a guard below it, such as @flows.confirm(…).")
         return function_tool(needs_approval=approval, **options)(guarded)
 
-    async def waiting(self, result: RunResultBase) -> list[Json]:
+    async def waiting(self, result: RunResult | RunResultStreaming) -> list[Json]:
         """The questions at which a run has ended, each ``{elicitation, url, message}``; empty when it is over."""
         found = []
         for item in result.interruptions:

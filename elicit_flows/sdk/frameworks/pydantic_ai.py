@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from pydantic_ai import Agent, ApprovalRequired, DeferredToolRequests, DeferredToolResults, RunContext
-from pydantic_ai.messages import ModelMessage, ModelMessagesTypeAdapter, ModelResponse, ToolCallPart
+from pydantic_ai.messages import ModelMessage, ModelMessagesTypeAdapter, ToolCallPart, ToolReturnPart
 
 from elicit_flows.domain.values import Json
 from elicit_flows.sdk.client import Elicit
@@ -24,6 +24,10 @@ class PydanticAIFlows(FrameworkFlows):
     """
 
     _contexts = (RunContext,)
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self._names: set[str] = set()
 
     def waiting(self, output: Any) -> list[Json]:
         """The questions at which a run has ended, each ``{elicitation, url, message}``; empty when it is over.
@@ -50,10 +54,10 @@ class PydanticAIFlows(FrameworkFlows):
         ``options`` are those of ``agent.run``, such as ``deps``.
         """
         history = ModelMessagesTypeAdapter.validate_json(messages) if isinstance(messages, bytes) else messages
-        last = history[-1] if history else None
-        calls = last.parts if isinstance(last, ModelResponse) else []
+        done = {part.tool_call_id for one in history for part in one.parts if isinstance(part, ToolReturnPart)}
+        calls = [part for one in history for part in one.parts if isinstance(part, ToolCallPart)]
         # Guards of other calls in the same response end the run again if theirs are still open.
-        mine = [one.tool_call_id for one in calls if isinstance(one, ToolCallPart) and one.tool_name in self._names]
+        mine = [one.tool_call_id for one in calls if one.tool_name in self._names and one.tool_call_id not in done]
         if answer.call not in mine:
             return None
         results = others or DeferredToolResults()
@@ -66,10 +70,6 @@ class PydanticAIFlows(FrameworkFlows):
     def _made(self, guarded: Tool, function: Function) -> Tool:
         self._names.add(guarded.__name__)
         return guarded
-
-    def __init__(self, *args: Any, **options: Any) -> None:
-        super().__init__(*args, **options)
-        self._names: set[str] = set()
 
     def _place(self, context: RunContext[Any]) -> Place:
         if context.conversation_id is None or context.tool_call_id is None:
