@@ -64,7 +64,7 @@ class Function:
     def passed(self, context: Any, arguments: dict[str, Any], outcome: Completed | None) -> dict[str, Any]:
         """What the function itself is called with."""
         own = {self.context: context} if self.own and self.context else {}
-        return {**arguments, **own, **({self.outcome: outcome} if self.outcome else {})}
+        return {**arguments, **own, **({self.outcome: outcome} if self.outcome and outcome else {})}
 
 
 class FrameworkFlows(Questions[Guard]):
@@ -73,16 +73,18 @@ class FrameworkFlows(Questions[Guard]):
     The outcome is passed to the parameter of the tool that has the type ``Completed`` or ``Answered``. Its other
     parameters are those that the model fills in.
 
-    ``user``: the user of all runs, or a function that returns the user for the framework's context of a call. ``app``:
+    ``user``: the user of all runs, or a function or coroutine function that returns the user for the framework's
+    context of a call. ``app``:
     a name that no other app with the same API key has; all processes of the app have the same. ``elicit``: an
     ``Elicit`` for tools that are coroutine functions, a ``SyncElicit`` for others; None makes one from the environment.
     """
 
     _contexts: ClassVar[tuple[type, ...]] = ()
     _context_name: ClassVar[str] = "elicit_context"
+    _awaits: ClassVar[bool] = False  # whether the framework pauses coroutine functions only
 
     def __init__(
-        self, user: User | Callable[[Any], User], elicit: Elicit | SyncElicit | None = None, *, app: str
+        self, user: User | Callable[[Any], Any], elicit: Elicit | SyncElicit | None = None, *, app: str
     ) -> None:
         self._app = named("app", app)
         self._user = user
@@ -98,6 +100,10 @@ class FrameworkFlows(Questions[Guard]):
         """
 
         def guard(tool: Tool) -> Tool:
+            if self._awaits and not inspect.iscoroutinefunction(tool):
+                raise TypeError(
+                    f"{tool.__qualname__}: A guarded tool of this framework has to be a coroutine function."
+                )
             function = Function.of(tool, asks, self._contexts, self._context_name)
             guarded = self._blocking(function) if not inspect.iscoroutinefunction(tool) else self._awaited(function)
             setattr(guarded, GUARDED, True)
@@ -110,7 +116,7 @@ class FrameworkFlows(Questions[Guard]):
         return Answer.of(event, self._app)
 
     @abstractmethod
-    def _place(self, context: Any) -> Place:
+    async def _place(self, context: Any) -> Place:
         """Where the call is that the framework makes with ``context``."""
 
     @abstractmethod
@@ -166,14 +172,12 @@ class FrameworkFlows(Questions[Guard]):
         return self._sync
 
     async def _ticket(self, function: Function, context: Any, arguments: dict[str, Any]) -> Ticket | None:
-        question = function.asks(**arguments)
-        if inspect.isawaitable(question):
-            question = await question
+        question = await _value(function.asks, **arguments)
         if question is None:
             return None
-        user = claim(self._user(self._whose(context)) if callable(self._user) else self._user)
+        user = await _value(self._user, self._whose(context)) if callable(self._user) else self._user
         name = f"{function.call.__module__}.{function.call.__qualname__}"
-        return Ticket(self._app, self._place(context), user, name, arguments, question)
+        return Ticket(self._app, await self._place(context), claim(user), name, arguments, question)
 
     async def _enter(
         self, elicit: Elicit, function: Function, context: Any, arguments: dict[str, Any]
@@ -197,14 +201,23 @@ class NamedRunsFlows(FrameworkFlows):
 
     def __init__(
         self,
-        user: User | Callable[[Any], User],
+        user: User | Callable[[Any], Any],
         elicit: Elicit | SyncElicit | None = None,
         *,
         app: str,
-        run: Callable[[Any], str],
+        run: Callable[[Any], Any],
     ) -> None:
         super().__init__(user, elicit, app=app)
-        self._run = run
+        self._run_of = run
+
+    async def _run(self, context: Any) -> str:
+        return str(await _value(self._run_of, self._whose(context)))
+
+
+async def _value(call: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """What a function or coroutine function returns."""
+    found = call(*args, **kwargs)
+    return await found if inspect.isawaitable(found) else found
 
 
 def _is_one(annotation: Any, contexts: tuple[type, ...]) -> bool:

@@ -59,7 +59,7 @@ class GoogleADKFlows(FrameworkFlows):
             async for event in runner.run_async(user_id=user_id, session_id=answer.run, new_message=message):
                 yield event
 
-    def _place(self, context: ToolContext) -> Place:
+    async def _place(self, context: ToolContext) -> Place:
         confirmed = context.tool_confirmation
         told = confirmed.payload if confirmed else None
         found = told.get("elicitation") if isinstance(told, dict) else None

@@ -39,7 +39,7 @@ class LangGraphFlows(FrameworkFlows):
         command = _resuming(graph.get_state(config), answer)
         return None if command is None else graph.invoke(command, config, **options)
 
-    def _place(self, context: Any) -> Place:
+    async def _place(self, context: Any) -> Place:
         configurable = get_config()["configurable"]
         if "thread_id" not in configurable:
             raise ValueError(NO_THREAD)

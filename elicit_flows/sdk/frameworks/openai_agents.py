@@ -47,6 +47,7 @@ class OpenAIAgentsFlows(NamedRunsFlows):
     """
 
     _contexts = (RunContextWrapper,)
+    _awaits = True
 
     def tool(self, guarded: Tool | None = None, **options: Any) -> Any:
         """``function_tool`` for a guarded function, with its options but ``needs_approval``."""
@@ -86,8 +87,8 @@ class OpenAIAgentsFlows(NamedRunsFlows):
     def _whose(self, context: ToolContext[Any] | Call) -> Any:
         return context.context.context if isinstance(context, Call) else context.context
 
-    def _place(self, context: ToolContext[Any] | Call) -> Place:
-        return Place(self._run(self._whose(context)), context.tool_call_id)
+    async def _place(self, context: ToolContext[Any] | Call) -> Place:
+        return Place(await self._run(context), context.tool_call_id)
 
     async def _pause(self, elicit: Elicit, context: Any, ticket: Ticket, seen: Elicitation) -> Elicitation | Told:
         # The call was approved by somebody else than the person.

@@ -71,7 +71,7 @@ class PydanticAIFlows(FrameworkFlows):
         self._names.add(guarded.__name__)
         return guarded
 
-    def _place(self, context: RunContext[Any]) -> Place:
+    async def _place(self, context: RunContext[Any]) -> Place:
         if context.conversation_id is None or context.tool_call_id is None:
             raise ValueError(NO_ID)
         told = context.tool_call_metadata
