@@ -218,6 +218,8 @@ FAULTS: dict[int, tuple[str, str]] = {
     21: ("Rolling deploy", ""),
     22: ("Out of memory", ""),
     23: ("Yesterday's backup", ""),
+    203: ("A run resumed with the answer to another question", ""),
+    204: ("Two processes that resume one run", ""),
 }
 
 

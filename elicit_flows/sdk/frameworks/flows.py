@@ -134,7 +134,7 @@ class FrameworkFlows(Questions[Guard]):
         return context
 
     def _asked(self, question: Question) -> Guard:
-        return self.ask(lambda **_: question)
+        return self.ask(lambda *_, **__: question)
 
     def _awaited(self, function: Function) -> Tool:
         async def guarded(*args: Any, **kwargs: Any) -> Any:

@@ -61,13 +61,13 @@ class Author:
         paths = {"HOME": str(self.folder), "PYTHONPATH": f"{self.folder}:{PROJECT}", "PYTHONDONTWRITEBYTECODE": "1"}
         return clean_env({**known, **paths, "TOLD": json.dumps(self._told)})
 
-    def does(self, file: str) -> list[str]:
-        """Run a program to its end; the lines that it prints."""
+    def links(self, file: str) -> list[str]:
+        """Run a program to its end; the links that it prints."""
         ran = subprocess.run(
             [self.python, file], cwd=self.folder, env=self.env, capture_output=True, text=True, check=False
         )
         assert ran.returncode == 0, ran.stdout[-2000:] + ran.stderr[-5000:]
-        return ran.stdout.splitlines()
+        return [line for line in ran.stdout.splitlines() if line.startswith(self.service.url)]
 
     def prints(self, file: str, wanted: str) -> str:
         """Run a program that does not end until it has printed ``wanted``; all that it printed by then."""
@@ -106,7 +106,7 @@ class Contract:
 
     def test_another_process_resumes_the_run_and_the_tool_works(self, author: Author, alice: ScriptedUser) -> None:
         author.model_calls("wipe", folder="reports")
-        [link] = author.does("start.py")
+        [link] = author.links("start.py")
         alice.submit(link)
         assert "cancelled" not in author.prints("resume.py", "reports is gone")
         [asked] = author.asked()  # the call was made twice, in two processes
@@ -114,7 +114,7 @@ class Contract:
 
     def test_the_model_is_told_of_a_no(self, author: Author, alice: ScriptedUser) -> None:
         author.model_calls("wipe", folder="reports")
-        [link] = author.does("start.py")
+        [link] = author.links("start.py")
         alice.decline(link)
-        assert "is gone" not in author.prints("resume.py", "declined: The user said no.")
+        assert "is gone" not in author.prints("resume.py", "The user said no.")
         assert len(author.asked()) == 1
