@@ -38,6 +38,7 @@ OWN: dict[tuple[str, str], tuple[str, str]] = {
     ("python", "llama-index"): ("how-to/frameworks/llama-index.md", "tests/sdk/frameworks/test_llama_index.py"),
     ("python", "openai-agents"): ("how-to/frameworks/openai-agents.md", "tests/sdk/frameworks/test_openai_agents.py"),
     ("python", "pydantic-ai"): ("how-to/frameworks/pydantic-ai.md", "tests/sdk/frameworks/test_pydantic_ai.py"),
+    ("python", "smolagents"): ("how-to/frameworks/smolagents.md", "tests/sdk/frameworks/test_smolagents.py"),
     ("python", "remote"): ("how-to/remote-mcp-servers.md", "tests/journey/test_mcp_servers.py"),
     ("python", "hosts"): ("how-to/mcp-client.md", "tests/sdk/hosts/test_docs.py"),
     ("python", "pytest"): ("how-to/test-your-agent.md", "tests/docs/test_own.py"),

@@ -36,6 +36,7 @@ MORE = {
     "elicit_flows.sdk.frameworks.llama_index": {"llama_index", "workflows"},
     "elicit_flows.sdk.frameworks.openai_agents": {"agents"},
     "elicit_flows.sdk.frameworks.pydantic_ai": {"pydantic_ai"},
+    "elicit_flows.sdk.frameworks.smolagents": {"smolagents"},
     "elicit_flows.sdk.gateway": {"jwt", "mcp", "mcp_types", "pydantic"},  # mcp asks for all of these
     "elicit_flows.sdk.mcp": {"anyio", "mcp", "pydantic"},
     "elicit_flows.sdk.tesseron": {"pydantic", "tesseron"},
@@ -103,7 +104,7 @@ def test_an_index_takes_the_metadata(wheel: Path) -> None:
     }
     assert set(said.provides_extra or ()) == {
         "acp", "crewai", "forms", "google-adk", "langgraph", "llama-index", "mcp", "openai-agents", "pydantic-ai",
-        "tesseron",
+        "smolagents", "tesseron",
     }  # fmt: skip
     assert message_from_bytes(raw)["Description-Content-Type"] == "text/markdown"
 
