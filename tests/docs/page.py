@@ -32,6 +32,10 @@ OWN: dict[tuple[str, str], tuple[str, str]] = {
     ("python", "acp"): ("how-to/acp-agent.md", "tests/sdk/acp/test_docs.py"),
     ("python", "ahp"): ("how-to/ahp-host.md", "tests/sdk/ahp/test_docs.py"),
     ("python", "tesseron"): ("how-to/tesseron-app.md", "tests/sdk/tesseron/test_docs.py"),
+    ("python", "claude-agent-sdk"): (
+        "how-to/frameworks/claude-agent-sdk.md",
+        "tests/sdk/frameworks/test_claude_agent_sdk.py",
+    ),
     ("python", "crewai"): ("how-to/frameworks/crewai.md", "tests/sdk/frameworks/test_crewai.py"),
     ("python", "google-adk"): ("how-to/frameworks/google-adk.md", "tests/sdk/frameworks/test_google_adk.py"),
     ("python", "langgraph"): ("how-to/frameworks/langgraph.md", "tests/sdk/frameworks/test_langgraph.py"),

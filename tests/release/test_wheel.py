@@ -30,6 +30,7 @@ MOST_BYTES = 300_000
 # What the parts that need more than the SDK itself may import; each is an extra, but for pytest.
 MORE = {
     "elicit_flows.sdk.acp": {"acp", "pydantic"},
+    "elicit_flows.sdk.frameworks.claude_agent_sdk": {"claude_agent_sdk"},
     "elicit_flows.sdk.frameworks.crewai": {"crewai"},
     "elicit_flows.sdk.frameworks.google_adk": {"google"},
     "elicit_flows.sdk.frameworks.langgraph": {"langchain_core", "langgraph"},
@@ -103,8 +104,8 @@ def test_an_index_takes_the_metadata(wheel: Path) -> None:
         "standardwebhooks",
     }
     assert set(said.provides_extra or ()) == {
-        "acp", "crewai", "forms", "google-adk", "langgraph", "llama-index", "mcp", "openai-agents", "pydantic-ai",
-        "smolagents", "tesseron",
+        "acp", "claude-agent-sdk", "crewai", "forms", "google-adk", "langgraph", "llama-index", "mcp", "openai-agents",
+        "pydantic-ai", "smolagents", "tesseron",
     }  # fmt: skip
     assert message_from_bytes(raw)["Description-Content-Type"] == "text/markdown"
 

@@ -11,13 +11,13 @@ import subprocess
 import uuid
 from collections.abc import Iterator
 from contextlib import ExitStack
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
 
 from elicit_flows.sdk import Elicitation
-from elicit_flows.sdk.frameworks.answers import RUN
 from elicit_flows.sdk.testing import ScriptedUser, Service
 from tests.docs.page import found
 from tests.support.environments import environment
@@ -42,10 +42,10 @@ class Author:
     """Types in what a page shows, in ``folder``, and runs it in the framework's environment."""
 
     def __init__(self, folder: Path, name: str, page: str, service: Service) -> None:
-        self.folder, self.service = folder, service
+        self.folder, self.service, self.began = folder, service, datetime.now(UTC)
         self.python = environment(f"framework-{name}")
-        self.run = f"run-{uuid.uuid4().hex[:8]}"
-        self._told: dict[str, Any] = {"user": [service.sandbox_url, "alice"], "run": self.run, "calls": []}
+        run = f"run-{uuid.uuid4().hex[:8]}"
+        self._told: dict[str, Any] = {"user": [service.sandbox_url, "alice"], "run": run, "calls": []}
         self._running: list[Process] = []
         for block in found(page, name):
             (folder / block.argument).write_text(block.text)
@@ -80,9 +80,9 @@ class Author:
         return process.output()
 
     def asked(self) -> list[Elicitation]:
-        """The questions of this run."""
+        """The questions since this author began."""
         with self.service.sync_elicit() as elicit:
-            return [one for one in elicit.elicitations() if one.metadata.get(RUN, {}).get("run") == self.run]
+            return [one for one in elicit.elicitations() if one.created_at and one.created_at > self.began]
 
     def close(self) -> None:
         for process in self._running:
