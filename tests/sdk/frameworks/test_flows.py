@@ -118,6 +118,17 @@ async def test_t203_a_run_is_not_resumed_with_the_answer_to_another_question(
     assert ran == []
 
 
+async def test_t203_a_yes_to_one_call_of_a_run_is_none_to_another(
+    wipe: Any, alice: ScriptedUser, ran: list[str]
+) -> None:
+    yes = await paused(wipe, Context("a"), "reports")
+    await submit(alice, yes)
+    for other in (Context("b"), Context("a", run="run-2")):
+        assert (await paused(wipe, other, "reports")).id != yes.id
+    assert (await paused(wipe, Context("a"), "letters")).id != yes.id
+    assert ran == []
+
+
 async def test_t204_two_processes_that_resume_a_run_run_the_tool_once(
     wipe: Any, alice: ScriptedUser, ran: list[str]
 ) -> None:
