@@ -10,11 +10,13 @@ The modules, from the public surface downwards:
   feed, webhooks  events: as a stream or by polling, or as signed requests
   transport       HTTP and retries; environment, paths and errors, which the modules above use
   idempotency     shared by the protocols: idempotency keys, acting once, cancelling, finding open questions
+  functions, words  shared by the guards: a tool's function without outcomes, and what a model is told
 
   mcp             guards for the tools of an MCP server
   acp             questions in the sessions of an ACP agent
   ahp             the input requests of an AHP host
   tesseron        questions in the actions of an app on Tesseron
+  frameworks      guards for the tools of agent frameworks
   hosts           the other side: an MCP client that answers questions
   testing         a pytest plug-in that starts the service and plays its users
 

@@ -193,6 +193,8 @@ THREATS: dict[int, tuple[str, str]] = {
     181: ("A call that goes around the gateway's guards: another spelling of a tool, a guard of none", ""),
     182: ("A token that the gateway puts in, shown to a client; the gateway's key, given to a server", ""),
     183: ("Arguments of a model in place of what the gateway puts in, or as words of the question", ""),
+    203: ("A run resumed with the answer to another question", ""),
+    204: ("Two processes that resume one run", ""),
 }  # fmt: skip
 FAULTS: dict[int, tuple[str, str]] = {
     1: ("Killed during a create", ""),
