@@ -19,6 +19,7 @@ from mcp_types import (
     CallToolRequestParams,
     SubscriptionsListenRequestParams,
 )
+from mcp_types.version import LATEST_MODERN_VERSION
 from pydantic import BaseModel
 
 from elicit_flows.domain.values import Json
@@ -26,16 +27,16 @@ from elicit_flows.sdk.gateway.config import Config, ConfigError
 from elicit_flows.sdk.gateway.file_guards import Asked, Put, own
 from elicit_flows.sdk.gateway.forwarded import Forwarded
 from elicit_flows.sdk.gateway.listing import LISTS, Listing
-from elicit_flows.sdk.gateway.peers import HELD, Peers
+from elicit_flows.sdk.gateway.peers import HELD, LINKS_NEEDED, Peers
+from elicit_flows.sdk.gateway.quick import Quick
 from elicit_flows.sdk.gateway.upstream import Client, StartError
-from elicit_flows.sdk.gateway.wire import CAPABILITIES_META, CLIENT_META, is_modern, result_for
+from elicit_flows.sdk.gateway.wire import CAPABILITIES_META, CLIENT_META, VERSION_META, is_modern, result_for
 from elicit_flows.sdk.mcp.calls import Call
 from elicit_flows.sdk.mcp.context import Asker
 from elicit_flows.sdk.mcp.guard import Guard
 from elicit_flows.sdk.mcp.messages import waiting_for
 from elicit_flows.sdk.outcomes import Completed
 
-LINKS_NEEDED = -32042
 IDLE_SECONDS = 1800.0
 MOST_CLIENTS = 100
 OWN = ("initialize", "server/discover", "ping")
@@ -52,9 +53,11 @@ class Gateway:
     listing: Listing
     asks: dict[tuple[str, str], tuple[Asked, ...]] = field(default_factory=dict)
     app: MCPServer[Any] | None = None
+    quick: Quick = field(init=False)
     _peers: dict[str, Peers] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        self.quick = Quick(self.known, self.asked)
         for name, section in self.config.servers.items():
             self.asks |= {(name, tool): asked for tool, asked in section.guards.items()}
 
@@ -121,6 +124,10 @@ class Gateway:
         raise MCPError(METHOD_NOT_FOUND, "Method not found", method)
 
     async def _call(self, peers: Peers, context: Any, params: Json) -> Json:
+        begun = self.quick.handed.pop(context.request_id, None)
+        if begun is not None:
+            params["name"] = begun.owned[1]
+            return await self._links(peers, context, peers.exchange(begun.upstream, context, params, {}, begun))
         state = _held_state(params)
         if HELD in state:
             result = await peers.resume(state, context, dict(params.get("inputResponses") or {}))
@@ -215,6 +222,15 @@ class Gateway:
                     await upstream.watch(uri)
         return await peers.listen(context, params)
 
+    def known(self, meta: Json) -> Peers | None:
+        """The connections of the client on stdio, by the ``_meta`` of a request of its. None if the library has not yet
+        accepted one like it.
+        """
+        modern = VERSION_META in meta
+        if modern and meta[VERSION_META] != LATEST_MODERN_VERSION:
+            return None
+        return self._peers.get(_key(meta if modern else None, [], ""))
+
     async def _of(self, context: Any) -> Peers:
         """The connections of this client. No two users share one, and no two sessions."""
         token = get_access_token()
@@ -223,17 +239,17 @@ class Gateway:
         meta = (context.params or {}).get("_meta") or {}
         if modern:
             info, capabilities = meta.get(CLIENT_META) or {}, meta.get(CAPABILITIES_META) or {}
-            session = json.dumps([info, capabilities], sort_keys=True)
         else:
             known = context.session.client_params
             info = known.client_info.model_dump(by_alias=True, mode="json", exclude_none=True) if known else {}
             capabilities = known.capabilities.model_dump(by_alias=True, mode="json", exclude_none=True) if known else {}
-            session = getattr(context.request, "headers", {}).get("mcp-session-id", "")
-        key = json.dumps([modern, user, session])
+        session = getattr(context.request, "headers", {}).get("mcp-session-id", "")
+        key = _key(meta if modern else None, user, session)
         peers = self._peers.get(key)
         if peers is None:
             await self._close_idle()
-            peers = self._peers.setdefault(key, Peers(self.config, Client(info, capabilities, modern), context.session))
+            client = Client(info, capabilities, modern)
+            peers = self._peers.setdefault(key, Peers(self.config, client, context.session, self.quick.hear))
         peers.session, peers.used_at = context.session, time.monotonic()
         return peers
 
@@ -248,6 +264,12 @@ class Gateway:
             found = self._peers.get(key)
             if found is not None and found.idle() and (used < late or at < surplus):
                 await self._peers.pop(key).close()
+
+
+def _key(modern: Json | None, user: list[Any], session: str) -> str:
+    """What tells clients apart. ``modern``: the ``_meta`` of a request of 2026-07-28, which has no session."""
+    about = [modern.get(CLIENT_META) or {}, modern.get(CAPABILITIES_META) or {}] if modern is not None else session
+    return json.dumps([modern is not None, user, about], sort_keys=True)
 
 
 def _held_state(params: Json) -> Json:

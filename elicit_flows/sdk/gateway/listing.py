@@ -45,7 +45,7 @@ class Listing:
         self.instructions = "\n\n".join(one for one in said if one)
 
     async def _look(self, name: str) -> str:
-        one = Upstream(name, self.config, Client(SELF, ALL, modern=False), _refuse, _ignore)
+        one = Upstream(name, self.config, Client(SELF, ALL, modern=False), _refuse, _ignore, _leave)
         await one.start()
         try:
             has = one.capabilities
@@ -136,3 +136,7 @@ async def _refuse(method: str, params: Json) -> Json:
 
 async def _ignore(method: str, params: Json) -> None:
     pass
+
+
+def _leave(_: Json) -> bool:
+    return False

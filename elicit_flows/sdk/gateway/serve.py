@@ -12,6 +12,7 @@ from elicit_flows import __version__
 from elicit_flows.sdk.client import Elicit
 from elicit_flows.sdk.gateway.config import Config
 from elicit_flows.sdk.gateway.gateway import Gateway, check_tools
+from elicit_flows.sdk.gateway.lines import messages, own_pipes, piped
 from elicit_flows.sdk.gateway.listing import Listing
 from elicit_flows.sdk.gateway.signed_in import SignedTokens
 from elicit_flows.sdk.mcp.changes import Changes
@@ -47,7 +48,11 @@ async def serve(config: Config, *, check: bool = False) -> None:
             **_signed_in(config),
         )
         try:
-            if config.listen is None:
+            if config.listen is None and piped():
+                lines, server = gateway.quick.client, gateway.app._lowlevel_server
+                async with own_pipes(lines), messages(lines) as streams:
+                    await server.run(*streams, server.create_initialization_options())
+            elif config.listen is None:
                 await gateway.app.run_stdio_async()
             else:
                 await gateway.app.run_streamable_http_async(host=config.listen.host, port=config.listen.port)
