@@ -6,7 +6,7 @@ import os
 import sys
 from pathlib import Path
 
-from mcp.server.mcpserver import Context, MCPServer
+from mcp.server.mcpserver import Context, MCPServer, ResourceSecurity
 from mcp.types import ElicitRequest, ElicitRequestFormParams, InputRequiredResult
 from pydantic import BaseModel
 
@@ -66,6 +66,33 @@ async def slow(context: Context, steps: int) -> str:
     return ran("slow ended")
 
 
+@app.prompt()
+async def plan(topic: str, key: str = "") -> str:
+    ran(f"planned {topic} {key}")
+    return f"Plan {topic}."
+
+
+@app.prompt()
+async def greet() -> str:
+    return "Greet."
+
+
+@app.resource("notes://desk/secret.txt")
+async def secret() -> str:
+    return ran("read the secret")
+
+
+@app.resource("notes://desk/open.txt")
+async def opened() -> str:
+    return "open"
+
+
+@app.resource("notes://desk/files/{name}", security=ResourceSecurity(exempt_params={"name"}))
+async def one_file(name: str) -> str:
+    """A server that takes any spelling."""
+    return ran(f"read {name}")
+
+
 class Colour(BaseModel):
     colour: str
 
@@ -80,6 +107,11 @@ async def asks(context: Context) -> str | InputRequiredResult:
         return f"{context.input_responses['colour'].content['colour']}"
     asked = ElicitRequestFormParams(message="Which colour?", requested_schema=Colour.model_json_schema())
     return InputRequiredResult(input_requests={"colour": ElicitRequest(params=asked)})
+
+
+@app.tool()
+async def process() -> int:
+    return os.getpid()
 
 
 @app.tool()

@@ -67,6 +67,8 @@ class Raw:
                 self.heard.append(message)
             elif not waiting.done():
                 waiting.set_result(message)
+        for waiting in self._waiting.values():
+            waiting.cancel("The gateway has ended.")
 
 
 @asynccontextmanager
