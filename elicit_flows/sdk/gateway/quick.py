@@ -173,7 +173,11 @@ class Quick:
         client = peers.client
         sent = request_for(upstream.version, {**params, "name": owned[1]}, client.info, client.capabilities)
         passed = self.open[request] = Passed(self, message, peers, upstream, owned)
-        passed.sent = upstream.pass_on(CALL, sent, passed, progress="progressToken" in meta)
+        try:
+            passed.sent = upstream.pass_on(CALL, sent, passed, progress="progressToken" in meta)
+        except (ValueError, RecursionError):
+            passed.end()
+            raise
         return True
 
     def _cancel(self, params: Any) -> bool:

@@ -35,6 +35,13 @@ MOST_PAGES = 100
 FIRST_PASSED = 1_000_000_000  # ids of requests beside the library, which counts its own from 1
 LISTENS = {"toolsListChanged": True, "promptsListChanged": True, "resourcesListChanged": True}
 
+# Notifications about requests of this connection, which mean nothing on another.
+OF_THE_CONNECTION = (
+    "notifications/progress",
+    "notifications/cancelled",
+    "notifications/subscriptions/acknowledged",
+)
+
 OnRequest = Callable[[str, Json], Awaitable[Json]]
 OnNotify = Callable[[str, Json], Awaitable[None]]
 OnLine = Callable[[Json], bool]
@@ -180,7 +187,7 @@ class Upstream:
         if "method" in message:
             params = message.get("params")
             if message["method"] != "notifications/progress" or not isinstance(params, dict):
-                return self.on_line(message)
+                return message["method"] not in OF_THE_CONNECTION and self.on_line(message)
             waits = self._passed.get(_passed_id(params.get("progressToken")))
             if waits is not None:
                 waits.progressed(params)
@@ -334,7 +341,7 @@ class Upstream:
         return await self.on_request(method, dict(params or {}))
 
     async def _notified(self, context: Any, method: str, params: Mapping[str, Any] | None) -> None:
-        if method not in ("notifications/progress", "notifications/cancelled"):
+        if method not in OF_THE_CONNECTION:
             await self.on_notify(method, dict(params or {}))
 
 

@@ -10,6 +10,8 @@ import pytest
 from mcp.types import ElicitResult
 from mcp_types import PARSE_ERROR
 
+from elicit_flows.sdk.gateway import lines as gateway_lines
+from elicit_flows.sdk.gateway.lines import Lines, from_client
 from tests.sdk.gateway.conftest import DISK, Behind
 from tests.sdk.gateway.raw_lines import Raw, lines, text
 from tests.sdk.mcp.clients import ERAS, LEGACY, MODERN, Host, talking
@@ -76,6 +78,7 @@ async def test_t207_no_spelling_of_a_line_runs_a_guarded_tool(
             wipe.encode().replace(b"wipe", b"wi\xffpe"),
             wipe.encode("utf-16-le"),
             wipe.replace('"arguments": {}', '"arguments": {"path": NaN}'),
+            look.replace('"arguments": {}', '"arguments": {"path": 1e999}'),
             "[" * 100_000,
         ):
             answer = await client.said(refused, None)
@@ -95,6 +98,28 @@ async def test_t207_no_spelling_of_a_line_runs_a_guarded_tool(
         assert await beside(client, f"{prefix}request")
         assert gateway.ran == []
         assert all("result" not in one or one["result"].get("isError") for one in client.heard), client.heard
+
+
+def test_t208_a_line_is_put_together_and_has_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[Any] = []
+
+    def take(message: Any) -> bool:
+        seen.append(message)
+        return True
+
+    async def run() -> None:
+        made = Lines(from_client, take, seen.append)
+        for piece in (b'{"a', b'": 1}', b'\n{"b": 2}\n\n \r\n{"c"', b": 3", b"}\n"):
+            made.data_received(piece)
+        assert seen == [{"a": 1}, {"b": 2}, {"c": 3}]
+        monkeypatch.setattr(gateway_lines, "MAX_LINE", 10)
+        made.data_received(b'{"d": 4444444')
+        made.data_received(b"}\n")
+        with pytest.raises(StopAsyncIteration):
+            await anext(made)
+        assert seen[-1] == "Expecting value: line 1 column 1 (char 0)", "the beginning is gone"
+
+    asyncio.run(run())
 
 
 async def until(gateway: Behind, line: str) -> None:
