@@ -193,8 +193,8 @@ THREATS: dict[int, tuple[str, str]] = {
     181: ("A call that goes around the gateway's guards: another spelling of a tool, a guard of none", ""),
     182: ("A token that the gateway puts in, shown to a client; the gateway's key, given to a server", ""),
     183: ("Arguments of a model in place of what the gateway puts in, or as words of the question", ""),
-    207: ("A guarded tool, prompt or resource that is reached beside its guard, by the way for calls that need nothing", ""),
-    208: ("A call that goes that way and cannot be given up, or gets what is another's, or nothing", ""),
+    207: ("A guarded tool, prompt or resource reached beside its guard, as a call that needs nothing", ""),
+    208: ("A call passed on beside the library that cannot be given up, or gets another's answer or none", ""),
     209: ("On a gateway with several users: one's answer, token or connection for another's call", ""),
 }  # fmt: skip
 FAULTS: dict[int, tuple[str, str]] = {
