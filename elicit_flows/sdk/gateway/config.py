@@ -110,7 +110,7 @@ class ServerSection(_Section):
         return self
 
     @property
-    def asks(self) -> bool:
+    def needs_user(self) -> bool:
         """Whether a user has to be known."""
         return bool(self.hidden_until) or any(any(getattr(self, kind).values()) for kind in GUARDED)
 
@@ -143,7 +143,7 @@ class Config(_Section):
             raise ValueError(
                 "listen.host: Without listen.issuer, whoever reaches this address acts as the user. Use 127.0.0.1."
             )
-        if not self.user and not signed_in and any(server.asks for server in self.servers.values()):
+        if not self.user and not signed_in and any(server.needs_user for server in self.servers.values()):
             raise ValueError("user: Say whom the guards ask, [user] iss and sub, or listen.issuer for access tokens.")
         return self
 
