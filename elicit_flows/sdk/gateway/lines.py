@@ -46,7 +46,8 @@ def _null(_: str) -> None:
     """For a server's numbers that JSON lacks, as the library writes them."""
 
 
-# What decides about guards reads as strictly as JSON allows.
+# What decides about guards reads as strictly as JSON allows. The service's ``http.strict_json`` has limits that MCP has
+# not, and is not in the wheel.
 from_client = json.JSONDecoder(object_pairs_hook=_once, parse_constant=_no_number).decode
 from_server = json.JSONDecoder(parse_constant=_null).decode
 
