@@ -195,6 +195,9 @@ THREATS: dict[int, tuple[str, str]] = {
     183: ("Arguments of a model in place of what the gateway puts in, or as words of the question", ""),
     203: ("A run resumed with the answer to another question", ""),
     204: ("Two processes that resume one run", ""),
+    207: ("A guarded tool, prompt or resource reached beside its guard, as a call that needs nothing", ""),
+    208: ("A call passed on beside the library that cannot be given up, or gets another's answer or none", ""),
+    209: ("On a gateway with several users: one's answer, token or connection for another's call", ""),
 }  # fmt: skip
 FAULTS: dict[int, tuple[str, str]] = {
     1: ("Killed during a create", ""),
