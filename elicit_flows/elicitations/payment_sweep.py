@@ -15,16 +15,17 @@ from django.db.models.functions import Coalesce
 from elicit_flows import vault
 from elicit_flows.domain.errors import Unavailable
 from elicit_flows.elicitations import payment
+from elicit_flows.elicitations.mandates import end_mandate, give_up, recover
 from elicit_flows.elicitations.payment_cancellation import tell_provider
 from elicit_flows.kinds.payment import providers
 from elicit_flows.kinds.payment.providers.base import Busy, PaymentError, Refused, Unclear
 from elicit_flows.lib import clock, health
-from elicit_flows.models import Cancellation, Checkout, Inbound, PaymentAccount, Refund
+from elicit_flows.models import Cancellation, Checkout, Inbound, Mandate, PaymentAccount, Refund
 from elicit_flows.models.backlog import soonest
-from elicit_flows.payments import cancellations, checkouts, inbound_webhooks, refunds
+from elicit_flows.payments import cancellations, checkouts, inbound_webhooks, mandates, refunds
 
 log = logging.getLogger(__name__)
-Due = Inbound | Checkout | Cancellation | Refund
+Due = Inbound | Checkout | Cancellation | Refund | Mandate
 
 
 def payment_accounts_due(without: Collection[int]) -> list[int]:
@@ -35,6 +36,7 @@ def payment_accounts_due(without: Collection[int]) -> list[int]:
         soonest(Checkout.objects.filter(account=this, look_at__lte=now), "look_at"),
         soonest(Cancellation.objects.filter(payment__account=this, try_at__lte=now), "try_at"),
         soonest(Refund.objects.filter(payment__account=this, try_at__lte=now), "try_at"),
+        soonest(Mandate.objects.filter(account=this, status=Mandate.Status.ACTIVE, until__lte=now), "until"),
     )
     rows = PaymentAccount.objects.exclude(pk__in=[*without, *payment.slow_accounts.open_keys()])
     return list(rows.alias(due=due).filter(due__isnull=False).values_list("pk", flat=True))
@@ -42,13 +44,14 @@ def payment_accounts_due(without: Collection[int]) -> list[int]:
 
 def payments_due(account: int, limit: int) -> list[Due]:
     """What the provider of this account is to be asked or told now, at most ``limit`` of each sort: the webhooks that
-    it sent, checkouts that no webhook came for, cancellations, refunds.
+    it sent, checkouts that no webhook came for, cancellations, refunds, mandates whose time is over.
     """
     return [
         *inbound_webhooks.due(account, limit),
         *checkouts.due(account, limit),
         *cancellations.due(account, limit),
         *refunds.due(account, limit),
+        *mandates.due(account, limit),
     ]
 
 
@@ -58,6 +61,9 @@ def follow_up(row: Due) -> bool:
         return _follow(row)
     if isinstance(row, Checkout):
         return _look(row)
+    if isinstance(row, Mandate):
+        end_mandate(row, Mandate.By.TIME)
+        return True
     return tell_provider(row) if isinstance(row, Cancellation) else _give_back(row)
 
 
@@ -86,7 +92,9 @@ def _look(checkout: Checkout) -> bool:
         return False
     try:
         with payment.slow_accounts.timed(checkout.account_id):
-            if checkout.status == Checkout.Status.STARTING:
+            if checkout.status == Checkout.Status.STARTING and checkout.off_session:
+                recover(checkout)
+            elif checkout.status == Checkout.Status.STARTING:
                 # A process died between asking for a page and recording it. Nobody saw the page, so it is closed if
                 # it exists.
                 account, provider = vault.account(checkout.account), payment.plug_in(checkout)
@@ -104,10 +112,15 @@ def _look(checkout: Checkout) -> bool:
     except (PaymentError, Unavailable) as trouble:
         log.warning("payment account %s: %s; checkout %s is looked at later", checkout.account.slug, trouble, checkout)
         health.failed("payment", checkout.account.slug, type(trouble).__name__)
-        lost = isinstance(trouble, Refused) and checkouts.lapsed(checkout)
+        lost = isinstance(trouble, Refused) and (
+            checkouts.lapsed(checkout) or (checkout.off_session and checkout.status == Checkout.Status.STARTING)
+        )
         if lost:
             log.critical("payment account %s: checkout %s is given up: %s", checkout.account.slug, checkout, trouble)
-        if lost or (moot and checkout.status == Checkout.Status.STARTING):
+        if checkout.off_session:
+            if lost:
+                give_up(checkout, trouble.code if isinstance(trouble, Refused) else "not_made")
+        elif lost or (moot and checkout.status == Checkout.Status.STARTING):
             _give_up(checkout)
     else:
         health.succeeded("payment", checkout.account.slug)

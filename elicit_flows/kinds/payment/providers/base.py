@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Protocol
 
-from elicit_flows.kinds.payment.values import Account, Ask, Notice, RefundSeen, Snapshot, Started
+from elicit_flows.kinds.payment.values import Account, Ask, Charge, Notice, RefundSeen, Snapshot, Started
 
 
 class PaymentError(Exception):
@@ -81,3 +81,15 @@ class PaymentProvider(Protocol):
 
         ``headers`` have lower-case names. Notices that are not signed have the ref as their id: one for each checkout.
         """
+
+
+class ChargingProvider(PaymentProvider, Protocol):
+    """A provider that charges saved methods: it has mode ``mandate`` in ``modes``. Others have no such calls."""
+
+    def charge(self, account: Account, charge: Charge, key: str) -> Snapshot:
+        """Charge a saved method. The answer is never OPEN: a charge that waits for the person is cancelled, and its
+        ``failure`` is AUTHENTICATION_REQUIRED. ``ref`` is the charge's own, which ``fetch`` and ``close`` take.
+        """
+
+    def find_charge(self, account: Account, charge: Charge) -> str | None:
+        """The ref of a charge by our id, after its answer was lost; None if there is none."""
