@@ -37,7 +37,7 @@ from elicit_flows.elicitations.form_drafts import (
     read_draft,
     save_page,
 )
-from elicit_flows.elicitations.mandates import charge_mandate, end_mandate, own_mandate
+from elicit_flows.elicitations.mandates import charge_mandate, end_mandate, own_mandate, refuse_charge
 from elicit_flows.elicitations.notes import change_note, read_note
 from elicit_flows.elicitations.outcomes import cancel, complete, consume, decline, expire, sweep
 from elicit_flows.elicitations.payment import back_from_checkout
@@ -94,6 +94,7 @@ __all__ = [
     "read_note",
     "receipt",
     "redeem_user_code",
+    "refuse_charge",
     "replace_persons_code",
     "resume",
     "save_page",

@@ -13,7 +13,7 @@ from datetime import timedelta
 from django.db import transaction
 
 from elicit_flows import events, vault
-from elicit_flows.domain.errors import NotFound, OverLimit, Unavailable
+from elicit_flows.domain.errors import Conflict, NotFound, OverLimit, Unavailable
 from elicit_flows.domain.values import Claim, Json
 from elicit_flows.elicitations import payment
 from elicit_flows.elicitations.payment_cancellation import tell_provider
@@ -29,7 +29,9 @@ log = logging.getLogger(__name__)
 ARRIVES_WITHIN = timedelta(minutes=5)
 
 
-def charge_mandate(agent: Agent, mandate: Mandate, asked: Json, key: str, fingerprint: str) -> tuple[MandateCharge, bool]:
+def charge_mandate(
+    agent: Agent, mandate: Mandate, asked: Json, key: str, fingerprint: str
+) -> tuple[MandateCharge, bool]:
     """Charge under the mandate, now or at the time that was announced. Returns the charge as it stands after the
     attempt, and whether an earlier request made it.
 
@@ -79,11 +81,12 @@ def _not_made(checkout: Checkout, trouble: Exception) -> None:
 
 
 def give_up(checkout: Checkout, failure: str) -> None:
-    """End a charge that was not made: its room is free again."""
+    """End a charge that was not made, unless somebody has recorded otherwise by now: its room is free again."""
     with transaction.atomic():
         row = Payment.objects.select_for_update().get(pk=checkout.payment_id)
-        checkouts.give_up(checkout)
-        charges.failed(row, failure)
+        if Checkout.objects.get(pk=checkout.pk).status == checkout.status:
+            checkouts.give_up(checkout)
+            charges.failed(row, failure)
 
 
 def recover(checkout: Checkout) -> None:
@@ -114,8 +117,20 @@ def end_mandate(mandate: Mandate, by: Mandate.By) -> None:
     if mandate.status == Mandate.Status.ENDED:
         return
     row = cancellations.ask(mandate.payment, by)
+    for charge in charges.announced(mandate):
+        give_up(charge.payment.checkouts.get(off_session=True), "mandate_ended")
     if row.try_at:
         tell_provider(row)
+
+
+def refuse_charge(mandate: Mandate, charge_id: str) -> None:
+    """The person refuses a charge that was announced. Raises NotFound, and Conflict if it is too late."""
+    charge = queries.charges_of(mandate).filter(pk=charge_id).first()
+    if charge is None:
+        raise NotFound("There is no such charge.")
+    if charge.status != "announced":
+        raise Conflict("It is too late to refuse this charge.")
+    give_up(charge.payment.checkouts.get(off_session=True), "refused")
 
 
 def own_mandate(claim: Claim, mandate_id: str) -> Mandate:

@@ -53,9 +53,7 @@ def mandate_document(mandate: Mandate) -> str:
     a ``vct`` of its own.
     """
     currency = mandate.currency.upper()
-    ours = {
-        f"elicit_flows.{name}": mandate.limits[name] for name in LIMITS if name in ("per_day", "per_month")
-    }
+    ours = {f"elicit_flows.{name}": mandate.limits[name] for name in LIMITS if name in ("per_day", "per_month")}
     constraints: list[Json] = [
         {"type": "payment.amount_range", "currency": currency, "max": mandate.per_charge},  # in minor units
         # In major units, by AP2's schema.

@@ -66,9 +66,7 @@ class Mandate(models.Model):
             models.Index(fields=["agent", "-created_at", "-id"], name="mandate_list"),
             models.Index(fields=["iss", "sub", "-created_at", "-id"], name="mandate_person_list"),
             # those whose time is over
-            models.Index(
-                fields=["account", "until"], name="mandate_until", condition=models.Q(status="active")
-            ),
+            models.Index(fields=["account", "until"], name="mandate_until", condition=models.Q(status="active")),
         ]
 
     def __str__(self) -> str:
@@ -110,7 +108,9 @@ class MandateCharge(models.Model):
     """
 
     id = models.CharField(_("ID"), max_length=64, primary_key=True, default=partial(ids.name, "mc"))
-    mandate = models.ForeignKey(Mandate, models.CASCADE, verbose_name=_("mandate"), related_name="charges", db_index=False)
+    mandate = models.ForeignKey(
+        Mandate, models.CASCADE, verbose_name=_("mandate"), related_name="charges", db_index=False
+    )
     payment = models.OneToOneField(Payment, models.CASCADE, verbose_name=_("payment"), related_name="charge")
     idempotency_key = models.CharField(max_length=255)
     fingerprint = models.CharField(max_length=64)

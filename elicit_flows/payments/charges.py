@@ -8,6 +8,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 
 from django.db import transaction
+from django.db.models import Q, QuerySet
 
 from elicit_flows.domain.errors import Conflict, IdempotencyMismatch, OverLimit
 from elicit_flows.domain.values import Json
@@ -80,6 +81,10 @@ def check(mandate: Mandate, amount: int, at: datetime, without: MandateCharge | 
         raise Conflict("This mandate has ended: ask the person for a new one.")
     if at >= mandate.until:
         raise Conflict("This mandate is over by the time of this charge: ask the person for a new one.")
+    # The operator may have taken the account from the agent, or switched it off.
+    usable = mandate.agent.payment_accounts.filter(pk=mandate.account_id, enabled=True, allow_mandates=True)
+    if not usable.exists():
+        raise Conflict("Your operator does not allow charges on this mandate's payment account now.")
     asked = {"amount": amount, "currency": mandate.currency}
     if amount > mandate.per_charge:
         raise OverLimit(f"This mandate allows at most {_shown(mandate, mandate.per_charge)} per charge.", asked)
@@ -88,9 +93,7 @@ def check(mandate: Mandate, amount: int, at: datetime, without: MandateCharge | 
         limit = mandate.limits[name]
         if limit is not None and amount > limit - used[name]:
             left = _shown(mandate, max(0, limit - used[name]))
-            raise OverLimit(
-                f"This mandate allows at most {_shown(mandate, limit)} {words}; {left} is left.", asked
-            )
+            raise OverLimit(f"This mandate allows at most {_shown(mandate, limit)} {words}; {left} is left.", asked)
 
 
 def _shown(mandate: Mandate, amount: int) -> str:
@@ -133,6 +136,12 @@ def still_allowed(charge: MandateCharge) -> bool:
             return False
         MandateCharge.objects.filter(pk=charge.pk).update(at=now)
     return True
+
+
+def announced(mandate: Mandate) -> QuerySet[MandateCharge]:
+    """The charges that wait for their time."""
+    waiting = Q(payment__status=Payment.Status.OPEN, payment__elicitation=None, at__gt=clock.now())
+    return MandateCharge.objects.filter(waiting, mandate=mandate).select_related("payment")
 
 
 def paid(payment: Payment) -> None:

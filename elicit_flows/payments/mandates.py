@@ -14,7 +14,6 @@ from elicit_flows.domain.values import Json
 from elicit_flows.kinds.payment.mandate import DAY, MONTH
 from elicit_flows.kinds.payment.values import Snapshot
 from elicit_flows.lib import clock
-from elicit_flows.lib.sentences import sentence
 from elicit_flows.models import Mandate, MandateCharge, Payment
 from elicit_flows.models.mandate import LIMITS
 
@@ -67,12 +66,12 @@ def lower(mandate: Mandate, wanted: Mapping[str, int]) -> Mandate:
     with transaction.atomic():
         row = Mandate.objects.select_for_update().get(pk=mandate.pk)
         if row.status != Status.ACTIVE:
-            raise Conflict(sentence("This permission has ended."))
+            raise Conflict("This mandate has ended.")
         before = row.limits
         for name, amount in wanted.items():
             now = getattr(row, name)
             if amount < 0 or (now is not None and amount > now):
-                raise Invalid.at(name, sentence("Give less than before: only a new request can raise a limit."))
+                raise Invalid.at(name, "Give less than before: only a new request can raise a limit.")
             setattr(row, name, amount)
         if row.limits != before:
             row.save(update_fields=list(LIMITS))

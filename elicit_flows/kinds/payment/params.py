@@ -103,7 +103,9 @@ def _purchase(given: Json) -> list[Error]:
 
 def _mandate(given: Json) -> list[Error]:
     if given["mode"] != "mandate":
-        return [_error("mandate", "Leave it out: only mode mandate has limits.")] if given["mandate"] is not None else []
+        return (
+            [_error("mandate", "Leave it out: only mode mandate has limits.")] if given["mandate"] is not None else []
+        )
     given["mandate"], wrong = mandate.clean(given["mandate"])
     errors: list[Error] = [
         {"loc": ["params", "mandate", *filter(None, [name])], "message": message} for name, message in wrong.items()

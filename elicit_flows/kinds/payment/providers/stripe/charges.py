@@ -93,5 +93,7 @@ def refunds_and_disputes(client: stripe.StripeClient, intent: str) -> tuple[list
 
 
 def refunds(client: stripe.StripeClient, intent: str) -> list[reading.Thing]:
-    found: list[reading.Thing] = plain(client.v1.refunds.list({"payment_intent": intent, "limit": PAGE}), "data")["data"]
+    found: list[reading.Thing] = plain(client.v1.refunds.list({"payment_intent": intent, "limit": PAGE}), "data")[
+        "data"
+    ]
     return found
