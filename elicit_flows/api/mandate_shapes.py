@@ -13,7 +13,7 @@ from elicit_flows.kinds.payment import mandate, params
 
 
 class Mandate(Schema):
-    """The limits are in minor units; null: no limit of that kind. ``per_day`` counts 24 hours, ``per_month`` 30 days."""
+    """The limits are in minor units; null: no such limit. ``per_day`` counts 24 hours, ``per_month`` 30 days."""
 
     id: str
     object: Literal["mandate"]

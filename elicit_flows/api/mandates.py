@@ -52,7 +52,7 @@ def end(request: AgentRequest, mandate_id: str) -> HttpResponse:
 
 @router.get("/{mandate_id}/document", response=mandate_shapes.MandateDocument, summary="Get the signed mandate")
 def document(request: AgentRequest, mandate_id: str) -> HttpResponse:
-    """A JWS (RFC 7515) of type ``mandate+jwt`` with the mandate's current state, which a third party can verify with the
+    """A JWS (RFC 7515) of type ``mandate+jwt`` with the mandate's current state. A third party can verify it with the
     keys at ``/.well-known/jwks.json``. Its ``constraints`` have the names of AP2's open payment mandate.
     """
     row = own_mandate(request.auth, mandate_id)
@@ -81,8 +81,8 @@ def get_charge(request: AgentRequest, mandate_id: str, charge_id: str) -> HttpRe
 @asks_outside
 def charge(request: AgentRequest, mandate_id: str, ask: mandate_shapes.ChargeRequest) -> HttpResponse:
     """The amount is reserved against every limit, and then charged at the provider. ``status`` says what became of it:
-    paid, failed (``failure`` says why), processing (an event follows), announced (it is charged at ``charge_at``, unless
-    the person refuses), or requires_action: the bank wants the person, who has to open ``url``.
+    paid, failed (``failure`` says why), processing (an event follows), announced (it is charged at ``charge_at``, if
+    the person does not refuse it), or requires_action: the bank wants the person, who has to open ``url``.
 
     ``Idempotency-Key`` (1 to 255 visible ASCII characters) is needed: a retry with the same key never charges twice.
     403 ``over_limit`` beyond a limit of the mandate or of your operator; 409 when the mandate has ended.

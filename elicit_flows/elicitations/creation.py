@@ -197,7 +197,8 @@ def _check_mode(account: PaymentAccount, mode: str) -> None:
         what += " Operators can allow mandates with allow_mandates."
     elif mode in providers.get(account.provider).modes:
         what += (
-            " Nothing in this service can charge what is saved this way; a mandate can. Operators who charge it by their own means at the "
+            " Nothing in this service can charge what is saved this way. Operators who charge it by their own means at "
+            "the "
             "provider can allow it with allow_save."
         )
     raise Invalid.at("params.mode", what)

@@ -92,7 +92,7 @@ def give_up(checkout: Checkout, failure: str) -> None:
 def recover(checkout: Checkout) -> None:
     """Take up a charge that is not known to have been made: it is announced and due, or its answer was lost.
 
-    If the provider has it, that is the answer. If not, it is made, under the same key, as long as the mandate allows it.
+    If the provider has it, that is the answer. If not, it is made, under the same key, if the mandate still allows it.
     Raises PaymentError.
     """
     charge = charges.of(checkout.payment)
@@ -105,13 +105,16 @@ def recover(checkout: Checkout) -> None:
             said = provider.close(account, ref, f"ef:{checkout.pk}:close")
         _record(checkout, said)
     elif charges.still_allowed(charge):
-        _make(charge, checkout)
+        try:
+            _make(charge, checkout)
+        except Refused as refusal:
+            _not_made(checkout, refusal)
     elif checkout.created_at + ARRIVES_WITHIN < clock.now():
         give_up(checkout, "not_made")
 
 
 def end_mandate(mandate: Mandate, by: Mandate.By) -> None:
-    """End it: nothing more is charged from now on, and the saved method is removed at the provider, later if it does not
+    """End it: nothing more is charged from now on. The saved method is removed at the provider, later if that does not
     answer now. Ending it twice is harmless.
     """
     if mandate.status == Mandate.Status.ENDED:

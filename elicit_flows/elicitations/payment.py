@@ -35,7 +35,7 @@ from elicit_flows.payments.settlement import Verdict
 log = logging.getLogger(__name__)
 # By account, in seconds: other accounts do not wait for one whose provider is slow.
 slow_accounts: CircuitBreaker[int] = CircuitBreaker(rest=20.0, slow=10.0)
-# What the provider's page is for: a mandate begins with a saved method; a charge has a page if the bank wants the person.
+# What the provider's page is for: a mandate begins with a saved method; a charge has one if its bank wants the person.
 _AT_PROVIDER = {"mandate": "save", charges.MODE: "pay"}
 LINK_LASTS = timedelta(days=1)
 _TRY_AGAIN = sentence("The payment provider does not answer now. Try again in a moment.")
@@ -179,14 +179,20 @@ def record_settlement(checkout: Checkout, said: Snapshot) -> None:
                 move(row, Status.FAILED, only=list(OPEN), error=error)
             elif verdict is Verdict.OVER:
                 checkout_ended(row)
-        elif payment.mode == charges.MODE and verdict is Verdict.OVER:
-            if said.failure == AUTHENTICATION_REQUIRED:
-                _send_link(payment)
-            else:
-                charges.failed(payment, said.failure or "declined")
-        if payment.mode == charges.MODE and verdict is Verdict.PAID:
-            charges.paid(payment)
+        if payment.mode == charges.MODE:
+            _charge_settled(payment, verdict, said)
         settlement.follow(payment, fresh, said)
+
+
+def _charge_settled(payment: Payment, verdict: Verdict, said: Snapshot) -> None:
+    """Tell what became of a charge under a mandate, or send its person a link if the bank wants them."""
+    if verdict is Verdict.PAID:
+        charges.paid(payment)
+    elif verdict is Verdict.OVER and payment.elicitation is None:
+        if said.failure == AUTHENTICATION_REQUIRED:
+            _send_link(payment)
+        else:
+            charges.failed(payment, said.failure or "declined")
 
 
 def _send_link(payment: Payment) -> None:

@@ -60,7 +60,7 @@ def follow_up(row: Due) -> bool:
     if isinstance(row, Inbound):
         return _follow(row)
     if isinstance(row, Checkout):
-        return _look(row)
+        return _look_for_charge(row) if row.off_session else _look(row)
     if isinstance(row, Mandate):
         end_mandate(row, Mandate.By.TIME)
         return True
@@ -92,9 +92,7 @@ def _look(checkout: Checkout) -> bool:
         return False
     try:
         with payment.slow_accounts.timed(checkout.account_id):
-            if checkout.status == Checkout.Status.STARTING and checkout.off_session:
-                recover(checkout)
-            elif checkout.status == Checkout.Status.STARTING:
+            if checkout.status == Checkout.Status.STARTING:
                 # A process died between asking for a page and recording it. Nobody saw the page, so it is closed if
                 # it exists.
                 account, provider = vault.account(checkout.account), payment.plug_in(checkout)
@@ -112,16 +110,33 @@ def _look(checkout: Checkout) -> bool:
     except (PaymentError, Unavailable) as trouble:
         log.warning("payment account %s: %s; checkout %s is looked at later", checkout.account.slug, trouble, checkout)
         health.failed("payment", checkout.account.slug, type(trouble).__name__)
-        lost = isinstance(trouble, Refused) and (
-            checkouts.lapsed(checkout) or (checkout.off_session and checkout.status == Checkout.Status.STARTING)
-        )
+        lost = isinstance(trouble, Refused) and checkouts.lapsed(checkout)
         if lost:
             log.critical("payment account %s: checkout %s is given up: %s", checkout.account.slug, checkout, trouble)
-        if checkout.off_session:
-            if lost:
-                give_up(checkout, trouble.code if isinstance(trouble, Refused) else "not_made")
-        elif lost or (moot and checkout.status == Checkout.Status.STARTING):
+        if lost or (moot and checkout.status == Checkout.Status.STARTING):
             _give_up(checkout)
+    else:
+        health.succeeded("payment", checkout.account.slug)
+    return True
+
+
+def _look_for_charge(checkout: Checkout) -> bool:
+    """The same for a charge under a mandate, which has no page: make it if it is due, or see what became of it."""
+    if checkout.account_id in payment.slow_accounts.open_keys() or not checkouts.look_again(checkout):
+        return False
+    try:
+        with payment.slow_accounts.timed(checkout.account_id):
+            if checkout.status == Checkout.Status.STARTING:
+                recover(checkout)
+            else:
+                payment.settle(checkout)
+    except (PaymentError, Unavailable) as trouble:
+        log.warning("payment account %s: %s; charge %s is looked at later", checkout.account.slug, trouble, checkout)
+        health.failed("payment", checkout.account.slug, type(trouble).__name__)
+        # One that may have been made is never given up because the provider refuses to be asked.
+        if isinstance(trouble, Refused) and checkouts.lapsed(checkout):
+            log.critical("payment account %s: charge %s is given up: %s", checkout.account.slug, checkout, trouble)
+            give_up(checkout, trouble.code)
     else:
         health.succeeded("payment", checkout.account.slug)
     return True

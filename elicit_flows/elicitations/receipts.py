@@ -1,4 +1,4 @@
-"""Signed receipts and mandates. The agent and the payer keep them, and anybody can check them without asking this service."""
+"""Signed receipts and mandates. Agents and payers keep them, and anybody can check them without asking this service."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from django.conf import settings
 
 from elicit_flows import vault
 from elicit_flows.domain.errors import Conflict
-from elicit_flows.domain.values import Claim
+from elicit_flows.domain.values import Claim, Json
 from elicit_flows.lib import money
 from elicit_flows.lib.clock import rfc3339
 from elicit_flows.models import Mandate, Payment

@@ -22,8 +22,8 @@ RETRIES = RetrySchedule.doubling(timedelta(seconds=1), timedelta(hours=6))
 def ask(payment: Payment, by: Mandate.By = Mandate.By.PERSON) -> Cancellation:
     """Record the cancellation; a second request is the same one. Raises Conflict if there is nothing to cancel.
 
-    The agent can no longer use a saved method from now on, and its mandate ends with it. A subscription continues until its provider says when it
-    ends.
+    The agent can no longer use a saved method from now on, and its mandate ends with it. A subscription continues until
+    its provider says when it ends.
     """
     with transaction.atomic():
         payment = Payment.objects.select_for_update().get(pk=payment.pk)

@@ -21,7 +21,7 @@ Status, By = Mandate.Status, Mandate.By
 
 
 def expect(payment: Payment, asked: Json) -> Mandate:
-    """The mandate that an elicitation asks for, in the transaction that creates the elicitation. ``asked``: its params."""
+    """The mandate that an elicitation with the params ``asked`` asks for, in the transaction that creates it."""
     limits = asked["mandate"]
     return Mandate.objects.create(
         agent=payment.agent,

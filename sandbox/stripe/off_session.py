@@ -25,9 +25,9 @@ OUTCOMES = ("ok", *DECLINES, "requires_action", "processing")
 
 
 def create(shop: Shop, params: Thing) -> Thing:
-    """Charge a saved method. Raises StripeError for what Stripe would refuse, and Declined for what the bank refuses."""
+    """Charge a saved method. Raises StripeError for what Stripe would refuse, Declined for what the bank refuses."""
     method = checked(shop, params)
-    data = {name: params[name] for name in ("description", "metadata") if name in params}
+    data: Thing = {name: params[name] for name in ("description", "metadata") if name in params}
     intent = shop.put(charges.blank_intent(shop, params["amount"], params["currency"], params["customer"], data))
     intent["automatic_payment_methods"] = params.get("automatic_payment_methods")
     intent["payment_method"] = method["id"]
@@ -61,8 +61,8 @@ def checked(shop: Shop, params: Thing) -> Thing:
     check_total(params["amount"], params["currency"])
     if params.get("automatic_payment_methods", {}).get("allow_redirects", "always") != "never":
         sentence = (
-            "This PaymentIntent is configured to accept payment methods enabled in your Dashboard. Because some of these"
-            " payment methods might redirect your customer off of your page, you must provide a `return_url`."
+            "This PaymentIntent is configured to accept payment methods enabled in your Dashboard. Because some of "
+            "these payment methods might redirect your customer off of your page, you must provide a `return_url`."
         )
         raise StripeError(400, sentence)
     shop.get("customer", params["customer"], "customer", 400)

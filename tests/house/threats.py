@@ -193,6 +193,14 @@ THREATS: dict[int, tuple[str, str]] = {
     181: ("A call that goes around the gateway's guards: another spelling of a tool, a guard of none", ""),
     182: ("A token that the gateway puts in, shown to a client; the gateway's key, given to a server", ""),
     183: ("Arguments of a model in place of what the gateway puts in, or as words of the question", ""),
+    190: ("A stolen API key with a mandate", ""),
+    191: ("An agent that splits charges to stay under a limit, or refunds them to charge again", ""),
+    192: ("A charge after the person ended or lowered the mandate, or agreed too late", ""),
+    193: ("Charges at the same moment that together exceed a limit", ""),
+    194: ("A charge whose answer is lost, or whose process dies, is made twice or forgotten", ""),
+    195: ("A mandate of another agent or person", ""),
+    196: ("A charge that is paid both by itself and on the page that its bank asked for", ""),
+    197: ("A mandate's document that was changed, or that is taken for a receipt", ""),
 }  # fmt: skip
 FAULTS: dict[int, tuple[str, str]] = {
     1: ("Killed during a create", ""),

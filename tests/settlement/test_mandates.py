@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
@@ -9,12 +10,18 @@ from typing import Any
 
 import pytest
 from django.db import connections
+from joserfc import jwt
+from joserfc.errors import JoseError
+from joserfc.jwk import KeySet
 
+from elicit_flows import vault
 from elicit_flows.domain.errors import Conflict, OverLimit
 from elicit_flows.elicitations import mandates as flow
 from elicit_flows.elicitations import payment as payments_flow
+from elicit_flows.elicitations import receipts
 from elicit_flows.kinds.payment.values import RefundSeen, State
 from elicit_flows.lib import clock
+from elicit_flows.lib.clock import rfc3339
 from elicit_flows.models import Checkout, Event, Mandate, MandateCharge, Payment, SpendLimit
 from elicit_flows.payments import cancellations, charges, mandates
 from tests.settlement.conftest import Till
@@ -216,3 +223,30 @@ def test_giving_up_does_not_undo_what_somebody_else_has_recorded(till: Till) -> 
     flow.give_up(before, "not_made")
     charge.payment.refresh_from_db()
     assert charge.status == "processing"
+
+
+def test_t197_the_document_says_what_was_allowed_and_is_no_receipt(till: Till) -> None:
+    mandate = give(till, per_charge=1000, per_day=1500, total=5050)
+    document = receipts.mandate_document(mandate)
+    keys = KeySet.import_key_set(vault.public_keys())
+    read = jwt.decode(document, keys, algorithms=["ES256"])
+    assert (read.header["typ"], read.claims["vct"]) == ("mandate+jwt", "elicit-flows.mandate.1")
+    by_type = {one["type"]: one for one in read.claims["constraints"]}
+    assert by_type["payment.amount_range"] == {"type": "payment.amount_range", "currency": "EUR", "max": 1000}
+    assert by_type["payment.budget"] == {"type": "payment.budget", "currency": "EUR", "max": 50.5}, "in major units"
+    assert by_type["elicit_flows.per_day"]["max"] == 1500
+    assert "elicit_flows.per_month" not in by_type
+    assert by_type["payment.execution_date"]["not_after"] == rfc3339(mandate.until)
+    assert read.claims["exp"] == int(mandate.until.timestamp())
+    assert read.claims["payment_instrument"]["description"] == "visa 4242"
+    assert "alice" not in json.dumps(read.claims)
+    mandates.lower(mandate, {"per_charge": 700})
+    mandate.refresh_from_db()
+    lower = jwt.decode(receipts.mandate_document(mandate), keys, algorithms=["ES256"])
+    assert lower.claims["constraints"][0]["max"] == 700
+    head, body, signature = document.split(".")
+    with pytest.raises(JoseError):
+        jwt.decode(f"{head}.{body[:-2]}{'AA' if body[-2:] != 'AA' else 'BB'}.{signature}", keys, algorithms=["ES256"])
+    cancellations.ask(mandate.payment)
+    mandate.refresh_from_db()
+    assert jwt.decode(receipts.mandate_document(mandate), keys, algorithms=["ES256"]).claims["status"] == "ended"

@@ -90,8 +90,8 @@ def generic(name: str, inner: list[ast.expr], scope: Scope) -> Any:
 
 
 def either(inner: list[ast.expr], scope: Scope) -> Any:
-    """The one that says most: ``''`` only unsets, an enumeration beats a string and has a boolean's values beside its own, a hash may
-    have a scalar beside it.
+    """The one that says most: ``''`` only unsets, an enumeration beats a string and has a boolean's values
+    beside its own, a hash may have a scalar beside it.
     """
     shapes = [shape(one, scope) for one in inner]
     said = [one for one in shapes if one != "="] or shapes

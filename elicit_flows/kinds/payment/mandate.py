@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 from typing import Any
 
 from elicit_flows.domain.values import Json
@@ -54,7 +55,7 @@ def _contradictions(asked: Json) -> dict[str, str]:
     said = [(name, asked[name]) for name in AMOUNTS if asked[name] is not None]
     return {
         later: f"Give at least {amount}, which is {earlier}: a smaller limit makes that one meaningless."
-        for (earlier, amount), (later, more) in zip(said, said[1:], strict=False)
+        for (earlier, amount), (later, more) in pairwise(said)
         if more < amount
     }
 

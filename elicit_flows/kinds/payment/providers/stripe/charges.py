@@ -28,7 +28,9 @@ def is_one(ref: str) -> bool:
 
 
 def make(client: stripe.StripeClient, charge: Charge, key: str) -> Snapshot:
-    """Charge at once. A bank that refuses is an answer, not an error: the PaymentIntent is in the error's body."""
+    """A bank that refuses is an answer, not an error: the PaymentIntent is in the error's body. OPEN: it waits for the
+    person, and has to be closed.
+    """
     params: Any = {
         "amount": charge.amount,
         "currency": charge.currency,
@@ -49,8 +51,7 @@ def make(client: stripe.StripeClient, charge: Charge, key: str) -> Snapshot:
         made = reading.within(body if isinstance(body, dict) else {}, "error", "payment_intent")
         if "id" not in made or "status" not in made:
             raise
-    said = reading.charge_snapshot(made, [], [])
-    return close(client, said.ref) if said.state is State.OPEN else said
+    return reading.charge_snapshot(made, [], [])
 
 
 def close(client: stripe.StripeClient, ref: str) -> Snapshot:

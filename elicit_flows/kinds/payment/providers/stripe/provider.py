@@ -123,8 +123,20 @@ class Stripe:
             return _look(stripe_client, ref)
 
     def charge(self, account: Account, charge: Charge, key: str) -> Snapshot:
-        with calling(changes=True):
-            return charges.make(client(account), charge, key)
+        """Charge at once. Refused is raised only if nothing was made: everything after that is Unclear."""
+        try:
+            with calling(changes=True):
+                said = charges.make(client(account), charge, key)
+        except Refused as refusal:
+            if refusal.code != STALE_KEY:
+                raise
+            raise Unclear(str(refusal)) from None
+        if said.state is not State.OPEN:
+            return said
+        try:
+            return self.close(account, said.ref, f"{key}:close")
+        except Refused as refusal:
+            raise Unclear(str(refusal)) from None
 
     def find_charge(self, account: Account, charge: Charge) -> str | None:
         with calling(changes=False):
