@@ -67,11 +67,10 @@ def test_t194_a_process_that_is_killed_at_a_call_leaves_one_charge(
 ) -> None:
     mandate = given(till, http_user)
     bank_says(till, mandate, outcome)
+    before = faulty(till)
     till.stripe.order("fault", name="late_reply", on=on, hang=20.0)
-    with suppress(httpx2.HTTPError):
-        thread = Thread(target=quietly, args=(till, mandate), daemon=True)
-        thread.start()
-    until(lambda: any(one["fault"] for one in till.stripe.state()["requests"]), "the provider is asked", timeout=30)
+    Thread(target=quietly, args=(till, mandate), daemon=True).start()
+    until(lambda: faulty(till) > before, "the provider is asked", timeout=30)
     till.box.kill9("web")
     till.stripe.order("calm")
     till.box.restart("web")
@@ -81,6 +80,10 @@ def test_t194_a_process_that_is_killed_at_a_call_leaves_one_charge(
     assert intents(till, mandate) == [("succeeded" if outcome == "ok" else "canceled", 2000)]
     again = charge(till, mandate, 2000, "one")
     assert (again.status_code, again.json()["id"]) == (200, made["id"])
+
+
+def faulty(till: Till) -> int:
+    return sum(1 for one in till.stripe.state()["requests"] if one["fault"])
 
 
 def quietly(till: Till, mandate: Json) -> None:

@@ -22,7 +22,7 @@ from elicit_flows.elicitations import receipts
 from elicit_flows.kinds.payment.values import RefundSeen, State
 from elicit_flows.lib import clock
 from elicit_flows.lib.clock import rfc3339
-from elicit_flows.models import Checkout, Event, Mandate, MandateCharge, Payment, SpendLimit
+from elicit_flows.models import Checkout, Elicitation, Event, Mandate, MandateCharge, Payment, SpendLimit
 from elicit_flows.payments import cancellations, charges, mandates
 from tests.settlement.conftest import Till
 from tests.support.moving import MovingClock
@@ -161,7 +161,7 @@ def test_t192_a_method_that_is_saved_after_the_request_was_over_allows_nothing(t
     said = {"per_charge": 1000, "total": 5000, "until": (clock.now() + timedelta(days=9)).isoformat()}
     row = till.ask(mode="mandate", amount=0, mandate=said)
     checkout = till.open(row)
-    payments_flow.Elicitation.objects.filter(pk=row.pk).update(status="cancelled", finished_at=clock.now())
+    Elicitation.objects.filter(pk=row.pk).update(status="cancelled", finished_at=clock.now())
     till.hear(checkout, State.SAVED, amount=0, customer="cus_1", method="pm_1")
     mandate = Mandate.objects.get(payment__elicitation=row)
     assert (mandate.status, mandate.ended_by, told()) == ("ended", "policy", [])
@@ -210,6 +210,7 @@ def test_t196_what_the_bank_refused_for_good_is_told_once_and_never_paid_beside_
     assert charge.status == "requires_action"
     assert Checkout.objects.get(payment=charge.payment).status == "over"
     assert Event.objects.filter(type="elicitation.created", elicitation=charge.payment.elicitation).count() == 1
+    assert charge.payment.elicitation is not None
     page = till.open(charge.payment.elicitation)
     till.hear(page, State.PAID, amount=1000)
     charge.payment.refresh_from_db()

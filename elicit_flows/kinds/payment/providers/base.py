@@ -49,7 +49,7 @@ class PaymentProvider(Protocol):
     The calls raise Refused, Busy or Unclear; ``receive`` raises BadNotice.
     """
 
-    modes: frozenset[str]
+    modes: frozenset[str]  # "mandate" says that it is a ChargingProvider
     keys: Mapping[str, bool]  # by the prefix of a secret key: whether that key moves real money
     signed: bool  # whether its webhooks are signed; if not, anybody may send them (see payments.inbound_webhooks)
     host: str  # the host of its payment page, for the connect page; "" if it differs between accounts
