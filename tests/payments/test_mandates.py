@@ -153,7 +153,9 @@ def test_what_the_bank_refuses_is_told_and_gives_its_room_back(
     assert told(till) == ["created", "charge_failed", "charged"]
 
 
-@pytest.mark.parametrize("outcome", ["authentication_required", "requires_action"])
+@pytest.mark.parametrize(
+    "outcome", ["authentication_required", pytest.param("requires_action", marks=pytest.mark.slow)]
+)
 def test_a_bank_that_wants_the_person_makes_a_link_for_that_one_charge(
     till: Till, http_user: HttpUser, outcome: str
 ) -> None:
@@ -173,6 +175,7 @@ def test_a_bank_that_wants_the_person_makes_a_link_for_that_one_charge(
     assert paid == [2000]
 
 
+@pytest.mark.slow
 def test_a_link_that_nobody_opens_gives_the_room_back(till: Till, http_user: HttpUser) -> None:
     mandate = given(till, http_user, total=2000)
     bank_says(till, mandate, "authentication_required")
@@ -184,6 +187,7 @@ def test_a_link_that_nobody_opens_gives_the_room_back(till: Till, http_user: Htt
     assert told(till) == ["created", "charge_failed", "charged"]
 
 
+@pytest.mark.slow
 def test_a_charge_that_is_on_its_way_is_settled_when_it_arrives(till: Till, http_user: HttpUser) -> None:
     mandate = given(till, http_user)
     bank_says(till, mandate, "processing")
@@ -198,8 +202,12 @@ def test_a_charge_that_is_on_its_way_is_settled_when_it_arrives(till: Till, http
 
 @pytest.mark.parametrize(
     ("fault", "on"),
-    [("lose_reply", CREATE), ("lose_request", CREATE), ("429", CREATE), ("503", CREATE), ("500_executed", CREATE),
-     ("lose_reply", "POST /v1/payment_intents/*/cancel"), ("lose_request", "GET /v1/payment_intents/*")],
+    [("lose_reply", CREATE), *(
+        pytest.param(*one, marks=pytest.mark.slow)
+        for one in [("lose_request", CREATE), ("429", CREATE), ("503", CREATE), ("500_executed", CREATE),
+                    ("lose_reply", "POST /v1/payment_intents/*/cancel"),
+                    ("lose_request", "GET /v1/payment_intents/*")]
+    )],
 )  # fmt: skip
 def test_t194_a_lost_answer_is_looked_up_and_nothing_is_charged_twice(
     till: Till, http_user: HttpUser, fault: str, on: str
@@ -219,6 +227,7 @@ def test_t194_a_lost_answer_is_looked_up_and_nothing_is_charged_twice(
     assert told(till) == (["created"] if waits else ["created", "charged"])
 
 
+@pytest.mark.slow
 def test_t194_what_never_reached_the_provider_is_given_up_after_an_hour(till: Till, http_user: HttpUser) -> None:
     mandate = given(till, http_user, total=2000)
     till.stripe.order("fault", name="503", on=CREATE, times=1000)
@@ -246,6 +255,7 @@ def test_the_agent_ends_a_mandate_and_the_method_is_removed(till: Till, http_use
     assert [one["id"] for one in till.agent.get("/v1/mandates?status=ended").json()["data"]] == [mandate["id"]]
 
 
+@pytest.mark.slow
 def test_a_mandate_whose_time_is_over_ends_by_itself(till: Till, http_user: HttpUser) -> None:
     mandate = given(till, http_user)
     till.sql("UPDATE elicit_flows_mandate SET until = %s WHERE id = %s", "2020-01-01 00:00:00", mandate["id"])
@@ -254,6 +264,7 @@ def test_a_mandate_whose_time_is_over_ends_by_itself(till: Till, http_user: Http
     assert look(till, mandate["id"])["ended_by"] == "time"
 
 
+@pytest.mark.slow
 def test_an_announced_charge_waits_a_day_and_the_person_can_refuse_it(till: Till, http_user: HttpUser) -> None:
     mandate = given(till, http_user, notice="before")
     first, second = (charge(till, mandate, 2000, key).json() for key in ("one", "two"))
@@ -273,6 +284,7 @@ def test_an_announced_charge_waits_a_day_and_the_person_can_refuse_it(till: Till
     assert intents(till, mandate) == [("succeeded", 2000)]
 
 
+@pytest.mark.slow
 def test_t192_the_person_lowers_and_ends_it_and_the_next_charge_is_refused(till: Till, http_user: HttpUser) -> None:
     mandate = given(till, http_user)
     assert charge(till, mandate, 1500, "one").json()["status"] == "paid"
