@@ -198,8 +198,7 @@ def _check_mode(account: PaymentAccount, mode: str) -> None:
     elif mode in providers.get(account.provider).modes:
         what += (
             " Nothing in this service can charge what is saved this way. Operators who charge it by their own means at "
-            "the "
-            "provider can allow it with allow_save."
+            "the provider can allow it with allow_save."
         )
     raise Invalid.at("params.mode", what)
 

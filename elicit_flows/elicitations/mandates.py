@@ -22,7 +22,7 @@ from elicit_flows.kinds.payment.providers.base import PaymentError, Refused
 from elicit_flows.kinds.payment.values import Snapshot, State
 from elicit_flows.lib import clock, health
 from elicit_flows.models import Agent, Checkout, Mandate, MandateCharge, Payment
-from elicit_flows.payments import cancellations, charges, checkouts, queries
+from elicit_flows.payments import cancellations, charges, queries
 
 log = logging.getLogger(__name__)
 # A request to the provider that is still on its way has arrived by then, so what is not found does not exist.
@@ -75,18 +75,9 @@ def _not_made(checkout: Checkout, trouble: Exception) -> None:
     health.failed("payment", checkout.account.slug, type(trouble).__name__)
     if isinstance(trouble, Refused):
         log.critical("payment account %s refused a charge: %s (%s)", checkout.account.slug, trouble, trouble.code)
-        give_up(checkout, trouble.code)
+        charges.give_up(checkout, trouble.code)
     else:
         log.warning("payment account %s: %s; charge %s is looked at later", checkout.account.slug, trouble, checkout.pk)
-
-
-def give_up(checkout: Checkout, failure: str) -> None:
-    """End a charge that was not made, unless somebody has recorded otherwise by now: its room is free again."""
-    with transaction.atomic():
-        row = Payment.objects.select_for_update().get(pk=checkout.payment_id)
-        if Checkout.objects.get(pk=checkout.pk).status == checkout.status:
-            checkouts.give_up(checkout)
-            charges.failed(row, failure)
 
 
 def recover(checkout: Checkout) -> None:
@@ -110,7 +101,7 @@ def recover(checkout: Checkout) -> None:
         except Refused as refusal:
             _not_made(checkout, refusal)
     elif checkout.created_at + ARRIVES_WITHIN < clock.now():
-        give_up(checkout, "not_made")
+        charges.give_up(checkout, "not_made")
 
 
 def end_mandate(mandate: Mandate, by: Mandate.By) -> None:
@@ -120,8 +111,6 @@ def end_mandate(mandate: Mandate, by: Mandate.By) -> None:
     if mandate.status == Mandate.Status.ENDED:
         return
     row = cancellations.ask(mandate.payment, by)
-    for charge in charges.announced(mandate):
-        give_up(charge.payment.checkouts.get(off_session=True), "mandate_ended")
     if row.try_at:
         tell_provider(row)
 
@@ -133,7 +122,7 @@ def refuse_charge(mandate: Mandate, charge_id: str) -> None:
         raise NotFound("There is no such charge.")
     if charge.status != "announced":
         raise Conflict("It is too late to refuse this charge.")
-    give_up(charge.payment.checkouts.get(off_session=True), "refused")
+    charges.give_up(charge.payment.checkouts.get(off_session=True), "refused")
 
 
 def own_mandate(claim: Claim, mandate_id: str) -> Mandate:

@@ -15,14 +15,14 @@ from django.db.models.functions import Coalesce
 from elicit_flows import vault
 from elicit_flows.domain.errors import Unavailable
 from elicit_flows.elicitations import payment
-from elicit_flows.elicitations.mandates import end_mandate, give_up, recover
+from elicit_flows.elicitations.mandates import end_mandate, recover
 from elicit_flows.elicitations.payment_cancellation import tell_provider
 from elicit_flows.kinds.payment import providers
 from elicit_flows.kinds.payment.providers.base import Busy, PaymentError, Refused, Unclear
 from elicit_flows.lib import clock, health
 from elicit_flows.models import Cancellation, Checkout, Inbound, Mandate, PaymentAccount, Refund
 from elicit_flows.models.backlog import soonest
-from elicit_flows.payments import cancellations, checkouts, inbound_webhooks, mandates, refunds
+from elicit_flows.payments import cancellations, charges, checkouts, inbound_webhooks, mandates, refunds
 
 log = logging.getLogger(__name__)
 Due = Inbound | Checkout | Cancellation | Refund | Mandate
@@ -136,7 +136,7 @@ def _look_for_charge(checkout: Checkout) -> bool:
         # One that may have been made is never given up because the provider refuses to be asked.
         if isinstance(trouble, Refused) and checkouts.lapsed(checkout):
             log.critical("payment account %s: charge %s is given up: %s", checkout.account.slug, checkout, trouble)
-            give_up(checkout, trouble.code)
+            charges.give_up(checkout, trouble.code)
     else:
         health.succeeded("payment", checkout.account.slug)
     return True

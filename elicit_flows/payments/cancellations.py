@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import timedelta
+from functools import partial
 
 from django.db import transaction
 
@@ -13,7 +14,7 @@ from elicit_flows.job_table import PAYMENTS
 from elicit_flows.lib import clock
 from elicit_flows.lib.backoff import RetrySchedule
 from elicit_flows.models import Cancellation, Checkout, Mandate, Payment, leases
-from elicit_flows.payments import entitlements, mandates
+from elicit_flows.payments import charges, entitlements, mandates
 
 Status = Payment.Status
 RETRIES = RetrySchedule.doubling(timedelta(seconds=1), timedelta(hours=6))
@@ -35,6 +36,8 @@ def ask(payment: Payment, by: Mandate.By = Mandate.By.PERSON) -> Cancellation:
             payment.save(update_fields=["status"])
             entitlements.revoke(payment)
             mandates.ended(payment, by)
+            # Each in a transaction of its own; what is missed is given up when its time has come.
+            transaction.on_commit(partial(charges.end_announced, payment))
             events.publish(payment.agent, "payment.removed", {"payment": payment.summary()}, payment.elicitation)
         elif payment.status != Status.ACTIVE or payment.ends_at:
             raise Conflict("There is nothing to cancel: it has ended, or has been cancelled already.")

@@ -8,7 +8,6 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 
 from django.db import transaction
-from django.db.models import Q, QuerySet
 
 from elicit_flows.domain.errors import Conflict, IdempotencyMismatch, OverLimit
 from elicit_flows.domain.values import Json
@@ -138,10 +137,20 @@ def still_allowed(charge: MandateCharge) -> bool:
     return True
 
 
-def announced(mandate: Mandate) -> QuerySet[MandateCharge]:
-    """The charges that wait for their time."""
-    waiting = Q(payment__status=Payment.Status.OPEN, payment__elicitation=None, at__gt=clock.now())
-    return MandateCharge.objects.filter(waiting, mandate=mandate).select_related("payment")
+def give_up(checkout: Checkout, failure: str) -> None:
+    """End a charge that was not made, unless somebody has recorded otherwise by now: its room is free again."""
+    with transaction.atomic():
+        row = Payment.objects.select_for_update().get(pk=checkout.payment_id)
+        if Checkout.objects.get(pk=checkout.pk).status == checkout.status:
+            checkouts.give_up(checkout)
+            failed(row, failure)
+
+
+def end_announced(saved: Payment) -> None:
+    """Give up the charges that wait for their time, because the method that ``saved`` is removed."""
+    waiting = Checkout.objects.filter(off_session=True, status=Checkout.Status.STARTING)
+    for checkout in waiting.filter(payment__charge__mandate__payment=saved, payment__charge__at__gt=clock.now()):
+        give_up(checkout, "mandate_ended")
 
 
 def paid(payment: Payment) -> None:

@@ -48,9 +48,7 @@ def given(payment: Payment, said: Snapshot) -> None:
 
 
 def ended(payment: Payment, by: Mandate.By) -> None:
-    """Nothing more is charged. Call it when the saved method is removed, with the payment locked. Charges that wait for
-    their time are closed by whoever comes to make them.
-    """
+    """Nothing more is charged. Call it when the saved method is removed, with the payment locked."""
     mandate = Mandate.objects.select_for_update().filter(payment=payment).exclude(status=Status.ENDED).first()
     if mandate is None:
         return

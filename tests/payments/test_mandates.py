@@ -119,7 +119,7 @@ def test_a_mandate_that_says_no_limit_is_refused_when_asked(till: Till, wrong: J
     assert [one["loc"] for one in answer.json()["errors"]] == [["params", "mandate", where]]
 
 
-def test_limits_belong_to_mode_mandate_and_it_to_accounts_that_allow_it(till: Till) -> None:
+def test_t192_limits_belong_to_mode_mandate_and_it_to_accounts_that_allow_it(till: Till) -> None:
     assert till.try_to_ask(mandate=limits()).json()["errors"][0]["loc"] == ["params", "mandate"]
     assert till.try_to_ask(mode="mandate", amount=None).json()["errors"][0]["loc"] == ["params", "mandate"]
     till.sql("UPDATE elicit_flows_paymentaccount SET allow_mandates = %s", False)

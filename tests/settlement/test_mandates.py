@@ -16,7 +16,6 @@ from joserfc.jwk import KeySet
 
 from elicit_flows import vault
 from elicit_flows.domain.errors import Conflict, OverLimit
-from elicit_flows.elicitations import mandates as flow
 from elicit_flows.elicitations import payment as payments_flow
 from elicit_flows.elicitations import receipts
 from elicit_flows.kinds.payment.values import RefundSeen, State
@@ -151,6 +150,9 @@ def test_t192_what_waits_for_its_time_is_not_charged_after_the_person_or_the_ope
         type(till.account).objects.update(enabled=False)
     else:
         till.known.row.payment_accounts.clear()
+    if how == "ended":
+        charge.payment.refresh_from_db()
+        assert (charge.status, told()[-1]) == ("failed", "mandate.charge_failed")
     moving_clock.forward(days=1)
     assert not charges.still_allowed(charges.of(charge.payment))
     with pytest.raises((Conflict, OverLimit)):
@@ -221,7 +223,7 @@ def test_giving_up_does_not_undo_what_somebody_else_has_recorded(till: Till) -> 
     charge = reserve(give(till), 1000, "one")
     before = Checkout.objects.get(payment=charge.payment)
     hear(till, charge, State.PROCESSING)
-    flow.give_up(before, "not_made")
+    charges.give_up(before, "not_made")
     charge.payment.refresh_from_db()
     assert charge.status == "processing"
 
