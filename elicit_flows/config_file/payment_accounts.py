@@ -75,6 +75,11 @@ def conflicts(values: Json, given: Collection[str], stored: PaymentAccount | Non
             "allow_save",
             sentence("is true, but %(provider)s has no mode save; leave it out", provider=values["provider"]),
         )
+    if values["allow_mandates"] and "mandate" not in providers.get(values["provider"]).modes:
+        yield (
+            "allow_mandates",
+            sentence("is true, but %(provider)s has no mode mandate; leave it out", provider=values["provider"]),
+        )
     if stored and Payment.objects.filter(account=stored).exists():
         for name in ("provider", "livemode"):
             if getattr(stored, name) != values[name]:

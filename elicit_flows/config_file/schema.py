@@ -128,6 +128,7 @@ TABLES: Mapping[str, Mapping[str, Key]] = {
         "refund_mismatch": Key(boolean, default=False),
         "keep_late": Key(boolean, default=False),
         "allow_save": Key(boolean, default=False),
+        "allow_mandates": Key(boolean, default=False),
     },
     "agent": {
         "slug": Key(slug, required=True),

@@ -37,6 +37,14 @@ class PaymentAccount(models.Model):
             "at the provider."
         ),
     )
+    allow_mandates = models.BooleanField(
+        _("may have mandates"),
+        default=False,
+        db_default=False,
+        help_text=_(
+            "Agents may ask people to allow later charges, within limits that the person sees and can lower or end."
+        ),
+    )
     enabled = models.BooleanField(_("enabled"), default=True)
     ignored = models.PositiveIntegerField(
         _("ignored webhooks"),

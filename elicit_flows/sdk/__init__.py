@@ -3,7 +3,8 @@
 The modules, from the public surface downwards:
 
   client, sync    one agent at one service: ``Elicit``, and ``SyncElicit``, which runs it in a thread (sync_runner)
-  asking          ask and wait, one method for each kind; drafts: shared forms; notes: data that the agent keeps
+  asking          ask and wait, one method for each kind; drafts: shared forms; notes: data that the agent keeps;
+                  mandates: charging what a user allowed
   checks          the checks of a question before it is sent
   typed_forms     forms from Python types, and answers as those types; it needs pydantic
   questions       a question, as a value; outcomes: how it ended, as a value; shapes: what the API answers
@@ -56,7 +57,7 @@ from elicit_flows.sdk.outcomes import (
     outcome_of,
 )
 from elicit_flows.sdk.proxied import check_answered
-from elicit_flows.sdk.questions import ConfirmWords, Options, PaymentTerms, Question, Questions
+from elicit_flows.sdk.questions import ConfirmWords, MandateLimits, Options, PaymentTerms, Question, Questions
 from elicit_flows.sdk.shapes import (
     Connection,
     Draft,
@@ -95,6 +96,7 @@ __all__ = [
     "InvalidAnswerError",
     "InvalidQuestionError",
     "InvalidRequestError",
+    "MandateLimits",
     "NotCompleted",
     "NotFoundError",
     "OnUrl",

@@ -19,6 +19,7 @@ from elicit_flows.sdk import environment, feed
 from elicit_flows.sdk.asking import Asking
 from elicit_flows.sdk.connections import Connections
 from elicit_flows.sdk.drafts import Drafts
+from elicit_flows.sdk.mandates import Mandates
 from elicit_flows.sdk.notes import Notes
 from elicit_flows.sdk.outcomes import Outcome
 from elicit_flows.sdk.paths import (
@@ -38,7 +39,7 @@ POLL_SECONDS = 25
 PAGE = 100
 
 
-class Elicit(Asking, Connections, Drafts, Notes, Proxied):
+class Elicit(Asking, Connections, Drafts, Mandates, Notes, Proxied):
     """One agent at one service.
 
     ``url`` defaults to ELICIT_URL, ``api_key`` to ELICIT_API_KEY or the file var/demo.key. ``retry_for`` is the number

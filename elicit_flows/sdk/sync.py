@@ -96,11 +96,16 @@ class SyncElicit:
 
     oauth = _blocking(Elicit.oauth)
     payment = _blocking(Elicit.payment)
+    mandate = _blocking(Elicit.mandate)
     credentials = _blocking(Elicit.credentials)
     confirm = _blocking(Elicit.confirm)
     url_action = _blocking(Elicit.url_action)
     steps = _blocking(Elicit.steps)
     ask = _blocking(Elicit.ask)
+
+    mandate_of = _blocking(Elicit.mandate_of)
+    charge = _blocking(Elicit.charge)
+    end_mandate = _blocking(Elicit.end_mandate)
 
     draft = _blocking(Elicit.draft)
     answer = _blocking(Elicit.answer)
@@ -183,6 +188,14 @@ class SyncElicit:
     ) -> Generator[Json, None, None]:
         """As ``Elicit.payments``."""
         return self._one_by_one(self._elicit.payments(user, status=status, elicitation=elicitation))
+
+    def mandates(self, user: User | None = None, *, status: str | None = None) -> Generator[Json, None, None]:
+        """As ``Elicit.mandates``."""
+        return self._one_by_one(self._elicit.mandates(user, status=status))
+
+    def charges(self, mandate: str | Outcome) -> Generator[Json, None, None]:
+        """As ``Elicit.charges``."""
+        return self._one_by_one(self._elicit.charges(mandate))
 
     def _one_by_one(self, feed: AsyncGenerator[T, None]) -> Generator[T, None, None]:
         try:

@@ -198,6 +198,14 @@ THREATS: dict[int, tuple[str, str]] = {
     207: ("A guarded tool, prompt or resource reached beside its guard, as a call that needs nothing", ""),
     208: ("A call passed on beside the library that cannot be given up, or gets another's answer or none", ""),
     209: ("On a gateway with several users: one's answer, token or connection for another's call", ""),
+    190: ("A stolen API key with a mandate", ""),
+    191: ("An agent that splits charges to stay under a limit, or refunds them to charge again", ""),
+    192: ("A charge after the person ended or lowered the mandate, or agreed too late", ""),
+    193: ("Charges at the same moment that together exceed a limit", ""),
+    194: ("A charge whose answer is lost, or whose process dies, is made twice or forgotten", ""),
+    195: ("A mandate of another agent or person", ""),
+    196: ("A charge that is paid both by itself and on the page that its bank asked for", ""),
+    197: ("A mandate's document that was changed, or that is taken for a receipt", ""),
 }  # fmt: skip
 FAULTS: dict[int, tuple[str, str]] = {
     1: ("Killed during a create", ""),

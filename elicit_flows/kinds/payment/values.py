@@ -61,6 +61,23 @@ class Ask:
 
 
 @dataclass(frozen=True, slots=True)
+class Charge:
+    """One charge of a saved method while the person is away. ``customer`` and ``method`` are the provider's ids."""
+
+    our_id: str
+    amount: int
+    currency: str
+    description: str
+    customer: str
+    method: str
+    since: datetime  # when it was first attempted: it is not older than this at the provider
+
+
+# The bank wants the person themselves to confirm the charge.
+AUTHENTICATION_REQUIRED = "authentication_required"
+
+
+@dataclass(frozen=True, slots=True)
 class Started:
     """A checkout that nobody has seen yet. ``expires_at``: when the provider closes it by itself."""
 
@@ -110,6 +127,9 @@ class Snapshot:
     unpaid: bool = False  # the provider says that nothing was charged and nothing is under way
     period_end: datetime | None = None  # mode subscribe
     ends_at: datetime | None = None  # mode subscribe: it is cancelled, and not charged after this
+    method: str | None = None  # mode save: the provider's id of the saved method
+    method_name: str | None = None  # and what it is, such as "visa 4242"
+    failure: str | None = None  # of a charge that was refused: the provider's code, or AUTHENTICATION_REQUIRED
 
 
 @dataclass(frozen=True, slots=True)

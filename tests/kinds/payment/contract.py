@@ -15,7 +15,7 @@ from elicit_flows.domain.values import Secret
 from elicit_flows.kinds.payment import providers
 from elicit_flows.kinds.payment.params import MODES
 from elicit_flows.kinds.payment.providers.base import BadNotice, PaymentProvider, Refused
-from elicit_flows.kinds.payment.values import SUCCESSES, Account, Ask, Snapshot, State
+from elicit_flows.kinds.payment.values import SUCCESSES, Account, Ask, Charge, Snapshot, State
 from elicit_flows.lib import clock
 from tests.kinds.payment.answers import ask
 
@@ -222,6 +222,26 @@ class ProviderContract:
             said = self.paid(house, mode="save", amount=0)
             assert (said.state, said.amount, said.currency, said.our_id) == (State.SAVED, 0, "eur", "co_1")
             assert said.customer
+
+    def test_a_saved_method_is_charged_once_under_its_key_and_found_by_our_id(
+        self, provider: PaymentProvider, house: House
+    ) -> None:
+        if "mandate" not in provider.modes:
+            return
+        saved = self.paid(house, mode="save", amount=0)
+        assert saved.customer is not None
+        assert saved.method is not None
+        charging = providers.charging(self.name)
+        asked = Charge("co_9", 1290, "eur", "A ticket", saved.customer, saved.method, clock.now())
+        assert charging.find_charge(house.account, asked) is None
+        for _ in range(2):
+            said = charging.charge(house.account, asked, "ef:co_9:charge")
+            assert (said.state, said.amount, said.currency, said.our_id) == (State.PAID, 1290, "eur", "co_9")
+            assert said.failure is None
+        assert charging.find_charge(house.account, asked) == said.ref
+        refund = provider.refund(house.account, said.payment_ref or "", 290, "re_9", "ef:re_9:refund:1")
+        found = provider.fetch(house.account, said.ref)
+        assert (found.state, [(one.ref, one.amount) for one in found.refunds]) == (State.PAID, [(refund.ref, 290)])
 
     def test_a_payer_who_is_known_may_pay_again(self, provider: PaymentProvider, house: House) -> None:
         if "save" in provider.modes:

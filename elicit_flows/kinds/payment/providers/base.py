@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Protocol
 
-from elicit_flows.kinds.payment.values import Account, Ask, Notice, RefundSeen, Snapshot, Started
+from elicit_flows.kinds.payment.values import Account, Ask, Charge, Notice, RefundSeen, Snapshot, Started
 
 
 class PaymentError(Exception):
@@ -49,7 +49,7 @@ class PaymentProvider(Protocol):
     The calls raise Refused, Busy or Unclear; ``receive`` raises BadNotice.
     """
 
-    modes: frozenset[str]
+    modes: frozenset[str]  # "mandate" says that it is a ChargingProvider
     keys: Mapping[str, bool]  # by the prefix of a secret key: whether that key moves real money
     signed: bool  # whether its webhooks are signed; if not, anybody may send them (see payments.inbound_webhooks)
     host: str  # the host of its payment page, for the connect page; "" if it differs between accounts
@@ -81,3 +81,15 @@ class PaymentProvider(Protocol):
 
         ``headers`` have lower-case names. Notices that are not signed have the ref as their id: one for each checkout.
         """
+
+
+class ChargingProvider(PaymentProvider, Protocol):
+    """A provider that charges saved methods: it has mode ``mandate`` in ``modes``. Others have no such calls."""
+
+    def charge(self, account: Account, charge: Charge, key: str) -> Snapshot:
+        """Charge a saved method. The answer is never OPEN: a charge that waits for the person is cancelled, and its
+        ``failure`` is AUTHENTICATION_REQUIRED. ``ref`` is the charge's own, which ``fetch`` and ``close`` take.
+        """
+
+    def find_charge(self, account: Account, charge: Charge) -> str | None:
+        """The ref of a charge by our id, after its answer was lost; None if there is none."""
