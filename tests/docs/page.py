@@ -25,6 +25,8 @@ OWN: dict[tuple[str, str], tuple[str, str]] = {
     ("python", "sdk"): ("how-to/python-sdk.md", "tests/sdk/test_docs.py"),
     ("ts", "sdk"): ("how-to/typescript-sdk.md", "tests/sdk/typescript/test_docs.py"),
     ("ts", "mcp"): ("how-to/mcp-server-typescript.md", "tests/sdk/typescript/mcp/test_docs.py"),
+    ("ts", "ai"): ("how-to/ai-sdk.md", "tests/sdk/typescript/frameworks/test_ai_sdk.py"),
+    ("ts", "mastra"): ("how-to/mastra.md", "tests/sdk/typescript/frameworks/test_mastra.py"),
     ("sh", "typescript"): ("how-to/typescript-sdk.md", "tests/sdk/typescript/test_docs.py"),
     ("python", "mcp"): ("how-to/mcp-server.md", "tests/sdk/mcp/test_docs.py"),
     ("toml", "guard"): ("how-to/guard-any-mcp-server.md", "tests/sdk/gateway/test_docs.py"),
