@@ -37,6 +37,7 @@ OWN: dict[tuple[str, str], tuple[str, str]] = {
     ("python", "remote"): ("how-to/remote-mcp-servers.md", "tests/journey/test_mcp_servers.py"),
     ("python", "hosts"): ("how-to/mcp-client.md", "tests/sdk/hosts/test_docs.py"),
     ("python", "pytest"): ("how-to/test-your-agent.md", "tests/docs/test_own.py"),
+    ("python", "double"): ("how-to/test-your-agent.md", "tests/sdk/testing/test_double.py"),
     ("python", "site"): ("how-to/own-sign-in.md", "tests/docs/test_own.py"),
     ("python", "webhook"): ("how-to/webhooks.md", "tests/docs/test_own.py"),
     ("csv", "tokens"): ("how-to/import-tokens.md", "tests/oauth/test_import_files.py"),
