@@ -167,6 +167,8 @@ def _members(place: Place) -> list[Any]:
         for connection in plain.connections(user.claim):
             if connection.status == "active":
                 plain.revoke(connection)
+        opened = elicit.create("confirm", user.claim, {}, message="?")
+        elicit.cancel(opened)
         elicit.form(user.claim, FORM, message="?", on_url=lambda url: user.submit(url, plan="Free"))
         elicit.confirm(user.claim, message="?", on_url=user.submit)
         elicit.payment(user.claim, 500, "usd", description="A report", message="?", on_url=user.pay)
@@ -177,7 +179,8 @@ def _members(place: Place) -> list[Any]:
         elicit.secret(elicit.credentials(user.claim, fields, message="?", on_url=lambda url: user.submit(url, key="k")))
         next(elicit.events(stream=False))
         user.close()
-    return [_shape(body) for body in map(_body, seen) if body.get("status") not in ("active", "settling")]
+    # Whether a wait sees the question on its way to the end is a matter of speed.
+    return [_shape(body) for body in map(_body, seen) if body.get("status") not in ("pending", "started", "settling")]
 
 
 def _body(response: httpx2.Response) -> dict[str, Any]:

@@ -164,7 +164,8 @@ class State:
             "id": this, "object": "connection", "provider": params.get("provider"), "subject": asked.body["subject"],
             "scopes": list(params.get("scopes") or ()), "status": "active", "account": None if secret else account,
             "label": params.get("provider") or "Keys", "metadata": {}, "variables": {}, "mcp": None, "resource": None,
-            "health": "ok", "next_refresh_at": None, "last_refresh_error": None,
+            "health": "ok", "next_refresh_at": None, "last_refresh_error": None, "created_at": now(),
+            "expires_at": None, "last_used_at": None, "revoked_at": None,
         }  # fmt: skip
         if secret:
             self.secrets[this] = secret

@@ -97,7 +97,7 @@ class DoubleUser:
         if not all(answers.get(name) for name in wanted):
             return None
         connection = self._state.connect(asked, {name: str(answers[name]) for name in wanted})
-        return {name: connected(connection)[name] for name in ("connection", "provider", "scopes", "account")}
+        return {"connection": connection["id"]}
 
 
 def _filled_in(params: Json, answers: dict[str, Answer]) -> Json | None:
