@@ -206,6 +206,8 @@ THREATS: dict[int, tuple[str, str]] = {
     195: ("A mandate of another agent or person", ""),
     196: ("A charge that is paid both by itself and on the page that its bank asked for", ""),
     197: ("A mandate's document that was changed, or that is taken for a receipt", ""),
+    205: ("A paused run of a framework that goes on with a yes to something else, or with one that nobody gave", ""),
+    206: ("Two runs of a framework that go on with one answer", ""),
 }  # fmt: skip
 FAULTS: dict[int, tuple[str, str]] = {
     1: ("Killed during a create", ""),
