@@ -16,12 +16,14 @@ from elicit_flows.api import responses
 from elicit_flows.domain.errors import BadRequest, FlowError, NotFound, Unavailable
 from elicit_flows.kinds.payment import providers
 from elicit_flows.kinds.payment.providers.base import BadNotice, Busy
+from elicit_flows.lib.thread_pools import asks_outside
 from elicit_flows.models import PaymentAccount
 from elicit_flows.payments import inbound_webhooks
 
 log = logging.getLogger(__name__)
 
 
+@asks_outside
 @csrf_exempt
 @require_POST
 def receive(request: HttpRequest, slug: str) -> HttpResponse:

@@ -158,7 +158,7 @@ def settle(checkout: Checkout, *, closing: bool = False) -> bool:
         else:
             said = provider.fetch(account, checkout.ref)
         if said.state is State.APPROVED:
-            if _wanted(checkout):
+            if _wanted(checkout, said):
                 said = provider.complete(account, checkout.ref, f"ef:{checkout.pk}:complete")
             else:
                 said = replace(said, state=State.CANCELLED, unpaid=True)
@@ -166,11 +166,19 @@ def settle(checkout: Checkout, *, closing: bool = False) -> bool:
     return said.unpaid
 
 
-def _wanted(checkout: Checkout) -> bool:
-    """Whether this checkout may still be charged: it is open, and its elicitation is not over."""
+def _wanted(checkout: Checkout, said: Snapshot) -> bool:
+    """Whether this checkout may still be charged: it is open, its elicitation is not over, and the person agreed to what
+    was asked for.
+    """
     checkout.refresh_from_db(fields=["status"])
     row = Elicitation.objects.filter(payment__checkouts=checkout).first()
-    return checkout.status in checkouts.PAYABLE and row is not None and not row.over
+    if checkout.status not in checkouts.PAYABLE or row is None or row.over:
+        return False
+    charged = replace(said, state=settlement.OF_MODE[checkout.payment.mode])
+    problem = settlement.difference(checkout.payment, checkout, charged)
+    if problem:
+        log.error("payment %s: nothing is charged, because %s", checkout.payment_id, problem)
+    return not problem
 
 
 def record_settlement(checkout: Checkout, said: Snapshot) -> None:

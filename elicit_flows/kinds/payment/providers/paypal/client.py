@@ -22,7 +22,7 @@ from paypalserversdk.paypal_serversdk_client import PaypalServersdkClient
 
 from elicit_flows import http
 from elicit_flows.http import for_requests
-from elicit_flows.kinds.payment.providers.attempts import Attempts
+from elicit_flows.kinds.payment.providers.attempts import Attempts, calling
 from elicit_flows.kinds.payment.providers.base import Refused
 from elicit_flows.kinds.payment.providers.paypal import errors
 from elicit_flows.kinds.payment.values import Account
@@ -39,24 +39,24 @@ class ToPayPal(Attempts):
     def answer_to(self, request: requests.PreparedRequest) -> http.Reply:
         """What the library may see of the answer."""
         request.headers["User-Agent"] = "elicit-flows"  # by default the library names this machine's system
-        token = urlsplit(str(request.url)).path.endswith(TOKEN_PATH)
-        try:
-            reply = super().answer_to(request)
-        except Refused as refusal:
-            if token:
-                raise Refused("authentication_failed", str(refusal)) from None
-            raise
-        if token:
-            return dataclasses.replace(reply, body=self._token(reply))
+        if urlsplit(str(request.url)).path.endswith(TOKEN_PATH):
+            with calling(changes=False):
+                return self._token(request)
+        reply = super().answer_to(request)
         _came.get().append(reply)
         return dataclasses.replace(reply, body=b"{}")
 
-    def _token(self, reply: http.Reply) -> bytes:
+    def _token(self, request: requests.PreparedRequest) -> http.Reply:
+        try:
+            reply = super().answer_to(request)
+        except Refused as refusal:
+            raise Refused("authentication_failed", str(refusal)) from None
         said = reply.json()
         token, seconds = said.get("access_token"), said.get("expires_in")
         if not (isinstance(token, str) and _TOKEN.fullmatch(token) and type(seconds) is int):
             raise self.failure()
-        return json.dumps({"access_token": token, "token_type": "Bearer", "expires_in": seconds}).encode()
+        checked = {"access_token": token, "token_type": "Bearer", "expires_in": seconds}
+        return dataclasses.replace(reply, body=json.dumps(checked).encode())
 
 
 _to_paypal = ToPayPal(errors)
