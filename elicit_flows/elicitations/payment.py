@@ -167,8 +167,8 @@ def settle(checkout: Checkout, *, closing: bool = False) -> bool:
 
 
 def _wanted(checkout: Checkout, said: Snapshot) -> bool:
-    """Whether this checkout may still be charged: it is open, its elicitation is not over, and the person agreed to what
-    was asked for.
+    """Whether this checkout may still be charged: it is open, its elicitation is not over, and what the person agreed
+    to is what was asked for.
     """
     checkout.refresh_from_db(fields=["status"])
     row = Elicitation.objects.filter(payment__checkouts=checkout).first()

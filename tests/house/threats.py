@@ -193,6 +193,11 @@ THREATS: dict[int, tuple[str, str]] = {
     181: ("A call that goes around the gateway's guards: another spelling of a tool, a guard of none", ""),
     182: ("A token that the gateway puts in, shown to a client; the gateway's key, given to a server", ""),
     183: ("Arguments of a model in place of what the gateway puts in, or as words of the question", ""),
+    198: ("A webhook that PayPal did not send, or sent to somebody else", ""),
+    199: ("A webhook whose certificate is anywhere but at PayPal's own address", ""),
+    200: ("Another amount captured, or agreed to, than was asked for", ""),
+    201: ("A return that names another person's order", ""),
+    202: ("A provider's answer that names code, which its library would run", ""),
 }  # fmt: skip
 FAULTS: dict[int, tuple[str, str]] = {
     1: ("Killed during a create", ""),
