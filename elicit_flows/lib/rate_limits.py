@@ -45,8 +45,6 @@ ALL_SIGN_INS = RateLimit("sign-ins", 30_000, 60)
 PAYMENT_RETURNS = RateLimit("returned", 30, 60)
 # By payment: each asks the provider.
 CHECKOUTS = RateLimit("checkouts", 20, 600)
-# All together: anybody may name an address of a certificate in a webhook.
-CERTIFICATES = RateLimit("certificates", 30, 60)
 # By elicitation: codes that a person makes for another device.
 PERSONS_CODES = RateLimit("persons-codes", 10, 600)
 # By elicitation: what is typed may be sent to a provider to be checked.

@@ -104,7 +104,7 @@ class Double:
         return found
 
     def is_over(self, order: Thing) -> bool:
-        return order["status"] != "COMPLETED" and order["_over"] <= self.now()
+        return bool(order["status"] != "COMPLETED" and order["_over"] <= self.now())
 
     def captured(self, merchant: str, id: str) -> tuple[Thing, Thing]:
         """An order and its capture with that id. Raises PayPalError."""

@@ -52,9 +52,8 @@ class PayPage:
 
 def payable(order: Thing) -> bool:
     """Also after a method was chosen that is declined at the capture: the buyer may choose another."""
-    return order["status"] == "PAYER_ACTION_REQUIRED" or (
-        order["status"] == "APPROVED" and order["_how"] == "pay_declined"
-    )
+    declined = order["status"] == "APPROVED" and order["_how"] == "pay_declined"
+    return bool(declined or order["status"] == "PAYER_ACTION_REQUIRED")
 
 
 def with_ids(url: str, **ids: str) -> str:

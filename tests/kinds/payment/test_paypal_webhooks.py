@@ -11,8 +11,8 @@ import pytest
 from elicit_flows.domain.values import Secret
 from elicit_flows.kinds.payment import providers
 from elicit_flows.kinds.payment.providers.base import BadNotice, Busy
+from elicit_flows.kinds.payment.providers.paypal import webhooks
 from elicit_flows.kinds.payment.values import Account, Notice
-from elicit_flows.lib import rate_limits
 from tests.kinds.payment.paypal_answers import WEBHOOK, Signing, account, event
 
 pytestmark = pytest.mark.usefixtures("loopback")
@@ -29,7 +29,7 @@ def signing() -> Iterator[Signing]:
 
 @pytest.fixture(autouse=True)
 def _fresh() -> None:
-    rate_limits.forget()
+    webhooks._fetched.clear()
 
 
 def signed(signing: Signing, body: bytes = BODY, webhook: str = WEBHOOK, *, age: timedelta = timedelta(0)) -> Any:
@@ -134,7 +134,7 @@ def test_t199_whoever_names_many_certificates_makes_us_ask_paypal_a_few_times() 
         for number in range(40):
             with pytest.raises((BadNotice, Busy)):
                 received(signing, signed(signing) | {"paypal-cert-url": f"{signing.signer.url}{number}"})
-        assert signing.asked == rate_limits.CERTIFICATES.most
+        assert signing.asked == webhooks.MOST_A_MINUTE
 
 
 def test_a_certificate_that_cannot_be_had_now_is_tried_with_the_next_webhook(signing: Signing) -> None:

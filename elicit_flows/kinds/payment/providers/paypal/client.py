@@ -67,7 +67,7 @@ class Addressed(Configuration):
 
     def __init__(self, base: str, **more: Any) -> None:
         self.base = base
-        super().__init__(**more)
+        super().__init__(**more)  # type: ignore[no-untyped-call]
 
     def get_base_uri(self, server: Server = Server.DEFAULT) -> str:
         return self.base

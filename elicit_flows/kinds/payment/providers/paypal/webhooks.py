@@ -10,7 +10,9 @@ from __future__ import annotations
 import base64
 import binascii
 import re
+import time
 import zlib
+from collections import deque
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
@@ -29,7 +31,7 @@ from elicit_flows.kinds.payment.providers.base import BadNotice, Busy
 from elicit_flows.kinds.payment.providers.parts import Thing, several, text, within
 from elicit_flows.kinds.payment.providers.paypal.reading import link
 from elicit_flows.kinds.payment.values import Account, Notice
-from elicit_flows.lib import clock, rate_limits
+from elicit_flows.lib import clock
 
 HOSTS = {
     True: ("https://api.paypal.com", "https://api-m.paypal.com"),
@@ -40,9 +42,11 @@ OLDEST, NEWEST = timedelta(days=4), timedelta(minutes=5)  # PayPal sends for thr
 MAX_CERTIFICATE = 64 * 1024
 CERTIFICATE_SECONDS = 5.0
 MAX_HEADER = 2000
+MOST_A_MINUTE = 30  # certificates that this process fetches
 _PATH = r"/v1/notifications/certs/[A-Za-z0-9_-]{1,200}"
 _CAPTURE = re.compile(r"/v2/payments/captures/([A-Z0-9]{1,36})")
 _REF = re.compile(r"[A-Z0-9]{1,36}")
+_fetched: deque[float] = deque(maxlen=MOST_A_MINUTE)
 
 
 def receive(account: Account, headers: Mapping[str, str], body: bytes) -> list[Notice]:
@@ -88,10 +92,10 @@ def _ref(given: str) -> str | None:
 
 def _verify(account: Account, headers: Mapping[str, str], body: bytes) -> None:
     names = ("auth-algo", "cert-url", "transmission-id", "transmission-sig", "transmission-time")
-    algorithm, url, transmission, signature, time = (headers.get(f"paypal-{name}", "") for name in names)
-    if max(map(len, (algorithm, url, transmission, signature, time))) > MAX_HEADER or algorithm != "SHA256withRSA":
+    algorithm, url, transmission, signature, sent = (headers.get(f"paypal-{name}", "") for name in names)
+    if max(map(len, (algorithm, url, transmission, signature, sent))) > MAX_HEADER or algorithm != "SHA256withRSA":
         raise BadNotice("The signature's headers are not PayPal's.")
-    _check_time(time)
+    _check_sent(sent)
     bases = [account.api_base] if account.api_base else HOSTS[account.livemode]
     if not _is_certificates(url, bases):
         raise BadNotice("The certificate is not at PayPal's address.")
@@ -101,7 +105,7 @@ def _verify(account: Account, headers: Mapping[str, str], body: bytes) -> None:
         raise BadNotice("The signature is not base64.") from None
     key = _valid_key(url)
     for webhook in account.webhook_secrets:
-        said = f"{transmission}|{time}|{webhook.reveal()}|{zlib.crc32(body)}".encode()
+        said = f"{transmission}|{sent}|{webhook.reveal()}|{zlib.crc32(body)}".encode()
         try:
             key.verify(signed, said, PKCS1v15(), SHA256())
         except InvalidSignature:
@@ -110,12 +114,12 @@ def _verify(account: Account, headers: Mapping[str, str], body: bytes) -> None:
     raise BadNotice("The signature is not one of this account's.")
 
 
-def _check_time(given: str) -> None:
+def _check_sent(given: str) -> None:
     try:
-        sent = datetime.fromisoformat(given)
+        moment = datetime.fromisoformat(given)
     except ValueError:
         raise BadNotice("The time is not one.") from None
-    if sent.tzinfo is None or not -NEWEST <= clock.now() - sent <= OLDEST:
+    if moment.tzinfo is None or not -NEWEST <= clock.now() - moment <= OLDEST:
         raise BadNotice("The webhook is not of now.")
 
 
@@ -138,8 +142,10 @@ def _valid_key(url: str) -> RSAPublicKey:
 @lru_cache(maxsize=16)
 def _certificate(url: str) -> x509.Certificate:
     """Fetched once; the address must have been checked. Raises BadNotice and Busy, which are not kept."""
-    if not rate_limits.CERTIFICATES.hit():  # anybody may name an address
+    now = time.monotonic()
+    if len(_fetched) == MOST_A_MINUTE and now - _fetched[0] < 60:  # anybody may name an address
         raise Busy("Too many certificates were asked for.")
+    _fetched.append(now)
     try:
         reply = http.send("GET", url, deadline=CERTIFICATE_SECONDS, limit=MAX_CERTIFICATE)
     except http.Refused as refusal:
