@@ -159,7 +159,7 @@ def settle(checkout: Checkout, *, closing: bool = False) -> bool:
             said = provider.fetch(account, checkout.ref)
         if said.state is State.APPROVED:
             if _wanted(checkout, said):
-                said = provider.complete(account, checkout.ref, f"ef:{checkout.pk}:complete")
+                said = provider.complete(account, checkout.ref, f"ef:{checkout.pk}:complete:{said.agreed}")
             else:
                 said = replace(said, state=State.CANCELLED, unpaid=True)
         record_settlement(checkout, said)

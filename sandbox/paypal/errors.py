@@ -19,8 +19,10 @@ NAMES = {
 class PayPalError(ApiError):
     """``issue`` is PayPal's name for what is wrong, ``field`` the wrong parameter, if there is one."""
 
-    def __init__(self, status: int, issue: str, message: str = "", field: str | None = None) -> None:
-        super().__init__(status, message or issue)
+    def __init__(
+        self, status: int, issue: str, message: str = "", field: str | None = None, *, kept: bool = False
+    ) -> None:
+        super().__init__(status, message or issue, kept=kept)
         self.issue = issue
         self.field = field
 

@@ -51,6 +51,7 @@ def approve(double: Double, order: Thing, how: str) -> None:
     """The buyer agrees to pay ``how`` (pay, pay_bank, pay_declined). Nothing is taken before a capture."""
     order["status"], order["_how"] = "APPROVED", how
     order["_over"] = double.now() + LIVES
+    double.offset += 1  # no two agreements are in the same second, by which they are told apart
     order["payer"] = {"payer_id": "SANDBOXBUYER1", "email_address": "buyer@example.com"}
     changed(double, order, "CHECKOUT.ORDER.APPROVED", "checkout-order", order)
 
@@ -66,7 +67,7 @@ def capture(double: Double, order: Thing) -> None:
     if order["status"] != "APPROVED":
         raise PayPalError(422, "ORDER_NOT_APPROVED", "Payer has not yet approved the Order for payment.")
     if order["_how"] == "pay_declined":
-        raise PayPalError(422, "INSTRUMENT_DECLINED", "The instrument presented was declined.")
+        raise PayPalError(422, "INSTRUMENT_DECLINED", "The instrument presented was declined.", kept=True)
     minor = order["_minor"] if double.bent is None else double.bent
     pending = order["_how"] == "pay_bank"
     unit = order["purchase_units"][0]

@@ -115,6 +115,7 @@ class Snapshot:
     unpaid: bool = False  # the provider says that nothing was charged and nothing is under way
     period_end: datetime | None = None  # mode subscribe
     ends_at: datetime | None = None  # mode subscribe: it is cancelled, and not charged after this
+    agreed: str = ""  # state APPROVED: names this agreement; it is another once the user has chosen another method
 
 
 @dataclass(frozen=True, slots=True)

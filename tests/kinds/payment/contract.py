@@ -99,7 +99,8 @@ class ProviderContract:
         """How a checkout stands, after what the payer agreed to is charged."""
         provider = providers.get(self.name)
         said = provider.fetch(house.account, ref)
-        return provider.complete(house.account, ref, f"complete {ref}") if said.state is State.APPROVED else said
+        key = f"complete {ref} {said.agreed}"
+        return provider.complete(house.account, ref, key) if said.state is State.APPROVED else said
 
     def test_it_says_what_it_can_do(self, provider: PaymentProvider) -> None:
         assert {"pay"} <= provider.modes <= set(MODES)

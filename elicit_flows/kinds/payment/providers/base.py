@@ -71,7 +71,8 @@ class PaymentProvider(Protocol):
         """Charge a checkout that is ``State.APPROVED``. The snapshot says what it is afterwards: OPEN and ``unpaid`` if
         the user has to choose another method.
 
-        It is charged once whatever the key. Only providers whose snapshots say APPROVED are asked.
+        It is charged once whatever the key. Only providers whose snapshots say APPROVED are asked. ``key`` is another
+        for each agreement, because a provider may repeat its refusal of the former one.
         """
 
     def close(self, account: Account, ref: str, key: str) -> Snapshot:

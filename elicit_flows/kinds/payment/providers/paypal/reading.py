@@ -44,6 +44,7 @@ def snapshot(order: Thing, livemode: bool, disputes: tuple[DisputeSeen, ...] = (
         disputes=disputes,
         # Not for APPROVED: it is about to be charged.
         unpaid=state in (State.OPEN, State.FAILED, State.CANCELLED),
+        agreed=text(order.get("update_time")) if state is State.APPROVED else "",
     )
 
 
