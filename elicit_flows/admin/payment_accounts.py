@@ -83,7 +83,7 @@ class PaymentAccountAdmin(SwitchableAdmin):
     search_fields = ("slug",)
     readonly_fields = ("webhook_address", "has_secret_key", "has_webhook_secret", "ignored")
     fields = (
-        "slug", "webhook_address", "provider", "livemode", "api_base", "has_secret_key", "new_secret_key",
+        "slug", "webhook_address", "provider", "livemode", "api_base", "client_id", "has_secret_key", "new_secret_key",
         "has_webhook_secret", "new_webhook_secret", "forget_webhook_secrets", "refund_mismatch",
         "keep_late", "allow_save", "allow_mandates", "ignored", "enabled",
     )  # fmt: skip

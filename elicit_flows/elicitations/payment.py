@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 from contextlib import nullcontext
+from dataclasses import replace
 from datetime import timedelta
 from functools import partial
 
@@ -24,7 +25,7 @@ from elicit_flows.events import wakeups
 from elicit_flows.job_table import PAYMENTS
 from elicit_flows.kinds.payment import providers
 from elicit_flows.kinds.payment.providers.base import Broken, Busy, PaymentError, PaymentProvider, Refused, Unclear
-from elicit_flows.kinds.payment.values import AUTHENTICATION_REQUIRED, Ask, Snapshot
+from elicit_flows.kinds.payment.values import AUTHENTICATION_REQUIRED, Ask, Snapshot, State
 from elicit_flows.lib import clock, rate_limits
 from elicit_flows.lib.backoff import CircuitBreaker
 from elicit_flows.lib.sentences import sentence
@@ -145,15 +146,43 @@ def back_from_checkout(slug: str, checkout_id: str) -> tuple[Elicitation, bool]:
     return checkout.payment.elicitation, unpaid
 
 
-def settle(checkout: Checkout) -> bool:
-    """Ask the provider for the state, and record it. Returns whether nothing was paid. Raises PaymentError."""
+def settle(checkout: Checkout, *, closing: bool = False) -> bool:
+    """Ask the provider for the state, and record it. Returns whether nothing was paid. Raises PaymentError.
+
+    ``closing``: close the checkout first, if that is still possible. What the person has agreed to is charged only
+    while it is wanted. If the elicitation ends at that very moment, the payment is late, and refunded like any other.
+    """
     if not checkout.ref:
         return False
     account, row = vault.account(checkout.account), checkout.payment.elicitation
+    provider = plug_in(checkout)
     with traced("settle", row) if row else nullcontext():
-        said = plug_in(checkout).fetch(account, checkout.ref)
+        if closing:
+            said = provider.close(account, checkout.ref, f"ef:{checkout.pk}:close")
+        else:
+            said = provider.fetch(account, checkout.ref)
+        if said.state is State.APPROVED:
+            if _wanted(checkout, said):
+                said = provider.complete(account, checkout.ref, f"ef:{checkout.pk}:complete:{said.agreed}")
+            else:
+                said = replace(said, state=State.CANCELLED, unpaid=True)
         record_settlement(checkout, said)
     return said.unpaid
+
+
+def _wanted(checkout: Checkout, said: Snapshot) -> bool:
+    """Whether this checkout may still be charged: it is open, its elicitation is not over, and what the person agreed
+    to is what was asked for.
+    """
+    checkout.refresh_from_db(fields=["status"])
+    row = Elicitation.objects.filter(payment__checkouts=checkout).first()
+    if checkout.status not in checkouts.PAYABLE or row is None or row.over:
+        return False
+    charged = replace(said, state=settlement.OF_MODE[checkout.payment.mode])
+    problem = settlement.difference(checkout.payment, checkout, charged)
+    if problem:
+        log.error("payment %s: nothing is charged, because %s", checkout.payment_id, problem)
+    return not problem
 
 
 def record_settlement(checkout: Checkout, said: Snapshot) -> None:

@@ -87,7 +87,8 @@ def _follow(row: Inbound) -> bool:
 def _look(checkout: Checkout) -> bool:
     row = checkout.payment.elicitation
     moot = row is None or row.over or row.overdue
-    to_close = moot and checkout.status == Checkout.Status.OPEN
+    # Also when its own time is over: a provider may forget it soon after, and then says nothing about it.
+    to_close = checkout.status == Checkout.Status.OPEN and (moot or checkout.expires_at <= clock.now())
     if checkout.account_id in payment.slow_accounts.open_keys() or not checkouts.look_again(checkout, soon=to_close):
         return False
     try:
@@ -100,13 +101,8 @@ def _look(checkout: Checkout) -> bool:
                 if ref:
                     provider.close(account, ref, f"ef:{checkout.pk}:close")
                 _give_up(checkout)
-            elif to_close:
-                account = vault.account(checkout.account)
-                payment.record_settlement(
-                    checkout, payment.plug_in(checkout).close(account, checkout.ref or "", f"ef:{checkout.pk}:close")
-                )
             else:
-                payment.settle(checkout)
+                payment.settle(checkout, closing=to_close)
     except (PaymentError, Unavailable) as trouble:
         log.warning("payment account %s: %s; checkout %s is looked at later", checkout.account.slug, trouble, checkout)
         health.failed("payment", checkout.account.slug, type(trouble).__name__)

@@ -116,6 +116,7 @@ class Migration(migrations.Migration):
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('slug', models.SlugField(max_length=64, unique=True, verbose_name='slug')),
                 ('provider', models.CharField(max_length=32, verbose_name='provider')),
+                ('client_id', models.CharField(blank=True, max_length=200, verbose_name='client ID')),
                 ('secret_key', models.TextField(blank=True, editable=False)),
                 ('webhook_secrets', models.TextField(blank=True, editable=False)),
                 ('api_base', models.CharField(blank=True, max_length=500, verbose_name='API base')),

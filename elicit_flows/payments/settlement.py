@@ -76,7 +76,7 @@ def _won(payment: Payment, checkout: Checkout, said: Snapshot) -> Verdict:
     if checkout.status == Checkout.Status.PAID:
         return Verdict.NOTHING
     _put(checkout, Checkout.Status.PAID)
-    problem = _difference(payment, checkout, said)
+    problem = difference(payment, checkout, said)
     if problem:
         # Record a payment that differs from the request. It is never a success and always reported. A person or the
         # account's policy decides about the money. Another currency is always left to a person, because refunds are
@@ -98,7 +98,7 @@ def _won(payment: Payment, checkout: Checkout, said: Snapshot) -> Verdict:
     return Verdict.PAID
 
 
-def _difference(payment: Payment, checkout: Checkout, said: Snapshot) -> str:
+def difference(payment: Payment, checkout: Checkout, said: Snapshot) -> str:
     """The differences between the snapshot and what was requested; "" if there are none."""
     differing = [
         (said.our_id == checkout.id, f"the provider's page names {said.our_id!r}, not this checkout"),

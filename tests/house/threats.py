@@ -208,6 +208,11 @@ THREATS: dict[int, tuple[str, str]] = {
     197: ("A mandate's document that was changed, or that is taken for a receipt", ""),
     205: ("A paused run of a framework that goes on with a yes to something else, or with one that nobody gave", ""),
     206: ("Two runs of a framework that go on with one answer", ""),
+    198: ("A webhook that PayPal did not send, or sent to somebody else", ""),
+    199: ("A webhook whose certificate is anywhere but at PayPal's own address", ""),
+    200: ("Another amount captured, or agreed to, than was asked for", ""),
+    201: ("A return that names another person's order", ""),
+    202: ("A provider's answer that names code, which its library would run", ""),
 }  # fmt: skip
 FAULTS: dict[int, tuple[str, str]] = {
     1: ("Killed during a create", ""),

@@ -12,6 +12,7 @@ from elicit_flows.kinds.payment.providers.guard import Guarded
 PROVIDERS = {
     "stripe": "elicit_flows.kinds.payment.providers.stripe.Stripe",
     "mollie": "elicit_flows.kinds.payment.providers.mollie.Mollie",
+    "paypal": "elicit_flows.kinds.payment.providers.paypal.PayPal",
 }
 
 

@@ -36,6 +36,9 @@ class Guarded:
     def fetch(self, account: Account, ref: str) -> Snapshot:
         return _asked(account, Snapshot, lambda: self.plug_in.fetch(account, ref))
 
+    def complete(self, account: Account, ref: str, key: str) -> Snapshot:
+        return _asked(account, Snapshot, lambda: self.plug_in.complete(account, ref, key))
+
     def close(self, account: Account, ref: str, key: str) -> Snapshot:
         return _asked(account, Snapshot, lambda: self.plug_in.close(account, ref, key))
 
