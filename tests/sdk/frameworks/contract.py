@@ -58,7 +58,7 @@ class Author:
     @property
     def env(self) -> dict[str, str]:
         known = {"ELICIT_URL": self.service.url, "ELICIT_API_KEY": self.service.api_key, **ALONE}
-        paths = {"HOME": str(self.folder), "PYTHONPATH": f"{self.folder}:{PROJECT}", "PYTHONDONTWRITEBYTECODE": "1"}
+        paths = {"HOME": str(self.folder), "PYTHONPATH": f"{self.folder}:{PROJECT}"}
         return clean_env({**known, **paths, "TOLD": json.dumps(self._told)})
 
     def links(self, file: str) -> list[str]:
