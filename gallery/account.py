@@ -106,7 +106,14 @@ def told_page(**more: Any) -> Context:
         {"slug": "drive-bot", "name": "Drive Bot", "told": True},
         {"slug": "other-bot", "name": "Other Bot", "told": False},
     ]
-    told = {"email": "alice@example.com", "told": True, "agents": agents, **more}
+    at = clock.now() - timedelta(days=3)
+    named = [("Firefox", "Linux"), ("Chrome", "Android"), ("", "")]
+    browsers = [
+        {"id": number, "browser": browser, "system": system, "created_at": at}
+        for number, (browser, system) in enumerate(named, 1)
+    ]
+    push = {"push_key": "B" + "A" * 86, "browsers": browsers}
+    told = {"email": "alice@example.com", "told": True, "agents": agents, **push, **more}
     return security_page(notifications=told, saved="notifications")
 
 

@@ -112,6 +112,7 @@ COMPONENTS: dict[str, tuple[str, Callable[[], Context]]] = {
     ),
     "a session": ("account/_session.html", lambda: {"one": sessions()[1]}),
     "messages about requests": ("account/_notifications.html", told_page),
+    "messages in a browser": ("account/_push.html", told_page),
     "a payment": ("account/_payment.html", _payment),
     "more of a list": ("account/_more.html", lambda: {"more_url": "/account?after=1-cn_1", "start_url": "/account"}),
 }

@@ -1146,6 +1146,9 @@ class Migration(migrations.Migration):
                 ('chat', models.TextField(blank=True, editable=False)),
                 ('webhook_url', models.CharField(blank=True, max_length=1000, verbose_name='webhook URL')),
                 ('webhook_secret', models.TextField(blank=True, editable=False)),
+                ('push', models.BooleanField(default=False, verbose_name='by web push')),
+                ('push_hosts', models.JSONField(blank=True, default=list, verbose_name='more push services')),
+                ('push_key', models.TextField(blank=True, editable=False)),
                 ('per_person', models.PositiveIntegerField(default=6, verbose_name='requests an hour for one person')),
                 ('per_agent', models.PositiveIntegerField(default=300, verbose_name='requests an hour of one agent')),
             ],
@@ -1172,6 +1175,24 @@ class Migration(migrations.Migration):
             },
         ),
         migrations.CreateModel(
+            name='PushSubscription',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('iss', models.CharField(max_length=500)),
+                ('sub', models.CharField(max_length=255)),
+                ('name', models.CharField(max_length=64, unique=True)),
+                ('address', models.TextField(editable=False)),
+                ('browser', models.CharField(blank=True, max_length=20)),
+                ('system', models.CharField(blank=True, max_length=20)),
+                ('created_at', models.DateTimeField(default=elicit_flows.lib.clock.now)),
+            ],
+            options={
+                'verbose_name': 'push subscription',
+                'verbose_name_plural': 'push subscriptions',
+                'indexes': [models.Index(fields=['iss', 'sub'], name='push_of_person'), models.Index(fields=['created_at'], name='push_purge')],
+            },
+        ),
+        migrations.CreateModel(
             name='Recipient',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
@@ -1191,7 +1212,7 @@ class Migration(migrations.Migration):
             name='Notification',
             fields=[
                 ('id', models.CharField(default=functools.partial(elicit_flows.lib.ids.name, *('nt',), **{}), max_length=64, primary_key=True, serialize=False, verbose_name='ID')),
-                ('channel', models.CharField(choices=[('email', 'E-mail'), ('chat', 'Chat'), ('webhook', 'Webhook')], max_length=16, verbose_name='channel')),
+                ('channel', models.CharField(choices=[('email', 'E-mail'), ('chat', 'Chat'), ('webhook', 'Webhook'), ('push', 'Web push')], max_length=16, verbose_name='channel')),
                 ('created_at', models.DateTimeField(default=elicit_flows.lib.clock.now, verbose_name='created at')),
                 ('next_at', models.DateTimeField(default=elicit_flows.lib.clock.now, null=True)),
                 ('tries', models.PositiveIntegerField(default=0, verbose_name='tries')),

@@ -53,6 +53,7 @@ from elicit_flows.models import (
     Payment,
     PaymentAccount,
     PendingGrant,
+    PushSubscription,
     ReceiptKey,
     Recipient,
     Refund,
@@ -75,7 +76,7 @@ ALICE_CLAIM = Claim(ISSUER, "alice")
 
 # Children before parents, as the foreign keys want it.
 OURS = (
-    Brand, Notification, OptOut, Contact, Recipient, NotificationSettings,
+    Brand, Notification, OptOut, Contact, PushSubscription, Recipient, NotificationSettings,
     Delivery, Event, Feed, Attempt, PendingGrant, ConnectionCall, ConnectionUse, Connection, EntitlementUse,
     Entitlement, Refund, Cancellation, Inbound, Checkout, Payment, Draft, UserCode, Elicitation,
     Agent.identity_providers.through, Agent.providers.through, Agent.payment_accounts.through, SpendLimit, Agent,
