@@ -175,7 +175,7 @@ class Notification(models.Model):
     tries = models.PositiveIntegerField(_("tries"), default=0)
     began_at = models.DateTimeField(null=True)
     outcome = models.CharField(_("outcome"), max_length=16, choices=Outcome, blank=True)
-    done_at = models.DateTimeField(null=True)
+    done_at = models.DateTimeField(_("done at"), null=True)
 
     class Meta:
         verbose_name = _("notification")

@@ -218,6 +218,10 @@ FAULTS: dict[int, tuple[str, str]] = {
     21: ("Rolling deploy", ""),
     22: ("Out of memory", ""),
     23: ("Yesterday's backup", ""),
+    218: ("A browser's push address that leads anywhere else", ""),
+    219: ("A push service, or who steals the database, learns who is told of what", ""),
+    220: ("Messages in a browser that belong to somebody else, or go on after the person has ended them", ""),
+    221: ("An agent's reason for a scope that passes for our words, or for another scope", ""),
 }
 
 
