@@ -193,6 +193,10 @@ THREATS: dict[int, tuple[str, str]] = {
     181: ("A call that goes around the gateway's guards: another spelling of a tool, a guard of none", ""),
     182: ("A token that the gateway puts in, shown to a client; the gateway's key, given to a server", ""),
     183: ("Arguments of a model in place of what the gateway puts in, or as words of the question", ""),
+    218: ("A browser's push address that leads anywhere else", ""),
+    219: ("A push service, or who steals the database, learns who is told of what", ""),
+    220: ("Messages in a browser that belong to somebody else, or go on after the person has ended them", ""),
+    221: ("An agent's reason for a scope that passes for our words, or for another scope", ""),
 }  # fmt: skip
 FAULTS: dict[int, tuple[str, str]] = {
     1: ("Killed during a create", ""),
@@ -218,10 +222,6 @@ FAULTS: dict[int, tuple[str, str]] = {
     21: ("Rolling deploy", ""),
     22: ("Out of memory", ""),
     23: ("Yesterday's backup", ""),
-    218: ("A browser's push address that leads anywhere else", ""),
-    219: ("A push service, or who steals the database, learns who is told of what", ""),
-    220: ("Messages in a browser that belong to somebody else, or go on after the person has ended them", ""),
-    221: ("An agent's reason for a scope that passes for our words, or for another scope", ""),
 }
 
 
