@@ -6,6 +6,7 @@ import json
 from collections.abc import Sequence
 
 from elicit_flows.domain.values import Json, Secret
+from elicit_flows.lib import web_push
 from elicit_flows.models import Contact, NotificationSettings, PushSubscription, Recipient
 from elicit_flows.vault.seal import SealBroken, place, reveal, ring, seal
 
@@ -52,6 +53,12 @@ def seal_push_key(row: NotificationSettings, key: Secret) -> None:
 def open_push_key(row: NotificationSettings) -> Secret | None:
     """The key; None if there is none. Raises Unavailable if it cannot be opened."""
     return reveal(row.push_key, push_key_place(row))
+
+
+def push_public_key(row: NotificationSettings) -> str:
+    """What browsers subscribe to; "" if there is no key."""
+    key = open_push_key(row)
+    return web_push.public_key(key.reveal()) if key else ""
 
 
 def seal_push(row: PushSubscription, address: Json) -> None:

@@ -11,7 +11,6 @@ from elicit_flows import vault
 from elicit_flows.brands import page_brand
 from elicit_flows.domain.values import Claim, Json
 from elicit_flows.elicitations import notify
-from elicit_flows.lib import web_push
 from elicit_flows.models import Agent, Channel, NotificationSettings
 from elicit_flows.people import contacts, push
 from elicit_flows.web import browsers, pages, session
@@ -79,8 +78,7 @@ def shown(claim: Claim) -> Json | None:
         return None
     key = ""
     if Channel.PUSH in channels and (offered := NotificationSettings.objects.first()):
-        secret = vault.contacts.open_push_key(offered)
-        key = web_push.public_key(secret.reveal()) if secret else ""
+        key = vault.contacts.push_public_key(offered)
     left = set(contacts.opt_outs(claim).values_list("agent", flat=True))
     return {
         "email": contacts.addresses(claim).email,
