@@ -225,7 +225,8 @@ class Token(Schema):
     resource: str | None = Field(description="The only resource that the token is for, such as an MCP server.")
 
 
-PaymentMode = Literal["pay", "save", "subscribe"]
+AskedMode = Literal["pay", "save", "subscribe", "mandate"]
+PaymentMode = Literal["pay", "save", "subscribe", "mandate", "charge"]  # charge: made under a mandate
 PaymentStatus = Literal[
     "open", "processing", "paid", "saved", "removed", "active", "ended", "mismatch", "closed", "refunded"
 ]  # refunded: paid, and refunded in full
