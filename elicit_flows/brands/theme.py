@@ -14,7 +14,7 @@ from elicit_flows.lib import colours
 
 RADII = ("0", "0.5rem", "1rem")
 DEFAULT_RADIUS = RADII[2]
-# Fonts that readers have already, in the order in which they are looked for (docs/adr/0031-fonts.md).
+# Fonts that readers have already, in the order in which they are looked for (docs/adr/0032-fonts.md).
 FONTS = {
     "system": "system-ui, sans-serif",
     "humanist": "Seravek, 'Gill Sans Nova', Ubuntu, Calibri, 'DejaVu Sans', sans-serif",
