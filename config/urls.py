@@ -62,6 +62,8 @@ urlpatterns = [
     path("account/activity", account.activity),
     path("account/security", account.security),
     path("account/notifications", notifications.choose),
+    path("account/notifications/push", notifications.subscribe),
+    path("account/notifications/push/<int:number>/end", notifications.end_push),
     path("unsubscribe/<str:token>", notifications.unsubscribe),
     path("account/sessions/others/end", account.end_other_sessions),
     path("account/sessions/<int:number>/end", account.end_session),

@@ -6,6 +6,7 @@ from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 from elicit_flows.lib import clock
+from gallery.brands import PICTURE
 from gallery.everywhere import Context, everywhere
 
 
@@ -15,6 +16,7 @@ def a_connection(**more: Any) -> Context:
         "provider_name": "Acme Drive",
         "account_label": "alice@acme.example",
         "agent_name": "Drive Bot",
+        "picture": PICTURE if more.get("id", "cn_1") == "cn_1" else None,
         "scopes": ["files.read"],
         "scope_words": {},
         "typed": False,
@@ -41,10 +43,10 @@ def account_page(**more: Any) -> Context:
     stale = a_connection(id="cn_2", status="reauthorization_required", last_used_at=None, agent_name="Other Bot")
     typed = a_connection(id="cn_4", provider_name="Acme's keys", account_label="", typed=True, scopes=[])
     old = a_connection(id="cn_5", account_label="", unnamed=True, unused=True, agent_name="Key Bot")
-    drive = {"name": "Acme Drive", "slug": "acme", "total": 4, "accounts": [
+    drive = {"name": "Acme Drive", "slug": "acme", "picture": PICTURE, "total": 4, "accounts": [
         {"label": "alice@acme.example", "connections": [a_connection(), stale]}, {"label": "", "connections": [old]},
     ]}  # fmt: skip
-    keys = {"name": "Acme's keys", "slug": "", "total": 0, "accounts": [
+    keys = {"name": "Acme's keys", "slug": "", "picture": None, "total": 0, "accounts": [
         {"label": "", "connections": [typed | {"agent_name": "Key Bot"}]},
     ]}  # fmt: skip
     return room_page("connections", providers=[drive, keys], just_ended=None, **more)
@@ -106,7 +108,14 @@ def told_page(**more: Any) -> Context:
         {"slug": "drive-bot", "name": "Drive Bot", "told": True},
         {"slug": "other-bot", "name": "Other Bot", "told": False},
     ]
-    told = {"email": "alice@example.com", "told": True, "agents": agents, **more}
+    at = clock.now() - timedelta(days=3)
+    named = [("Firefox", "Linux"), ("Chrome", "Android"), ("", "")]
+    browsers = [
+        {"id": number, "browser": browser, "system": system, "created_at": at}
+        for number, (browser, system) in enumerate(named, 1)
+    ]
+    push = {"push_key": "B" + "A" * 86, "browsers": browsers}
+    told = {"email": "alice@example.com", "told": True, "agents": agents, **push, **more}
     return security_page(notifications=told, saved="notifications")
 
 

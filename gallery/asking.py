@@ -23,7 +23,8 @@ def request_page() -> Context:
         "what": {
             "title": "Acme Drive",
             "scopes": ["files.read", "profile"],
-            "scope_words": {"files.read": "Read your files"},
+            "scope_words": {"files.read": {"": "Read your files"}},
+            "reasons": {"files.read": "To find the contract with Globex."},
             "host": "acme.example",
             "host_warning": "",
         },

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import timedelta
 
-from elicit_flows.brands.page_brand import AgentCard, PageImage, PageText
+from elicit_flows.brands.page_brand import AgentCard, PageText
 from elicit_flows.lib import clock
 from gallery.account import (
     USES,
@@ -21,14 +21,15 @@ from gallery.account import (
     uses,
 )
 from gallery.asking import changed_page, request_page, steps
+from gallery.brands import PICTURE
 from gallery.everywhere import Context
 
-_PICTURE = (
-    "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 40 40'%3E"
-    "%3Crect width='40' height='40' rx='10' fill='%231f5fbf'/%3E%3C/svg%3E"
-)
 _SCOPES = ["files.read", "files.write", "files.delete", "odd"]
-_WORDS = {"files.read": "See your files", "files.write": "Change your files", "files.delete": "Delete your files"}
+_WORDS = {
+    "files.read": {"ar": "الاطّلاع على ملفاتك"},
+    "files.write": "Change your files",
+    "files.delete": "Delete your files",
+}
 
 
 def _asking() -> Context:
@@ -36,12 +37,13 @@ def _asking() -> Context:
 
 
 def _described() -> Context:
-    card = AgentCard((PageImage(_PICTURE, 40, 40),), "https://drive-bot.example/about", "It sorts the files of a team.")
+    card = AgentCard((PICTURE,), "https://drive-bot.example/about", "It sorts the files of a team.")
     return {**_asking(), "card": card}
 
 
 def _scopes() -> Context:
-    return {"scopes": _SCOPES, "words": _WORDS}
+    why = {"files.delete": "To empty the folder of old drafts."}
+    return {"scopes": _SCOPES, "words": _WORDS, "reasons": why, "agent": "Drive Bot"}
 
 
 def _faults() -> Context:
@@ -89,6 +91,7 @@ COMPONENTS: dict[str, tuple[str, Callable[[], Context]]] = {
     "what the operator says of the agent": ("connect/_agent.html", _described),
     "words of the agent": ("connect/_message.html", _asking),
     "words of the operator": ("brand/_said.html", _said),
+    "a logo": ("brand/_picture.html", lambda: {"picture": PICTURE}),
     "scopes": ("_scopes.html", _scopes),
     "steps": ("connect/_steps.html", lambda: {"steps": steps()}),
     "who is signed in, and until when": ("connect/_aside.html", _asking),
@@ -113,6 +116,7 @@ COMPONENTS: dict[str, tuple[str, Callable[[], Context]]] = {
     ),
     "a session": ("account/_session.html", lambda: {"one": sessions()[1]}),
     "messages about requests": ("account/_notifications.html", told_page),
+    "messages in a browser": ("account/_push.html", told_page),
     "a payment": ("account/_payment.html", _payment),
     "a mandate": (
         "account/_mandate.html",

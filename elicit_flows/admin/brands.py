@@ -71,6 +71,10 @@ class BrandForm(TableForm):
     radius = forms.ChoiceField(
         label=_("Roundness of corners"), required=False, choices=[("", "---"), *((one, one) for one in theme.RADII)]
     )
+    font = forms.ChoiceField(
+        label=_("Font"), required=False, choices=[("", "---"), *((one, one) for one in theme.FONTS)],
+        help_text=_("One that readers have already: nothing is loaded for it."),
+    )  # fmt: skip
     support_url = address_field(_("Support page"))
     privacy_url = address_field(_("Privacy page"))
     terms_url = address_field(_("Terms"))
@@ -120,7 +124,7 @@ class BrandAdmin(BaseAdmin):
     fieldsets = (
         (None, {"fields": ("agent", "name", "legal_name")}),
         (_("Pictures"), {"fields": ("logo", "logo_dark", "icon")}),
-        (_("Colours and shapes"), {"fields": ("brand", "brand_dark", "radius")}),
+        (_("Colours and shapes"), {"fields": ("brand", "brand_dark", "radius", "font")}),
         (_("Links"), {"fields": ("support_url", "support_email", "privacy_url", "terms_url", "hide_secured_by")}),
         (_("Texts"), {"fields": page_brand.TEXTS}),
     )
@@ -176,14 +180,17 @@ class BrandAdmin(BaseAdmin):
 def _look(given: Any, *, dark: bool) -> page_brand.PageBrand:
     values: dict[str, Any] = {name: given.get(name, "") for name in _PLAIN}
     values |= {name: given[name] for name in ("brand", "brand_dark") if colours.is_colour(given.get(name))}
-    values["radius"] = given["radius"] if given.get("radius") in theme.RADII else ""
+    values |= {
+        name: given[name] if given.get(name) in known else ""
+        for name, known in (("radius", theme.RADII), ("font", theme.FONTS))
+    }
     footer = given.get("consent_footer", "")
     row = Brand(**values, hide_secured_by="hide_secured_by" in given)
     row.texts = {"consent_footer": {"en": footer}} if footer else {}
     for name in page_brand.PICTURES:
         setattr(row, name, Picture.objects.filter(pk=given.get(name, "")).defer("content").first())
     look = page_brand.made_of([row])
-    name = theme.forced_name(row.brand, row.brand_dark, row.radius, theme.DARK if dark else theme.LIGHT)
+    name = theme.forced_name(row.brand, row.brand_dark, row.radius, row.font, theme.DARK if dark else theme.LIGHT)
     address = f"/brand/style/{name}/{theme.sheet_digest(name)}.css"
     return replace(look, style_url=address, logo=(look.logo_dark or look.logo) if dark else look.logo, logo_dark=None)
 

@@ -14,6 +14,7 @@ from elicit_flows.admin.elicitations import ElicitationAdmin
 from elicit_flows.admin.events import DeliveryAdmin, EventAdmin
 from elicit_flows.admin.identity_providers import IdentityProviderAdmin
 from elicit_flows.admin.members import MemberAdmin
+from elicit_flows.admin.notifications import NotificationAdmin
 from elicit_flows.admin.operators import LogEntryAdmin, OperatorAdmin, RoleAdmin
 from elicit_flows.admin.payment_accounts import PaymentAccountAdmin
 from elicit_flows.admin.payments import PaymentAdmin, RefundAdmin
@@ -35,4 +36,5 @@ admin.site.register(models.Payment, PaymentAdmin)
 admin.site.register(models.Refund, RefundAdmin)
 admin.site.register(models.Delivery, DeliveryAdmin)
 admin.site.register(models.Event, EventAdmin)
+admin.site.register(models.Notification, NotificationAdmin)
 admin.site.register(LogEntry, LogEntryAdmin)

@@ -20,7 +20,7 @@ END_SESSIONS = f"{APP}.end_sessions"
 CHANGE_IDENTITIES = f"{APP}.change_identityprovider"  # whoever may do this can sign in as anybody
 VIEWABLE = (
     "agent", "brand", "cancellation", "checkout", "connection", "delivery", "elicitation", "event", "identityprovider",
-    "payment", "paymentaccount", "provider", "refund", "spendlimit",
+    "notification", "payment", "paymentaccount", "provider", "refund", "spendlimit",
 )  # fmt: skip
 CONFIGURED = ("agent", "member", "spendlimit")
 # They decide who people are, where secrets go, and what people take the service for.

@@ -18,7 +18,7 @@ from elicit_flows.kinds.confirm import params as confirm
 from elicit_flows.kinds.credentials import fields
 from elicit_flows.kinds.link.kind import MAX_URL
 from elicit_flows.kinds.oauth.mcp_server import MAX_URL as MAX_MCP_URL
-from elicit_flows.kinds.oauth.params import MAX_SCOPES
+from elicit_flows.kinds.oauth.params import MAX_REASON, MAX_SCOPES
 from elicit_flows.kinds.payment import mandate
 from elicit_flows.kinds.payment import params as payment
 from elicit_flows.oauth import SCOPE_TOKEN
@@ -30,12 +30,20 @@ Currency = Annotated[str, Field(pattern="^[a-z]{3}$", description="ISO 4217, in 
 
 
 _Scopes = Annotated[list[Scope], Field(default_factory=list, max_length=MAX_SCOPES)]
+_Reasons = Annotated[
+    dict[str, Annotated[str, Field(min_length=1, max_length=MAX_REASON)]] | None,
+    Field(
+        description="Why you need a scope, by its name. The user reads it below the scope, as your words.",
+        examples=[{"repo": "To open a pull request with the correction."}],
+    ),
+]
 _Again = Annotated[str | None, Field(description="The id of the connection that is to be connected again.")]
 
 
 class OAuthParams(Strict):
     provider: Slug = Field(description="The provider's slug.")
     scopes: _Scopes
+    reasons: _Reasons = None
     connection: _Again = None
     variables: dict[str, str] | None = Field(None, description="What is known of the provider's address: a proposal.")
 
@@ -47,6 +55,7 @@ class McpServerParams(Strict):
         examples=["https://mcp.example.com/mcp"],
     )
     scopes: _Scopes
+    reasons: _Reasons = None
     connection: _Again = None
 
 
@@ -54,6 +63,7 @@ class OAuthAsked(Schema):
     provider: str = Field(description="The provider's slug, or the one that stands for the MCP server.")
     mcp: str | Absent = None
     scopes: list[str]
+    reasons: dict[str, str] | Absent = None
     connection: str | Absent = None
     variables: dict[str, str] | Absent = None
 

@@ -6,6 +6,7 @@ It is cached for a second, so that not every page reads it from the database.
 from __future__ import annotations
 
 import base64
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -113,6 +114,15 @@ def inline_image(picture: Picture | None) -> PageImage | None:
     return PageImage(f"data:{picture.media_type};base64,{encoded}", picture.width, picture.height)
 
 
+def logos(providers: Collection[int], agents: Collection[int]) -> tuple[dict[int, PageImage], dict[int, PageImage]]:
+    """The pictures of those that have one, by primary key."""
+    found = []
+    for model, keys in ((Provider, providers), (Agent, agents)):
+        rows = model._default_manager.select_related("logo").filter(pk__in=keys).exclude(logo=None)
+        found.append({row.pk: image for row in rows if (image := inline_image(row.logo))})
+    return found[0], found[1]
+
+
 def forget() -> None:
     """Clear the cache, after a change in this process."""
     _remembered.clear()
@@ -127,7 +137,7 @@ def made_of(rows: list[Brand]) -> PageBrand:
     # A colour or a logo of the agent's own does not mix with the installation's for the other scheme.
     colour = next((row for row in rows if row.brand or row.brand_dark), Brand())
     logo = next((row for row in rows if row.logo), Brand())
-    name = theme.sheet_name(colour.brand, colour.brand_dark, first("radius") or "")
+    name = theme.sheet_name(colour.brand, colour.brand_dark, first("radius") or "", first("font") or "")
     texts = {key: {**_texts(rows[-1:], key), **_texts(rows[:1], key)} for key in TEXTS}
     called = first("name")
     return PageBrand(

@@ -14,7 +14,16 @@ from elicit_flows.lib import colours
 
 RADII = ("0", "0.5rem", "1rem")
 DEFAULT_RADIUS = RADII[2]
-_NAME = re.compile(r"([0-9a-f]{6})-([0-9a-f]{6})-([0-2])(?:-(light|dark))?")
+# Fonts that readers have already, in the order in which they are looked for (docs/adr/0032-fonts.md).
+FONTS = {
+    "system": "system-ui, sans-serif",
+    "humanist": "Seravek, 'Gill Sans Nova', Ubuntu, Calibri, 'DejaVu Sans', sans-serif",
+    "geometric": "Avenir, Montserrat, Corbel, 'URW Gothic', sans-serif",
+    "rounded": "ui-rounded, 'Hiragino Maru Gothic ProN', Quicksand, Comfortaa, 'Arial Rounded MT', Calibri, sans-serif",
+    "serif": "'Iowan Old Style', 'Palatino Linotype', 'URW Palladio L', P052, serif",
+}
+DEFAULT_FONT = "system"
+_NAME = re.compile(r"([0-9a-f]{6})-([0-9a-f]{6})-([0-2])(?:-font([1-4]))?(?:-(light|dark))?")
 _IN_THE_DARK = "@media screen and (prefers-color-scheme: dark)"
 
 
@@ -69,22 +78,24 @@ def _pairs(scheme: Scheme) -> tuple[tuple[str, str, float], ...]:
     )
 
 
-def sheet_name(brand: str, brand_dark: str, radius: str) -> str:
+def sheet_name(brand: str, brand_dark: str, radius: str, font: str = "") -> str:
     """What the address of the style sheet says of its content. "" if nothing differs from ours."""
-    if not brand and not brand_dark and radius in ("", DEFAULT_RADIUS):
+    if not brand and not brand_dark and radius in ("", DEFAULT_RADIUS) and font in ("", DEFAULT_FONT):
         return ""
-    return _named(brand, brand_dark, radius)
+    return _named(brand, brand_dark, radius, font)
 
 
-def forced_name(brand: str, brand_dark: str, radius: str, scheme: Scheme) -> str:
+def forced_name(brand: str, brand_dark: str, radius: str, font: str, scheme: Scheme) -> str:
     """The same in one scheme, whichever the reader's device is in. For a preview."""
-    return f"{_named(brand, brand_dark, radius)}-{scheme.name}"
+    return f"{_named(brand, brand_dark, radius, font)}-{scheme.name}"
 
 
-def _named(brand: str, brand_dark: str, radius: str) -> str:
+def _named(brand: str, brand_dark: str, radius: str, font: str) -> str:
     light = brand or OWN[LIGHT.name]
     dark = brand_dark or (nearest(brand, DARK) if brand else OWN[DARK.name])
-    return f"{light[1:]}-{dark[1:]}-{RADII.index(radius or DEFAULT_RADIUS)}".lower()
+    own = list(FONTS).index(font or DEFAULT_FONT)
+    shape = f"{RADII.index(radius or DEFAULT_RADIUS)}{f'-font{own}' if own else ''}"
+    return f"{light[1:]}-{dark[1:]}-{shape}".lower()
 
 
 def sheet(name: str) -> bytes | None:
@@ -94,12 +105,13 @@ def sheet(name: str) -> bytes | None:
         return None
     light, dark, radius = f"#{found[1]}", f"#{found[2]}", RADII[int(found[3])]
     dark_ones = properties(dark, DARK)
-    added = f":root {{ {properties(light, LIGHT)} --radius: {radius}; }}\n"
+    family = list(FONTS.values())[int(found[4] or 0)]
+    added = f":root {{ {properties(light, LIGHT)} --radius: {radius}; font-family: {family}; }}\n"
     added += f"{_IN_THE_DARK} {{ :root {{ {dark_ones} }} }}\n"
     whole = _own_sheet() + added
-    if found[4]:
-        whole = whole.replace(_IN_THE_DARK, "@media screen" if found[4] == DARK.name else "@media not all")
-        whole += f":root {{ color-scheme: {found[4]}; }}\n"
+    if found[5]:
+        whole = whole.replace(_IN_THE_DARK, "@media screen" if found[5] == DARK.name else "@media not all")
+        whole += f":root {{ color-scheme: {found[5]}; }}\n"
     return whole.encode()
 
 

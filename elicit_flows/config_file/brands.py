@@ -92,6 +92,7 @@ RULES: Mapping[str, tuple[Rule, Any]] = {
     "brand": (partial(colour, scheme=theme.LIGHT), ""),
     "brand_dark": (partial(colour, scheme=theme.DARK), ""),
     "radius": (one_of(*theme.RADII), ""),
+    "font": (one_of(*theme.FONTS), ""),
     "support_url": (browser_url, ""),
     "support_email": (email, ""),
     "privacy_url": (browser_url, ""),

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from elicit_flows import vault
+from elicit_flows import http, vault
 from elicit_flows.config_file.brands import email
 from elicit_flows.config_file.values import InvalidValue
 from elicit_flows.domain.values import Secret
+from elicit_flows.lib import web_push
 from elicit_flows.models import NotificationSettings, Recipient
 from elicit_flows.notifications import chat
 
 MAX_CHAT = 10
+MAX_PUSH_HOSTS = 20
 
 
 def address(value: Any) -> str:
@@ -20,6 +22,17 @@ def address(value: Any) -> str:
     if not found.isascii():
         raise InvalidValue("must be an e-mail address in ASCII; write a domain in its xn-- form")
     return found
+
+
+def push_host(value: Any) -> str:
+    """The host of a push service, without scheme, port and path."""
+    try:
+        target = http.check_url(f"https://{value}") if isinstance(value, str) else None
+    except http.Refused:
+        target = None
+    if target is None or target.host != value:
+        raise InvalidValue("must be the name of a host in lower case, such as push.example.com")
+    return target.host
 
 
 def check_chat_of_all(given: Secret) -> None:
@@ -49,6 +62,12 @@ def set_signing_secret(row: NotificationSettings, secret: Secret | None) -> dict
         return {}
     vault.contacts.seal_signing_secret(row, secret)
     return {"webhook_secret": None}
+
+
+def make_push_key(row: NotificationSettings) -> None:
+    """Give the row a key if it offers web push and has none. It stays: browsers subscribe to this key alone."""
+    if row.push and not row.push_key:
+        vault.contacts.seal_push_key(row, Secret(web_push.new_key()))
 
 
 def set_email(row: Recipient, wanted: str) -> dict[str, tuple[Any, Any] | None]:

@@ -10,7 +10,14 @@ from elicit_flows.config_file.agents import check_api_key, check_webhook_secret,
 from elicit_flows.config_file.brands import RULES, own_brand, picture
 from elicit_flows.config_file.connection_metadata import MOST_ADDRESSES, api_url, lookup_url, metadata
 from elicit_flows.config_file.identity_providers import REQUIRED, header, public_keys
-from elicit_flows.config_file.notifications import MAX_CHAT, address, check_chat, check_chat_of_all
+from elicit_flows.config_file.notifications import (
+    MAX_CHAT,
+    MAX_PUSH_HOSTS,
+    address,
+    check_chat,
+    check_chat_of_all,
+    push_host,
+)
 from elicit_flows.config_file.payment_accounts import (
     MAX_WEBHOOK_SECRETS,
     api_base,
@@ -161,6 +168,8 @@ TABLES: Mapping[str, Mapping[str, Key]] = {
         "chat": Key(list_of(secret(check_chat_of_all), most=MAX_CHAT), default=[]),
         "webhook_url": Key(url, default=""),
         "webhook_secret": Key(secret(check_webhook_secret)),
+        "push": Key(boolean, default=False),
+        "push_hosts": Key(list_of(push_host, most=MAX_PUSH_HOSTS), default=[]),
         "per_person": Key(whole_number(1, 10_000), default=PER_PERSON),
         "per_agent": Key(whole_number(1, 10_000_000), default=PER_AGENT),
     },

@@ -132,7 +132,8 @@ def _write_brand(entry: Entry, record: Record) -> Iterator[str]:
 
 def _write_notifications(entry: Entry, record: Record) -> Iterator[str]:
     row = NotificationSettings.objects.select_for_update().first() or NotificationSettings()
-    changes = _set_columns(row, entry, ("email", "webhook_url", "per_person", "per_agent"))
+    changes = _set_columns(row, entry, ("email", "webhook_url", "push", "push_hosts", "per_person", "per_agent"))
+    notifications.make_push_key(row)
     changes |= notifications.set_chat(row, entry.values["chat"])
     given, made = entry.values["webhook_secret"], {}
     if given is None and row.webhook_url and not row.webhook_secret:

@@ -26,6 +26,7 @@ from elicit_flows.models import (
     Inbound,
     LoginAssertion,
     NotificationSettings,
+    PushSubscription,
     SignOut,
     Tally,
 )
@@ -37,6 +38,7 @@ KEEP_TALLIES = timedelta(days=90)
 KEEP_LOGIN_ASSERTIONS = timedelta(hours=1)
 KEEP_NOTES = timedelta(days=1)  # as the API promises
 KEEP_CONTACTS = timedelta(days=365)  # since the person last signed in
+KEEP_PUSH = timedelta(days=365)  # since the person asked for it in that browser; most end sooner
 KEEP_SIGN_OUTS = timedelta(seconds=2 * settings.SESSION_COOKIE_AGE)  # every earlier session has expired by then
 # The column with the age of a row. Each has an index for the purge.
 AGE = {
@@ -54,6 +56,7 @@ AGE = {
     "tallies": "hour",
     "sign-outs": "at",
     "contacts": "seen_at",
+    "push-subscriptions": "created_at",
 }
 
 
@@ -113,6 +116,7 @@ def due() -> dict[str, QuerySet[Any]]:
         "sessions": Session.objects.filter(expire_date__lt=clock.now()),
         "tallies": Tally.objects.filter(hour__gt=EVER, hour__lt=clock.now() - KEEP_TALLIES),
         "contacts": _unused_contacts(),
+        "push-subscriptions": _unused_push(),
         "sign-outs": SignOut.objects.filter(at__lt=clock.now() - KEEP_SIGN_OUTS),
     }
 
@@ -122,6 +126,13 @@ def _unused_contacts() -> QuerySet[Contact]:
     offered = NotificationSettings.objects.first()
     kept = clock.now() - KEEP_CONTACTS
     return Contact.objects.filter(seen_at__lt=kept) if offered and offered.on else Contact.objects.all()
+
+
+def _unused_push() -> QuerySet[PushSubscription]:
+    """All of them once the operator has switched web push off."""
+    on = NotificationSettings.objects.filter(push=True).exists()
+    rows = PushSubscription.objects.all()
+    return rows.filter(created_at__lt=clock.now() - KEEP_PUSH) if on else rows
 
 
 def _forget(name: str, rows: QuerySet[Any]) -> int:

@@ -9,7 +9,15 @@ from elicit_flows.models.entitlement import Entitlement, EntitlementUse
 from elicit_flows.models.event import AuditPosition, Delivery, Event, Feed
 from elicit_flows.models.keys import ReceiptKey, VaultKey
 from elicit_flows.models.mandate import Mandate, MandateCharge
-from elicit_flows.models.notification import Channel, Contact, Notification, NotificationSettings, OptOut, Recipient
+from elicit_flows.models.notification import (
+    Channel,
+    Contact,
+    Notification,
+    NotificationSettings,
+    OptOut,
+    PushSubscription,
+    Recipient,
+)
 from elicit_flows.models.operator import Operator
 from elicit_flows.models.payment import Cancellation, Checkout, Payment, Refund
 from elicit_flows.models.payment_account import Customer, Inbound, PaymentAccount
@@ -56,6 +64,7 @@ __all__ = [
     "PendingGrant",
     "Picture",
     "Provider",
+    "PushSubscription",
     "ReceiptKey",
     "Recipient",
     "Refund",

@@ -21,12 +21,14 @@ class Channel(models.TextChoices):
     EMAIL = "email", _("E-mail")
     CHAT = "chat", _("Chat")  # what apprise sends to
     WEBHOOK = "webhook", _("Webhook")
+    PUSH = "push", _("Web push")
 
 
 class NotificationSettings(models.Model):
     """What the operator offers: at most one row. Without it, nobody is told and nothing is kept for it.
 
-    ``chat`` (a list of apprise URLs) and ``webhook_secret`` are sealed. ``per_person`` and ``per_agent``: of how many
+    ``chat`` (a list of apprise URLs), ``webhook_secret`` and ``push_key`` (the private key of VAPID, a JWK) are sealed.
+    ``push_hosts``: push services besides those of the usual browsers. ``per_person`` and ``per_agent``: of how many
     requests an hour one person is told, and one agent may have people told.
     """
 
@@ -35,6 +37,9 @@ class NotificationSettings(models.Model):
     chat = models.TextField(blank=True, editable=False)
     webhook_url = models.CharField(_("webhook URL"), max_length=1000, blank=True)
     webhook_secret = models.TextField(blank=True, editable=False)
+    push = models.BooleanField(_("by web push"), default=False)
+    push_hosts = models.JSONField(_("more push services"), default=list, blank=True)
+    push_key = models.TextField(blank=True, editable=False)
     per_person = models.PositiveIntegerField(_("requests an hour for one person"), default=PER_PERSON)
     per_agent = models.PositiveIntegerField(_("requests an hour of one agent"), default=PER_AGENT)
 
@@ -48,7 +53,7 @@ class NotificationSettings(models.Model):
     @property
     def on(self) -> bool:
         """Whether people can be told at all."""
-        return bool(self.email or self.chat or self.webhook_url)
+        return bool(self.email or self.chat or self.webhook_url or self.push)
 
 
 class Recipient(models.Model):
@@ -93,6 +98,34 @@ class Contact(models.Model):
     @property
     def claim(self) -> Claim:
         return Claim(self.iss, self.sub)
+
+
+class PushSubscription(models.Model):
+    """A browser in which a person wants to be told (the Push API's subscription).
+
+    ``address`` is sealed: ``{endpoint, p256dh, auth}``, and whoever has it can show this person messages. ``name``: a
+    digest of the endpoint, since one browser is one row, whoever is signed in there. ``browser`` and ``system``: as
+    their names are shown in the list of sessions.
+    """
+
+    iss = models.CharField(max_length=MAX_ISSUER)
+    sub = models.CharField(max_length=MAX_SUBJECT)
+    name = models.CharField(max_length=64, unique=True)
+    address = models.TextField(editable=False)
+    browser = models.CharField(max_length=20, blank=True)
+    system = models.CharField(max_length=20, blank=True)
+    created_at = models.DateTimeField(default=now)
+
+    class Meta:
+        verbose_name = _("push subscription")
+        verbose_name_plural = _("push subscriptions")
+        indexes = [
+            models.Index(fields=["iss", "sub"], name="push_of_person"),
+            models.Index(fields=["created_at"], name="push_purge"),
+        ]
+
+    def __str__(self) -> str:
+        return str(self.pk)
 
 
 class OptOut(models.Model):
@@ -142,7 +175,7 @@ class Notification(models.Model):
     tries = models.PositiveIntegerField(_("tries"), default=0)
     began_at = models.DateTimeField(null=True)
     outcome = models.CharField(_("outcome"), max_length=16, choices=Outcome, blank=True)
-    done_at = models.DateTimeField(null=True)
+    done_at = models.DateTimeField(_("done at"), null=True)
 
     class Meta:
         verbose_name = _("notification")

@@ -168,9 +168,10 @@ class Provider(models.Model):
         return replace(found, dead_grant=tuple(map(DeadGrant.of, (settings or self.settings())["dead_grant"])))
 
     def words_of_scopes(self) -> ScopeWords:
-        """What its scopes allow, in words: the preset's in English, the operator's as text or by language."""
+        """What its scopes allow, in words: the preset's in English, the operator's by language ("": not known)."""
         entry = catalogue.find(self.preset) if self.preset else None
-        return {**(entry.scopes.words if entry else {}), **self.scope_words}
+        own = {name: {"": said} if isinstance(said, str) else said for name, said in self.scope_words.items()}
+        return {**(entry.scopes.words if entry else {}), **own}
 
 
 SETTINGS = (

@@ -46,6 +46,7 @@ class Message:
     agent_slug: str
     brand: str
     language: str
+    direction: str
     subject: str
     body: str
     text: str
@@ -80,6 +81,7 @@ def compose(row: Notification) -> Message:
         agent_slug=agent.slug,
         brand=brand,
         language=context["language"],
+        direction=context["direction"],
         subject=one_line(said["subject.txt"]),
         body=said["message.txt"],
         text=said["email.txt"] + "\n",

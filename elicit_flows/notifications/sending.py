@@ -19,7 +19,7 @@ from elicit_flows.job_table import NOTIFY
 from elicit_flows.lib import clock, counters
 from elicit_flows.lib.backoff import RetrySchedule
 from elicit_flows.models import Channel, Notification, NotificationSettings, leases
-from elicit_flows.notifications import chat, email, webhook
+from elicit_flows.notifications import chat, email, push, webhook
 from elicit_flows.notifications.messages import Message, NoAddress, NotSent, Refused, Unknown, compose
 from elicit_flows.people import contacts
 from elicit_flows.people.contacts import Addresses
@@ -32,6 +32,7 @@ SEND: dict[str, Callable[[Message, Addresses, NotificationSettings], None]] = {
     Channel.EMAIL: email.send,
     Channel.CHAT: chat.send,
     Channel.WEBHOOK: webhook.send,
+    Channel.PUSH: push.send,
 }
 
 

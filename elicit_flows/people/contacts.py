@@ -19,15 +19,27 @@ from elicit_flows import vault
 from elicit_flows.domain.values import Claim, Json, Secret
 from elicit_flows.identity import SignedIn
 from elicit_flows.lib import clock, ids, locales
-from elicit_flows.models import Agent, Contact, Elicitation, NotificationSettings, OptOut, Recipient
+from elicit_flows.models import (
+    Agent,
+    Contact,
+    Elicitation,
+    NotificationSettings,
+    OptOut,
+    PushSubscription,
+    Recipient,
+)
+from elicit_flows.people import push
 
 
 @dataclass(frozen=True, slots=True)
 class Addresses:
-    """Where a person is told. ``chat``: the operator's apprise URLs for them alone. ``email`` may be ""."""
+    """Where a person is told. ``chat``: the operator's apprise URLs for them alone. ``email`` may be "". ``browsers``:
+    those in which they asked for it.
+    """
 
     email: str = ""
     chat: list[Secret] = field(default_factory=list)
+    browsers: list[PushSubscription] = field(default_factory=list)
 
 
 def remember(signed_in: SignedIn, language: str) -> None:
@@ -50,7 +62,7 @@ def addresses(claim: Claim) -> Addresses:
     email = (vault.contacts.open_email(listed) if listed else "") or (
         vault.contacts.open_email(contact) if contact else ""
     )
-    return Addresses(email, vault.contacts.open_chat(listed) if listed else [])
+    return Addresses(email, vault.contacts.open_chat(listed) if listed else [], list(push.of(claim)))
 
 
 def language(claim: Claim, suggested: str | None) -> str:
@@ -109,7 +121,8 @@ def about(claim: Claim) -> Json | None:
     mine = {"iss": claim.iss, "sub": claim.sub}
     contact, listed = Contact.objects.filter(**mine).first(), Recipient.objects.filter(**mine).first()
     left = list(opt_outs(claim).select_related("agent").order_by("created_at"))
-    if not (contact or listed or left):
+    browsers = list(push.of(claim).order_by("created_at"))
+    if not (contact or listed or left or browsers):
         return None
     return {
         "email": vault.contacts.open_email(contact) if contact else "",
@@ -121,6 +134,9 @@ def about(claim: Claim) -> Json | None:
         }
         if listed
         else None,
+        "browsers": [
+            {"browser": row.browser, "system": row.system, "at": clock.rfc3339(row.created_at)} for row in browsers
+        ],
         "unsubscribed": [
             {"agent": row.agent.slug if row.agent else None, "at": clock.rfc3339(row.created_at)} for row in left
         ],
@@ -132,4 +148,5 @@ def forget(claim: Claim, until: datetime) -> None:
     mine = {"iss": claim.iss, "sub": claim.sub}
     Contact.objects.filter(**mine, seen_at__lte=until).delete()
     Recipient.objects.filter(**mine).delete()
+    push.of(claim).filter(created_at__lte=until).delete()
     opt_outs(claim).filter(created_at__lte=until).delete()

@@ -40,6 +40,7 @@ class Asking(ABC):
         message: str = "",
         on_url: OnUrl,
         scopes: Iterable[str] = (),
+        reasons: Mapping[str, str] | None = None,
         connection: str | None = None,
         variables: Mapping[str, str] | None = None,
         timeout: float | None = None,
@@ -49,12 +50,20 @@ class Asking(ABC):
 
         ``provider`` is the slug under which the operator configured it; give ``mcp`` instead, the address of a remote
         MCP server, if the operator allows its host. ``scopes`` are added to the scopes that the operator or the server
-        set. ``connection`` is the id of a connection that is to be connected again. ``variables``: what
-        is known of the provider's address, such as the user's shop; they may change it. ``on_url``, ``timeout``,
+        set; ``reasons`` says of a scope why it is needed, in a line that the user reads. ``connection`` is the id of a
+        connection that is to be connected again. ``variables``: what is known of the provider's address, such as the
+        user's shop; they may change it. ``on_url``, ``timeout``,
         ``options`` and errors: see ``ask``.
         """
         asked = _QUESTION.oauth(
-            provider, mcp=mcp, scopes=scopes, connection=connection, variables=variables, message=message, **options
+            provider,
+            mcp=mcp,
+            scopes=scopes,
+            reasons=reasons,
+            connection=connection,
+            variables=variables,
+            message=message,
+            **options,
         )
         return await self._ask(asked, user, on_url, timeout)
 

@@ -127,17 +127,20 @@ class Questions(ABC, Generic[R_co]):
         mcp: str | None = None,
         message: str = "",
         scopes: Iterable[str] = (),
+        reasons: Mapping[str, str] | None = None,
         connection: str | None = None,
         variables: Mapping[str, str] | None = None,
         **options: Unpack[Options],
     ) -> R_co:
         """Connect an account at ``provider`` (its slug), or at the remote MCP server ``mcp`` (its address).
 
-        ``scopes`` are added to the scopes that the operator set. ``connection`` is the id of a connection that is to be
-        connected again. ``variables``: what is known of the provider's address, such as the user's shop.
+        ``scopes`` are added to the scopes that the operator set; ``reasons`` says of a scope why it is needed, in a
+        line that the user reads. ``connection`` is the id of a connection that is to be connected again. ``variables``:
+        what is known of the provider's address, such as the user's shop.
         """
         again: Json = {"connection": connection} if connection else {}
         again |= {"variables": dict(variables)} if variables else {}
+        again |= {"reasons": dict(reasons)} if reasons else {}
         if (provider is None) == (mcp is None):
             raise TypeError("Give either provider or mcp.")
         at: Json = {"provider": provider} if mcp is None else {"mcp": mcp}

@@ -10,7 +10,7 @@ import segno
 from babel import Locale
 from django import template
 from django.utils import timezone
-from django.utils.translation import get_language, gettext, ngettext, pgettext
+from django.utils.translation import get_language, get_language_info, gettext, ngettext, pgettext
 
 from elicit_flows import catalogue
 from elicit_flows.domain.values import Json, ScopeWords
@@ -60,32 +60,42 @@ def get(values: Mapping[str, object], name: str) -> object:
     return values.get(name)
 
 
-@register.filter
-def in_words(scope: str, words: ScopeWords | None) -> str:
-    """What a scope allows: in the provider's ``words``, or in those of the standard; "" if neither has any."""
-    said = (words or {}).get(scope) or STANDARD_SCOPES.get(scope)
-    if isinstance(said, Mapping):
-        return said.get(language_of(said), "")
-    return pgettext("scope", said) if said else ""
-
-
 @register.simple_tag
-def scope_groups(scopes: Sequence[str], words: ScopeWords | None) -> Json:
+def scope_groups(scopes: Sequence[str], words: ScopeWords | None, reasons: Mapping[str, str] | None = None) -> Json:
     """``{groups: [{name, said, unsaid}], described}``: the scopes by what they allow, what weighs most first.
 
-    ``said``: in words, each once; ``unsaid``: the technical names of those that nobody has described. ``described``:
-    whether anything is said in words.
+    ``said``: in words, each once; ``unsaid``: the technical names of those that nobody has described. Both are
+    ``[{text, why, language, direction}]``: ``why`` has the agent's ``reasons`` for it; ``language`` is None where the
+    text is in that of the page, and "" where it is not known. ``described``: whether anything is said in words.
     """
-    groups: dict[str, Json] = {name: {"name": name, "said": [], "unsaid": []} for name in catalogue.GROUPS}
+    groups: dict[str, Json] = {name: {"name": name, "said": {}, "unsaid": {}} for name in catalogue.GROUPS}
     for scope in scopes:
-        english = (words or {}).get(scope) or STANDARD_SCOPES.get(scope) or ""
-        if isinstance(english, Mapping):
-            english = english.get("en", "")
-        group, said = groups[catalogue.group_of(english)], in_words(scope, words)
-        if said not in group["said"]:
-            group["said" if said else "unsaid"].append(said or scope)
-    found = [group for group in groups.values() if group["said"] or group["unsaid"]]
-    return {"groups": found, "described": any(group["said"] for group in found)}
+        found = (words or {}).get(scope) or STANDARD_SCOPES.get(scope) or ""
+        english = found if isinstance(found, str) else found.get("en") or found.get("", "")
+        group, said = groups[catalogue.group_of(english)], _said(found)
+        key = "said" if said["text"] else "unsaid"
+        one = group[key].setdefault(said["text"] or scope, {**said, "text": said["text"] or scope, "why": []})
+        one["why"] += [reasons[scope]] if reasons and scope in reasons else []
+    shown = [
+        {**group, "said": list(group["said"].values()), "unsaid": list(group["unsaid"].values())}
+        for group in groups.values()
+        if group["said"] or group["unsaid"]
+    ]
+    return {"groups": shown, "described": any(group["said"] for group in shown)}
+
+
+def _said(words: str | Mapping[str, str]) -> Json:
+    """``{text, language, direction}``: what a scope allows, in the language of the page if there is such a text."""
+    page = get_language() or "en"
+    if isinstance(words, str):  # English, of the catalogue
+        here = pgettext("scope", words) if words else ""
+        language = "en" if words and here == words and not page.startswith("en") else None
+        return {"text": here, "language": language, "direction": "ltr"}
+    language = language_of(words)
+    if not language:  # the operator has not said which one it is
+        return {"text": words.get("", ""), "language": "", "direction": "auto"}
+    direction = "rtl" if get_language_info(language)["bidi"] else "ltr"
+    return {"text": words[language], "language": None if language == page else language, "direction": direction}
 
 
 @register.filter

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
-from elicit_flows.domain.values import Secret
-from elicit_flows.models import Contact, NotificationSettings, Recipient
+from elicit_flows.domain.values import Json, Secret
+from elicit_flows.lib import web_push
+from elicit_flows.models import Contact, NotificationSettings, PushSubscription, Recipient
 from elicit_flows.vault.seal import SealBroken, place, reveal, ring, seal
 
 _UNSUBSCRIBE = place("unsubscribe", "link")
@@ -44,6 +45,33 @@ def open_signing_secret(row: NotificationSettings) -> Secret | None:
     return reveal(row.webhook_secret, signing_place(row))
 
 
+def seal_push_key(row: NotificationSettings, key: Secret) -> None:
+    """Seal the key that signs web pushes into the row; the caller saves it."""
+    row.push_key = seal(key, push_key_place(row))
+
+
+def open_push_key(row: NotificationSettings) -> Secret | None:
+    """The key; None if there is none. Raises Unavailable if it cannot be opened."""
+    return reveal(row.push_key, push_key_place(row))
+
+
+def push_public_key(row: NotificationSettings) -> str:
+    """What browsers subscribe to; "" if there is no key."""
+    key = open_push_key(row)
+    return web_push.public_key(key.reveal()) if key else ""
+
+
+def seal_push(row: PushSubscription, address: Json) -> None:
+    """Seal what a browser gave into the row, which has its person and name; the caller saves it."""
+    row.address = seal(Secret(json.dumps(address)), push_place(row))
+
+
+def open_push(row: PushSubscription) -> Json:
+    """``{endpoint, p256dh, auth}``. Raises Unavailable if it cannot be opened."""
+    found = reveal(row.address, push_place(row))
+    return dict(json.loads(found.reveal())) if found else {}
+
+
 def seal_unsubscribe(person: str, agent: int) -> str:
     """What an unsubscribe link ends with. It names nobody to those who read it, and nobody else can make one
     (threat T162). ``person``: see ``models.OptOut``; ``agent``: the number of the agent that the message was about.
@@ -74,6 +102,14 @@ def chat_place(row: NotificationSettings | Recipient) -> str:
 
 def signing_place(row: NotificationSettings) -> str:
     return place(*_name(row), "webhook_secret")
+
+
+def push_key_place(row: NotificationSettings) -> str:
+    return place(*_name(row), "push_key")
+
+
+def push_place(row: PushSubscription) -> str:
+    return place("pushsubscription", row.name, row.iss, row.sub)
 
 
 def _name(row: Contact | Recipient | NotificationSettings) -> tuple[str, ...]:

@@ -27,6 +27,7 @@ from elicit_flows.models import (
     PaymentAccount,
     PendingGrant,
     Provider,
+    PushSubscription,
     ReceiptKey,
     Recipient,
     Registration,
@@ -67,6 +68,8 @@ SEALED: list[tuple[type[models.Model], str, Callable[[Any], str]]] = [
     (Recipient, "chat", contacts.chat_place),
     (NotificationSettings, "chat", contacts.chat_place),
     (NotificationSettings, "webhook_secret", contacts.signing_place),
+    (NotificationSettings, "push_key", contacts.push_key_place),
+    (PushSubscription, "address", contacts.push_place),
     (Attempt, "stash", lambda row: place("stash", row.state_hash)),
 ]
 BATCH = 100

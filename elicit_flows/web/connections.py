@@ -12,6 +12,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_POST, require_safe
 
 from elicit_flows import vault
+from elicit_flows.brands import page_brand
 from elicit_flows.domain.errors import NotFound
 from elicit_flows.domain.values import Claim, Json
 from elicit_flows.lib import clock
@@ -97,16 +98,21 @@ def just_ended(request: HttpRequest, claim: Claim) -> Json | None:
 
 
 def grouped(claim: Claim, rows: list[vault.Connection]) -> list[Json]:
-    """Connections by provider and by account, each in the order of its newest one: ``[{name, slug, total, accounts:
-    [{label, connections}]}]``. ``total`` counts those on other pages, too.
+    """Connections by provider and by account, each in the order of its newest one: ``[{name, slug, picture, total,
+    accounts: [{label, connections}]}]``. ``total`` counts those on other pages, too. Each connection has ``picture``,
+    its agent's.
     """
+    of_providers, of_agents = page_brand.logos(
+        {row.provider_id for row in rows if row.provider_id is not None}, {row.agent_id for row in rows}
+    )
     total = vault.count_at(claim, {row.provider_id for row in rows if row.provider_id is not None})
     found: dict[object, Json] = {}
     for row in rows:
-        one = shown(row)
+        one = {**shown(row), "picture": of_agents.get(row.agent_id)}
         name = one["provider_name"]
         slug = row.provider.slug if row.provider else ""
-        new = {"name": name, "slug": slug, "total": total.get(row.provider_id or 0, 0), "accounts": {}}
+        new = {"name": name, "slug": slug, "picture": of_providers.get(row.provider_id or 0), "accounts": {}}
+        new["total"] = total.get(row.provider_id or 0, 0)
         of = found.setdefault(row.provider_id or name, new)["accounts"]
         label = one["account_label"]
         of.setdefault(row.account_id or label or row.pk, {"label": label, "connections": []})["connections"].append(one)

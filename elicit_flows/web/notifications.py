@@ -11,9 +11,9 @@ from elicit_flows import vault
 from elicit_flows.brands import page_brand
 from elicit_flows.domain.values import Claim, Json
 from elicit_flows.elicitations import notify
-from elicit_flows.models import Agent
-from elicit_flows.people import contacts
-from elicit_flows.web import pages, session
+from elicit_flows.models import Agent, Channel, NotificationSettings
+from elicit_flows.people import contacts, push
+from elicit_flows.web import browsers, pages, session
 
 
 @csrf_exempt
@@ -53,10 +53,32 @@ def choose(request: HttpRequest, me: session.Person) -> HttpResponse:
     return pages.SeeOther("/account/security?saved=notifications")
 
 
+@require_POST
+@pages.for_person
+def subscribe(request: HttpRequest, me: session.Person) -> HttpResponse:
+    """What this browser gave when the person pressed the button (static/elicit/push.js)."""
+    address = {name: request.POST.get(name, "") for name in ("endpoint", "p256dh", "auth")}
+    push.subscribe(me.claim, address, *browsers.named(request.headers))
+    return pages.SeeOther("/account/security?saved=push")
+
+
+@require_POST
+@pages.for_person
+def end_push(request: HttpRequest, me: session.Person, number: int) -> HttpResponse:
+    push.end(me.claim, number)
+    return pages.SeeOther("/account/security?saved=push-ended")
+
+
 def shown(claim: Claim) -> Json | None:
-    """What the account page shows: ``{email, told, agents: [{slug, name, told}]}``; None where nobody is told."""
-    if not notify.channels():
+    """What the account page shows: ``{email, told, agents: [{slug, name, told}], push_key, browsers: [{id, browser,
+    system, created_at}]}``; None where nobody is told. ``push_key`` is "" where web push is not offered.
+    """
+    channels = notify.channels()
+    if not channels:
         return None
+    key = ""
+    if Channel.PUSH in channels and (offered := NotificationSettings.objects.first()):
+        key = vault.contacts.push_public_key(offered)
     left = set(contacts.opt_outs(claim).values_list("agent", flat=True))
     return {
         "email": contacts.addresses(claim).email,
@@ -64,4 +86,8 @@ def shown(claim: Claim) -> Json | None:
         "agents": [
             {"slug": agent.slug, "name": agent.name, "told": agent.pk not in left} for agent in contacts.choices(claim)
         ],
+        "push_key": key,
+        "browsers": list(push.of(claim).order_by("-created_at").values("id", "browser", "system", "created_at"))
+        if key
+        else [],
     }

@@ -65,6 +65,29 @@ def test_the_sheet_is_ours_with_the_colours_of_the_brand() -> None:
     assert theme.sheet_name("", "#ffffff", "").startswith(theme.OWN["light"][1:])
 
 
-@pytest.mark.parametrize("name", ["", "x", "0b5cad-7db8ff-3", "0b5cad-7db8ff-0}", "0B5CAD-7db8ff-0", "0b5cad-0"])
+@pytest.mark.parametrize("font", theme.FONTS)
+def test_a_font_is_one_that_readers_have(font: str) -> None:
+    name = theme.sheet_name("", "", "", font)
+    assert bool(name) == (font != "system")
+    sheet = (theme.sheet(theme.forced_name("", "", "", font, DARK)) or b"").decode()
+    assert f"font-family: {theme.FONTS[font]};" in sheet
+    assert "@font-face" not in sheet
+    assert "url(" not in sheet
+    assert theme.FONTS[font].endswith(("serif", "sans-serif"))
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "",
+        "x",
+        "0b5cad-7db8ff-3",
+        "0b5cad-7db8ff-0-font0",
+        "0b5cad-7db8ff-0-font9",
+        "0b5cad-7db8ff-0}",
+        "0B5CAD-7db8ff-0",
+        "0b5cad-0",
+    ],
+)
 def test_t52_no_address_puts_anything_else_into_a_sheet(name: str) -> None:
     assert theme.sheet(name) is None

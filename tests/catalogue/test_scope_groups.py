@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
+from django.utils.translation import override
 
 from elicit_flows import catalogue
 from elicit_flows.catalogue import group_of
@@ -74,11 +75,34 @@ def test_the_names_of_the_scopes_agree() -> None:
 def test_a_page_lists_what_weighs_most_first_and_each_thing_once() -> None:
     words = {"w": "Change your files", "d": "Delete your files", "r": "See your files", "r2": "See your files"}
     groups = scope_groups(["r", "x.y", "r2", "w", "d", "openid"], words)["groups"]
-    assert [(one["name"], one["said"], one["unsaid"]) for one in groups] == [
-        ("administer", ["Delete your files"], []),
-        ("change", ["Change your files"], []),
-        ("read", ["See your files", "See which account it is"], []),
-        ("other", [], ["x.y"]),
+    names = [[one["name"], *([said["text"] for said in one[key]] for key in ("said", "unsaid"))] for one in groups]
+    assert names == [
+        ["administer", ["Delete your files"], []],
+        ["change", ["Change your files"], []],
+        ["read", ["See your files", "See which account it is"], []],
+        ["other", [], ["x.y"]],
     ]
     assert scope_groups([], None) == {"groups": [], "described": False}
     assert scope_groups(["x.y"], None)["described"] is False
+
+
+def test_a_text_in_another_language_says_which_and_an_agents_reasons_stay_with_their_scopes() -> None:
+    words = {
+        "r": {"en": "See your files", "ar": "الاطّلاع على ملفاتك"},
+        "a": {"ar": "الاطّلاع على ملفاتك"},
+        "p": {"": "See it"},
+        "c": "See your frobs",
+        "r2": {"en": "See your files"},
+    }
+    with override("de"):
+        groups = scope_groups(["r", "a", "p", "c", "r2", "openid"], words, {"r": "one", "r2": "two", "gone": "none"})
+    said = {one["text"]: one for group in groups["groups"] for one in group["said"]}
+    languages = {text: (one["language"], one["direction"]) for text, one in said.items() if one["language"] is not None}
+    assert languages == {
+        "See your files": ("en", "ltr"),
+        "الاطّلاع على ملفاتك": ("ar", "rtl"),
+        "See it": ("", "auto"),
+        "See your frobs": ("en", "ltr"),
+    }
+    assert said["See your files"]["why"] == ["one", "two"]
+    assert [one["why"] for text, one in said.items() if text != "See your files"] == [[]] * 4

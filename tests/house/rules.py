@@ -100,6 +100,7 @@ REVEALERS = (
     "elicit_flows/config_file/",
     "elicit_flows/events/webhooks.py",
     "elicit_flows/notifications/chat.py",
+    "elicit_flows/notifications/push.py",
     "elicit_flows/notifications/webhook.py",
     "elicit_flows/sdk/",
     "sandbox/console.py",

@@ -39,6 +39,7 @@ icon = "{PICTURE}"
 brand = "#0b5cad"
 brand_dark = "#7db8ff"
 radius = "0"
+font = "serif"
 support_url = "https://acme.example/help"
 support_email = "help@acme.example"
 privacy_url = "https://acme.example/privacy"
@@ -51,6 +52,8 @@ email = true
 chat = ["{CHAT}"]
 webhook_url = "https://intranet.example.com/tell"
 webhook_secret = "{HOOK}"
+push = true
+push_hosts = ["push.example.com"]
 per_person = 3
 per_agent = 30
 

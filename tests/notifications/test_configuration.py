@@ -85,6 +85,8 @@ def test_an_empty_table_switches_it_off(operator: Operator) -> None:
         ('webhook_url = "http://10.0.0.1/tell"', "is refused"),
         ('webhook_secret = "short"', "must be whsec_"),
         ("per_person = 0", "must be a whole number"),
+        ('push_hosts = ["https://push.example.com"]', "must be the name of a host in lower case"),
+        ('push_hosts = ["10.0.0.1"]', "must be the name of a host in lower case"),
         ('smtp = "x"', "there is no such key"),
     ],
 )

@@ -55,6 +55,7 @@ from elicit_flows.models import (
     Payment,
     PaymentAccount,
     PendingGrant,
+    PushSubscription,
     ReceiptKey,
     Recipient,
     Refund,
@@ -77,7 +78,7 @@ ALICE_CLAIM = Claim(ISSUER, "alice")
 
 # Children before parents, as the foreign keys want it.
 OURS = (
-    Brand, Notification, OptOut, Contact, Recipient, NotificationSettings,
+    Brand, Notification, OptOut, Contact, PushSubscription, Recipient, NotificationSettings,
     Delivery, Event, Feed, Attempt, PendingGrant, ConnectionCall, ConnectionUse, Connection, EntitlementUse,
     Entitlement, MandateCharge, Mandate, Refund, Cancellation, Inbound, Checkout, Payment, Draft, UserCode, Elicitation,
     Agent.identity_providers.through, Agent.providers.through, Agent.payment_accounts.through, SpendLimit, Agent,

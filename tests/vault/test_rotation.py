@@ -33,6 +33,7 @@ from elicit_flows.models import (
     Payment,
     PaymentAccount,
     PendingGrant,
+    PushSubscription,
     ReceiptKey,
     Recipient,
     Registration,
@@ -102,11 +103,14 @@ def tell_people() -> None:
     offered = NotificationSettings()
     vault.contacts.seal_chat(offered, [Secret("slack://everybody/{email}")])
     vault.contacts.seal_signing_secret(offered, Secret("whsec_of-the-operator"))
+    vault.contacts.seal_push_key(offered, Secret("the key that signs"))
+    browser = PushSubscription(iss="i", sub="a", name="c" * 64)
+    vault.contacts.seal_push(browser, {"endpoint": "https://push.example.com/a", "p256dh": "p", "auth": "s"})
     contact, listed = Contact(iss="i", sub="a"), Recipient(slug="b", iss="i", sub="b")
     vault.contacts.seal_email(contact, "a@example.com")
     vault.contacts.seal_email(listed, "b@example.com")
     vault.contacts.seal_chat(listed, [Secret("slack://b")])
-    for row in (offered, contact, listed):
+    for row in (offered, browser, contact, listed):
         row.save()
 
 
@@ -162,7 +166,7 @@ def test_every_sealed_column_there_is_takes_part_in_a_rotation() -> None:
         and field.name.endswith((*SECRETS, "email", "chat"))
     }  # fmt: skip
     texts |= {(Checkout, "url"), (ReceiptKey, "private"), (Elicitation, "note"), (PendingGrant, "grant")}
-    texts |= {(Registration, "client_secret")}
+    texts |= {(Registration, "client_secret"), (NotificationSettings, "push_key"), (PushSubscription, "address")}
     assert texts == {(model, field) for model, field, _ in rotation.SEALED}
 
 

@@ -71,6 +71,8 @@ def test_t50_every_form_posts_with_a_token_and_says_what_it_does(name: str):
         "signout-everywhere",
         "signout-others",
         "end-session",
+        "push",
+        "end-push",
         "same",
         "both",
         "replace",
@@ -219,7 +221,7 @@ def test_an_operators_words_for_a_scope_are_shown_in_the_language_of_the_page():
 def test_t53_the_words_of_the_agent_stand_in_a_quotation_under_its_name():
     page = shown("consent")
     quoted = [data for tag, data in page.words if tag == "blockquote"]
-    assert "".join(quoted) == "Connect Acme Drive so that I can list your files."
+    assert quoted == ["Connect Acme Drive so that I can list your files.", "To find the contract with Globex."]
     assert page.source.count("list your files") == 1
     assert "Drive Bot says" in page.text()
     assert page.all("blockquote")[0]["dir"] == "auto"

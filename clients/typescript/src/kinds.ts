@@ -28,7 +28,14 @@ export type Step = { [K in Exclude<Kind, "steps">]: { kind: K; params: Params[K]
 
 /** What a question of each kind takes as `params`. */
 export interface Params {
-  oauth: { provider: string; scopes?: readonly string[]; connection?: string; variables?: Record<string, string> };
+  oauth: {
+    provider: string;
+    scopes?: readonly string[];
+    /** Why a scope is needed, by its name. The user reads it below the scope. */
+    reasons?: Record<string, string>;
+    connection?: string;
+    variables?: Record<string, string>;
+  };
   payment: {
     amount: number;
     currency: string;

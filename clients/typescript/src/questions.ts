@@ -33,6 +33,8 @@ export interface OAuthTerms {
   message?: string;
   /** They are added to those that the operator set. */
   scopes?: readonly string[];
+  /** Why a scope is needed, by its name, in one line each. The user reads it below the scope. */
+  reasons?: Record<string, string>;
   /** The id of a connection that is to be connected again. */
   connection?: string;
   /** What is known of the provider's address, such as the user's shop. */
@@ -48,9 +50,11 @@ export interface PaymentDetails {
 /** The fields that the user fills in, or the slug of a provider whose fields the operator configured. */
 export type CredentialsOf = { message?: string } & ({ fields: readonly CredentialsField[] } | { provider: string });
 
-export function oauth(provider: string, { message, scopes = [], connection, variables }: OAuthTerms): Asked<"oauth"> {
+export function oauth(
+  provider: string, { message, scopes = [], reasons, connection, variables }: OAuthTerms,
+): Asked<"oauth"> {
   const again = { ...(connection === undefined ? {} : { connection }), ...(variables ? { variables } : {}) };
-  const params = { provider, scopes, ...again };
+  const params = { provider, scopes, ...(reasons ? { reasons } : {}), ...again };
   return { kind: "oauth", params, message: message || `Connect your account at ${provider}.` };
 }
 

@@ -34,11 +34,11 @@ class OAuth:
     leaves = True
 
     def clean(self, given: Json) -> Json:
-        """``{provider or mcp, scopes?, connection?, variables?}``. Raises Invalid."""
+        """``{provider or mcp, scopes?, reasons?, connection?, variables?}``. Raises Invalid."""
         return params.clean(given)
 
     def describe(self, asked: Json, config: OAuthProvider | None) -> Json:
-        """``{title, host, host_warning, scopes, scope_words, by_device, mcp, issuer_host}``.
+        """``{title, host, host_warning, scopes, scope_words, reasons, by_device, mcp, issuer_host}``.
 
         ``host`` is the ASCII host that comes next, "" if the browser stays here, or if it is not known yet.
         ``host_warning`` is a sentence if the host may imitate another. ``mcp``: the address of a remote MCP server, or
@@ -48,7 +48,8 @@ class OAuth:
         if config is None:
             unknown = {"host": "", "host_warning": text.host_warning(server), "scope_words": {}, "by_device": False}
             title = text.ascii_host(server) if server else asked["provider"]
-            return {"title": title, "scopes": asked["scopes"], "mcp": server, "issuer_host": "", **unknown}
+            said = {"title": title, "scopes": asked["scopes"], "reasons": asked.get("reasons", {})}
+            return {**said, "mcp": server, "issuer_host": "", **unknown}
         url = "" if config.by_device else authorize_url(config) or ""
         url = "" if "{" in url else url  # the person has still to say where it is
         return {
@@ -57,6 +58,7 @@ class OAuth:
             "host_warning": text.host_warning(server) or text.host_warning(url),
             "scopes": list(scopes_to_request(asked, config)),
             "scope_words": config.scope_words,
+            "reasons": asked.get("reasons", {}),
             "by_device": config.by_device,
             "mcp": server,
             "issuer_host": text.ascii_host(config.issuer or "") if server else "",

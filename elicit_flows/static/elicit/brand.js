@@ -3,7 +3,7 @@
 
 const frames = document.querySelectorAll("[data-preview]");
 const form = frames[0]?.closest("form");
-const shown = ["name", "legal_name", "brand", "brand_dark", "radius", "support_url", "support_email", "privacy_url", "terms_url"];
+const shown = ["name", "legal_name", "brand", "brand_dark", "radius", "font", "support_url", "support_email", "privacy_url", "terms_url"];
 let waiting;
 
 function show() {
