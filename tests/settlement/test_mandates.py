@@ -211,7 +211,7 @@ def test_t196_what_the_bank_refused_for_good_is_told_once_and_never_paid_beside_
     charge.payment.refresh_from_db()
     assert charge.status == "requires_action"
     assert Checkout.objects.get(payment=charge.payment).status == "over"
-    assert Event.objects.filter(type="elicitation.created", elicitation=charge.payment.elicitation).count() == 1
+    assert Elicitation.objects.filter(metadata__charge=charge.pk).count() == 1
     assert charge.payment.elicitation is not None
     page = till.open(charge.payment.elicitation)
     till.hear(page, State.PAID, amount=1000)
