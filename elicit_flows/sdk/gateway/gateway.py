@@ -244,7 +244,7 @@ class Gateway:
     async def _need_listed(self, peers: Peers, server: str, uri: str) -> None:
         """As for tools: where some are guarded, what is not listed is not passed on."""
         if not await self.listing.has_resource(peers, server, uri):
-            raise MCPError(RESOURCE_NOT_FOUND, f"Unknown resource: {uri}")
+            raise MCPError(RESOURCE_NOT_FOUND, f"The server {server!r} lists no resource {uri}")
 
     async def _listen(self, peers: Peers, context: Any) -> Any:
         params = SubscriptionsListenRequestParams.model_validate(context.params, by_name=False)

@@ -24,6 +24,7 @@ class Behind:
     """A gateway's file, and how a client starts the gateway. ``servers``: the end of the file."""
 
     def __init__(self, service: Service, folder: Path, servers: str, top: str = "") -> None:
+        self._seen = 0
         self._service, self._ran, self.file = service, folder / "ran", folder / "guard.toml"
         self.file.write_text(
             f"""
@@ -46,10 +47,11 @@ sub = "alice"
 
     @property
     def ran(self) -> list[str]:
-        """Since it was last looked at."""
-        lines = self._ran.read_text().splitlines() if self._ran.exists() else []
-        self._ran.write_text("")
-        return lines
+        """Since it was last looked at. The file is left alone, because the server may be writing to it."""
+        text = self._ran.read_text() if self._ran.exists() else ""
+        new = text[self._seen : text.rfind("\n") + 1]
+        self._seen += len(new)
+        return new.splitlines()
 
 
 @pytest.fixture

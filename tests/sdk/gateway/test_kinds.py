@@ -89,7 +89,7 @@ async def test_t207_no_spelling_of_an_address_reads_a_guarded_resource(behind: C
         for other in ("s.txt", "%73.txt", "%2573.txt", "S.txt", "./s.txt", "x/../s.txt", "s%0A.txt", "ｓ.txt"):
             assert "waiting: " in str(await read(f"notes://desk/files/{other}")), other
         for unlisted in ("notes://desk/other", f" {SECRET[:-1]}", "file:///etc/passwd", "environment"):
-            assert "Unknown resource" in str(await read(unlisted)), unlisted
+            assert "The server 'disk' lists no resource" in str(await read(unlisted)), unlisted
         assert "result" not in await client.ask("resources/read", {"uri": [SECRET]})
         assert gateway.ran == ["read a.txt"]
 
