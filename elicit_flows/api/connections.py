@@ -57,9 +57,17 @@ def token(request: AgentRequest, connection_id: str, ask: schemas.TokenRequest |
 
     409 ``reauthorization_required``: ask the user again. 410 ``connection_revoked``. 403 ``user_token_required``: this
     agent gets tokens by POST /v1/token only. Never returns a refresh token.
+
+    With ``installation``: a token of an installed app, for repositories that the user reaches. 403 ``forbidden`` for
+    what the user does not reach or may not do. 409 ``conflict`` where the operator has given no key of the app.
     """
     if request.auth.require_user_token:
         raise UserTokenRequired("Exchange the user's own token at POST /v1/token (RFC 8693).")
+    if ask and ask.installation:
+        of, min_ttl = ask.installation, ask.min_ttl
+        return answer(
+            vault.installation_token(request.auth, connection_id, of.id, of.repositories, of.permissions, min_ttl)
+        )
     return answer(vault.token(request.auth, connection_id, ask.min_ttl if ask else None))
 
 

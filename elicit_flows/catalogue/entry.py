@@ -15,6 +15,7 @@ from elicit_flows.catalogue.oauth import (
     Call,
     DeadGrant,
     Endpoints,
+    Installation,
     Line,
     Metadata,
     OAuth1,
@@ -56,6 +57,7 @@ class Entry(Part):
     revoke_call: Call | None = None
     long_token: Call | None = None
     renew_token: Call | None = None
+    installation: Installation | None = None
     endpoints: Endpoints = Endpoints()
     scopes: Scopes = Scopes()
     params: Params = Params()
@@ -151,6 +153,7 @@ class Entry(Part):
         return Quirks(
             oauth1=oauth.OAuth1(filled(old.request, variables or {}), old.signature) if old else None,
             assertion=self.assertion.assertion(variables or {}) if self.assertion else None,
+            installation=self.installation.installation(variables or {}) if self.installation else None,
             **calls,
             scope_separator=self.scopes.separator,
             authorize_params=self.params.authorize,
@@ -194,4 +197,5 @@ class Entry(Part):
         """All that may be called for a grant, with the places of variables."""
         first = [self.oauth1.request] if self.oauth1 else []
         first += [call.url for call in self.calls.values()]
+        first += [self.installation.mint] if self.installation else []
         return [*first, *filter(None, self.endpoints.model_dump().values()), *self.api.urls]

@@ -14,6 +14,7 @@ from elicit_flows.lib.sentences import sentence
 from elicit_flows.models import Provider
 from elicit_flows.models.provider import SETTINGS
 from elicit_flows.oauth import ProviderError
+from elicit_flows.oauth.installation import app_key
 from elicit_flows.oauth.private_key_jwt import sign
 
 Type = Provider.Sort
@@ -23,7 +24,7 @@ ADDRESSES = (
     "issuer", "authorize_url", "token_url", "revocation_url", "userinfo_url", "device_authorization_url",
 )  # fmt: skip
 OAUTH_KEYS = (
-    *ADDRESSES, "client_id", "client_secret", "token_auth", "scopes", "grant", "pkce", "par", "dpop", "resources",
+    *ADDRESSES, "client_id", "client_secret", "app_key", "token_auth", "scopes", "grant", "pkce", "par", "dpop", "resources",
     "registration", "dead_grant", "metadata", "metadata_url",
 )  # fmt: skip
 CREDENTIALS_KEYS = ("fields", "find_url", "verify")
@@ -169,6 +170,13 @@ def conflicts(values: Json, given: Collection[str], stored: Provider | None) -> 
     if values["par"] == "required" and not values["issuer"]:
         yield "issuer", sentence("is missing; the address for pushed requests is in its metadata")
     yield from _client_secret_conflicts(values)
+    if values["app_key"] is not None:
+        if entry is None or entry.installation is None:
+            yield "app_key", sentence("is for a preset whose apps people install, such as github-app; leave it out")
+        try:
+            app_key(values["app_key"].reveal())
+        except ProviderError:
+            yield "app_key", sentence("must be a private RSA key, PEM or JWK")
 
 
 def _address_conflicts(values: Json, variables: Set[str]) -> Iterator[tuple[str, str]]:

@@ -40,7 +40,7 @@ from elicit_flows.oauth.private_key_jwt import public_key
 from elicit_flows.oauth.protected_resource import ProtectedResource, bearer_challenge, find_resource
 from elicit_flows.oauth.quirks import PLAIN, DeadGrant, Quirks, adapt_url, normalize_response, value_at
 from elicit_flows.oauth.responses import SCOPE_TOKEN, Tokens, check_issuer, clean_code, read_tokens, visible
-from elicit_flows.oauth.ways import Assertion, DescribedCall, OAuth1, places_in
+from elicit_flows.oauth.ways import Assertion, DescribedCall, Installation, OAuth1, places_in
 
 __all__ = [
     "DEVICE_GRANT",
@@ -54,6 +54,7 @@ __all__ = [
     "DescribedCall",
     "DeviceCode",
     "DiscoveryError",
+    "Installation",
     "InvalidGrant",
     "IssuerMismatch",
     "Metadata",

@@ -17,7 +17,7 @@ from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 from authlib.oauth2.client import OAuth2Client
 
 from elicit_flows import http
-from elicit_flows.oauth.ways import Assertion, DescribedCall, OAuth1
+from elicit_flows.oauth.ways import Assertion, DescribedCall, Installation, OAuth1
 
 Unit = Literal[
     "seconds", "milliseconds", "timestamp", "rfc3339"
@@ -82,6 +82,7 @@ class Quirks:
     renew_token: DescribedCall | None = None  # makes the longer token last, in place of a refresh token
     assertion: Assertion | None = None  # how a token is got with a private key that somebody typed
     token_call: DescribedCall | None = None  # how a token is got with what somebody typed
+    installation: Installation | None = None  # how tokens of an installed app are issued
     dead_grant: tuple[DeadGrant, ...] = ()  # in addition to invalid_grant (RFC 6749, section 5.2)
 
 

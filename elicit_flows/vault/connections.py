@@ -78,7 +78,7 @@ def keep(
         row.account_id, row.unnamed = grant.account_id, ""
     row.status = Status.ACTIVE
     row.account_label = grant.account_label or grant.account_id or ""
-    row.refresh_token, row.metadata = "", {}  # a new grant replaces all of the old one
+    row.refresh_token, row.minted, row.metadata = "", "", {}  # a new grant replaces all of the old one
     row.variables, row.resource = dict(grant.variables), grant.resource
     row.dpop_key = seal(grant.dpop_key, sealed_at(row, "dpop_key"))
     row.token_secret = seal(grant.token_secret, sealed_at(row, "token_secret"))

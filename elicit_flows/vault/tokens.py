@@ -31,7 +31,7 @@ def token(agent: Agent, connection_id: str, min_ttl: int | None = None) -> Json:
         raise Conflict(connections.TYPED)
     row = refreshed(row, min_ttl)
     connections.note_use(row, ConnectionUse.Action.FETCHED)
-    return _answer(row)
+    return answer(row)
 
 
 def fresh_tokens(asked: set[tuple[int, str]]) -> dict[tuple[int, str], Json]:
@@ -42,7 +42,7 @@ def fresh_tokens(asked: set[tuple[int, str]]) -> dict[tuple[int, str], Json]:
     for row in connections.all_usable(asked):
         if gives_tokens(row) and not stale(row, None) and connections.use_is_noted(row):
             with suppress(FlowError):
-                found[row.agent_id, row.pk] = _answer(row)
+                found[row.agent_id, row.pk] = answer(row)
     return found
 
 
@@ -51,7 +51,8 @@ def gives_tokens(row: Connection) -> bool:
     return row.own_client or not (row.secrets or row.provider_id is None)
 
 
-def _answer(row: Connection) -> Json:
+def answer(row: Connection) -> Json:
+    """What an agent gets of the token that the row has now."""
     secret = connections.opened(row, "token_secret")
     return {
         "access_token": access_token(row),

@@ -193,6 +193,9 @@ THREATS: dict[int, tuple[str, str]] = {
     181: ("A call that goes around the gateway's guards: another spelling of a tool, a guard of none", ""),
     182: ("A token that the gateway puts in, shown to a client; the gateway's key, given to a server", ""),
     183: ("Arguments of a model in place of what the gateway puts in, or as words of the question", ""),
+    210: ("A token of an installation for what its person does not reach, or with more than they may do there", ""),
+    211: ("A provider's token for an installation that may do more than was asked", ""),
+    212: ("A kept token of an installation, given to another agent or person", ""),
 }  # fmt: skip
 FAULTS: dict[int, tuple[str, str]] = {
     1: ("Killed during a create", ""),
