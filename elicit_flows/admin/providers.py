@@ -21,6 +21,8 @@ from elicit_flows.admin.pictures import PictureField
 from elicit_flows.config_file import InvalidValue
 from elicit_flows.config_file import providers as rules
 from elicit_flows.config_file.schema import DPOPS, GRANTS, PARS, PKCES, REGISTRATIONS, TOKEN_AUTHS
+from elicit_flows.domain.errors import Unavailable
+from elicit_flows.domain.values import Secret
 from elicit_flows.lib.clock import rfc3339
 from elicit_flows.lib.sentences import sentence
 from elicit_flows.models import Provider

@@ -227,6 +227,9 @@ class TokenRequest(Strict):
         "When left out: 60, or a tenth of its lifetime if that is shorter.",
     )
     installation: InstallationRequest | None = None
+    scope_set: str | None = Field(
+        None, min_length=1, max_length=20, description="The token for the scopes that begin with this name and a slash."
+    )
 
 
 class Report(Strict):

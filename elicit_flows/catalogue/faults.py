@@ -20,6 +20,7 @@ _OF_OAUTH = {
     "long_token",
     "renew_token",
     "installation",
+    "scope_sets",
     "pkce",
     "dead_grant",
     "refresh_tokens",

@@ -155,6 +155,16 @@ class Installation(Part):
         return oauth.Installation(**ends, usual=self.usual, admin=self.admin)
 
 
+class ScopeSet(Part):
+    """Scopes with a parameter and a token of their own, see ``oauth.ScopeSet``."""
+
+    name: Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,19}$")]
+    param: Annotated[Line, AfterValidator(lambda name: next(iter(_not_ours({name: ""}))))]
+    path: Annotated[tuple[Line, ...], Field(min_length=1, max_length=8)]
+    type: Line
+    source_url: Page
+
+
 class Scopes(Part):
     """``words``: what each scope allows, as one line for the person who is asked. ``source_url``: the provider's list
     of its scopes; without words, the page that says that none are asked for.

@@ -246,6 +246,7 @@ class Migration(migrations.Migration):
                 ('token_secret', models.TextField(blank=True, db_default='', default='', editable=False)),
                 ('secrets', models.TextField(blank=True, editable=False)),
                 ('minted', models.TextField(blank=True, db_default='', default='', editable=False)),
+                ('set_tokens', models.TextField(blank=True, db_default='', default='', editable=False)),
                 ('own_client', models.BooleanField(db_default=False, default=False, editable=False, verbose_name="user's own OAuth client")),
                 ('bound_to', models.JSONField(db_default={}, default=dict, editable=False)),
                 ('metadata', models.JSONField(db_default={}, default=dict, editable=False, verbose_name='metadata')),

@@ -86,6 +86,24 @@ class Installation:
     admin: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class ScopeSet:
+    """Scopes that are asked for in a parameter of their own and come with a token of their own, such as the user's
+    beside the app's at Slack. They are named with the set's name before them: ``user/search:read``.
+
+    ``path``: where in the answer the token stands. ``type``: its token_type, by which it is told from the others.
+    """
+
+    name: str
+    param: str
+    path: tuple[str, ...]
+    type: str
+
+    @property
+    def prefix(self) -> str:
+        return f"{self.name}/"
+
+
 def places_in(template: str) -> list[str]:
     """The names that stand in braces."""
     return PLACE.findall(template)

@@ -50,6 +50,7 @@ SEALED: list[tuple[type[models.Model], str, Callable[[Any], str]]] = [
     (Connection, "dpop_key", lambda row: connections.sealed_at(row, "dpop_key")),
     (Connection, "token_secret", lambda row: connections.sealed_at(row, "token_secret")),
     (Connection, "secrets", lambda row: connections.sealed_at(row, "secrets")),
+    (Connection, "set_tokens", lambda row: connections.sealed_at(row, "set_tokens")),
     (Connection, "minted", lambda row: connections.sealed_at(row, "minted")),
     (IdentityProvider, "client_secret", provider_settings.client_secret_place),
     (Provider, "client_secret", provider_settings.client_secret_place),

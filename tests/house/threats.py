@@ -196,6 +196,7 @@ THREATS: dict[int, tuple[str, str]] = {
     210: ("A token of an installation for what its person does not reach, or with more than they may do there", ""),
     211: ("A provider's token for an installation that may do more than was asked", ""),
     212: ("A kept token of an installation, given to another agent or person", ""),
+    213: ("The token of one scope set, such as a user's, in place of another's, such as the app's", ""),
 }  # fmt: skip
 FAULTS: dict[int, tuple[str, str]] = {
     1: ("Killed during a create", ""),

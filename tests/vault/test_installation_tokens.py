@@ -210,9 +210,7 @@ def test_t131_neither_the_apps_key_nor_the_persons_token_is_used_at_another_host
         assert elsewhere.requests == []
 
 
-def test_without_a_key_of_the_app_there_are_no_such_tokens(
-    known: Known, double: GitHub, app_row: ProviderRow
-) -> None:
+def test_without_a_key_of_the_app_there_are_no_such_tokens(known: Known, double: GitHub, app_row: ProviderRow) -> None:
     row = connect(known, double)
     vault.seal_app_key(app_row, None)
     app_row.save()
