@@ -100,7 +100,7 @@ class GitHub(Provider):
             self.refused_by = str(error)
             return False
         now = time.time()
-        return claims["iss"] == self.client_id and claims["iat"] <= now < claims["exp"] <= now + 600
+        return bool(claims["iss"] == self.client_id and claims["iat"] <= now < claims["exp"] <= now + 600)
 
 
 def pem() -> str:
