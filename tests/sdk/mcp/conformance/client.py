@@ -1,5 +1,5 @@
-"""The client that MCP's conformance suite tests: an agent that asks for a connection to the suite's server, a person who
-agrees, and a call of a tool. The suite gives the server's address.
+"""The client that MCP's conformance suite tests: an agent that asks for a connection to the suite's server, a person
+who agrees, and a call of a tool. The suite gives the server's address.
 """
 
 from __future__ import annotations
