@@ -66,14 +66,15 @@ def token(request: AgentRequest, connection_id: str, ask: schemas.TokenRequest |
     """
     if request.auth.require_user_token:
         raise UserTokenRequired("Exchange the user's own token at POST /v1/token (RFC 8693).")
-    if ask and ask.installation and ask.scope_set:
+    if ask is None:
+        return answer(vault.token(request.auth, connection_id))
+    if ask.installation and ask.scope_set:
         raise Invalid.at("body.scope_set", "A token of an installation has no scopes; leave one of the two out.")
-    if ask and ask.installation:
+    if ask.installation:
         of, min_ttl = ask.installation, ask.min_ttl
         return answer(
             vault.installation_token(request.auth, connection_id, of.id, of.repositories, of.permissions, min_ttl)
         )
-    ask = ask or schemas.TokenRequest()
     return answer(vault.token(request.auth, connection_id, ask.min_ttl, ask.scope_set))
 
 

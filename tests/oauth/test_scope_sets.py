@@ -115,7 +115,7 @@ def test_one_consent_gives_two_tokens_which_are_refreshed_and_ended_together(kno
     url = press(asked)
     assert (query(url)["scope"], query(url)["user_scope"]) == ("chat:write", "search:read,chat:write")
     done = come_back(double, asked, url)
-    assert (done.status, done.result["scopes"]) == ("completed", BOTH)
+    assert (done.status, (done.result or {})["scopes"]) == ("completed", BOTH)
     row = Connection.objects.get()
     usual, other = vault.token(known.row, row.pk), vault.token(known.row, row.pk, scope_set="user")
     assert (usual["scopes"], other["scopes"]) == (["chat:write"], ["search:read", "chat:write"])
