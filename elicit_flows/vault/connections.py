@@ -118,8 +118,8 @@ def sealed_at(row: Connection, field: str) -> str:
 
 
 def opened(row: Connection, field: str) -> Secret | None:
-    """What is sealed in ``access_token``, ``refresh_token``, ``dpop_key`` (RFC 9449), ``token_secret`` (OAuth 1.0a) or
-    ``secrets``; None if there is nothing.
+    """What is sealed in ``access_token``, ``refresh_token``, ``dpop_key`` (RFC 9449), ``token_secret`` (OAuth 1.0a),
+    ``minted``, ``set_tokens`` or ``secrets``; None if there is nothing.
     """
     return reveal(getattr(row, field), sealed_at(row, field))
 

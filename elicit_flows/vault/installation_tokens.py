@@ -14,19 +14,24 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 
 from elicit_flows import oauth
-from elicit_flows.domain.errors import Conflict, Forbidden, ProviderBroken, ProviderUnavailable, ReauthorizationRequired
+from elicit_flows.domain.errors import (
+    Conflict,
+    Forbidden,
+    ProviderBroken,
+    ProviderUnavailable,
+    ReauthorizationRequired,
+)
 from elicit_flows.domain.values import Json, Secret
 from elicit_flows.kinds.oauth.provider import client
 from elicit_flows.lib import clock, ids
 from elicit_flows.models import Agent, Connection, ConnectionUse, Provider
 from elicit_flows.oauth import installation
-from elicit_flows.vault import connections, provider_settings, tokens
-from elicit_flows.vault.seal import reveal, seal
+from elicit_flows.vault import connections, minted, provider_settings, tokens
+from elicit_flows.vault.seal import seal
 
 log = logging.getLogger(__name__)
 MOST_KEPT = 50  # of one connection; the one that expires first makes place
 _TRIES = 5  # to write beside others who write the same column
-Kept = dict[str, Json]  # by what was asked
 
 
 def installation_token(
@@ -51,7 +56,7 @@ def installation_token(
     names = sorted({name.lower() for name in repositories})
     asked = ids.digest(json.dumps([number, names, sorted(permissions.items()), provider.client_id]))
     soon = clock.now() + timedelta(seconds=tokens.DEFAULT_MIN_TTL if min_ttl is None else min_ttl)
-    kept = _opened(row).get(asked)
+    kept = minted.read(row).get(asked)
     if kept is None or (datetime.fromisoformat(kept["expires_at"]) <= soon and not _is_new(kept)):
         row = tokens.refreshed(row, None)
         provider_settings.check_app_key(provider, row.bound_to)
@@ -112,16 +117,10 @@ def _issued(
     }
 
 
-def _opened(row: Connection) -> Kept:
-    sealed = reveal(row.minted, connections.sealed_at(row, "minted"))
-    kept: Kept = json.loads(sealed.reveal()) if sealed else {}
-    return {asked: one for asked, one in kept.items() if datetime.fromisoformat(one["expires_at"]) > clock.now()}
-
-
 def _keep(row: Connection, asked: str, issued: Json) -> None:
     """Beside those that others keep at the same time. If the connection was ended meanwhile, its end is told too."""
     for _ in range(_TRIES):
-        kept = {**_opened(row), asked: issued}
+        kept = {**minted.read(row), asked: issued}
         newest = sorted(kept, key=lambda one: str(kept[one]["expires_at"]))[-MOST_KEPT:]
         plain = json.dumps({one: kept[one] for one in newest})
         sealed = seal(Secret(plain), connections.sealed_at(row, "minted"))
@@ -131,15 +130,3 @@ def _keep(row: Connection, asked: str, issued: Json) -> None:
         if row.status == Connection.Status.REVOKED:
             break
     log.warning("connection %s: a token of an installation is not kept, so that nothing ends it early", row.pk)
-
-
-def end_all(row: Connection, provider: Provider) -> None:
-    """End the tokens of installations at the provider. Those that cannot be ended expire within an hour."""
-    way = provider.quirks().installation
-    if way is None:
-        return
-    for one in _opened(row).values():
-        try:
-            installation.end(way, one["access_token"])
-        except oauth.OAuthError as error:
-            log.warning("connection %s: a token of an installation was not ended: %s", row.pk, error)

@@ -22,7 +22,7 @@ from elicit_flows.lib.backoff import RetrySchedule
 from elicit_flows.models import Connection, ConnectionUse, Provider, leases
 from elicit_flows.models.backlog import soonest
 from elicit_flows.oauth import OAuthError
-from elicit_flows.vault import connections, credentials, installation_tokens, provider_settings
+from elicit_flows.vault import connections, credentials, minted, provider_settings
 
 log = logging.getLogger(__name__)
 RETRIES = RetrySchedule.doubling(timedelta(seconds=1), timedelta(hours=3), most=30)  # about two days
@@ -152,7 +152,7 @@ def _tell_provider(row: Connection) -> None:
             client_credentials.revoke(config.token, credentials.open_fields(row), access)
         return
     access, refresh = connections.opened(row, "access_token"), connections.opened(row, "refresh_token")
-    installation_tokens.end_all(row, provider or connections.provider_of(row))
+    minted.end_all(row, provider or connections.provider_of(row))
     if access or refresh:
         at = provider_settings.oauth(provider or connections.provider_of(row))
         tell_provider(at, access, refresh, connections.opened(row, "token_secret"), connections.other_sets(row))

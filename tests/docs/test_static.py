@@ -45,7 +45,7 @@ def test_apply_takes_every_configuration_of_the_page(
             name = Path(path).name.upper().replace("-", "_")
             content = FILES.get(Path(path).suffix) or SECRETS.get(name, "a-secret-of-the-tests").encode()
             (tmp_path / name).write_bytes(content)
-            text = text.replace(path, str(tmp_path / name))
+            text = text.replace(f'"file:{path}"', f'"file:{tmp_path / name}"')
         ran = operator.apply(text)
         assert ran.failed == 0, f"docs/{page}:{block.line}: {ran.said}"
 

@@ -195,6 +195,7 @@ def test_t131_neither_the_apps_key_nor_the_persons_token_is_used_at_another_host
     known: Known, double: GitHub, app_row: ProviderRow, tmp_path: Path
 ) -> None:
     row = connect(known, double)
+    kept = token(known, row, 7, ["site"], READ)["access_token"]
     with GitHub() as elsewhere:
         write(tmp_path, double, elsewhere.url)
         with pytest.raises(Unavailable):
@@ -207,7 +208,10 @@ def test_t131_neither_the_apps_key_nor_the_persons_token_is_used_at_another_host
         app_row.save()
         with pytest.raises(ReauthorizationRequired, match="have changed"):
             token(known, row, 7, ["api"], READ)
+        vault.revoke(row)
+        jobs.tell_due_providers()
         assert elsewhere.requests == []
+        assert kept in double.minted, "it ends by itself"
 
 
 def test_without_a_key_of_the_app_there_are_no_such_tokens(known: Known, double: GitHub, app_row: ProviderRow) -> None:

@@ -31,7 +31,7 @@ async def main(url: str) -> int:
 
         async def ask(scopes: tuple[str, ...]) -> Outcome:
             who = (os.environ["CORP_ISSUER"], ALICE.sub)
-            return await elicit.oauth(who, mcp=url, scopes=scopes, reuse="never", on_url=go, timeout=20)
+            return await elicit.oauth(who, mcp=url, scopes=scopes, reuse="never", on_url=go, timeout=8)
 
         outcome = await ask(())
         if not isinstance(outcome, Completed):

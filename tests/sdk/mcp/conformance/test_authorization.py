@@ -6,6 +6,7 @@ import json
 import sys
 import tomllib
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -31,6 +32,10 @@ def service(new_box: Callable[..., Box]) -> Box:
     return box
 
 
+def _has_ended(suite: Process) -> bool:
+    return not suite.alive
+
+
 @pytest.mark.limit(600)
 def test_each_scenario_ends_as_it_is_written_down(service: Box, corp: Op, tmp_path: Path) -> None:
     if not PACKAGE.exists():
@@ -46,7 +51,10 @@ def test_each_scenario_ends_as_it_is_written_down(service: Box, corp: Op, tmp_pa
             tmp_path / f"{name.replace('/', '-')}.log", cwd=PROJECT, env=clean_env(env),
         )  # fmt: skip
         suite.start()
-        until(lambda suite=suite: not suite.alive, f"{name} ends", timeout=60)  # type: ignore[misc]
+        try:
+            until(partial(_has_ended, suite), f"{name} ends", timeout=60)
+        finally:
+            suite.stop()
         checks = [one for file in results.rglob("checks.json") for one in json.loads(file.read_text())]
         assert checks, suite.output()
         if wrong := {one["id"] for one in checks if one["status"] == "FAILURE"}:
