@@ -12,6 +12,7 @@ from elicit_flows.api.routes import api
 from elicit_flows.web import (
     account,
     account_choice,
+    account_mandates,
     account_payments,
     brand,
     client_document,
@@ -68,6 +69,10 @@ urlpatterns = [
     path("account/connections/<str:connection_id>/revoke", connections.revoke),
     path("account/agents/<slug:slug>/revoke", connections.revoke_all),
     path("account/providers/<slug:slug>/revoke", connections.revoke_provider),
+    path("account/payments/mandates/<str:mandate_id>", account_mandates.show),
+    path("account/payments/mandates/<str:mandate_id>/lower", account_mandates.lower),
+    path("account/payments/mandates/<str:mandate_id>/end", account_mandates.end),
+    path("account/payments/mandates/<str:mandate_id>/charges/<str:charge_id>/refuse", account_mandates.refuse),
     path("account/payments/<str:payment_id>/receipt", account_payments.receipt),
     path("account/payments/<str:payment_id>/cancel", account_payments.cancel),
     path("account/export", privacy.export),

@@ -206,6 +206,49 @@ def payments() -> list[Context]:
     return [{**one, "id": f"pa_{number}"} for number, one in enumerate(shown, 1)]
 
 
+def mandates() -> list[Context]:
+    """One that holds, and one that has ended."""
+    active = {
+        "id": "ma_1",
+        "description": "Train tickets",
+        "agent_name": "Travel Bot",
+        "livemode": True,
+        "currency": "eur",
+        "per_charge": 2000,
+        "per_day": 4000,
+        "per_month": None,
+        "total": 123450,
+        "until": datetime(2027, 1, 31, tzinfo=UTC),
+        "notice": "before",
+        "status": "active",
+        "method": "visa 4242",
+        "used": {"per_day": 2000, "per_month": 2000, "total": 2000},
+    }
+    return [active, {**active, "id": "ma_2", "description": "Taxis", "status": "ended", "livemode": False}]
+
+
+def mandate_page(number: int = 0, **more: Any) -> Context:
+    """With a charge in every state."""
+    charge = {
+        "id": "mc_1",
+        "description": "A ticket to Bern",
+        "amount": 1290,
+        "currency": "eur",
+        "amount_refunded": 0,
+        "at": clock.now(),
+        "url": "",
+    }
+    states = ("announced", "processing", "requires_action", "paid", "mismatch", "failed")
+    charges = [{**charge, "id": f"mc_{state}", "status": state} for state in states]
+    charges[2]["url"], charges[3]["amount_refunded"] = "/c/el_1", 290
+    fields = [
+        {"name": name, "value": value}
+        for name, value in {"per_charge": "20.00", "per_day": "40.00", "per_month": "", "total": "1234.50"}.items()
+    ]
+    shown = {"mandate": {**mandates()[number], "fields": fields}, "charges": charges, "just": "", "wrong": ""}
+    return room_page("payments", **{**shown, **more})
+
+
 def passkeys_page() -> Context:
     made = datetime(2026, 11, 20, 10, 30, tzinfo=UTC)
     keys = [

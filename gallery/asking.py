@@ -126,15 +126,20 @@ def payment_page(mode: str = "pay", interval: str | None = None, **more: Any) ->
         "host": "checkout.stripe.com",
         "host_warning": "",
         "livemode": True,
-        "amount": 0 if mode == "save" else 990,
+        "amount": 0 if mode in ("save", "mandate") else 990,
         "currency": "eur",
         "description": "The paper",
         "mode": mode,
         "interval": interval,
         "next_charge": date(2026, 12, 22) if mode == "subscribe" else None,
+        "mandate": None,
         "item": "paper",
         "uses": None,
     }
+    if mode == "mandate":
+        until = datetime(2027, 1, 31, tzinfo=UTC)
+        limits = {"per_charge": 2000, "per_day": 4000, "per_month": 6000, "total": 123450, "until": until}
+        what["mandate"] = {**limits, "notice": more.pop("notice", "after")}
     asked = {"kind": "payment", **kind_templates("payment"), "what": what, "came_back": False}
     return {**request_page(), **asked, **more}
 

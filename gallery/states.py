@@ -17,6 +17,8 @@ from gallery.account import (
     ended_page,
     found_page,
     just_ended,
+    mandate_page,
+    mandates,
     passkeys_page,
     past_page,
     payments,
@@ -97,6 +99,8 @@ PAGES: dict[str, tuple[str, str, Callable[[], Context]]] = {
     "payment": ("connect/consent.html", "consent", payment_page),
     "payment, nothing paid": ("connect/consent.html", "consent", lambda: payment_page(came_back=True)),
     "save": ("connect/consent.html", "consent", lambda: payment_page("save")),
+    "mandate": ("connect/consent.html", "consent", lambda: payment_page("mandate")),
+    "mandate, announced": ("connect/consent.html", "consent", lambda: payment_page("mandate", notice="before")),
     **{
         f"subscribe, {interval}": ("connect/consent.html", "consent", partial(payment_page, "subscribe", interval))
         for interval in ("day", "week", "month", "year")
@@ -159,6 +163,25 @@ PAGES: dict[str, tuple[str, str, Callable[[], Context]]] = {
     "payments, none": ("account/payments.html", "account", lambda: payments_page(payments=[])),
     "payments, one cancelled": ("account/payments.html", "account", lambda: payments_page(just_ended=payments()[8])),
     "payments, one removed": ("account/payments.html", "account", lambda: payments_page(just_ended=payments()[9])),
+    "mandates": (
+        "account/payments.html",
+        "account",
+        lambda: payments_page(part="mandates", payments=[], mandates=mandates()),
+    ),
+    "mandates, none": (
+        "account/payments.html",
+        "account",
+        lambda: payments_page(part="mandates", payments=[], mandates=[]),
+    ),
+    "one mandate": ("account/mandate.html", "account", mandate_page),
+    "one mandate, lowered": ("account/mandate.html", "account", lambda: mandate_page(just="lowered")),
+    "one mandate, a charge refused": ("account/mandate.html", "account", lambda: mandate_page(just="refused")),
+    "one mandate, a wrong limit": (
+        "account/mandate.html",
+        "account",
+        lambda: mandate_page(wrong="Give less than before: only a new request can raise a limit."),
+    ),
+    "one mandate, ended": ("account/mandate.html", "account", lambda: mandate_page(1, charges=[], just="ended")),
     "activity": ("account/activity.html", "account", activity_page),
     "security, messages": ("account/security.html", "account", told_page),
     "security, messages without an address": (

@@ -1,4 +1,4 @@
-"""The Flask application with the OpenID provider, Acme Drive, the doubles of Stripe and Mollie, and the console."""
+"""The Flask application: the OpenID provider, Acme Drive, the doubles of payment providers, and the console."""
 
 from __future__ import annotations
 
@@ -17,6 +17,10 @@ from sandbox.mollie import configured as mollie
 from sandbox.mollie import control as mollie_control
 from sandbox.mollie import page as mollie_page
 from sandbox.openid import OpenIDProvider
+from sandbox.paypal import api as paypal_api
+from sandbox.paypal import configured as paypal
+from sandbox.paypal import control as paypal_control
+from sandbox.paypal import page as paypal_page
 from sandbox.settings import Settings
 from sandbox.stripe.api import Api
 from sandbox.stripe.configured import configured
@@ -35,7 +39,7 @@ def create_app(settings: Settings) -> Flask:
     )
     for part in (OpenIDProvider, AcmeDrive, AcmeKeys, Console):
         app.register_blueprint(part(settings).blueprint())
-    for blueprint in [*stripe_blueprints(settings), *mollie_blueprints(settings)]:
+    for blueprint in [*stripe_blueprints(settings), *mollie_blueprints(settings), *paypal_blueprints(settings)]:
         app.register_blueprint(blueprint)
     app.before_request(refuse_foreign_forms)
     app.after_request(headers_for(settings))
@@ -51,6 +55,12 @@ def stripe_blueprints(settings: Settings) -> list[Blueprint]:
 def mollie_blueprints(settings: Settings) -> list[Blueprint]:
     double = mollie.configured(settings)
     parts = (mollie_api.Api(double), mollie_page.PayPage(double), mollie_control.Control(double))
+    return [part.blueprint() for part in parts]
+
+
+def paypal_blueprints(settings: Settings) -> list[Blueprint]:
+    double = paypal.configured(settings)
+    parts = (paypal_api.Api(double), paypal_page.PayPage(double), paypal_control.Control(double))
     return [part.blueprint() for part in parts]
 
 

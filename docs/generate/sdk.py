@@ -15,6 +15,7 @@ MODULES = {
     "elicit_flows.sdk": "What every agent imports.",
     "elicit_flows.sdk.mcp": "For the tools of an MCP server.",
     "elicit_flows.sdk.acp": "For an ACP agent.",
+    "elicit_flows.sdk.frameworks": "For the tools of agent frameworks.",
     "elicit_flows.sdk.ahp": "For an AHP host.",
     "elicit_flows.sdk.tesseron": "For an app on Tesseron.",
     "elicit_flows.sdk.hosts": "For MCP clients, and for tests of MCP servers.",

@@ -78,14 +78,14 @@ class PaymentAccountAdmin(SwitchableAdmin):
 
     form = PaymentAccountForm
     when_off = _("No agent can request a payment through it. Checkout pages that are already open may still be paid.")
-    list_display = ("slug", "provider", "livemode", "allow_save", "has_webhook_secret", "enabled")
+    list_display = ("slug", "provider", "livemode", "allow_save", "allow_mandates", "has_webhook_secret", "enabled")
     list_filter = ("provider", "livemode", "enabled")
     search_fields = ("slug",)
     readonly_fields = ("webhook_address", "has_secret_key", "has_webhook_secret", "ignored")
     fields = (
-        "slug", "webhook_address", "provider", "livemode", "api_base", "has_secret_key", "new_secret_key",
+        "slug", "webhook_address", "provider", "livemode", "api_base", "client_id", "has_secret_key", "new_secret_key",
         "has_webhook_secret", "new_webhook_secret", "forget_webhook_secrets", "refund_mismatch",
-        "keep_late", "allow_save", "ignored", "enabled",
+        "keep_late", "allow_save", "allow_mandates", "ignored", "enabled",
     )  # fmt: skip
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:

@@ -31,7 +31,7 @@ class UsableAccount(Schema):
     slug: str
     provider: str = Field(examples=["stripe"])
     livemode: bool = Field(description="Whether real money moves.")
-    modes: list[schemas.PaymentMode]
+    modes: list[schemas.AskedMode]
 
 
 class Spending(Schema):

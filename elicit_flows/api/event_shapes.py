@@ -10,7 +10,8 @@ from pydantic import Field, RootModel, create_model
 
 from elicit_flows.api.elicitation_shapes import Elicitation
 from elicit_flows.api.kind_shapes import of_kind, union
-from elicit_flows.api.schemas import Connection, Payment, Refund, Subject
+from elicit_flows.api.mandate_shapes import ChargeData, MandateData
+from elicit_flows.api.schemas import Absent, Connection, Payment, Refund, Subject
 from elicit_flows.domain.status import Status
 
 
@@ -58,6 +59,7 @@ class OverLimitData(Schema):
     amount: int
     currency: str
     problem: str
+    mandate: str | Absent = Field(None, description="Of a charge under a mandate: its id.")
 
 
 class DisabledData(Schema):
@@ -88,6 +90,11 @@ DATA: Final[dict[str, type[Any]]] = {
     "payment.removed": PaymentData,
     "payment.mismatch": MismatchData,
     "payment.over_limit": OverLimitData,
+    "mandate.created": MandateData,
+    "mandate.changed": MandateData,
+    "mandate.ended": MandateData,
+    "mandate.charged": ChargeData,
+    "mandate.charge_failed": ChargeData,
     "webhook.disabled": DisabledData,
 }
 EVENT_TYPES: Final = tuple(DATA)

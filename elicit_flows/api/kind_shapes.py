@@ -5,19 +5,21 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Annotated, Any, Final, Literal, NamedTuple
 
 from ninja import Schema
 from pydantic import Field, RootModel, create_model
 
 from elicit_flows.api.form_shapes import FormAsked, FormParams, FormResult
-from elicit_flows.api.schemas import Absent, Account, Metadata, PaymentMode, Strict
+from elicit_flows.api.schemas import Absent, Account, AskedMode, Metadata, Strict
 from elicit_flows.elicitations import multi_step
 from elicit_flows.kinds.confirm import params as confirm
 from elicit_flows.kinds.credentials import fields
 from elicit_flows.kinds.link.kind import MAX_URL
 from elicit_flows.kinds.oauth.mcp_server import MAX_URL as MAX_MCP_URL
 from elicit_flows.kinds.oauth.params import MAX_SCOPES
+from elicit_flows.kinds.payment import mandate
 from elicit_flows.kinds.payment import params as payment
 from elicit_flows.oauth import SCOPE_TOKEN
 
@@ -71,20 +73,43 @@ class OAuthResult(Schema):
     resource: str | Absent = Field(None, description="For an MCP server: the resource that the tokens are for.")
 
 
+class MandateParams(Strict):
+    """What the user allows. Amounts are in minor units of the currency."""
+
+    per_charge: int = Field(ge=1, le=mandate.MAX_AMOUNT, description="At most per charge.")
+    per_day: int | None = Field(None, ge=1, le=mandate.MAX_TOTAL, description="At most in 24 hours.")
+    per_month: int | None = Field(None, ge=1, le=mandate.MAX_TOTAL, description="At most in 30 days.")
+    total: int = Field(ge=1, le=mandate.MAX_TOTAL, description="At most in all.")
+    until: datetime = Field(description=f"The end, at most {mandate.LONGEST.days} days from now.")
+    notice: Literal["before", "after"] | None = Field(
+        None, description="before: each charge is announced a day before, and the user can refuse it. Default: after."
+    )
+
+
+class MandateAsked(Schema):
+    per_charge: int
+    per_day: int | None
+    per_month: int | None
+    total: int
+    until: datetime
+    notice: Literal["before", "after"]
+
+
 class PaymentParams(Strict):
     amount: int | None = Field(
         None,
         ge=0,
         le=payment.MAX_AMOUNT,
-        description="In minor units: 1999 is 19.99 EUR and 1999 JPY. At least 1; mode save takes none.",
+        description="In minor units: 1999 is 19.99 EUR and 1999 JPY. At least 1; modes save and mandate take none.",
     )
     currency: Currency
     description: str = Field(min_length=1, max_length=payment.MAX_DESCRIPTION, description="What is paid for.")
     account: Slug | None = Field(None, description="The payment account, if you may use several.")
-    mode: PaymentMode | None = Field(None, description="When left out: pay.")
+    mode: AskedMode | None = Field(None, description="When left out: pay.")
     interval: Interval | None = Field(None, description="The period of mode subscribe, which needs one.")
     item: str | None = Field(None, min_length=1, max_length=payment.MAX_ITEM, description="What the user may use then.")
     uses: int | None = Field(None, ge=1, le=payment.MAX_USES, description="How often. When left out: without limit.")
+    mandate: MandateParams | None = Field(None, description="The limits of mode mandate, which needs them.")
 
 
 class PaymentAsked(Schema):
@@ -92,14 +117,15 @@ class PaymentAsked(Schema):
     currency: str
     description: str
     account: str | None
-    mode: PaymentMode
+    mode: AskedMode
     interval: Interval | None
     item: str | None
     uses: int | None
+    mandate: MandateAsked | Absent = None
 
 
 class PaymentResult(Schema):
-    """``entitlement``: its id, if you asked with an ``item``."""
+    """``entitlement``: its id, if you asked with an ``item``. ``mandate``: its id, in mode mandate."""
 
     payment: str = Field(description="The id of the payment.")
     livemode: bool = Field(description="False: test mode, no real money moves.")
@@ -108,6 +134,7 @@ class PaymentResult(Schema):
     status: Literal["paid", "saved", "active"]
     receipt_url: str | None
     entitlement: str | Absent = None
+    mandate: str | Absent = None
 
 
 class CredentialsField(Strict):

@@ -15,18 +15,20 @@ from elicit_flows import vault
 from elicit_flows.api import responses
 from elicit_flows.domain.errors import BadRequest, FlowError, NotFound, Unavailable
 from elicit_flows.kinds.payment import providers
-from elicit_flows.kinds.payment.providers.base import BadNotice
+from elicit_flows.kinds.payment.providers.base import BadNotice, Busy
+from elicit_flows.lib.thread_pools import asks_outside
 from elicit_flows.models import PaymentAccount
 from elicit_flows.payments import inbound_webhooks
 
 log = logging.getLogger(__name__)
 
 
+@asks_outside
 @csrf_exempt
 @require_POST
 def receive(request: HttpRequest, slug: str) -> HttpResponse:
-    """200 if it is stored, or not about us. 400 if the provider did not send it, or not just now. 503 if the provider
-    signs and the account has no secret to check with.
+    """200 if it is stored, or not about us. 400 if the provider did not send it, or not just now. 503 if it cannot be
+    verified: the account has no secret to check with, or the provider's key cannot be had now.
     """
     try:
         _receive(request, slug)
@@ -48,6 +50,9 @@ def _receive(request: HttpRequest, slug: str) -> None:
     except BadNotice as bad:
         log.warning("payment account %s: a webhook was refused: %s", slug, bad)
         raise BadRequest(str(bad)) from None
+    except Busy as busy:
+        log.warning("payment account %s: a webhook could not be verified: %s", slug, busy)
+        raise Unavailable("The webhook cannot be verified now. Send it again.") from None
     ours = [notice for notice in notices if notice.livemode == account.livemode]
     if len(ours) < len(notices):
         inbound_webhooks.ignored(row, len(notices) - len(ours))

@@ -14,6 +14,7 @@ from elicit_flows.api import (
     elicitations,
     entitlements,
     events,
+    mandates,
     notes,
     parsing,
     payments,
@@ -52,6 +53,7 @@ api.add_router("/events", events.router)
 api.add_router("/connections", connections.router)
 api.add_router("/token", token_exchange.router)
 api.add_router("/payments", payments.router)
+api.add_router("/mandates", mandates.router)
 api.add_router("/entitlements", entitlements.router)
 api.add_router("/webhooks", deliveries.router)
 

@@ -251,7 +251,8 @@ class Token(Schema):
     installation: Installation | None = Field(None, description="Only of a token of an installation.")
 
 
-PaymentMode = Literal["pay", "save", "subscribe"]
+AskedMode = Literal["pay", "save", "subscribe", "mandate"]
+PaymentMode = Literal["pay", "save", "subscribe", "mandate", "charge"]  # charge: made under a mandate
 PaymentStatus = Literal[
     "open", "processing", "paid", "saved", "removed", "active", "ended", "mismatch", "closed", "refunded"
 ]  # refunded: paid, and refunded in full

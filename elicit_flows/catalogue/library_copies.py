@@ -1,13 +1,15 @@
 """What maintained libraries say about the endpoints of providers, as a copy, so that no network and no Node is needed.
 
 ``library_endpoints.json`` has {library: [[name, authorize, token], ...]}. ``python -m tests.catalogue.libraries
---write`` writes it from the installed libraries, and the tests hold it against them.
+--write`` writes it from the installed libraries, and the tests hold it against them. ``library_files.toml`` has what
+was read by hand in single files of libraries that are not installed, each with its file and the commit or version.
 """
 
 from __future__ import annotations
 
 import json
 import re
+import tomllib
 from collections.abc import Mapping
 from functools import cache
 from typing import NamedTuple
@@ -17,6 +19,7 @@ from elicit_flows.catalogue.entry import Entry
 from elicit_flows.catalogue.reading import HERE
 
 COPY = HERE / "library_endpoints.json"
+FILES = HERE / "library_files.toml"
 _PLACE = re.compile(r"\$?\{\w+\}|\[\w+\]|\bNone\b")
 _WORDS = re.compile(r"oauth2?|[^a-z0-9]")
 
@@ -39,8 +42,15 @@ Copies = Mapping[str, tuple[Endpoints, ...]]
 
 @cache
 def copies() -> Copies:
-    """The copies by library."""
-    return read(COPY.read_text(encoding="utf-8"))
+    """The copies by library, those of single files too."""
+    return {**read(COPY.read_text(encoding="utf-8")), **files()}
+
+
+@cache
+def files() -> Copies:
+    """What was read in single files, by library."""
+    said = tomllib.loads(FILES.read_text(encoding="utf-8"))
+    return {name: tuple(Endpoints(one, *of[:2]) for one, of in known.items()) for name, known in said.items()}
 
 
 def read(text: str) -> Copies:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
+from typing import Any
 
 from pydantic import ValidationError
 
@@ -51,8 +52,8 @@ def find(slug: str) -> Entry | None:
 
 
 @cache
-def libraries() -> Mapping[str, Mapping[str, str]]:
-    """The libraries that entries were compared with: name to version, licence and address."""
+def libraries() -> Mapping[str, Mapping[str, Any]]:
+    """The libraries that entries were compared with: name to version or day of reading, licence and address."""
     return MappingProxyType(tomllib.loads((HERE / "libraries.toml").read_text(encoding="utf-8")))
 
 

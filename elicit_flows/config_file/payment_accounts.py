@@ -15,6 +15,7 @@ from elicit_flows.models import Payment, PaymentAccount
 
 MAX_WEBHOOK_SECRETS = 5
 _KEY = re.compile(r"[!-~]{1,500}")
+_CLIENT_ID = re.compile(r"[A-Za-z0-9_-]{1,200}")
 _OTHER_KEYS = ("pk_", "whsec_")  # Stripe's publishable keys and webhook secrets, which are easily mistaken for the key
 
 
@@ -44,6 +45,13 @@ def api_base(value: Any) -> str:
     return address
 
 
+def client_id(value: Any) -> str:
+    """The public name of the secret key, at providers where it has one."""
+    if not isinstance(value, str) or not _CLIENT_ID.fullmatch(value):
+        raise InvalidValue(sentence("must be 1 to 200 of A-Z a-z 0-9 _ -"))
+    return value
+
+
 def needs_webhook_secret(provider: str) -> bool:
     """Whether webhooks of this provider are refused as long as the account has no webhook secret."""
     return providers.get(provider).signed
@@ -51,9 +59,30 @@ def needs_webhook_secret(provider: str) -> bool:
 
 def conflicts(values: Json, given: Collection[str], stored: PaymentAccount | None) -> Iterator[tuple[str, str]]:
     """What is wrong with the values together, and with changing ``stored`` to them, as (key, message)."""
+    yield from _key_conflicts(values)
+    plug_in, provider = providers.get(values["provider"]), values["provider"]
+    if plug_in.has_client_id and not values["client_id"]:
+        yield "client_id", sentence("is missing: keys of %(provider)s have one", provider=provider)
+    if values["client_id"] and not plug_in.has_client_id:
+        yield "client_id", sentence("must not be set: keys of %(provider)s have none", provider=provider)
+    if values["allow_save"] and "save" not in plug_in.modes:
+        yield "allow_save", sentence("is true, but %(provider)s has no mode save; leave it out", provider=provider)
+    if values["allow_mandates"] and "mandate" not in plug_in.modes:
+        what = sentence("is true, but %(provider)s has no mode mandate; leave it out", provider=provider)
+        yield "allow_mandates", what
+    if stored and Payment.objects.filter(account=stored).exists():
+        for name in ("provider", "livemode"):
+            if getattr(stored, name) != values[name]:
+                yield name, "cannot change once there are payments; give the other account a slug of its own"
+
+
+def _key_conflicts(values: Json) -> Iterator[tuple[str, str]]:
+    """What is wrong with the key, the mode and the address together."""
     prefixes = providers.get(values["provider"]).keys
     key = values["secret_key"].reveal()
     live = next((live for prefix, live in prefixes.items() if key.startswith(prefix)), None)
+    if not prefixes:
+        live = values["livemode"]  # the key does not tell, so the mode says to which of its provider's hosts it goes
     if live is None:
         yield (
             "secret_key",
@@ -70,15 +99,6 @@ def conflicts(values: Json, given: Collection[str], stored: PaymentAccount | Non
     if values["livemode"] and live is False:
         live_prefixes = _alternatives(prefix for prefix, live in prefixes.items() if live)
         yield "livemode", sentence("is true, but secret_key is no live key (%(beginnings)s)", beginnings=live_prefixes)
-    if values["allow_save"] and "save" not in providers.get(values["provider"]).modes:
-        yield (
-            "allow_save",
-            sentence("is true, but %(provider)s has no mode save; leave it out", provider=values["provider"]),
-        )
-    if stored and Payment.objects.filter(account=stored).exists():
-        for name in ("provider", "livemode"):
-            if getattr(stored, name) != values[name]:
-                yield name, "cannot change once there are payments; give the other account a slug of its own"
 
 
 def _alternatives(prefixes: Iterable[str]) -> str:

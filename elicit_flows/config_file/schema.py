@@ -16,6 +16,7 @@ from elicit_flows.config_file.payment_accounts import (
     api_base,
     check_secret_key,
     check_signing_secret,
+    client_id,
 )
 from elicit_flows.config_file.providers import (
     credential_fields,
@@ -122,6 +123,7 @@ TABLES: Mapping[str, Mapping[str, Key]] = {
     "payment_account": {
         "slug": Key(slug, required=True),
         "provider": Key(one_of(*PROVIDERS), required=True),
+        "client_id": Key(client_id, default=""),
         "secret_key": Key(secret(check_secret_key), required=True),
         "webhook_secrets": Key(list_of(secret(check_signing_secret), most=MAX_WEBHOOK_SECRETS), default=[]),
         "api_base": Key(api_base, default=""),
@@ -129,6 +131,7 @@ TABLES: Mapping[str, Mapping[str, Key]] = {
         "refund_mismatch": Key(boolean, default=False),
         "keep_late": Key(boolean, default=False),
         "allow_save": Key(boolean, default=False),
+        "allow_mandates": Key(boolean, default=False),
     },
     "agent": {
         "slug": Key(slug, required=True),

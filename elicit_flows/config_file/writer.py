@@ -35,7 +35,9 @@ _PROVIDER_COLUMNS = (
     "grant", "pkce", "par", "registration", "dpop", "resources", "dead_grant", "metadata", "metadata_url", "api_urls",
     *CREDENTIALS_KEYS,
 )  # fmt: skip
-_ACCOUNT_COLUMNS = ("provider", "api_base", "livemode", "refund_mismatch", "keep_late", "allow_save")
+_ACCOUNT_COLUMNS = (
+    "provider", "client_id", "api_base", "livemode", "refund_mismatch", "keep_late", "allow_save", "allow_mandates",
+)  # fmt: skip
 _AGENT_COLUMNS = (
     "name", "site", "description", "mcp_servers", "import_connections", "notify", "require_user_token",
     "tokens_never_leave", "user_token_audiences", "requests_per_minute", "return_urls", "webhook_url",

@@ -13,6 +13,7 @@ connection_import     tokens that were granted elsewhere
 notify                the person is told that it waits for them
 notes                 data that the agent stores with its elicitation
 payment               the provider's checkout page, and the result of the payment
+mandates              charges under a mandate, and its end
 payment_cancellation  the user ends a subscription or removes a saved payment method
 payment_sweep         the worker's part of payments: webhooks, open checkouts, cancellations, refunds
 receipts              signed receipts for payments
@@ -36,12 +37,13 @@ from elicit_flows.elicitations.form_drafts import (
     read_draft,
     save_page,
 )
+from elicit_flows.elicitations.mandates import charge_mandate, end_mandate, own_mandate, refuse_charge
 from elicit_flows.elicitations.notes import change_note, read_note
 from elicit_flows.elicitations.outcomes import cancel, complete, consume, decline, expire, sweep
 from elicit_flows.elicitations.payment import back_from_checkout
 from elicit_flows.elicitations.payment_cancellation import cancel_payment
 from elicit_flows.elicitations.payment_sweep import follow_up, payment_accounts_due, payments_due
-from elicit_flows.elicitations.receipts import PAID, receipt
+from elicit_flows.elicitations.receipts import PAID, mandate_document, receipt
 from elicit_flows.elicitations.transitions import find, suggested_locale
 from elicit_flows.elicitations.user_codes import (
     create_user_code,
@@ -65,6 +67,7 @@ __all__ = [
     "cancel",
     "cancel_payment",
     "change_note",
+    "charge_mandate",
     "check_import",
     "choose",
     "complete",
@@ -73,11 +76,14 @@ __all__ = [
     "create_user_code",
     "decline",
     "device_prompt",
+    "end_mandate",
     "expire",
     "find",
     "follow_up",
     "import_connection",
     "look",
+    "mandate_document",
+    "own_mandate",
     "page_controls",
     "page_draft",
     "payment_accounts_due",
@@ -88,6 +94,7 @@ __all__ = [
     "read_note",
     "receipt",
     "redeem_user_code",
+    "refuse_charge",
     "replace_persons_code",
     "resume",
     "save_page",

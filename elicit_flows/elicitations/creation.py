@@ -21,7 +21,7 @@ from elicit_flows.kinds.payment import providers
 from elicit_flows.lib import clock, telemetry
 from elicit_flows.lib.compiled_query import prepared_cursor
 from elicit_flows.models import Agent, Elicitation, PaymentAccount, Provider
-from elicit_flows.payments import checkouts, spend_limits
+from elicit_flows.payments import checkouts, mandates, spend_limits
 
 OPEN_PER_PERSON = 1000  # open elicitations of one agent for one person
 OPEN_OF_ALL = 5000  # open elicitations of all agents for one person: one agent alone cannot use them up
@@ -181,8 +181,11 @@ def _plug_in(name: str, kind: Kind, params: Json, allowed: Permits) -> PlugIn:
 
 
 def modes_of(account: PaymentAccount) -> list[str]:
-    """The modes that agents may use. Nothing here can charge a saved method, so the operator has to allow mode save."""
-    return sorted(mode for mode in providers.get(account.provider).modes if mode != "save" or account.allow_save)
+    """The modes that agents may use. The operator has to allow mode mandate, and mode save, because nothing here
+    charges a method that was saved without a mandate.
+    """
+    may = {"save": account.allow_save, "mandate": account.allow_mandates}
+    return sorted(mode for mode in providers.get(account.provider).modes if may.get(mode, True))
 
 
 def _check_mode(account: PaymentAccount, mode: str) -> None:
@@ -190,10 +193,12 @@ def _check_mode(account: PaymentAccount, mode: str) -> None:
     if mode in offered:
         return
     what = f"Payment account {account.slug!r} offers {' and '.join(offered)} only."
-    if mode in providers.get(account.provider).modes:
+    if mode == "mandate" and mode in providers.get(account.provider).modes:
+        what += " Operators can allow mandates with allow_mandates."
+    elif mode in providers.get(account.provider).modes:
         what += (
-            " Nothing in this service can charge what is saved. Operators who charge it by their own means at the "
-            "provider can allow it with allow_save."
+            " Nothing in this service can charge what is saved this way. Operators who charge it by their own means at "
+            "the provider can allow it with allow_save."
         )
     raise Invalid.at("params.mode", what)
 
@@ -263,4 +268,6 @@ def _row(agent: Agent, asked: Asked, connected: bool, parent: Elicitation | None
 def _expect(row: Elicitation, asked: Asked) -> None:
     if isinstance(asked.plug_in, PaymentAccount) and not row.reused:
         spend_limits.check_limits(row.agent, row.claim, asked.params["amount"], asked.params["currency"])
-        checkouts.expect_payment(row, asked.plug_in)
+        expected = checkouts.expect_payment(row, asked.plug_in)
+        if expected.mode == "mandate":
+            mandates.expect(expected, asked.params)

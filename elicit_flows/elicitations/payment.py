@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import logging
 from contextlib import nullcontext
+from dataclasses import replace
+from datetime import timedelta
 from functools import partial
 
 from django.conf import settings
 from django.db import IntegrityError, transaction
 from django.utils.translation import get_language
 
-from elicit_flows import kinds, vault
+from elicit_flows import events, kinds, vault
 from elicit_flows.domain.errors import NotFound, Over, ProviderBroken, ProviderUnavailable, TooMany
 from elicit_flows.domain.status import OPEN, Status
 from elicit_flows.domain.values import Claim, Json
@@ -23,17 +25,20 @@ from elicit_flows.events import wakeups
 from elicit_flows.job_table import PAYMENTS
 from elicit_flows.kinds.payment import providers
 from elicit_flows.kinds.payment.providers.base import Broken, Busy, PaymentError, PaymentProvider, Refused, Unclear
-from elicit_flows.kinds.payment.values import Ask, Snapshot
-from elicit_flows.lib import rate_limits
+from elicit_flows.kinds.payment.values import AUTHENTICATION_REQUIRED, Ask, Snapshot, State
+from elicit_flows.lib import clock, rate_limits
 from elicit_flows.lib.backoff import CircuitBreaker
 from elicit_flows.lib.sentences import sentence
-from elicit_flows.models import Agent, Checkout, Elicitation, Payment, PaymentAccount
-from elicit_flows.payments import checkouts, customers, entitlements, settlement
+from elicit_flows.models import Agent, Checkout, Elicitation, MandateCharge, Payment, PaymentAccount
+from elicit_flows.payments import charges, checkouts, customers, entitlements, mandates, settlement
 from elicit_flows.payments.settlement import Verdict
 
 log = logging.getLogger(__name__)
 # By account, in seconds: other accounts do not wait for one whose provider is slow.
 slow_accounts: CircuitBreaker[int] = CircuitBreaker(rest=20.0, slow=10.0)
+# What the provider's page is for: a mandate begins with a saved method; a charge has one if its bank wants the person.
+_AT_PROVIDER = {"mandate": "save", charges.MODE: "pay"}
+LINK_LASTS = timedelta(days=1)
 _TRY_AGAIN = sentence("The payment provider does not answer now. Try again in a moment.")
 
 
@@ -110,7 +115,7 @@ def _ask(payment: Payment, checkout: Checkout) -> Ask:
     back = f"{settings.ELICIT_PUBLIC_URL}/payments/{checkout.account.slug}/return?checkout={checkout.pk}"
     return Ask(
         our_id=checkout.pk,
-        mode=payment.mode,
+        mode=_AT_PROVIDER.get(payment.mode, payment.mode),
         amount=payment.amount,
         currency=payment.currency,
         description=payment.description,
@@ -141,15 +146,43 @@ def back_from_checkout(slug: str, checkout_id: str) -> tuple[Elicitation, bool]:
     return checkout.payment.elicitation, unpaid
 
 
-def settle(checkout: Checkout) -> bool:
-    """Ask the provider for the state, and record it. Returns whether nothing was paid. Raises PaymentError."""
+def settle(checkout: Checkout, *, closing: bool = False) -> bool:
+    """Ask the provider for the state, and record it. Returns whether nothing was paid. Raises PaymentError.
+
+    ``closing``: close the checkout first, if that is still possible. What the person has agreed to is charged only
+    while it is wanted. If the elicitation ends at that very moment, the payment is late, and refunded like any other.
+    """
     if not checkout.ref:
         return False
     account, row = vault.account(checkout.account), checkout.payment.elicitation
+    provider = plug_in(checkout)
     with traced("settle", row) if row else nullcontext():
-        said = plug_in(checkout).fetch(account, checkout.ref)
+        if closing:
+            said = provider.close(account, checkout.ref, f"ef:{checkout.pk}:close")
+        else:
+            said = provider.fetch(account, checkout.ref)
+        if said.state is State.APPROVED:
+            if _wanted(checkout, said):
+                said = provider.complete(account, checkout.ref, f"ef:{checkout.pk}:complete:{said.agreed}")
+            else:
+                said = replace(said, state=State.CANCELLED, unpaid=True)
         record_settlement(checkout, said)
     return said.unpaid
+
+
+def _wanted(checkout: Checkout, said: Snapshot) -> bool:
+    """Whether this checkout may still be charged: it is open, its elicitation is not over, and what the person agreed
+    to is what was asked for.
+    """
+    checkout.refresh_from_db(fields=["status"])
+    row = Elicitation.objects.filter(payment__checkouts=checkout).first()
+    if checkout.status not in checkouts.PAYABLE or row is None or row.over:
+        return False
+    charged = replace(said, state=settlement.OF_MODE[checkout.payment.mode])
+    problem = settlement.difference(checkout.payment, checkout, charged)
+    if problem:
+        log.error("payment %s: nothing is charged, because %s", checkout.payment_id, problem)
+    return not problem
 
 
 def record_settlement(checkout: Checkout, said: Snapshot) -> None:
@@ -165,6 +198,8 @@ def record_settlement(checkout: Checkout, said: Snapshot) -> None:
                 move(row, Status.SETTLING, only=[Status.STARTED])
                 if not move(row, Status.COMPLETED, only=[Status.SETTLING], result=result(payment)):
                     settlement.paid_late(payment, said)
+                elif payment.mode == "mandate":
+                    mandates.given(payment, said)
             elif verdict is Verdict.MISMATCH:
                 error = {
                     "code": "payment_mismatch",
@@ -173,7 +208,50 @@ def record_settlement(checkout: Checkout, said: Snapshot) -> None:
                 move(row, Status.FAILED, only=list(OPEN), error=error)
             elif verdict is Verdict.OVER:
                 checkout_ended(row)
+        if payment.mode == charges.MODE:
+            _charge_settled(payment, verdict, said)
         settlement.follow(payment, fresh, said)
+
+
+def _charge_settled(payment: Payment, verdict: Verdict, said: Snapshot) -> None:
+    """Tell what became of a charge under a mandate, or send its person a link if the bank wants them."""
+    if verdict is Verdict.PAID:
+        charges.paid(payment)
+    elif verdict is Verdict.OVER and payment.elicitation is None:
+        if said.failure == AUTHENTICATION_REQUIRED:
+            _send_link(payment)
+        else:
+            charges.failed(payment, said.failure or "declined")
+
+
+def _send_link(payment: Payment) -> None:
+    """The bank wants the person: ask them to pay this one charge on the provider's page. Its room stays reserved."""
+    charge, now = charges.of(payment), clock.now()
+    asked = kinds.get("payment").clean(
+        {
+            "amount": payment.amount,
+            "currency": payment.currency,
+            "description": payment.description,
+            "account": payment.account.slug,
+            "item": payment.item or None,
+            "uses": payment.uses,
+        }
+    )
+    row = Elicitation.objects.create(
+        agent=payment.agent,
+        kind="payment",
+        iss=payment.iss,
+        sub=payment.sub,
+        message=payment.description,
+        params=asked,
+        metadata={"mandate": charge.mandate_id, "charge": charge.pk},
+        created_at=now,
+        expires_at=now + LINK_LASTS,
+    )
+    payment.elicitation = row
+    payment.save(update_fields=["elicitation"])
+    MandateCharge.objects.filter(pk=charge.pk).update(failure=AUTHENTICATION_REQUIRED)
+    events.publish(payment.agent, "elicitation.created", row.snapshot(), row)
 
 
 def checkout_ended(row: Elicitation) -> None:
@@ -183,13 +261,22 @@ def checkout_ended(row: Elicitation) -> None:
     if row.overdue:
         move(row, Status.EXPIRED, only=[Status.PENDING, Status.STARTED])
     if row.over:
-        checkouts.close(row)
+        _close(row)
+
+
+def _close(row: Elicitation) -> None:
+    if checkouts.close(row):
+        payment = Payment.objects.get(elicitation=row)
+        if payment.mode == charges.MODE:
+            charges.closed(payment, f"elicitation_{row.status}")
 
 
 def result(payment: Payment) -> Json:
     """The result of a completed elicitation of kind payment."""
     entitlement = getattr(payment, "entitlement", None)
     granted = {"entitlement": entitlement.pk} if entitlement else {}
+    if payment.mode == "mandate":
+        granted |= {"mandate": payment.mandate.pk}
     return {
         "payment": payment.pk,
         "livemode": payment.account.livemode,
@@ -216,7 +303,7 @@ def lock_payment(row: Elicitation) -> None:
 def close_checkouts(row: Elicitation) -> None:
     """Close the checkouts, so that nobody pays any more. Call it in the transaction that ends the elicitation."""
     if kinds.get(row.kind).takes_money:
-        checkouts.close(row)
+        _close(row)
         if checkouts.start(row):
             transaction.on_commit(partial(wakeups.wake_workers, PAYMENTS))
 

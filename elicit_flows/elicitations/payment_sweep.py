@@ -15,16 +15,17 @@ from django.db.models.functions import Coalesce
 from elicit_flows import vault
 from elicit_flows.domain.errors import Unavailable
 from elicit_flows.elicitations import payment
+from elicit_flows.elicitations.mandates import end_mandate, recover
 from elicit_flows.elicitations.payment_cancellation import tell_provider
 from elicit_flows.kinds.payment import providers
 from elicit_flows.kinds.payment.providers.base import Busy, PaymentError, Refused, Unclear
 from elicit_flows.lib import clock, health
-from elicit_flows.models import Cancellation, Checkout, Inbound, PaymentAccount, Refund
+from elicit_flows.models import Cancellation, Checkout, Inbound, Mandate, PaymentAccount, Refund
 from elicit_flows.models.backlog import soonest
-from elicit_flows.payments import cancellations, checkouts, inbound_webhooks, refunds
+from elicit_flows.payments import cancellations, charges, checkouts, inbound_webhooks, mandates, refunds
 
 log = logging.getLogger(__name__)
-Due = Inbound | Checkout | Cancellation | Refund
+Due = Inbound | Checkout | Cancellation | Refund | Mandate
 
 
 def payment_accounts_due(without: Collection[int]) -> list[int]:
@@ -35,6 +36,7 @@ def payment_accounts_due(without: Collection[int]) -> list[int]:
         soonest(Checkout.objects.filter(account=this, look_at__lte=now), "look_at"),
         soonest(Cancellation.objects.filter(payment__account=this, try_at__lte=now), "try_at"),
         soonest(Refund.objects.filter(payment__account=this, try_at__lte=now), "try_at"),
+        soonest(Mandate.objects.filter(account=this, status=Mandate.Status.ACTIVE, until__lte=now), "until"),
     )
     rows = PaymentAccount.objects.exclude(pk__in=[*without, *payment.slow_accounts.open_keys()])
     return list(rows.alias(due=due).filter(due__isnull=False).values_list("pk", flat=True))
@@ -42,13 +44,14 @@ def payment_accounts_due(without: Collection[int]) -> list[int]:
 
 def payments_due(account: int, limit: int) -> list[Due]:
     """What the provider of this account is to be asked or told now, at most ``limit`` of each sort: the webhooks that
-    it sent, checkouts that no webhook came for, cancellations, refunds.
+    it sent, checkouts that no webhook came for, cancellations, refunds, mandates whose time is over.
     """
     return [
         *inbound_webhooks.due(account, limit),
         *checkouts.due(account, limit),
         *cancellations.due(account, limit),
         *refunds.due(account, limit),
+        *mandates.due(account, limit),
     ]
 
 
@@ -57,7 +60,10 @@ def follow_up(row: Due) -> bool:
     if isinstance(row, Inbound):
         return _follow(row)
     if isinstance(row, Checkout):
-        return _look(row)
+        return _look_for_charge(row) if row.off_session else _look(row)
+    if isinstance(row, Mandate):
+        end_mandate(row, Mandate.By.TIME)
+        return True
     return tell_provider(row) if isinstance(row, Cancellation) else _give_back(row)
 
 
@@ -81,7 +87,8 @@ def _follow(row: Inbound) -> bool:
 def _look(checkout: Checkout) -> bool:
     row = checkout.payment.elicitation
     moot = row is None or row.over or row.overdue
-    to_close = moot and checkout.status == Checkout.Status.OPEN
+    # Also when its own time is over: a provider may forget it soon after, and then says nothing about it.
+    to_close = checkout.status == Checkout.Status.OPEN and (moot or checkout.expires_at <= clock.now())
     if checkout.account_id in payment.slow_accounts.open_keys() or not checkouts.look_again(checkout, soon=to_close):
         return False
     try:
@@ -94,13 +101,8 @@ def _look(checkout: Checkout) -> bool:
                 if ref:
                     provider.close(account, ref, f"ef:{checkout.pk}:close")
                 _give_up(checkout)
-            elif to_close:
-                account = vault.account(checkout.account)
-                payment.record_settlement(
-                    checkout, payment.plug_in(checkout).close(account, checkout.ref or "", f"ef:{checkout.pk}:close")
-                )
             else:
-                payment.settle(checkout)
+                payment.settle(checkout, closing=to_close)
     except (PaymentError, Unavailable) as trouble:
         log.warning("payment account %s: %s; checkout %s is looked at later", checkout.account.slug, trouble, checkout)
         health.failed("payment", checkout.account.slug, type(trouble).__name__)
@@ -109,6 +111,28 @@ def _look(checkout: Checkout) -> bool:
             log.critical("payment account %s: checkout %s is given up: %s", checkout.account.slug, checkout, trouble)
         if lost or (moot and checkout.status == Checkout.Status.STARTING):
             _give_up(checkout)
+    else:
+        health.succeeded("payment", checkout.account.slug)
+    return True
+
+
+def _look_for_charge(checkout: Checkout) -> bool:
+    """The same for a charge under a mandate, which has no page: make it if it is due, or see what became of it."""
+    if checkout.account_id in payment.slow_accounts.open_keys() or not checkouts.look_again(checkout):
+        return False
+    try:
+        with payment.slow_accounts.timed(checkout.account_id):
+            if checkout.status == Checkout.Status.STARTING:
+                recover(checkout)
+            else:
+                payment.settle(checkout)
+    except (PaymentError, Unavailable) as trouble:
+        log.warning("payment account %s: %s; charge %s is looked at later", checkout.account.slug, trouble, checkout)
+        health.failed("payment", checkout.account.slug, type(trouble).__name__)
+        # One that may have been made is never given up because the provider refuses to be asked.
+        if isinstance(trouble, Refused) and checkouts.lapsed(checkout):
+            log.critical("payment account %s: charge %s is given up: %s", checkout.account.slug, checkout, trouble)
+            charges.give_up(checkout, trouble.code)
     else:
         health.succeeded("payment", checkout.account.slug)
     return True

@@ -1,4 +1,4 @@
-"""Signed receipts. The agent and the payer keep them, and anybody can check them without asking this service."""
+"""Signed receipts and mandates. Agents and payers keep them, and anybody can check them without asking this service."""
 
 from __future__ import annotations
 
@@ -9,8 +9,11 @@ from django.conf import settings
 
 from elicit_flows import vault
 from elicit_flows.domain.errors import Conflict
-from elicit_flows.domain.values import Claim
-from elicit_flows.models import Payment
+from elicit_flows.domain.values import Claim, Json
+from elicit_flows.lib import money
+from elicit_flows.lib.clock import rfc3339
+from elicit_flows.models import Mandate, Payment
+from elicit_flows.models.mandate import LIMITS
 from elicit_flows.payments.queries import WENT_THROUGH
 
 PAID = tuple(status for status in WENT_THROUGH if status != Payment.Status.PROCESSING)
@@ -38,6 +41,54 @@ def receipt(payment: Payment) -> str:
             "livemode": payment.account.livemode,
             "state_url": f"{settings.ELICIT_PUBLIC_URL}/v1/payments/{payment.pk}",
         }
+    )
+
+
+def mandate_document(mandate: Mandate) -> str:
+    """A signed JWT with the current state of the mandate. The public keys are at ``/.well-known/jwks.json``.
+
+    ``constraints`` are those of AP2's open payment mandate (github.com/google-agentic-commerce/AP2,
+    open_payment_mandate.json), with our limits in 24 hours and 30 days beside them under names of ours. It is no such
+    mandate itself: it is not bound to a key of the agent (``cnf``) nor to a checkout (``payment.reference``), so it has
+    a ``vct`` of its own.
+    """
+    currency = mandate.currency.upper()
+    ours = {f"elicit_flows.{name}": mandate.limits[name] for name in LIMITS if name in ("per_day", "per_month")}
+    constraints: list[Json] = [
+        {"type": "payment.amount_range", "currency": currency, "max": mandate.per_charge},  # in minor units
+        # In major units, by AP2's schema.
+        {"type": "payment.budget", "currency": currency, "max": float(money.decimal(mandate.total, mandate.currency))},
+        {"type": "payment.agent_recurrence", "frequency": "ON_DEMAND"},
+        {
+            "type": "payment.execution_date",
+            "not_before": rfc3339(mandate.given_at),
+            "not_after": rfc3339(mandate.until),
+        },
+        *({"type": name, "currency": currency, "max": limit} for name, limit in ours.items() if limit is not None),
+    ]
+    return vault.sign_receipt(
+        {
+            "iss": settings.ELICIT_PUBLIC_URL,
+            "iat": int(time.time()),
+            "exp": int(mandate.until.timestamp()),
+            "vct": "elicit-flows.mandate.1",
+            "constraints": constraints,
+            "payee": {"id": mandate.account.slug, "name": mandate.agent.name},
+            "payment_instrument": {
+                "id": mandate.pk,
+                "type": mandate.account.provider,
+                "description": mandate.method,
+            },
+            "mandate": mandate.pk,
+            "status": str(mandate.status),
+            "description": mandate.description,
+            "notice": "before" if mandate.notice else "after",
+            "agent": mandate.agent.slug,
+            "subject_hash": subject_hash(mandate.claim),
+            "livemode": mandate.account.livemode,
+            "state_url": f"{settings.ELICIT_PUBLIC_URL}/v1/mandates/{mandate.pk}",
+        },
+        vault.MANDATE_TYPE,
     )
 
 

@@ -8,6 +8,7 @@ from elicit_flows.models.elicitation import Attempt, Draft, Elicitation, UserCod
 from elicit_flows.models.entitlement import Entitlement, EntitlementUse
 from elicit_flows.models.event import AuditPosition, Delivery, Event, Feed
 from elicit_flows.models.keys import ReceiptKey, VaultKey
+from elicit_flows.models.mandate import Mandate, MandateCharge
 from elicit_flows.models.notification import Channel, Contact, Notification, NotificationSettings, OptOut, Recipient
 from elicit_flows.models.operator import Operator
 from elicit_flows.models.payment import Cancellation, Checkout, Payment, Refund
@@ -42,6 +43,8 @@ __all__ = [
     "Inbound",
     "Invitation",
     "LoginAssertion",
+    "Mandate",
+    "MandateCharge",
     "Member",
     "Notification",
     "NotificationSettings",

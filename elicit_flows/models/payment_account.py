@@ -14,6 +14,7 @@ class PaymentAccount(models.Model):
 
     slug = models.SlugField(_("slug"), max_length=64, unique=True)
     provider = models.CharField(_("provider"), max_length=32)
+    client_id = models.CharField(_("client ID"), max_length=200, blank=True)
     secret_key = models.TextField(blank=True, editable=False)
     webhook_secrets = models.TextField(blank=True, editable=False)
     api_base = models.CharField(_("API base"), max_length=500, blank=True)
@@ -35,6 +36,14 @@ class PaymentAccount(models.Model):
         help_text=_(
             "Agents may ask people to save a payment method. This service never charges a saved method; only you can, "
             "at the provider."
+        ),
+    )
+    allow_mandates = models.BooleanField(
+        _("may have mandates"),
+        default=False,
+        db_default=False,
+        help_text=_(
+            "Agents may ask people to allow later charges, within limits that the person sees and can lower or end."
         ),
     )
     enabled = models.BooleanField(_("enabled"), default=True)

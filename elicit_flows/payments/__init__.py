@@ -5,6 +5,8 @@ settlement       apply what the provider says
 refunds          refunds, whoever asked for them
 cancellations    ending a subscription, or removing a saved method
 disputes         chargebacks
+mandates         a person's standing yes to charges: given, lowered, ended
+charges          charges under a mandate, reserved against its limits
 spend_limits     how much an agent may ask of one person
 customers        a person's customer id at the provider
 entitlements     what was paid for, and using it

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import timedelta
+from functools import partial
 
 from django.db import transaction
 
@@ -12,18 +13,18 @@ from elicit_flows.domain.errors import Conflict
 from elicit_flows.job_table import PAYMENTS
 from elicit_flows.lib import clock
 from elicit_flows.lib.backoff import RetrySchedule
-from elicit_flows.models import Cancellation, Checkout, Payment, leases
-from elicit_flows.payments import entitlements
+from elicit_flows.models import Cancellation, Checkout, Mandate, Payment, leases
+from elicit_flows.payments import charges, entitlements, mandates
 
 Status = Payment.Status
 RETRIES = RetrySchedule.doubling(timedelta(seconds=1), timedelta(hours=6))
 
 
-def ask(payment: Payment) -> Cancellation:
+def ask(payment: Payment, by: Mandate.By = Mandate.By.PERSON) -> Cancellation:
     """Record the cancellation; a second request is the same one. Raises Conflict if there is nothing to cancel.
 
-    The agent can no longer use a saved method from now on. A subscription continues until its provider says when it
-    ends.
+    The agent can no longer use a saved method from now on, and its mandate ends with it. A subscription continues until
+    its provider says when it ends.
     """
     with transaction.atomic():
         payment = Payment.objects.select_for_update().get(pk=payment.pk)
@@ -34,6 +35,9 @@ def ask(payment: Payment) -> Cancellation:
             payment.status = Status.REMOVED
             payment.save(update_fields=["status"])
             entitlements.revoke(payment)
+            mandates.ended(payment, by)
+            # Each in a transaction of its own; what is missed is given up when its time has come.
+            transaction.on_commit(partial(charges.end_announced, payment))
             events.publish(payment.agent, "payment.removed", {"payment": payment.summary()}, payment.elicitation)
         elif payment.status != Status.ACTIVE or payment.ends_at:
             raise Conflict("There is nothing to cancel: it has ended, or has been cancelled already.")

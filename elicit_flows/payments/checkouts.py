@@ -67,6 +67,19 @@ def reserve(payment: Payment, until: datetime, language: str = "") -> Checkout:
     )
 
 
+def reserve_charge(payment: Payment, at: datetime) -> Checkout:
+    """The same for a charge without a page, to be made at that time. The sweep makes it if the request dies."""
+    now = clock.now()
+    return Checkout.objects.create(
+        payment=payment,
+        account=payment.account,
+        off_session=True,
+        expires_at=at + LONGEST,
+        created_at=now,
+        look_at=at if at > now else now + LOOK_EVERY,
+    )
+
+
 def opened(checkout: Checkout, started: Started, sealed_url: str) -> bool:
     """Store the provider's answer, before anybody sees the page. False if somebody else stored it, or closed the
     checkout.
@@ -118,10 +131,10 @@ def lock_payment(row: Elicitation) -> None:
     Payment.objects.select_for_update().filter(elicitation=row).first()
 
 
-def close(row: Elicitation) -> None:
-    """Close the payment because its elicitation is over, unless a page can still be paid."""
+def close(row: Elicitation) -> bool:
+    """Close the payment because its elicitation is over, unless a page can still be paid. Returns whether it did."""
     waiting = Payment.objects.filter(elicitation=row, status=Payment.Status.OPEN)
-    waiting.exclude(checkouts__status__in=PAYABLE).update(status=Payment.Status.CLOSED)
+    return waiting.exclude(checkouts__status__in=PAYABLE).update(status=Payment.Status.CLOSED) > 0
 
 
 def schedule_next_check(payment: Payment, checkout: Checkout, said: Snapshot) -> None:

@@ -7,7 +7,7 @@ from django.db.models import QuerySet
 
 from elicit_flows.domain.values import Claim
 from elicit_flows.kinds.payment.values import Snapshot
-from elicit_flows.models import Customer, Entitlement, Payment
+from elicit_flows.models import Customer, Entitlement, Mandate, Payment
 
 
 def of(payment: Payment) -> str | None:
@@ -47,6 +47,7 @@ def rename(claim: Claim, name: str) -> None:
     mine = {"iss": claim.iss, "sub": claim.sub}
     with transaction.atomic():
         Entitlement.objects.filter(**mine).exclude(payment__status__in=RUNNING).update(iss="", sub=name)
+        Mandate.objects.filter(**mine).exclude(payment__status__in=RUNNING).update(iss="", sub=name)
         Payment.objects.filter(**mine).exclude(status__in=RUNNING).update(iss="", sub=name)
         if not running(claim).exists():
             Customer.objects.filter(**mine).delete()

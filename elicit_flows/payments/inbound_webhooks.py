@@ -11,7 +11,7 @@ from datetime import timedelta
 from functools import partial
 
 from django.db import transaction
-from django.db.models import F
+from django.db.models import F, Q
 
 from elicit_flows.events import wakeups
 from elicit_flows.job_table import PAYMENTS
@@ -78,8 +78,8 @@ def checkouts_of(row: Inbound) -> list[Checkout]:
     if row.ref:
         return list(rows.filter(ref=row.ref))
     if row.payment_ref:
-        paid = rows.filter(payment__account=row.account, payment__payment_ref=row.payment_ref)
-        return list(paid.filter(status=Checkout.Status.PAID))
+        paid = Q(payment__payment_ref=row.payment_ref, status=Checkout.Status.PAID)
+        return list(rows.filter(paid | Q(ref=row.payment_ref)))
     return []
 
 

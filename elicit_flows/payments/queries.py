@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.db.models import Q, QuerySet
 
 from elicit_flows.domain.values import Claim
-from elicit_flows.models import Agent, Elicitation, Entitlement, Payment, Refund, SpendLimit
+from elicit_flows.models import Agent, Elicitation, Entitlement, Mandate, MandateCharge, Payment, Refund, SpendLimit
 from elicit_flows.models.payment import REFUNDED
 
 Status = Payment.Status
@@ -40,6 +40,24 @@ def entitlements_of(agent: Agent) -> QuerySet[Entitlement]:
 
 def spend_limits_of(agent: Agent) -> QuerySet[SpendLimit]:
     return SpendLimit.objects.filter(agent=agent)
+
+
+def mandates_of(agent: Agent) -> QuerySet[Mandate]:
+    """Those that a person has agreed to, ended ones too."""
+    return _given(Mandate.objects.filter(agent=agent))
+
+
+def mandates_by(claim: Claim) -> QuerySet[Mandate]:
+    """What this person has agreed to, for all agents."""
+    return _given(Mandate.objects.filter(iss=claim.iss, sub=claim.sub)).order_by("-created_at")
+
+
+def _given(rows: QuerySet[Mandate]) -> QuerySet[Mandate]:
+    return rows.filter(given_at__isnull=False).select_related("agent", "account", "payment__account")
+
+
+def charges_of(mandate: Mandate) -> QuerySet[MandateCharge]:
+    return MandateCharge.objects.filter(mandate=mandate).select_related("payment__elicitation__agent")
 
 
 def made_by(claim: Claim) -> QuerySet[Payment]:

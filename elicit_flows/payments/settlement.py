@@ -10,13 +10,19 @@ from django.db.models import Q
 from elicit_flows import events
 from elicit_flows.kinds.payment.values import ENDS, SUCCESSES, Snapshot, State
 from elicit_flows.lib import clock
-from elicit_flows.models import Checkout, Payment
-from elicit_flows.payments import checkouts, customers, disputes, entitlements, refunds, subscriptions
+from elicit_flows.models import Checkout, Mandate, Payment
+from elicit_flows.payments import cancellations, checkouts, customers, disputes, entitlements, refunds, subscriptions
 
 log = logging.getLogger(__name__)
 Status = Payment.Status
 WON = {State.PAID: Status.PAID, State.SAVED: Status.SAVED, State.ACTIVE: Status.ACTIVE}
-OF_MODE = {"pay": State.PAID, "save": State.SAVED, "subscribe": State.ACTIVE}
+OF_MODE = {
+    "pay": State.PAID,
+    "save": State.SAVED,
+    "subscribe": State.ACTIVE,
+    "mandate": State.SAVED,
+    "charge": State.PAID,
+}
 
 
 class Verdict(StrEnum):
@@ -70,7 +76,7 @@ def _won(payment: Payment, checkout: Checkout, said: Snapshot) -> Verdict:
     if checkout.status == Checkout.Status.PAID:
         return Verdict.NOTHING
     _put(checkout, Checkout.Status.PAID)
-    problem = _difference(payment, checkout, said)
+    problem = difference(payment, checkout, said)
     if problem:
         # Record a payment that differs from the request. It is never a success and always reported. A person or the
         # account's policy decides about the money. Another currency is always left to a person, because refunds are
@@ -92,7 +98,7 @@ def _won(payment: Payment, checkout: Checkout, said: Snapshot) -> Verdict:
     return Verdict.PAID
 
 
-def _difference(payment: Payment, checkout: Checkout, said: Snapshot) -> str:
+def difference(payment: Payment, checkout: Checkout, said: Snapshot) -> str:
     """The differences between the snapshot and what was requested; "" if there are none."""
     differing = [
         (said.our_id == checkout.id, f"the provider's page names {said.our_id!r}, not this checkout"),
@@ -113,7 +119,13 @@ def _again(payment: Payment, said: Snapshot) -> Verdict:
 
 
 def paid_late(payment: Payment, said: Snapshot) -> None:
-    """It was paid after its elicitation was over: refund what is left, unless the account keeps late payments."""
+    """It was paid after its elicitation was over: refund what is left, unless the account keeps late payments. A method
+    that was saved for a mandate is removed.
+    """
+    if payment.mode == "mandate":
+        alert(payment, "late", "Agreed to after the elicitation was over: the saved method is removed.")
+        cancellations.ask(payment, Mandate.By.POLICY)
+        return
     if payment.account.keep_late:
         alert(
             payment, "late", "Paid after the elicitation was over: the payment is kept, as its account is configured."

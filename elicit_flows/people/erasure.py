@@ -117,14 +117,17 @@ def _blank_events(erasure: Erasure, before: datetime) -> None:
 def _events(erasure: Erasure) -> QuerySet[Event]:
     """All events that name the person, except those of elicitations that they began after the request."""
     named = Q(data__subject__iss=erasure.iss, data__subject__sub=erasure.sub)
+    allowed = Q(data__mandate__subject__iss=erasure.iss, data__mandate__subject__sub=erasure.sub)
     paid = Q(data__payment__subject__iss=erasure.iss, data__payment__subject__sub=erasure.sub)
     asked_at = clock.rfc3339(erasure.asked_at)
     named &= Q(data__created_at__lte=asked_at) | Q(type="payment.over_limit", created_at__lte=erasure.asked_at)
-    return Event.objects.filter(named | (paid & Q(data__payment__created_at__lte=asked_at)))
+    allowed &= Q(data__mandate__created_at__lte=asked_at)
+    return Event.objects.filter(named | allowed | (paid & Q(data__payment__created_at__lte=asked_at)))
 
 
 def _blanked(data: Json, erasure: Erasure) -> Json:
     nobody = {"subject": {"iss": "", "sub": erasure.pk}}
-    if "payment" in data:
-        return {**data, "payment": {**data["payment"], **nobody}}
+    for name in ("payment", "mandate"):
+        if isinstance(data.get(name), dict):
+            return {**data, name: {**data[name], **nobody}}
     return {**data, **{name: empty for name, empty in BLANK.items() if name in data}, **nobody}

@@ -9,7 +9,7 @@ from elicit_flows.domain.values import Claim, Json
 from elicit_flows.elicitations.receipts import PAID
 from elicit_flows.lib import clock
 from elicit_flows.models import Agent, Connection, Customer, Elicitation, Entitlement, Payment
-from elicit_flows.payments import entitlements
+from elicit_flows.payments import entitlements, queries
 from elicit_flows.people import contacts, local_accounts
 from elicit_flows.people.sessions import sessions_of
 
@@ -29,6 +29,14 @@ def export_data(claim: Claim) -> Json:
             _connection(row) for row in _in_order(vault.ever_held_by(claim).prefetch_related("uses", "calls"))
         ],
         "payments": [_payment(row) for row in _in_order(payments)],
+        "mandates": [
+            {
+                **_by(row.agent),
+                **_without(row.summary(), "subject"),
+                "charges": [_without(one.summary(), "mandate", "metadata") for one in queries.charges_of(row)],
+            }
+            for row in _in_order(queries.mandates_by(claim))
+        ],
         "entitlements": [
             {**_by(row.agent), **_without(row.summary(live_only=entitlements.live_only(row.agent)), "subject")}
             for row in _in_order(Entitlement.objects.filter(**mine).select_related("payment__account"))

@@ -3,18 +3,21 @@
 The modules, from the public surface downwards:
 
   client, sync    one agent at one service: ``Elicit``, and ``SyncElicit``, which runs it in a thread (sync_runner)
-  asking          ask and wait, one method for each kind; drafts: shared forms; notes: data that the agent keeps
+  asking          ask and wait, one method for each kind; drafts: shared forms; notes: data that the agent keeps;
+                  mandates: charging what a user allowed
   checks          the checks of a question before it is sent
   typed_forms     forms from Python types, and answers as those types; it needs pydantic
   questions       a question, as a value; outcomes: how it ended, as a value; shapes: what the API answers
   feed, webhooks  events: as a stream or by polling, or as signed requests
   transport       HTTP and retries; environment, paths and errors, which the modules above use
   idempotency     shared by the protocols: idempotency keys, acting once, cancelling, finding open questions
+  functions, words  shared by the guards: a tool's function without outcomes, and what a model is told
 
   mcp             guards for the tools of an MCP server
   acp             questions in the sessions of an ACP agent
   ahp             the input requests of an AHP host
   tesseron        questions in the actions of an app on Tesseron
+  frameworks      guards for the tools of agent frameworks
   hosts           the other side: an MCP client that answers questions
   testing         a pytest plug-in that starts the service and plays its users
 
@@ -54,7 +57,7 @@ from elicit_flows.sdk.outcomes import (
     outcome_of,
 )
 from elicit_flows.sdk.proxied import check_answered
-from elicit_flows.sdk.questions import ConfirmWords, Options, PaymentTerms, Question, Questions
+from elicit_flows.sdk.questions import ConfirmWords, MandateLimits, Options, PaymentTerms, Question, Questions
 from elicit_flows.sdk.shapes import (
     Connection,
     Draft,
@@ -95,6 +98,7 @@ __all__ = [
     "InvalidAnswerError",
     "InvalidQuestionError",
     "InvalidRequestError",
+    "MandateLimits",
     "NotCompleted",
     "NotFoundError",
     "OnUrl",

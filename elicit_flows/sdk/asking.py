@@ -10,7 +10,7 @@ from typing import Any, TypeVar, Unpack, overload
 from elicit_flows.domain.values import Json
 from elicit_flows.sdk.errors import StillWaiting
 from elicit_flows.sdk.outcomes import AnswerOutcome, Outcome, outcome_of
-from elicit_flows.sdk.questions import ConfirmWords, Options, PaymentTerms, Plain, Question
+from elicit_flows.sdk.questions import ConfirmWords, MandateLimits, Options, PaymentTerms, Plain, Question
 from elicit_flows.sdk.shapes import Elicitation, User
 
 T = TypeVar("T")
@@ -77,6 +77,29 @@ class Asking(ABC):
         is paid once. ``terms``: see ``PaymentTerms``. ``on_url``, ``timeout``, ``options`` and errors: see ``ask``.
         """
         asked = _QUESTION.payment(amount, currency, description=description, message=message, terms=terms, **options)
+        return await self._ask(asked, user, on_url, timeout)
+
+    async def mandate(
+        self,
+        user: User,
+        currency: str,
+        limits: MandateLimits,
+        *,
+        description: str,
+        message: str = "",
+        account: str | None = None,
+        on_url: OnUrl,
+        timeout: float | None = None,
+        **options: Unpack[Options],
+    ) -> Outcome:
+        """Ask ``user`` to allow charges in ``currency`` within ``limits`` for ``description``, and wait.
+
+        Pass the outcome to ``charge``. ``limits``: see ``MandateLimits``. ``account``: the slug of the payment account,
+        if the agent has several. ``on_url``, ``timeout``, ``options`` and errors: see ``ask``.
+        """
+        asked = _QUESTION.mandate(
+            currency, limits, description=description, message=message, account=account, **options
+        )
         return await self._ask(asked, user, on_url, timeout)
 
     async def credentials(

@@ -19,6 +19,7 @@ from elicit_flows.sdk import environment, feed
 from elicit_flows.sdk.asking import Asking
 from elicit_flows.sdk.connections import Connections
 from elicit_flows.sdk.drafts import Drafts
+from elicit_flows.sdk.mandates import Mandates
 from elicit_flows.sdk.notes import Notes
 from elicit_flows.sdk.outcomes import Outcome
 from elicit_flows.sdk.paths import (
@@ -32,13 +33,13 @@ from elicit_flows.sdk.paths import (
 from elicit_flows.sdk.proxied import Proxied
 from elicit_flows.sdk.questions import Options
 from elicit_flows.sdk.shapes import Elicitation, Event, GivenAnswer, User, UserCode, claim
-from elicit_flows.sdk.transport import MAX_RETRIES, TIMEOUT, Transport
+from elicit_flows.sdk.transport import MAX_RETRIES, TIMEOUT, OnResponse, Transport
 
 POLL_SECONDS = 25
 PAGE = 100
 
 
-class Elicit(Asking, Connections, Drafts, Notes, Proxied):
+class Elicit(Asking, Connections, Drafts, Mandates, Notes, Proxied):
     """One agent at one service.
 
     ``url`` defaults to ELICIT_URL, ``api_key`` to ELICIT_API_KEY or the file var/demo.key. ``retry_for`` is the number
@@ -47,7 +48,8 @@ class Elicit(Asking, Connections, Drafts, Notes, Proxied):
     Other calls are retried up to ``max_retries`` times within 5 seconds. A pause that the service asks for
     (Retry-After) of up to 30 seconds is waited for in addition. ``timeout`` is in seconds: the time to connect, and the
     longest silence within an answer. ``http_client`` is an ``httpx2.AsyncClient`` of your own, for proxies or
-    certificates; ``aclose`` does not close it.
+    certificates; ``aclose`` does not close it. ``on_response`` is called with each ``httpx2.Response`` of the service
+    as it came, refused and retried ones too, but not with the stream of events.
 
     Every call raises ElicitError when the service refuses it or cannot be reached.
     """
@@ -61,6 +63,7 @@ class Elicit(Asking, Connections, Drafts, Notes, Proxied):
         timeout: float = TIMEOUT,
         max_retries: int = MAX_RETRIES,
         http_client: httpx2.AsyncClient | None = None,
+        on_response: OnResponse | None = None,
     ) -> None:
         self._transport = Transport(
             environment.service_url(url),
@@ -69,6 +72,7 @@ class Elicit(Asking, Connections, Drafts, Notes, Proxied):
             timeout=timeout,
             max_retries=max_retries,
             http_client=http_client,
+            on_response=on_response,
         )
         self._retry_for = retry_for
 
@@ -85,14 +89,21 @@ class Elicit(Asking, Connections, Drafts, Notes, Proxied):
         await self._transport.aclose()
 
     def with_options(
-        self, *, timeout: float | None = None, max_retries: int | None = None, retry_for: float | None = None
+        self,
+        *,
+        timeout: float | None = None,
+        max_retries: int | None = None,
+        retry_for: float | None = None,
+        on_response: OnResponse | None = None,
     ) -> Self:
         """Return a client with these settings changed, for single calls: ``elicit.with_options(timeout=2).get(…)``.
 
         It shares the connections with this one, which you close.
         """
         changed = copy(self)
-        changed._transport = self._transport.having(timeout=timeout, max_retries=max_retries, retry_for=retry_for)
+        changed._transport = self._transport.having(
+            timeout=timeout, max_retries=max_retries, retry_for=retry_for, on_response=on_response
+        )
         changed._retry_for = self._retry_for if retry_for is None else retry_for
         return changed
 

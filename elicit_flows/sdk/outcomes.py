@@ -52,6 +52,11 @@ class Completed(_Ended):
         return str(self.result["payment"])
 
     @property
+    def mandate(self) -> str:
+        """The mandate's id, for ``charge``. Raises KeyError for a question that asked for none."""
+        return str(self.result["mandate"])
+
+    @property
     def livemode(self) -> bool:
         """Whether real money moved. Raises KeyError for a kind without a payment."""
         return bool(self.result["livemode"])

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
 from inspect import signature
-from typing import TYPE_CHECKING, Any, Generic, TypedDict, TypeVar, Unpack
+from typing import TYPE_CHECKING, Any, Generic, Required, TypedDict, TypeVar, Unpack
 
 from elicit_flows.domain.values import Json
 from elicit_flows.sdk.checks import check
@@ -56,6 +56,22 @@ class PaymentTerms(TypedDict, total=False):
     account: str
     item: str
     uses: int
+
+
+class MandateLimits(TypedDict, total=False):
+    """What a user allows. Amounts are in minor units; ``per_charge``, ``total`` and ``until`` are needed.
+
+    ``per_charge``: at most for each charge. ``per_day``: in 24 hours. ``per_month``: in 30 days. ``total``: in all.
+    ``until``: the end, as an RFC 3339 time. ``notice``: ``"before"`` announces each charge a day before, so that the
+    user can refuse it; ``"after"`` is the default.
+    """
+
+    per_charge: Required[int]
+    per_day: int
+    per_month: int
+    total: Required[int]
+    until: Required[str]
+    notice: str
 
 
 class ConfirmWords(TypedDict, total=False):
@@ -143,6 +159,23 @@ class Questions(ABC, Generic[R_co]):
         """
         params = {"amount": amount, "currency": currency, "description": description, **(terms or {})}
         return self._checked("payment", params, message or f"Pay for: {description}", options)
+
+    def mandate(
+        self,
+        currency: str,
+        limits: MandateLimits,
+        *,
+        description: str,
+        message: str = "",
+        account: str | None = None,
+        **options: Unpack[Options],
+    ) -> R_co:
+        """Allow charges in ``currency`` within ``limits``, for ``description``. ``account``: the slug of the payment
+        account, if the agent has several.
+        """
+        params: Json = {"mode": "mandate", "currency": currency, "description": description, "mandate": dict(limits)}
+        params |= {"account": account} if account else {}
+        return self._checked("payment", params, message or f"Allow charges for: {description}", options)
 
     def credentials(
         self,

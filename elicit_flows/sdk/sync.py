@@ -20,7 +20,7 @@ from elicit_flows.sdk.proxied import client_options
 from elicit_flows.sdk.questions import Options
 from elicit_flows.sdk.shapes import Connection, Elicitation, Event, User
 from elicit_flows.sdk.sync_runner import CURRENT, LoopThread
-from elicit_flows.sdk.transport import MAX_RETRIES, TIMEOUT
+from elicit_flows.sdk.transport import MAX_RETRIES, TIMEOUT, OnResponse
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -48,7 +48,8 @@ class SyncElicit:
     """One agent at one service, like ``Elicit`` but without ``await``. Threads may share one.
 
     ``on_url`` is called in the thread that asks. Ctrl-C ends the wait and leaves the question open. After ``close``,
-    calls that still wait raise ElicitError ``closed``. The arguments are those of ``Elicit``.
+    calls that still wait raise ElicitError ``closed``. The arguments are those of ``Elicit``; ``on_response`` is called
+    in the thread of the client.
     """
 
     def __init__(
@@ -60,10 +61,12 @@ class SyncElicit:
         timeout: float = TIMEOUT,
         max_retries: int = MAX_RETRIES,
         http_client: httpx2.AsyncClient | None = None,
+        on_response: OnResponse | None = None,
     ) -> None:
         self._elicit = _Elicit(
-            url, api_key, retry_for=retry_for, timeout=timeout, max_retries=max_retries, http_client=http_client
-        )
+            url, api_key, retry_for=retry_for, timeout=timeout, max_retries=max_retries, http_client=http_client,
+            on_response=on_response,
+        )  # fmt: skip
         self._thread = LoopThread(self._elicit.aclose)
 
     def __enter__(self) -> Self:
@@ -79,11 +82,18 @@ class SyncElicit:
         self._thread.close()
 
     def with_options(
-        self, *, timeout: float | None = None, max_retries: int | None = None, retry_for: float | None = None
+        self,
+        *,
+        timeout: float | None = None,
+        max_retries: int | None = None,
+        retry_for: float | None = None,
+        on_response: OnResponse | None = None,
     ) -> Self:
         """As ``Elicit.with_options``. Both run in one thread, so closing either closes both."""
         changed = copy(self)
-        changed._elicit = self._elicit.with_options(timeout=timeout, max_retries=max_retries, retry_for=retry_for)
+        changed._elicit = self._elicit.with_options(
+            timeout=timeout, max_retries=max_retries, retry_for=retry_for, on_response=on_response
+        )
         return changed
 
     create = _blocking(Elicit.create)
@@ -96,11 +106,16 @@ class SyncElicit:
 
     oauth = _blocking(Elicit.oauth)
     payment = _blocking(Elicit.payment)
+    mandate = _blocking(Elicit.mandate)
     credentials = _blocking(Elicit.credentials)
     confirm = _blocking(Elicit.confirm)
     url_action = _blocking(Elicit.url_action)
     steps = _blocking(Elicit.steps)
     ask = _blocking(Elicit.ask)
+
+    mandate_of = _blocking(Elicit.mandate_of)
+    charge = _blocking(Elicit.charge)
+    end_mandate = _blocking(Elicit.end_mandate)
 
     draft = _blocking(Elicit.draft)
     answer = _blocking(Elicit.answer)
@@ -183,6 +198,14 @@ class SyncElicit:
     ) -> Generator[Json, None, None]:
         """As ``Elicit.payments``."""
         return self._one_by_one(self._elicit.payments(user, status=status, elicitation=elicitation))
+
+    def mandates(self, user: User | None = None, *, status: str | None = None) -> Generator[Json, None, None]:
+        """As ``Elicit.mandates``."""
+        return self._one_by_one(self._elicit.mandates(user, status=status))
+
+    def charges(self, mandate: str | Outcome) -> Generator[Json, None, None]:
+        """As ``Elicit.charges``."""
+        return self._one_by_one(self._elicit.charges(mandate))
 
     def _one_by_one(self, feed: AsyncGenerator[T, None]) -> Generator[T, None, None]:
         try:

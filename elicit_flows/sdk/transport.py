@@ -22,6 +22,8 @@ from elicit_flows import __version__
 from elicit_flows.sdk.errors import ElicitError, UnexpectedAnswerError, UnreachableError
 
 T = TypeVar("T")
+# Is called with each answer of the service as it came, but for the stream of events.
+OnResponse = Callable[[httpx2.Response], object]
 TIMEOUT = 10.0  # seconds, to connect and between two pieces of an answer
 MAX_RETRIES = 5
 RETRY_FOR = 5.0
@@ -89,7 +91,8 @@ class Transport:
     """The HTTP client of one agent. Redirects are not followed: the key is sent to the configured host only.
 
     ``timeout``: seconds to connect, and between two pieces of an answer. ``max_retries``: how often a call that does
-    not wait is retried. ``http_client``: an ``httpx2.AsyncClient`` that the caller made and closes.
+    not wait is retried. ``http_client``: an ``httpx2.AsyncClient`` that the caller made and closes. ``on_response``
+    gets each answer as it came, also those that are retried.
     """
 
     def __init__(
@@ -101,6 +104,7 @@ class Transport:
         timeout: float = TIMEOUT,
         max_retries: int = MAX_RETRIES,
         http_client: httpx2.AsyncClient | None = None,
+        on_response: OnResponse | None = None,
     ) -> None:
         self.url = url
         self.timeout = timeout
@@ -111,6 +115,7 @@ class Transport:
         }
         self._wait_for(retry_for)
         self._retries = max_retries
+        self._on_response = on_response
         self._given = http_client is not None
         # A proxy from the environment cannot reach this machine.
         self.trusts_environment = httpx2.URL(url).host not in LOOPBACK
@@ -121,7 +126,12 @@ class Transport:
         self._longest = min(retry_for, LONGEST_RETRY_AFTER)
 
     def having(
-        self, *, timeout: float | None = None, max_retries: int | None = None, retry_for: float | None = None
+        self,
+        *,
+        timeout: float | None = None,
+        max_retries: int | None = None,
+        retry_for: float | None = None,
+        on_response: OnResponse | None = None,
     ) -> Self:
         """The same connections with these settings changed. Closing it closes nothing."""
         changed = copy(self)
@@ -132,6 +142,8 @@ class Transport:
             changed._retries = max_retries
         if retry_for is not None:
             changed._wait_for(retry_for)
+        if on_response is not None:
+            changed._on_response = on_response
         return changed
 
     async def aclose(self) -> None:
@@ -170,6 +182,8 @@ class Transport:
                     raise refusal from error
                 await retries.pause_after(refusal)
                 continue
+            if self._on_response:
+                self._on_response(response)
             if response.is_success:
                 return self._decoded(response)
             refusal = problem(response)

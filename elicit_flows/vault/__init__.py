@@ -68,7 +68,7 @@ from elicit_flows.vault.provider_settings import (
     site,
     webhook_secrets,
 )
-from elicit_flows.vault.receipt_keys import EXPORT_TYPE, NotSigned, public_keys, verify_export
+from elicit_flows.vault.receipt_keys import EXPORT_TYPE, MANDATE_TYPE, NotSigned, public_keys, verify_export
 from elicit_flows.vault.receipt_keys import new_key as new_receipt_key
 from elicit_flows.vault.receipt_keys import sign as sign_receipt
 from elicit_flows.vault.refresh_job import Refreshes
@@ -89,6 +89,7 @@ __all__ = [
     "API_HOST",
     "CONNECTED",
     "EXPORT_TYPE",
+    "MANDATE_TYPE",
     "MOVED",
     "ApiAccess",
     "CallLog",

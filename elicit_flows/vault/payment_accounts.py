@@ -31,6 +31,7 @@ def account(row: PaymentAccount) -> Account:
         webhook_secrets=tuple(Secret(one) for one in json.loads(several.reveal())) if several else (),
         api_base=row.api_base or None,
         livemode=row.livemode,
+        client_id=row.client_id,
     )
 
 

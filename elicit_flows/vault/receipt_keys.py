@@ -16,7 +16,9 @@ from elicit_flows.vault.seal import place, reveal, seal
 
 ALGORITHM, CURVE = "ES256", "P-256"
 TYPE = "receipt+jwt"
-EXPORT_TYPE = "export+jwt"  # different types, so that a receipt is not accepted as an export
+# Different types, so that one is not accepted as another.
+EXPORT_TYPE = "export+jwt"
+MANDATE_TYPE = "mandate+jwt"
 
 
 class NotSigned(ValueError):

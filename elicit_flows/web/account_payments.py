@@ -10,7 +10,7 @@ from elicit_flows.domain.errors import NotFound
 from elicit_flows.domain.values import Claim, Json
 from elicit_flows.models import Payment
 from elicit_flows.payments import queries
-from elicit_flows.web import account, pages, paging, session
+from elicit_flows.web import account, account_mandates, pages, paging, session
 
 # The part of the list that the address names, by the mode of a payment.
 PARTS = {"subscriptions": "subscribe", "saved": "save"}
@@ -20,7 +20,9 @@ PARTS = {"subscriptions": "subscribe", "saved": "save"}
 @pages.for_person
 def payments(request: HttpRequest, me: session.Person) -> HttpResponse:
     part = request.GET.get("show", "")
-    rows = queries.made_by(me.claim)
+    if part == "mandates":
+        return _mandates(request, me)
+    rows = queries.made_by(me.claim).exclude(mode="mandate")  # they have a page of their own
     if part in PARTS:
         rows = rows.filter(mode=PARTS[part])
     page = paging.cut(request, paging.newest(rows, "created_at"), lambda row: row.created_at)
@@ -30,6 +32,13 @@ def payments(request: HttpRequest, me: session.Person) -> HttpResponse:
         "just_ended": _just_ended(request, me.claim),
         **paging.search(request, page),
     }
+    return account.show(request, me, "payments", context)
+
+
+def _mandates(request: HttpRequest, me: session.Person) -> HttpResponse:
+    page = paging.cut(request, paging.newest(queries.mandates_by(me.claim), "created_at"), lambda row: row.created_at)
+    rows = [account_mandates.shown(row) for row in page.rows]
+    context = {"mandates": rows, "part": "mandates", "just_ended": None, **paging.search(request, page)}
     return account.show(request, me, "payments", context)
 
 

@@ -14,6 +14,9 @@ from elicit_flows.wires.ahp_questions import questions_of
 from elicit_flows.wires.asked import is_over, open_only
 from elicit_flows.wires.reply import ACTIONS, CANCEL, Reply
 
+IN_PROGRESS = 8  # SessionStatus.InProgress
+INPUT_NEEDED = 24  # SessionStatus.InputNeeded, which has the bit of InProgress
+
 
 def message(body: Json, form: bool = False) -> Json:
     """The next action: ``chat/inputRequested``, or, once it is over, ``chat/inputCompleted``.
@@ -69,6 +72,11 @@ def input_needed(body: Json, chat: str) -> Json:
 def input_needed_removed(body: Json) -> Json:
     """``session/inputNeededRemoved``, once it is over."""
     return {"type": "session/inputNeededRemoved", "id": body["id"]}
+
+
+def chat_updated(chat: str, status: int) -> Json:
+    """``session/chatUpdated`` for the summary of a chat, by its URI. ``status`` is a SessionStatus."""
+    return {"type": "session/chatUpdated", "chat": chat, "changes": {"status": status}}
 
 
 def reply(action: Any) -> Reply:

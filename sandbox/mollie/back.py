@@ -28,7 +28,7 @@ def refund(double: Double, payment: Thing, given: Any) -> Thing:
         "metadata": asked.get("metadata"),
     }
     payment["_refunds"].append(made)
-    double.hooks.send(payment.get("webhookUrl"), payment["id"])
+    double.hooks.tell(payment.get("webhookUrl"), payment["id"])
     return made
 
 
@@ -36,7 +36,7 @@ def become(double: Double, refund: Thing, status: str) -> Thing:
     if refund["status"] in {"failed", "canceled"}:
         raise MollieError(422, f"SANDBOX: the refund is {refund['status']} already")
     refund["status"] = status
-    double.hooks.send(double.payments[refund["paymentId"]].get("webhookUrl"), refund["paymentId"])
+    double.hooks.tell(double.payments[refund["paymentId"]].get("webhookUrl"), refund["paymentId"])
     return refund
 
 
@@ -46,7 +46,7 @@ def chargeback(double: Double, payment: Thing) -> Thing:
         raise MollieError(422, "SANDBOX: only what is paid, and not yet charged back, can be charged back")
     made = made_of(double, payment, "chargeback", payment["_minor"])
     payment["_chargebacks"].append(made | {"reason": None, "reversedAt": None})
-    double.hooks.send(payment.get("webhookUrl"), payment["id"])
+    double.hooks.tell(payment.get("webhookUrl"), payment["id"])
     return plain_last(payment)
 
 
@@ -55,7 +55,7 @@ def reverse(double: Double, payment: Thing) -> Thing:
     if not payment["_chargebacks"]:
         raise MollieError(422, "SANDBOX: there is no chargeback")
     payment["_chargebacks"][-1]["reversedAt"] = double.moment(double.now())
-    double.hooks.send(payment.get("webhookUrl"), payment["id"])
+    double.hooks.tell(payment.get("webhookUrl"), payment["id"])
     return plain_last(payment)
 
 

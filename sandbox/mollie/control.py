@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import asdict
 from typing import Any
 
 from flask import Blueprint, Response, abort, jsonify, request
@@ -55,7 +54,7 @@ def reverse(double: Double, values: Values) -> Thing:
 
 def hint(double: Double, values: Values) -> None:
     """Send the webhook again."""
-    double.hooks.send(payment(double, values).get("webhookUrl"), values["payment"])
+    double.hooks.tell(payment(double, values).get("webhookUrl"), values["payment"])
 
 
 def clock(double: Double, values: Values) -> None:
@@ -124,7 +123,7 @@ class Control:
                 "sandbox": True,
                 "payments": [payments.shown(self.double, one, embed) for one in self.double.payments.values()],
                 "requests": [one.shown() for one in self.double.seen],
-                "deliveries": [asdict(one) for one in self.double.hooks.sent],
+                "deliveries": [one.shown() for one in self.double.hooks.sent],
             }
 
     def act(self, act: str) -> Response | tuple[Response, int]:

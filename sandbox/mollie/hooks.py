@@ -1,62 +1,16 @@
-"""Mollie's webhooks: unsigned, ``id=tr_…`` and nothing else, repeated until they are answered with 200."""
+"""Mollie's webhooks: unsigned, ``id=tr_…`` and nothing else."""
 
 from __future__ import annotations
 
-import threading
-from dataclasses import dataclass, field
+from urllib.parse import urlencode
 
-import httpx2
+from sandbox.doubles.deliveries import Deliveries, Delivery
 
-TIMEOUT = 15.0  # seconds that a receiver has to answer
-PAUSES = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 120.0)
+FORM = {"content-type": "application/x-www-form-urlencoded"}
 
 
-@dataclass(slots=True, eq=False)
-class Delivery:
-    """``state``: waiting, dropped, delivered or given_up. ``tries``: HTTP statuses, None if no answer came."""
-
-    url: str
-    id: str
-    state: str = "waiting"
-    tries: list[int | None] = field(default_factory=list)
-
-
-class Hooks:
-    """Uses a thread for each delivery, which is enough for tests. ``drop``: webhooks are lost from now on."""
-
-    def __init__(self) -> None:
-        self.drop = False
-        self.sent: list[Delivery] = []
-        self.ended = threading.Event()
-        self.http = httpx2.Client(trust_env=False, timeout=TIMEOUT)
-
-    def send(self, url: str | None, id: str) -> None:
-        """Send without waiting."""
+class Hooks(Deliveries):
+    def tell(self, url: str | None, id: str) -> None:
+        """Send a webhook about this payment, if it was given an address for them."""
         if url:
-            delivery = Delivery(url, id, "dropped" if self.drop else "waiting")
-            self.sent.append(delivery)
-            if not self.drop:
-                threading.Thread(target=self.deliver, args=(delivery, self.ended), daemon=True).start()
-
-    def deliver(self, delivery: Delivery, ended: threading.Event) -> None:
-        for pause in (*PAUSES, None):
-            if self.received(delivery):
-                delivery.state = "delivered"
-                return
-            if pause is None or ended.wait(pause):
-                break
-        delivery.state = "given_up"
-
-    def received(self, delivery: Delivery) -> bool:
-        try:
-            answer = self.http.post(delivery.url, data={"id": delivery.id})
-        except httpx2.HTTPError:
-            delivery.tries.append(None)
-            return False
-        delivery.tries.append(answer.status_code)
-        return answer.status_code == 200
-
-    def forget(self) -> None:
-        self.ended.set()
-        self.ended = threading.Event()
-        self.sent = []
+            self.send(Delivery(url, id, urlencode({"id": id}).encode(), FORM))

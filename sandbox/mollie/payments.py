@@ -48,7 +48,7 @@ def become(double: Double, payment: Thing, status: str, method: str | None = Non
     payment["method"] = method or payment["method"]
     if status in TOLD:
         payment[f"{status}At"] = double.moment(double.now())
-        double.hooks.send(payment.get("webhookUrl"), payment["id"])
+        double.hooks.tell(payment.get("webhookUrl"), payment["id"])
 
 
 def pay(double: Double, payment: Thing, method: str, status: str) -> None:

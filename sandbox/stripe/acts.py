@@ -8,7 +8,7 @@ from typing import Any
 
 from sandbox.doubles.faults import PRESETS
 from sandbox.doubles.orders import Unfit, Values, one_of
-from sandbox.stripe import disputes, paying, refunds, sessions, subscriptions
+from sandbox.stripe import disputes, off_session, paying, refunds, sessions, subscriptions
 from sandbox.stripe.double import TEST_KEYS, Double
 from sandbox.stripe.endpoints import FORMS, USUAL_EVENTS, Endpoint, Weather
 from sandbox.stripe.errors import StripeError
@@ -43,6 +43,18 @@ def charge_of(double: Double, id: str) -> tuple[Shop, Thing]:
     if found["object"] != "charge":
         raise Unfit(f"nothing was paid for {id!r}")
     return shop, found
+
+
+def saved_method(double: Double, values: Values) -> Thing:
+    """What the bank says to off-session charges of a saved method from now on."""
+    _, method = thing(double, values["payment_method"], "payment_method")
+    method["_outcome"] = one_of(values, "outcome", off_session.OUTCOMES)
+    return shown(method)
+
+
+def settle_charge(double: Double, values: Values) -> Thing:
+    shop, intent = thing(double, values["payment_intent"], off_session.KIND)
+    return shown(off_session.settle(shop, intent, ok=one_of(values, "outcome", ["ok", "fail"]) == "ok"))
 
 
 def settle(double: Double, values: Values) -> Thing:
@@ -198,7 +210,10 @@ def tried(delivery: Delivery) -> Thing:
 # These change objects and hold the store's lock. The others wait for answers to webhooks, and must not hold it.
 LOCKED: dict[str, Act] = {
     act.__name__: act
-    for act in (settle, expire, refund, refund_outcome, dispute, renew, cancel, end, clock, weather, calm, fault, bend)
+    for act in (
+        *(saved_method, settle_charge, settle, expire, refund, refund_outcome, dispute, renew, cancel, end, clock),
+        *(weather, calm, fault, bend),
+    )
 } | {"endpoints": endpoints, "account": account, "reset": reset}
 FREE: dict[str, Act] = {"release": release, "resend": resend}
 

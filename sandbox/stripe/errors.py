@@ -33,6 +33,18 @@ class StripeError(ApiError):
         return {"error": error}
 
 
+class Declined(StripeError):
+    """The bank refuses a charge (402). Stripe sends the PaymentIntent with the error, and stores both under the key."""
+
+    def __init__(self, error: dict[str, Any], intent: dict[str, Any]) -> None:
+        super().__init__(402, error["message"], type=error["type"], code=error["code"], kept=True)
+        self.error = error
+        self.intent = intent
+
+    def body(self) -> dict[str, Any]:
+        return {"error": {**self.error, "charge": self.intent["latest_charge"], "payment_intent": self.intent}}
+
+
 def missing(kind: str, id: str, param: str = "id", status: int = 404) -> StripeError:
     """There is no such object, or not in this account: both look the same."""
     return StripeError(status, f"No such {kind}: '{id}'", code="resource_missing", param=param)

@@ -37,6 +37,12 @@ SIMULATED: dict[str, set[str]] = {
     },
     "GET /v1/checkout/sessions": {*_PAGE, *_CREATED, "customer", "payment_intent", "status", "subscription"},
     "GET /v1/checkout/sessions/:id/line_items": _PAGE,
+    "POST /v1/payment_intents": {
+        *("amount", "currency", "customer", "payment_method", "description", "metadata", "expand"),
+        *("confirm", "off_session", "automatic_payment_methods.enabled", "automatic_payment_methods.allow_redirects"),
+    },
+    "POST /v1/payment_intents/:id/cancel": {"cancellation_reason", "expand"},
+    "GET /v1/payment_intents": {*_PAGE, *_CREATED, "customer"},
     "GET /v1/charges": {*_PAGE, *_CREATED, "customer", "payment_intent"},
     "POST /v1/subscriptions/:id": {"expand", "cancel_at_period_end"},
     "DELETE /v1/subscriptions/:id": {"expand"},

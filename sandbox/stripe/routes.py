@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from sandbox.stripe import customers, refunds, sessions, subscriptions
+from sandbox.stripe import customers, off_session, refunds, sessions, subscriptions
 from sandbox.stripe.errors import StripeError
 from sandbox.stripe.lists import page
 from sandbox.stripe.shop import Shop, shown
@@ -29,7 +29,15 @@ ONE = {
 }
 MANY = {
     path: ONE.get(path, "invoice_payment")
-    for path in (SESSIONS, "/v1/charges", "/v1/refunds", "/v1/disputes", "/v1/events", "/v1/invoice_payments")
+    for path in (
+        SESSIONS,
+        "/v1/payment_intents",
+        "/v1/charges",
+        "/v1/refunds",
+        "/v1/disputes",
+        "/v1/events",
+        "/v1/invoice_payments",
+    )
 }
 
 
@@ -63,6 +71,14 @@ def create_refund(shop: Shop, id: str, params: Thing) -> Thing:
     return refunds.create(shop, params)
 
 
+def create_intent(shop: Shop, id: str, params: Thing) -> Thing:
+    return off_session.create(shop, params)
+
+
+def cancel_intent(shop: Shop, id: str, params: Thing) -> Thing:
+    return off_session.cancel(shop, shop.get(off_session.KIND, id), params)
+
+
 def create_customer(shop: Shop, id: str, params: Thing) -> Thing:
     customer = customers.create(shop, params)
     shop.emit("customer.created", customer)
@@ -87,6 +103,8 @@ ROUTES: dict[str, Handler] = {
     f"POST {SESSIONS}": create_session,
     f"POST {SESSIONS}/:id/expire": expire_session,
     f"GET {SESSIONS}/:id/line_items": session_items,
+    "POST /v1/payment_intents": create_intent,
+    "POST /v1/payment_intents/:id/cancel": cancel_intent,
     "POST /v1/refunds": create_refund,
     "POST /v1/customers": create_customer,
     "POST /v1/payment_methods/:id/detach": detach_method,

@@ -54,6 +54,16 @@ def test_an_account_at_mollie_is_made_with_a_key_of_mollies_alone(admin: Client,
     assert (made.provider, made.secret_key, made.webhook_secrets) == ("mollie", Secret("test_typed"), ())
 
 
+def test_an_account_at_paypal_is_made_with_its_client_id(admin: Client, olga: User, rows: Rows) -> None:
+    form = {"slug": "second", "provider": "paypal", "new_secret_key": "typed-secret"}
+    page = admin.post("/admin/elicit_flows/paymentaccount/add/", form)
+    assert "It is missing: keys of paypal have one" in page.text
+    form |= {"client_id": "AbC-1", "new_webhook_secret": "WEBHOOK1"}
+    assert admin.post("/admin/elicit_flows/paymentaccount/add/", form).status_code == 302
+    made = vault.account(PaymentAccount.objects.get(slug="second"))
+    assert (made.provider, made.client_id, made.secret_key) == ("paypal", "AbC-1", Secret("typed-secret"))
+
+
 def test_empty_secrets_keep_what_there_is_and_typed_ones_replace_it(admin: Client, olga: User, rows: Rows) -> None:
     assert change(admin, rows) == ""
     assert (stored().secret_key, stored().webhook_secrets) == (Secret(PAY_KEY), (Secret(PAY_HOOK),))
@@ -78,7 +88,7 @@ def test_empty_secrets_keep_what_there_is_and_typed_ones_replace_it(admin: Clien
         ({"new_secret_key": LIVE_KEY}, "It is false, but secret_key is a live key"),
         ({"livemode": "on"}, "It is true, but secret_key is no live key"),
         ({"api_base": "http://127.0.0.1:8001"}, "Is for the sandbox; it is refused unless ELICIT_ALLOW_LOOPBACK is on"),
-        ({"provider": "paypal"}, "Select a valid choice"),
+        ({"provider": "adyen"}, "Select a valid choice"),
         ({"new_secret_key": "test_typed"}, "It must begin with one of sk_live_…, rk_live_…"),
     ],
 )

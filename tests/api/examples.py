@@ -22,7 +22,8 @@ CHARGE = re.compile(r"\bch_[0-9a-f]{24}")  # the payment provider's
 # What differs from run to run, by the member's name.
 FIXED: dict[str, Any] = {
     "next_cursor": "V1sib25lIl0*c2lnbmVk", "cursor": "1.MzA", "access_token": "the-access-token",
-    "subject_token": "the-users-own-token", "receipt": "eyJhbGciOiJFZERTQSJ9.eyJwYXltZW50IjoiLi4uIn0.c2lnbmVk",
+    "subject_token": "the-users-own-token", "document": "eyJhbGciOiJFUzI1NiJ9.eyJtYW5kYXRlIjoiLi4uIn0.c2lnbmVk",
+    "receipt": "eyJhbGciOiJFZERTQSJ9.eyJwYXltZW50IjoiLi4uIn0.c2lnbmVk",
     "dpop": "eyJ0eXAiOiJkcG9wK2p3dCJ9.eyJodG0iOiJHRVQifQ.c2lnbmVk", "user_code": "WDJB-MJHT", "milliseconds": 41,
     "waiting": 8000, "waiting_of_all_agents": 10000, "slug": None, "expires_in": 3600,
 }  # fmt: skip

@@ -18,7 +18,7 @@ from elicit_flows.events import webhooks
 from elicit_flows.kinds.payment.values import DisputeSeen, RefundSeen, State
 from elicit_flows.lib import clock
 from elicit_flows.models import Delivery, Elicitation, Payment, SpendLimit
-from elicit_flows.payments import cancellations
+from elicit_flows.payments import cancellations, mandates
 from tests.api.described import Described
 from tests.api.examples import Recorder, kept
 from tests.api.test_examples import DRIVE_BOT, FLOWS, IDP, WRITE
@@ -26,6 +26,7 @@ from tests.doubles.policy import loopback_allowed
 from tests.doubles.provider import Provider
 from tests.doubles.server import json_response
 from tests.settlement.conftest import Till
+from tests.settlement.test_mandates import give, hear, reserve
 from tests.support import money, rows
 from tests.support.serving import Served
 
@@ -47,6 +48,12 @@ def payments(till: Till) -> None:
     saved = till.ask(mode="save", amount=0)
     till.hear(till.open(saved), State.SAVED, amount=0)
     cancellations.ask(Payment.objects.get(elicitation=saved))
+
+    allowed = give(till)
+    hear(till, reserve(allowed, 500, "one"), State.PAID)
+    hear(till, reserve(allowed, 500, "two"), State.FAILED, failure="insufficient_funds")
+    mandates.lower(allowed, {"total": 1000})
+    cancellations.ask(allowed.payment)
 
     SpendLimit.objects.create(agent=till.known.row, currency="gbp", per_payment=400)
     with pytest.raises(OverLimit):
@@ -74,7 +81,7 @@ def connections(till: Till, double: Provider) -> None:
 
 def test_each_event_is_as_the_description_shows(served: Served, described: Described) -> None:
     known = rows.agent(webhook_url="http://127.0.0.1:9/hooks")
-    known.row.payment_accounts.add(account := money.account(allow_save=True))
+    known.row.payment_accounts.add(account := money.account(allow_save=True, allow_mandates=True))
     till = Till(known, account)
     payments(till)
     elicitations_that_end(till)

@@ -150,6 +150,15 @@ def walk_calls(call: Recorder, names: dict[str, str]) -> None:
     call("receipt", "GET", f"{paid}/receipt")
     call("part", "POST", f"{paid}/refunds", json={"amount": 500, "reason": "One page was missing."})
     call("part", "GET", f"{paid}/refunds")
+    allowed = f"/v1/mandates/{names['mandate']}"
+    call("active", "GET", "/v1/mandates", params=user | {"status": "active"})
+    call("one", "GET", allowed)
+    call("signed", "GET", f"{allowed}/document")
+    asked = {"amount": 1990, "description": "A ticket to Basel"}
+    call("announced", "POST", f"{allowed}/charges", json=asked, headers={"Idempotency-Key": "ticket-17"})
+    call("all", "GET", f"{allowed}/charges")
+    call("one", "GET", f"{allowed}/charges/{names['charge']}")
+    call("end", "POST", f"{allowed}/end")
     call("report", "GET", "/v1/entitlements", params=user)
     call("use", "POST", f"/v1/entitlements/{names['entitlement']}/consume", json={"key": "tool-call-17"})
     call("pending", "GET", "/v1/webhooks/deliveries", params={"status": "pending", "limit": 1})
@@ -183,4 +192,4 @@ def fit(described: Described, content: dict[str, Any], what: str) -> None:
             described.fits(media["schema"], example["value"], what)
 
 
-REPEATED = ("elicitations_create", "payments_refund")  # 200 is the answer to a repeated key
+REPEATED = ("elicitations_create", "payments_refund", "mandates_charge")  # 200 is the answer to a repeated key

@@ -77,7 +77,8 @@ def folder(tmp_path: Path) -> Iterator[Path]:
 
 def test_there_are_entries_enough_and_each_says_where_its_facts_come_from() -> None:
     entries = catalogue.entries().values()
-    assert len(entries) >= 150
+    assert len(entries) >= 320
+    assert sum(entry.checked != "unverified" for entry in entries) >= 250
     assert all(entry.source_url.startswith("https://") for entry in entries)
 
 

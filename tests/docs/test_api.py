@@ -25,6 +25,7 @@ from elicit_flows.domain.values import Claim, Secret
 from elicit_flows.identity import jwks
 from elicit_flows.models import Delivery, IdentityProvider
 from elicit_flows.models import Provider as ProviderRow
+from elicit_flows.payments import charges
 from elicit_flows.sdk import SyncElicit
 from tests.docs.page import found
 from tests.doubles.policy import loopback_allowed
@@ -70,7 +71,10 @@ def names(served: Served, known: Known, double: Provider) -> dict[str, str]:
     )
     with transaction.atomic():
         typed = vault.keep_credentials(known.row, alice, None, "Key", {"api_key": Secret("k-1")})
-    paid = money.payment(known, money.account(), alice)
+    at = money.account(allow_mandates=True)
+    paid, allowed = money.payment(known, at, alice), money.mandate(known, at, alice)
+    asked = {"amount": 1290, "description": "A ticket to Bern", "item": None, "uses": None, "metadata": {}}
+    charge, _ = charges.reserve(allowed, asked, "in the examples", "")
     with SyncElicit(served.url, known.who.api_key) as elicit:
         asked = elicit.create("confirm", alice, {}, message="May I?")
         form = elicit.create("form", alice, {"schema": SEATS, "shared": True}, message="How many?")
@@ -78,6 +82,7 @@ def names(served: Served, known: Known, double: Provider) -> dict[str, str]:
     return {
         "iss": alice.iss, "sub": alice.sub, "elicitation": asked.id, "form": form.id, "finished": finished.id,
         "connection": held.pk, "bound": bound.pk, "typed": typed.pk, "payment": paid.pk,
+        "mandate": allowed.pk, "charge": charge.pk,
         "entitlement": money.entitlement(paid).pk, "delivery": str(Delivery.objects.all()[0].pk),
         "user_token": double.jwt(aud=settings.ELICIT_PUBLIC_URL),
     }  # fmt: skip

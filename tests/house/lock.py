@@ -12,8 +12,19 @@ OPTIONS = ["--universal", "--python-version", "3.11", "--generate-hashes"]
 OPTIONS += ["--no-emit-index-url", "--no-emit-find-links", "--quiet", "--custom-compile-command", "make lock"]
 
 # Those below tests/ are for environments of their own, see tests/support/environments.py.
-PEERS = [f"tests/peers/python/{name}" for name in ("mcp-1", "mcp-servers", "fastmcp-4", "sdk", "sdk-tests", "deploy")]
-FILES = ["requirements", "requirements-extras", "requirements-dev", *PEERS]
+FRAMEWORKS = (
+    "claude-agent-sdk",
+    "crewai",
+    "google-adk",
+    "langgraph",
+    "llama-index",
+    "openai-agents",
+    "pydantic-ai",
+    "smolagents",
+)
+PEERS = ["mcp-1", "mcp-servers", "fastmcp-4", "sdk", "sdk-tests", "deploy"]
+PEERS += [f"framework-{name}" for name in FRAMEWORKS]
+FILES = ["requirements", "requirements-extras", "requirements-dev", *(f"tests/peers/python/{name}" for name in PEERS)]
 
 
 def main() -> None:

@@ -173,6 +173,7 @@ api_base = "http://127.0.0.1:8001"
 refund_mismatch = true
 keep_late = true
 allow_save = true
+allow_mandates = true
 
 [[payment_account]]
 slug = "live"

@@ -97,7 +97,7 @@ def test_an_account_at_mollie_needs_no_webhook_secret(operator: Operator) -> Non
         ),
         (MOLLIE.replace("test_1", "live_1"), "livemode: is false, but secret_key is a live key"),
         (MOLLIE + "livemode = true\n", "livemode: is true, but secret_key is no live key (live_…)"),
-        (MOLLIE.replace("mollie", "paypal"), "provider: "),
+        (MOLLIE.replace("mollie", "adyen"), "provider: "),
         (MOLLIE + "allow_save = true\n", "allow_save: is true, but mollie has no mode save; leave it out"),
     ],
     ids=["another's key", "mollie's key", "live", "test", "nobody", "nothing to save"],
@@ -163,3 +163,44 @@ def test_the_sandboxs_account_is_applied_where_loopback_is_allowed_and_nowhere_e
     assert (account.slug, account.api_base, account.livemode) == ("sandbox", at, False)
     assert len(account.webhook_secrets) == 1
     assert [row.slug for row in Agent.objects.get(slug="demo").payment_accounts.all()] == ["sandbox"]
+
+
+PAYPAL = """\
+[[payment_account]]
+slug = "wallet"
+provider = "paypal"
+client_id = "AbC-1_2"
+secret_key = "a-secret-of-the-app"
+webhook_secrets = ["WEBHOOK1"]
+"""
+
+
+def test_an_account_at_paypal_has_a_client_id_which_is_no_secret(operator: Operator) -> None:
+    assert operator.apply(PAYPAL).lines == ["payment account wallet: made"]
+    account = vault.account(PaymentAccount.objects.get())
+    assert (account.client_id, account.secret_key) == ("AbC-1_2", Secret("a-secret-of-the-app"))
+    changed = operator.apply(PAYPAL.replace("AbC-1_2", "AbC-2"))
+    assert changed.lines == ["payment account wallet: changed client_id"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ('client_id = "AbC-1_2"\n', "", "client_id: is missing: keys of paypal have one"),
+        ("AbC-1_2", "a b", "client_id: must be 1 to 200 of A-Z a-z 0-9 _ -"),
+        ('provider = "paypal"', 'provider = "mollie"', "client_id: must not be set: keys of mollie have none"),
+        ('"paypal"', '"paypal"\nlivemode = true\n' + NEAR, "api_base: must not be set with a live key"),
+        ('"paypal"', '"paypal"\nallow_save = true', "allow_save: is true, but paypal has no mode save"),
+    ],
+)
+def test_what_does_not_fit_an_account_at_paypal_is_refused(operator: Operator, old: str, new: str, said: str) -> None:
+    with loopback_allowed():
+        faults = operator.faults(
+            PAYPAL.replace(old, new).replace('"a-secret', f'"{"test_" * ("mollie" in new)}a-secret')
+        )
+    assert [said in fault for fault in faults] == [True]
+    assert "a-secret-of-the-app" not in str(faults)
+
+
+def test_no_key_of_paypals_tells_the_mode_so_either_is_taken(operator: Operator) -> None:
+    assert operator.apply(PAYPAL + "livemode = true\n").lines == ["payment account wallet: made"]

@@ -27,7 +27,7 @@ const providers = join(modules, "@auth/core/providers");
 for (const name of readdirSync(providers).filter((name) => name.endsWith(".js"))) {
   try {
     const { default: provider } = await import(join(providers, name));
-    const said = provider({ clientId: "id", clientSecret: "secret", issuer: "https://*", enterprise: {} });
+    const said = provider({ clientId: "id", clientSecret: "secret", issuer: "https://*", enterprise: {}, accountID: "*" });
     if (said.type === "oauth") authjs.push([name.slice(0, -3), address(said.authorization), address(said.token)]);
   } catch {
     // not of OAuth, or it needs a package that is not there

@@ -125,6 +125,23 @@ async def test_a_refused_token_is_reported_and_the_connection_says_how_it_stands
     assert connection.next_refresh_at == datetime(2026, 11, 21, 11, tzinfo=UTC)
 
 
+async def test_a_charge_names_the_mandate_of_an_outcome_and_is_made_once(service: FakeService, elicit: Elicit) -> None:
+    charge = {"id": "mc_1", "mandate": "ma_1", "amount": 200, "status": "paid"}
+    service.on("POST", "/v1/mandates/ma_1/charges", Reply(charge, 201), Reply(charge, 201))
+    service.on("POST", "/v1/mandates/ma_1/end", Reply({"id": "ma_1", "status": "ended"}))
+    allowed = await outcome_of(service, elicit, {**COMPLETED, "result": {"mandate": "ma_1"}})
+    assert await elicit.charge(allowed, 200, description="A ticket", metadata={"order": 7}) == charge
+    await elicit.charge("ma_1", 200, description="A ticket", item="ride", idempotency_key="ticket-1")
+    assert (await elicit.end_mandate(allowed))["status"] == "ended"
+    first, second = [one for one in service.asked if one.path.endswith("/charges")]
+    assert first.body == {"amount": 200, "description": "A ticket", "metadata": {"order": 7}}
+    assert first.headers["idempotency-key"] != "ticket-1"
+    assert (second.body["item"], second.headers["idempotency-key"]) == ("ride", "ticket-1")
+    declined = await outcome_of(service, elicit, {**ELICITATION, "status": "declined", "action": "decline"})
+    with pytest.raises(NotCompleted):
+        await elicit.charge(declined, 200, description="A ticket")
+
+
 async def test_a_refund_names_the_payment_of_an_outcome_and_is_asked_once(service: FakeService, elicit: Elicit) -> None:
     refund = {"id": "re_1", "payment": "pa_1", "amount": 200, "status": "pending"}
     service.on("POST", "/v1/payments/pa_1/refunds", Reply(refund, 201), Reply(refund, 201))

@@ -24,7 +24,7 @@ pytestmark = pytest.mark.slow
 PAGE = (PROJECT / "docs" / "how-to/python-sdk.md").read_text(encoding="utf-8")
 TESTED = {
     "Ask and wait", "Without await", "Outcomes", "Forms from types", "Errors", "Waiting for long", "Events",
-    "Forms that several people fill in", "Webhooks",
+    "Forms that several people fill in", "Webhooks", "Charge later",
 }  # fmt: skip
 Run = Callable[..., dict[str, Any]]
 
@@ -90,6 +90,12 @@ def test_forms_from_types(run: Run, service: Service) -> None:
             send_to_user=lambda url: alice.submit(url, city="Rome", travels="train", nights="3"),
         )["trip"]
     assert (trip.city, trip.travels, trip.nights, trip.start) == ("Rome", "train", 3, None)
+
+
+def test_charge_later(run: Run, service: Service) -> None:
+    with closing(service.user("alice")) as alice:
+        left = run("Charge later", send_to_user=alice.pay)
+    assert (left["charge"]["status"], left["charge"]["amount"]) == ("paid", 1290)
 
 
 def test_errors(run: Run) -> None:

@@ -287,3 +287,23 @@ def test_so_have_those_of_the_client_without_asyncio(service: FakeService) -> No
         with pytest.raises(sdk.ServiceUnavailableError, match="busy"):
             elicit.with_options(max_retries=0).get("el_1")
         assert elicit.get("el_1").id == "el_1"
+
+
+async def test_each_answer_is_shown_as_it_came(service: FakeService, elicit: Elicit) -> None:
+    number = {"X-Request-Id": "r-1", "Retry-After": "0"}
+    service.on("GET", "/v1/elicitations/el_1", problem(503, "busy", number), Reply(ELICITATION), Reply(ELICITATION))
+    seen: list[httpx2.Response] = []
+    await elicit.with_options(on_response=seen.append).get("el_1")
+    assert [one.status_code for one in seen] == [503, 200]
+    assert (seen[0].headers["x-request-id"], seen[1].json()["added_by_a_later_service"]) == ("r-1", True)
+    await elicit.get("el_1")
+    assert len(seen) == 2, "the other client shows nobody anything"
+
+
+def test_so_is_it_without_asyncio(service: FakeService) -> None:
+    service.on("GET", "/v1/elicitations/el_1", problem(404, "not_found"))
+    seen: list[httpx2.Response] = []
+    elicit = SyncElicit(service.url, "key-of-the-tests", on_response=seen.append)
+    with elicit, pytest.raises(sdk.NotFoundError):
+        elicit.get("el_1")
+    assert [one.status_code for one in seen] == [404]

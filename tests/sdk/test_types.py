@@ -1,7 +1,8 @@
-"""What an author's own type checker says of calls to the SDK, right ones and wrong ones."""
+"""What an author's own type checker says of calls to the SDK, right ones and wrong ones: mypy's and pyright's."""
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import sys
@@ -9,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.process import PROJECT
+from tests.support import op
+from tests.support.process import PROJECT, clean_env
 
 pytestmark = pytest.mark.slow
 
@@ -81,10 +83,25 @@ async def awaited(elicit: Elicit) -> None:
 """
 
 
+WRONG = {number for number, line in enumerate(CALLS.splitlines(), start=1) if line.endswith("# wrong")}
+
+
 def test_mypy_knows_every_call_of_both_clients(tmp_path: Path) -> None:
     file = tmp_path / "calls.py"
     file.write_text(CALLS)
     command = [sys.executable, "-m", "mypy", "--strict", "--config-file=", f"--cache-dir={tmp_path}", str(file)]
     ran = subprocess.run(command, cwd=PROJECT, capture_output=True, text=True, check=False)
-    wrong = [number for number, line in enumerate(CALLS.splitlines(), start=1) if line.endswith("# wrong")]
-    assert {int(line) for line in re.findall(r"calls\.py:(\d+): error", ran.stdout)} == set(wrong), ran.stdout
+    assert {int(line) for line in re.findall(r"calls\.py:(\d+): error", ran.stdout)} == WRONG, ran.stdout
+
+
+def test_pyright_knows_them_too(tmp_path: Path) -> None:
+    """What ``if outcome:`` says of an outcome above all, which needs ``__bool__`` to have a literal type."""
+    (tmp_path / "calls.py").write_text(CALLS)
+    config = {"include": ["calls.py"], "extraPaths": [str(PROJECT)], "typeCheckingMode": "standard"}
+    (tmp_path / "pyrightconfig.json").write_text(json.dumps(config))
+    pyright = op.PEERS / "node_modules" / "pyright" / "index.js"
+    command = [str(op.node()), str(pyright), "--outputjson", "--pythonpath", sys.executable, "-p", str(tmp_path)]
+    ran = subprocess.run(command, cwd=tmp_path, env=clean_env(), capture_output=True, text=True, check=False)
+    found = json.loads(ran.stdout)["generalDiagnostics"]
+    errors = {one["range"]["start"]["line"] + 1 for one in found if one["severity"] == "error"}
+    assert errors == WRONG, "\n".join(f"{one['range']['start']['line'] + 1}: {one['message']}" for one in found)

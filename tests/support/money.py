@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any
 
 from elicit_flows import vault
 from elicit_flows.domain.values import Claim, Secret
 from elicit_flows.lib import clock, ids
-from elicit_flows.models import Entitlement, Payment, PaymentAccount
+from elicit_flows.models import Entitlement, Mandate, Payment, PaymentAccount
 from tests.support.rows import ALICE_CLAIM, Known
 
 KEY, HOOK = "sk_test_canary", "whsec_canary"
@@ -28,6 +29,18 @@ def payment(owner: Known, at: PaymentAccount, claim: Claim = ALICE_CLAIM, **more
         "payment_ref": ids.name("pi"), "paid_at": clock.now(), "receipt_url": "https://pay.example.com/receipt",
     }  # fmt: skip
     return Payment.objects.create(agent=owner.row, account=at, iss=claim.iss, sub=claim.sub, **{**usual, **more})
+
+
+def mandate(owner: Known, at: PaymentAccount, claim: Claim = ALICE_CLAIM, **more: Any) -> Mandate:
+    """20 EUR each and 50 in all, announced: a charge is not made at once."""
+    usual = {
+        "per_charge": 2000, "total": 5000, "currency": "eur", "description": "Train tickets", "notice": True,
+        "until": clock.now() + timedelta(days=90), "status": "active", "given_at": clock.now(), "method": "visa 4242",
+    }  # fmt: skip
+    owner.row.payment_accounts.add(at)
+    saved = payment(owner, at, claim, mode="mandate", amount=0, status=Payment.Status.SAVED, receipt_url="")
+    given = {**usual, **more}
+    return Mandate.objects.create(agent=owner.row, account=at, payment=saved, iss=claim.iss, sub=claim.sub, **given)
 
 
 def entitlement(of: Payment, **more: Any) -> Entitlement:

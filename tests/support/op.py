@@ -20,18 +20,22 @@ from tests.support.process import PROJECT, Process
 PEERS = PROJECT / "tests" / "peers"
 
 
-def node() -> Path:
-    """Node with the peers installed beside it; leaves the test out where neither can be had."""
+def node(also: str = "") -> Path:
+    """Node with the peers installed beside it; leaves the test out where neither can be had.
+
+    ``also``: a folder in tests/peers with packages of its own, to install too.
+    """
     lock = PEERS / "package-lock.json"
     with lock.open() as held:
         # Workers of one run must not install over each other.
         fcntl.flock(held, fcntl.LOCK_EX)
-        if shutil.which("npm"):
-            ran = subprocess.run([PEERS / "install.sh"], capture_output=True, text=True, check=False)
-            if ran.returncode:
-                left_out(f"OpenID provider: npm ci in tests/peers failed: {ran.stderr.strip()[-300:]}")
+        for folder in [".", also] if also else ["."]:
+            if shutil.which("npm"):
+                ran = subprocess.run([PEERS / "install.sh", folder], capture_output=True, text=True, check=False)
+                if ran.returncode:
+                    left_out(f"OpenID provider: npm ci in tests/peers/{folder} failed: {ran.stderr.strip()[-300:]}")
     found = binaries.node(PEERS)
-    if found is None or not (PEERS / "node_modules" / "oidc-provider").exists():
+    if found is None or not (PEERS / also / "node_modules").exists():
         left_out("OpenID provider: npm is missing (Debian: apt-get install npm)")
     return found
 

@@ -44,6 +44,8 @@ from elicit_flows.models import (
     Inbound,
     Invitation,
     LoginAssertion,
+    Mandate,
+    MandateCharge,
     Member,
     Notification,
     NotificationSettings,
@@ -77,7 +79,7 @@ ALICE_CLAIM = Claim(ISSUER, "alice")
 OURS = (
     Brand, Notification, OptOut, Contact, Recipient, NotificationSettings,
     Delivery, Event, Feed, Attempt, PendingGrant, ConnectionCall, ConnectionUse, Connection, EntitlementUse,
-    Entitlement, Refund, Cancellation, Inbound, Checkout, Payment, Draft, UserCode, Elicitation,
+    Entitlement, MandateCharge, Mandate, Refund, Cancellation, Inbound, Checkout, Payment, Draft, UserCode, Elicitation,
     Agent.identity_providers.through, Agent.providers.through, Agent.payment_accounts.through, SpendLimit, Agent,
     Customer, ReceiptKey, PaymentAccount, Registration, ProviderRow, LoginAssertion, IdentityProvider, VaultKey,
     SignedIn, Session, SignOut, Erasure, Operator, LogEntry, User.groups.through, User, Tally, Health, Passkey,

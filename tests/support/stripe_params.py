@@ -27,6 +27,9 @@ CALLS = {
         "checkout._session_list_line_items_params", "SessionListLineItemsParams",
     ),
     "GET /v1/payment_intents/:id": ("_payment_intent_retrieve_params", "PaymentIntentRetrieveParams"),
+    "POST /v1/payment_intents": ("_payment_intent_create_params", "PaymentIntentCreateParams"),
+    "POST /v1/payment_intents/:id/cancel": ("_payment_intent_cancel_params", "PaymentIntentCancelParams"),
+    "GET /v1/payment_intents": ("_payment_intent_list_params", "PaymentIntentListParams"),
     "GET /v1/charges/:id": ("_charge_retrieve_params", "ChargeRetrieveParams"),
     "GET /v1/charges": ("_charge_list_params", "ChargeListParams"),
     "GET /v1/setup_intents/:id": ("_setup_intent_retrieve_params", "SetupIntentRetrieveParams"),
@@ -87,12 +90,16 @@ def generic(name: str, inner: list[ast.expr], scope: Scope) -> Any:
 
 
 def either(inner: list[ast.expr], scope: Scope) -> Any:
-    """The one that says most: ``''`` only unsets, an enumeration beats a string, a hash may have a scalar beside it."""
+    """The one that says most: ``''`` only unsets, an enumeration beats a string and has a boolean's values
+    beside its own, a hash may have a scalar beside it.
+    """
     shapes = [shape(one, scope) for one in inner]
     said = [one for one in shapes if one != "="] or shapes
     hashes = [one for one in said if isinstance(one, dict)]
     plain = sorted((one for one in said if isinstance(one, str)), key=lambda one: not one.startswith("="))
     lists = [one for one in said if isinstance(one, list)]
+    if "boolean" in plain and plain[0].startswith("="):
+        plain[0] += "|true|false"
     if hashes:
         return {**hashes[0], "": plain[0]} if plain else hashes[0]
     return lists[0] if lists else plain[0]

@@ -6,6 +6,8 @@ import { outcomeOf } from "./outcomes.ts";
 import type { Cancelled, Declined, Outcome } from "./outcomes.ts";
 import type { Elicitation } from "./shapes.ts";
 
+/** The kinds of questions that lead to a connection, which lasts: acting on it twice does no harm. */
+export const CONNECTS: readonly string[] = ["oauth", "credentials"];
 const SETTLING_SECONDS = 10; // a question that can no longer be cancelled is over, or ends soon
 
 /**

@@ -6,33 +6,38 @@ from typing import Any
 
 from elicit_flows.domain.errors import Invalid
 from elicit_flows.domain.values import Json, is_slug
+from elicit_flows.kinds.payment import mandate
 from elicit_flows.lib import money, text
 
-MODES = ("pay", "save", "subscribe")
+MODES = ("pay", "save", "subscribe", "mandate")
+FREE = ("save", "mandate")  # nothing is charged on the page
 INTERVALS = ("day", "week", "month", "year")
 MAX_AMOUNT = 99_999_999  # Stripe accepts at most eight digits
 MAX_DESCRIPTION = 250
 MAX_ITEM = 200
 MAX_USES = 1_000_000
-_NAMES = ("amount", "currency", "description", "account", "mode", "interval", "item", "uses")
+_NAMES = ("amount", "currency", "description", "account", "mode", "interval", "item", "uses", "mandate")
 
 Error = dict[str, object]
 
 
 def clean(params: Json) -> Json:
-    """All eight parameters; None for those left out, "pay" for ``mode``, 0 for the ``amount`` of mode save.
+    """All parameters; None for those left out, "pay" for ``mode``, 0 for the ``amount`` of modes save and mandate.
+    ``mandate`` is there only in that mode.
 
     The description is returned as one line without invisible characters. Raises Invalid with all errors.
     """
     given = {name: params.get(name) for name in _NAMES}
     given["mode"] = mode = "pay" if given["mode"] is None else given["mode"]
-    given["amount"] = 0 if mode == "save" and given["amount"] is None else given["amount"]
+    given["amount"] = 0 if mode in FREE and given["amount"] is None else given["amount"]
     given["description"] = _line(given["description"])
     unknown = [name for name in params if name not in _NAMES]
     errors = [_error(name, f"There is no such parameter; use {', '.join(_NAMES)}.") for name in unknown]
-    errors += _price(given) + _account(given) + _mode(given) + _purchase(given)
+    errors += _price(given) + _account(given) + _mode(given) + _purchase(given) + _mandate(given)
     if errors:
         raise Invalid(errors)
+    if given["mandate"] is None:
+        del given["mandate"]
     return given
 
 
@@ -43,9 +48,9 @@ def _line(description: Any) -> Any:
 def _price(given: Json) -> list[Error]:
     errors = []
     amount = given["amount"]
-    least, most = (0, 0) if given["mode"] == "save" else (1, MAX_AMOUNT)
+    least, most = (0, 0) if given["mode"] in FREE else (1, MAX_AMOUNT)
     if not (_is_integer(amount) and least <= amount <= most):
-        errors.append(_error("amount", _BAD_AMOUNT if given["mode"] != "save" else "Mode save takes no amount."))
+        errors.append(_error("amount", f"Mode {given['mode']} takes no amount." if most == 0 else _BAD_AMOUNT))
     if not isinstance(given["currency"], str) or money.digits(given["currency"]) is None:
         errors.append(_error("currency", _BAD_CURRENCY))
     description = given["description"]
@@ -93,6 +98,20 @@ def _purchase(given: Json) -> list[Error]:
         errors.append(_error("uses", f"Give a whole number from 1 to {MAX_USES}, or leave it out."))
     elif uses is not None and item is None:
         errors.append(_error("uses", "Give an item as well: uses are counted for an item."))
+    return errors
+
+
+def _mandate(given: Json) -> list[Error]:
+    if given["mode"] != "mandate":
+        return (
+            [_error("mandate", "Leave it out: only mode mandate has limits.")] if given["mandate"] is not None else []
+        )
+    given["mandate"], wrong = mandate.clean(given["mandate"])
+    errors: list[Error] = [
+        {"loc": ["params", "mandate", *filter(None, [name])], "message": message} for name, message in wrong.items()
+    ]
+    if given["item"] is not None:
+        errors.append(_error("item", "Leave it out: each charge of a mandate says its own."))
     return errors
 
 

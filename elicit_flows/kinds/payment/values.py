@@ -13,6 +13,7 @@ class State(StrEnum):
     """The state of a checkout at its provider."""
 
     OPEN = "open"  # may still be paid
+    APPROVED = "approved"  # the user has agreed; nothing is charged before PaymentProvider.complete
     PROCESSING = "processing"  # the user has finished; a delayed payment is under way
     PAID = "paid"
     SAVED = "saved"  # mode save: a payment method is stored, nothing was charged
@@ -23,12 +24,15 @@ class State(StrEnum):
 
 
 SUCCESSES = frozenset({State.PAID, State.SAVED, State.ACTIVE})
-ENDS = frozenset(State) - {State.OPEN, State.PROCESSING}
+ENDS = frozenset(State) - {State.OPEN, State.APPROVED, State.PROCESSING}
 
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """An operator's account at a payment provider. ``api_base`` is only for test doubles on development machines."""
+    """An operator's account at a payment provider. ``api_base`` is only for test doubles on development machines.
+
+    ``client_id`` names the application that ``secret_key`` belongs to, at providers where keys have names.
+    """
 
     slug: str
     provider: str
@@ -36,6 +40,7 @@ class Account:
     webhook_secrets: tuple[Secret, ...] = ()
     api_base: str | None = None
     livemode: bool = False
+    client_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +63,23 @@ class Ask:
     interval: str | None = None  # subscribe: day | week | month | year
     customer: str | None = None
     language: str = ""  # of the page that it was opened from, as the settings spell it: "pt-br"; "" if it is not known
+
+
+@dataclass(frozen=True, slots=True)
+class Charge:
+    """One charge of a saved method while the person is away. ``customer`` and ``method`` are the provider's ids."""
+
+    our_id: str
+    amount: int
+    currency: str
+    description: str
+    customer: str
+    method: str
+    since: datetime  # when it was first attempted: it is not older than this at the provider
+
+
+# The bank wants the person themselves to confirm the charge.
+AUTHENTICATION_REQUIRED = "authentication_required"
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +132,10 @@ class Snapshot:
     unpaid: bool = False  # the provider says that nothing was charged and nothing is under way
     period_end: datetime | None = None  # mode subscribe
     ends_at: datetime | None = None  # mode subscribe: it is cancelled, and not charged after this
+    method: str | None = None  # mode save: the provider's id of the saved method
+    method_name: str | None = None  # and what it is, such as "visa 4242"
+    failure: str | None = None  # of a charge that was refused: the provider's code, or AUTHENTICATION_REQUIRED
+    agreed: str = ""  # state APPROVED: names this agreement; it is another once the user has chosen another method
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from elicit_flows.sdk.idempotency import ADDRESSED, named, unfinished
 from elicit_flows.sdk.outcomes import Completed, Outcome
 from elicit_flows.sdk.questions import Options, Question, Questions
 from elicit_flows.sdk.shapes import Elicitation, User, claim
-from elicit_flows.wires import ahp_tool_calls
+from elicit_flows.wires import ahp, ahp_tool_calls
 
 CHAT, HOST = "ahp_chat", "ahp_host"  # in an elicitation's metadata, so that a restarted host finds its questions
 ANSWER_CHANGED, COMPLETED = "chat/inputAnswerChanged", "chat/inputCompleted"
@@ -42,11 +42,16 @@ class AhpInputBridge(Questions[Awaitable[Outcome]]):
     chat's channel and those that begin with ``session/`` to the session's. It must not wait for the bridge. If nothing
     has to be asked, nothing is dispatched.
 
+    ``locale`` is the language of the chat's client (BCP 47), which the pages are then in. A question's own comes first.
+
     Asking raises ElicitError when the service refuses the question or cannot be reached. Cancelling the task that waits
     leaves the question open; ``turn_ended`` cancels it.
     """
 
-    def __init__(self, elicit: Elicit, user: User, chat: str, dispatch: Dispatch, *, host: str) -> None:
+    def __init__(
+        self, elicit: Elicit, user: User, chat: str, dispatch: Dispatch, *, host: str, locale: str | None = None
+    ) -> None:
+        self._language: Options = {} if locale is None else {"locale": locale}
         self._host = named("host", host)
         self._elicit = elicit
         self._user = claim(user)
@@ -65,11 +70,19 @@ class AhpInputBridge(Questions[Awaitable[Outcome]]):
         """
         return _During(self, call)
 
+    @property
+    def status(self) -> int:
+        """The SessionStatus of the chat within a turn, for its summary and ``ahp.chat_updated``: InputNeeded while a
+        request is open, otherwise InProgress.
+        """
+        needs = any(flow.needs_input for flow in self._flows.values())
+        return ahp.INPUT_NEEDED if needs else ahp.IN_PROGRESS
+
     async def open(self, question: Question, call: ToolCall | None = None) -> Outcome:
         """Ask one question and return its outcome. A form's draft is shared with the chat, and its page says so."""
         params = {"shared": True, **question.params} if question.kind == "form" else question.params
         metadata = {**question.options.get("metadata", {}), CHAT: self._chat, HOST: self._host}
-        options = cast(Options, {**question.options, "metadata": metadata})
+        options = cast(Options, {**self._language, **question.options, "metadata": metadata})
         asked = await self._elicit.create(question.kind, self._user, params, message=question.message, **options)
         return question.outcome(await self.follow(asked, call))
 

@@ -71,6 +71,11 @@ class Flow:
             self._end()
         return Declined(self.asked) if self._response == DECLINE else outcome_of(self.asked)
 
+    @property
+    def needs_input(self) -> bool:
+        """Whether its request was dispatched and is open."""
+        return self._words is not None and not self.asked.over
+
     def _tell(self, answers: Json) -> None:
         words = (self.asked.message, self.asked.params)
         if words != self._words:

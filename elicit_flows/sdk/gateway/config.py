@@ -19,6 +19,10 @@ HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 TAKEN_HEADERS = re.compile("host|content-.*|accept|connection|transfer-encoding|mcp-.*|last-event-id", re.IGNORECASE)
 
 
+GUARDED = ("tools", "prompts", "resources")
+Guarded = tuple[str, str]  # one of these, and the name or URI
+
+
 class ConfigError(Exception):
     """What is wrong in the file, and where."""
 
@@ -74,7 +78,9 @@ class ServerSection(_Section):
     """One server: a program that is started (``command``), or an address (``url``).
 
     ``env_from`` names variables of the gateway's environment that the program gets too; ``headers_from`` has, by
-    header, the variable with its value. ``tools``: what is asked, by tool; ``"*"`` is for those that are not named.
+    header, the variable with its value. ``tools``, ``prompts`` and ``resources``: what is asked, by name or URI;
+    ``"*"`` is for those that are not named. ``hidden_until``: by provider, the tools that only users with an account
+    there are shown.
     """
 
     command: str | None = None
@@ -86,7 +92,10 @@ class ServerSection(_Section):
     headers: dict[str, str] = {}
     headers_from: dict[str, str] = {}
     prefix: bool = False
+    hidden_until: dict[str, list[str]] = {}
     tools: dict[str, list[Json]] = {}
+    prompts: dict[str, list[Json]] = {}
+    resources: dict[str, list[Json]] = {}
 
     @model_validator(mode="after")
     def _one_kind(self) -> Self:
@@ -101,9 +110,17 @@ class ServerSection(_Section):
         return self
 
     @property
-    def guards(self) -> dict[str, tuple[Asked, ...]]:
+    def needs_user(self) -> bool:
+        """Whether a user has to be known."""
+        return bool(self.hidden_until) or any(any(getattr(self, kind).values()) for kind in GUARDED)
+
+    @property
+    def guards(self) -> dict[Guarded, tuple[Asked, ...]]:
+        """What is asked, in the order of the file. Raises AskError."""
         return {
-            tool: tuple(asked(one, f"{tool}.{at}") for at, one in enumerate(all_)) for tool, all_ in self.tools.items()
+            (kind, name): tuple(asked(one, f"{kind}.{name}.{at}") for at, one in enumerate(all_))
+            for kind in GUARDED
+            for name, all_ in getattr(self, kind).items()
         }
 
 
@@ -126,7 +143,7 @@ class Config(_Section):
             raise ValueError(
                 "listen.host: Without listen.issuer, whoever reaches this address acts as the user. Use 127.0.0.1."
             )
-        if not self.user and not signed_in and any(any(server.tools.values()) for server in self.servers.values()):
+        if not self.user and not signed_in and any(server.needs_user for server in self.servers.values()):
             raise ValueError("user: Say whom the guards ask, [user] iss and sub, or listen.issuer for access tokens.")
         return self
 
@@ -136,10 +153,17 @@ class Config(_Section):
             try:
                 asks = server.guards
             except AskError as wrong:
-                raise ValueError(f"servers.{name}.tools.{wrong}") from wrong
-            for tool, all_ in asks.items():
+                raise ValueError(f"servers.{name}.{wrong}") from wrong
+            for (kind, guarded), all_ in asks.items():
                 for at, one in enumerate(all_):
-                    _check_places(f"servers.{name}.tools.{tool}.{at}", server, one)
+                    _check_places(f"servers.{name}.{kind}.{guarded}.{at}", server, one)
+                    if kind == "resources" and one.place.argument:
+                        raise ValueError(f"servers.{name}.{kind}.{guarded}.{at}.argument: A resource has no arguments.")
+                if kind == "resources" and not all_ and "{" in guarded:
+                    raise ValueError(
+                        f"servers.{name}.{kind}.{guarded}: Only a whole URI can be left without a question, because "
+                        "a template has the addresses of others as well."
+                    )
         return self
 
     def variable(self, name: str, place: str) -> str:

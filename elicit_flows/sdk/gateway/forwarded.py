@@ -18,12 +18,14 @@ Send = Callable[[Json, list[Completed]], Awaitable[Json]]
 
 @dataclass(frozen=True, slots=True)
 class Forwarded(Function):
-    """``tool``: the server's name in the file, and its own name for the tool. An answer belongs to the two."""
+    """``tool``: the server's name in the file, and its own name for the tool. An answer belongs to the two. Between
+    them it says if it is a prompt or resource.
+    """
 
-    tool: tuple[str, str] = ("", "")
+    tool: tuple[str, ...] = ()
 
     @classmethod
-    def to(cls, tool: tuple[str, str], send: Send, *, schema: bool) -> Forwarded:
+    def to(cls, tool: tuple[str, ...], send: Send, *, schema: bool) -> Forwarded:
         """``schema``: whether the server says what its results look like."""
         send.__qualname__ = ".".join(tool)
         return cls(send, OWN_CONTEXT, (), False, not schema, inspect.Signature(), tool)

@@ -16,29 +16,35 @@ from mcp_types import (
     INTERNAL_ERROR,
     INVALID_PARAMS,
     METHOD_NOT_FOUND,
-    CallToolRequestParams,
+    InputResponseRequestParams,
     SubscriptionsListenRequestParams,
 )
+from mcp_types.version import LATEST_MODERN_VERSION
 from pydantic import BaseModel
 
 from elicit_flows.domain.values import Json
-from elicit_flows.sdk.gateway.config import Config, ConfigError
+from elicit_flows.sdk.gateway.config import Config
 from elicit_flows.sdk.gateway.file_guards import Asked, Put, own
 from elicit_flows.sdk.gateway.forwarded import Forwarded
-from elicit_flows.sdk.gateway.listing import LISTS, Listing
-from elicit_flows.sdk.gateway.peers import HELD, Peers
+from elicit_flows.sdk.gateway.listing import LISTS, NOT_PASSED_ON, Listing
+from elicit_flows.sdk.gateway.names import fits, plain
+from elicit_flows.sdk.gateway.peers import HELD, LINKS_NEEDED, Peers
+from elicit_flows.sdk.gateway.quick import Quick
 from elicit_flows.sdk.gateway.upstream import Client, StartError
-from elicit_flows.sdk.gateway.wire import CAPABILITIES_META, CLIENT_META, is_modern, result_for
+from elicit_flows.sdk.gateway.wire import CAPABILITIES_META, CLIENT_META, VERSION_META, is_modern, result_for
 from elicit_flows.sdk.mcp.calls import Call
 from elicit_flows.sdk.mcp.context import Asker
 from elicit_flows.sdk.mcp.guard import Guard
 from elicit_flows.sdk.mcp.messages import waiting_for
 from elicit_flows.sdk.outcomes import Completed
 
-LINKS_NEEDED = -32042
 IDLE_SECONDS = 1800.0
 MOST_CLIENTS = 100
 OWN = ("initialize", "server/discover", "ping")
+GUARDABLE = {"tools/call": "tools", "prompts/get": "prompts", "resources/read": "resources"}
+OF_THE_GATEWAY = ("inputResponses", "requestState", "task")  # members of a request that no server gets
+RESOURCE_NOT_FOUND = -32002
+NO_TASKS = "The gateway passes on no tasks. Call the tool without one: its answer comes when it is done."
 GONE = "This call is not known any more, because the gateway was restarted meanwhile. Call the tool again."
 Next = Callable[[Any], Awaitable[Any]]
 
@@ -50,13 +56,15 @@ class Gateway:
     config: Config
     asker: Asker
     listing: Listing
-    asks: dict[tuple[str, str], tuple[Asked, ...]] = field(default_factory=dict)
+    asks: dict[tuple[str, str, str], tuple[Asked, ...]] = field(default_factory=dict)
     app: MCPServer[Any] | None = None
+    quick: Quick = field(init=False)
     _peers: dict[str, Peers] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        self.quick = Quick(self.known, lambda server, tool: self.asked("tools", server, tool))
         for name, section in self.config.servers.items():
-            self.asks |= {(name, tool): asked for tool, asked in section.guards.items()}
+            self.asks |= {(kind, name, guarded): asked for (kind, guarded), asked in section.guards.items()}
 
     async def __call__(self, ctx: Any, call_next: Next) -> Any:
         """See the library's ``ServerMiddleware``."""
@@ -84,9 +92,19 @@ class Gateway:
     async def close(self) -> None:
         await asyncio.gather(*(one.close() for one in self._peers.values()))
 
-    def asked(self, server: str, tool: str) -> tuple[Asked, ...]:
-        """What is asked before a tool runs; that of ``*`` if the file does not name the tool."""
-        return self.asks.get((server, tool), self.asks.get((server, "*"), ()))
+    def asked(self, kind: str, server: str, name: str) -> tuple[Asked, ...]:
+        """What is asked before a tool runs, or a prompt or resource is given; that of ``*`` if the file does not name
+        it. Other spellings of a guarded URI, and what a guarded template has, are guarded too.
+        """
+        found = self.asks.get((kind, server, name))
+        if found is None and kind == "resources":
+            alike = (
+                asked
+                for (of, has, uri), asked in self.asks.items()
+                if (of, has) == (kind, server) and uri != "*" and asked and fits(plain(uri), plain(name))
+            )
+            found = next(alike, None)
+        return self.asks.get((kind, server, "*"), ()) if found is None else found
 
     def _introduced(self, result: Any) -> Json:
         told: Json = result.model_dump(by_alias=True, mode="json") if isinstance(result, BaseModel) else dict(result)
@@ -99,8 +117,8 @@ class Gateway:
         method, params = context.method, dict(context.params or {})
         if method in LISTS:
             return await self.listing.shown(peers, method, self.asked)
-        if method == "tools/call":
-            return await self._call(peers, context, params)
+        if method in GUARDABLE:
+            return await self._links(peers, context, self._given(peers, context, params))
         if method == "logging/setLevel":
             for name in self.listing.having("logging"):
                 await (await peers.upstream(name)).request(method, params)
@@ -109,34 +127,41 @@ class Gateway:
 
     async def _routed(self, peers: Peers, context: Any, method: str, params: Json) -> Json:
         """What one of the servers answers: that which has the prompt or resource, or the only one."""
-        if method == "prompts/get":
-            server, name = await self._owner(peers, "prompts/list", params)
-            return await self._passed(peers, server, context, {**params, "name": name})
         if method == "completion/complete":
             return await self._complete(peers, context, params)
         if "uri" in params and method.startswith("resources/"):
-            return await self._of_resource(peers, context, params)
+            return dict(await self._of_resource(peers, context, params))
+        if method.startswith("tasks/"):
+            raise MCPError(METHOD_NOT_FOUND, NO_TASKS, method)
         if len(self.config.servers) == 1:
             return await self._passed(peers, next(iter(self.config.servers)), context, params)
         raise MCPError(METHOD_NOT_FOUND, "Method not found", method)
 
-    async def _call(self, peers: Peers, context: Any, params: Json) -> Json:
+    async def _given(self, peers: Peers, context: Any, params: Json) -> Any:
+        """What a tool, prompt or resource gives, once what it needs was asked."""
+        begun = self.quick.handed.pop(context.request_id, None)
+        if begun is not None:
+            return await peers.exchange(begun.upstream, context, {**params, "name": begun.owned[1]}, {}, begun)
         state = _held_state(params)
         if HELD in state:
             result = await peers.resume(state, context, dict(params.get("inputResponses") or {}))
             if result is None:
                 raise MCPError(INVALID_PARAMS, GONE)
             return result
-        owned = await self._owner(peers, "tools/list", params)
-        asked = self.asked(*owned)
-        arguments = dict(params.get("arguments") or {})
-        params = {
-            name: value for name, value in params.items() if name not in ("inputResponses", "requestState", "task")
-        }
-        params["name"] = owned[1]
+        params = {name: value for name, value in params.items() if name not in OF_THE_GATEWAY}
+        if context.method == "resources/read":
+            return await self._of_resource(peers, context, params)
+        kind = GUARDABLE[context.method]
+        owned = await self._owner(peers, f"{kind}/list", params)
+        return await self._guarded(peers, context, kind, owned, {**params, "name": owned[1]})
+
+    async def _guarded(self, peers: Peers, context: Any, kind: str, owned: tuple[str, str], params: Json) -> Any:
+        """Ask what the file says, if anything, and pass on the request with what that brought."""
+        asked = self.asked(kind, *owned)
         if not asked:
-            return await self._links(peers, context, self._passed(peers, owned[0], context, params))
-        arguments = own(arguments, asked)
+            return await self._passed(peers, owned[0], context, params)
+        member = "arguments" if kind != "resources" else ""
+        arguments = own(dict(params.get(member) or {}), asked) if member else {"uri": params["uri"]}
 
         async def send(arguments: Json, outcomes: list[Completed]) -> Json:
             put = Put(dict(arguments))
@@ -144,11 +169,15 @@ class Gateway:
                 await one.put(self.asker.elicit(), done, put, self.config.servers[owned[0]].url)
             peers.hide(put.secrets)
             upstream = await peers.upstream(owned[0], put.env)
-            return await peers.exchange(upstream, context, {**params, "arguments": put.arguments}, put.headers)
+            return await peers.exchange(
+                upstream, context, {**params, **({member: put.arguments} if member else {})}, put.headers
+            )
 
         schema = "outputSchema" in peers.schemas.get(owned, {})
-        guard = Guard(Forwarded.to(owned, send, schema=schema), self.asker, tuple((self.asker, one) for one in asked))
-        return await self._links(peers, context, guard.call(self._context(peers, context), arguments))
+        name = owned if kind == "tools" else (owned[0], kind, owned[1])
+        forwarded = Forwarded.to(name, send, schema=kind == "tools" and schema)
+        guard = Guard(forwarded, self.asker, tuple((self.asker, one) for one in asked))
+        return await guard.call(self._context(peers, context), arguments)
 
     async def _links(self, peers: Peers, context: Any, result: Awaitable[Any]) -> Json:
         """A result as JSON. A server's own -32042 is in words for clients that must not see it."""
@@ -166,7 +195,7 @@ class Gateway:
 
     def _context(self, peers: Peers, context: Any) -> Context[Any, Any]:
         """What the guards get from the library otherwise."""
-        given = CallToolRequestParams.model_validate(context.params, by_name=False)
+        given = InputResponseRequestParams.model_validate(context.params, by_name=False)
         return Context(request_context=context, mcp_server=self.app, input_params=given, subscriptions=peers.bus)
 
     async def _passed(self, peers: Peers, server: str, context: Any, params: Json) -> Json:
@@ -188,23 +217,34 @@ class Gateway:
     async def _complete(self, peers: Peers, context: Any, params: Json) -> Json:
         ref = dict(params.get("ref") or {})
         if "uri" in ref:
-            return await self._of_resource(peers, context, params)
+            return dict(await self._of_resource(peers, context, params))
         server, ref["name"] = await self._owner(peers, "prompts/list", ref)
         return await self._passed(peers, server, context, {**params, "ref": ref})
 
-    async def _of_resource(self, peers: Peers, context: Any, params: Json) -> Json:
+    async def _of_resource(self, peers: Peers, context: Any, params: Json) -> Any:
         """From the server that lists it, or the first that has it."""
-        having = self.listing.having("resources")
+        uri = params["uri"] if "uri" in params else params["ref"].get("uri")
+        if not isinstance(uri, str):
+            raise MCPError(INVALID_PARAMS, "Invalid request parameters", "")
+        having, reads = self.listing.having("resources"), context.method == "resources/read"
         if len(having) > 1:
-            uri = str(params.get("uri") or params["ref"].get("uri"))
             having = await self.listing.with_resource(peers, having, uri)
         for at, server in enumerate(having, start=1):
+            if reads and self.asked("resources", server, uri):
+                return await self._guarded(peers, context, "resources", (server, uri), params)
             try:
+                if reads and any(key[:2] == ("resources", server) for key in self.asks):
+                    await self._need_listed(peers, server, uri)
                 return await self._passed(peers, server, context, params)
             except MCPError:
                 if at == len(having):
                     raise
         raise MCPError(METHOD_NOT_FOUND, "Method not found", context.method)
+
+    async def _need_listed(self, peers: Peers, server: str, uri: str) -> None:
+        """As for tools: where some are guarded, what is not listed is not passed on."""
+        if not await self.listing.has_resource(peers, server, uri):
+            raise MCPError(RESOURCE_NOT_FOUND, f"Unknown resource: {uri}")
 
     async def _listen(self, peers: Peers, context: Any) -> Any:
         params = SubscriptionsListenRequestParams.model_validate(context.params, by_name=False)
@@ -215,6 +255,15 @@ class Gateway:
                     await upstream.watch(uri)
         return await peers.listen(context, params)
 
+    def known(self, meta: Json) -> Peers | None:
+        """The connections of the client on stdio, by the ``_meta`` of a request of its. None if the library has not yet
+        accepted one like it.
+        """
+        modern = VERSION_META in meta
+        if modern and meta[VERSION_META] != LATEST_MODERN_VERSION:
+            return None
+        return self._peers.get(_key(meta if modern else None, [], ""))
+
     async def _of(self, context: Any) -> Peers:
         """The connections of this client. No two users share one, and no two sessions."""
         token = get_access_token()
@@ -223,17 +272,18 @@ class Gateway:
         meta = (context.params or {}).get("_meta") or {}
         if modern:
             info, capabilities = meta.get(CLIENT_META) or {}, meta.get(CAPABILITIES_META) or {}
-            session = json.dumps([info, capabilities], sort_keys=True)
         else:
             known = context.session.client_params
             info = known.client_info.model_dump(by_alias=True, mode="json", exclude_none=True) if known else {}
             capabilities = known.capabilities.model_dump(by_alias=True, mode="json", exclude_none=True) if known else {}
-            session = getattr(context.request, "headers", {}).get("mcp-session-id", "")
-        key = json.dumps([modern, user, session])
+        session = getattr(context.request, "headers", {}).get("mcp-session-id", "")
+        key = _key(meta if modern else None, user, session)
         peers = self._peers.get(key)
         if peers is None:
             await self._close_idle()
-            peers = self._peers.setdefault(key, Peers(self.config, Client(info, capabilities, modern), context.session))
+            able = {name: value for name, value in capabilities.items() if name not in NOT_PASSED_ON}
+            client = Client(info, able, modern)
+            peers = self._peers.setdefault(key, Peers(self.config, client, context.session, self.quick.hear))
         peers.session, peers.used_at = context.session, time.monotonic()
         return peers
 
@@ -250,6 +300,12 @@ class Gateway:
                 await self._peers.pop(key).close()
 
 
+def _key(modern: Json | None, user: list[Any], session: str) -> str:
+    """What tells clients apart. ``modern``: the ``_meta`` of a request of 2026-07-28, which has no session."""
+    about = [modern.get(CLIENT_META) or {}, modern.get(CAPABILITIES_META) or {}] if modern is not None else session
+    return json.dumps([modern is not None, user, about], sort_keys=True)
+
+
 def _held_state(params: Json) -> Json:
     """What the gateway put into ``requestState``, which the library has unsealed."""
     try:
@@ -257,15 +313,3 @@ def _held_state(params: Json) -> Json:
     except (TypeError, ValueError):
         return {}
     return state if isinstance(state, dict) else {}
-
-
-def check_tools(config: Config, listing: Listing) -> None:
-    """Raises ConfigError for a guard of a tool that its server does not list: it may be misspelled."""
-    wrong = [
-        f"servers.{name}.tools.{tool}: The server lists no such tool, but {', '.join(sorted(listing.tools[name]))}."
-        for name, section in config.servers.items()
-        for tool in section.tools
-        if tool != "*" and tool not in listing.tools[name]
-    ]
-    if wrong:
-        raise ConfigError("\n".join(wrong))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -11,9 +10,9 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import METHOD_NOT_FOUND
 
 from elicit_flows.domain.values import Json
-from elicit_flows.sdk.gateway.config import Config
+from elicit_flows.sdk.gateway.config import Config, ConfigError
 from elicit_flows.sdk.gateway.file_guards import Asked
-from elicit_flows.sdk.gateway.names import exposed
+from elicit_flows.sdk.gateway.names import exposed, fits
 from elicit_flows.sdk.gateway.peers import Peers
 from elicit_flows.sdk.gateway.upstream import Client, Upstream
 
@@ -26,17 +25,18 @@ LISTS = {
 NAMED = ("tools/list", "prompts/list")
 ALL = {"roots": {"listChanged": True}, "sampling": {}, "elicitation": {"form": {}, "url": {}}}
 SELF = {"name": "elicit-flows", "version": "1"}
+URIS = {"resources/list": "uri", "resources/templates/list": "uriTemplate"}
 NOT_PASSED_ON = ("tasks", "extensions")  # capabilities whose messages the gateway does not know
-AskedOf = Callable[[str, str], tuple[Asked, ...]]
+AskedOf = Callable[[str, str, str], tuple[Asked, ...]]
 
 
 @dataclass(slots=True)
 class Listing:
-    """``found``: by server, its capabilities. ``tools``: by server, the names of its tools at the start."""
+    """``found``: by server, its capabilities. ``names``: by server and kind, what it listed at the start."""
 
     config: Config
     found: dict[str, Json] = field(default_factory=dict)
-    tools: dict[str, set[str]] = field(default_factory=dict)
+    names: dict[tuple[str, str], set[str]] = field(default_factory=dict)
     instructions: str = ""
 
     async def survey(self) -> None:
@@ -45,13 +45,17 @@ class Listing:
         self.instructions = "\n\n".join(one for one in said if one)
 
     async def _look(self, name: str) -> str:
-        one = Upstream(name, self.config, Client(SELF, ALL, modern=False), _refuse, _ignore)
+        one = Upstream(name, self.config, Client(SELF, ALL, modern=False), _refuse, _ignore, _leave)
         await one.start()
         try:
             has = one.capabilities
             self.found[name] = {key: value for key, value in has.items() if key not in NOT_PASSED_ON}
-            listed = await one.all("tools/list", "tools") if "tools" in has else []
-            self.tools[name] = {str(tool.get("name")) for tool in listed}
+            for method, member in LISTS.items():
+                kind = method.split("/", maxsplit=1)[0]
+                listed = await one.all(method, member) if kind in has else []
+                self.names.setdefault((name, kind), set()).update(
+                    str(entry.get(URIS.get(method, "name"))) for entry in listed
+                )
             return one.instructions
         finally:
             await one.stop()
@@ -84,22 +88,31 @@ class Listing:
             entry = {**by_name[server][own], "name": name}
             if method == "tools/list":
                 peers.schemas[server, own] = entry
-                entry = _told(entry, asked(server, own))
+                entry = _told(entry, asked("tools", server, own))
+            else:
+                entry = _told_prompt(entry, asked("prompts", server, own))
             entries.append(entry)
         return {member: entries}
 
     async def with_resource(self, peers: Peers, servers: list[str], uri: str) -> list[str]:
         """Those of ``servers`` that list ``uri``, or a template for it; else all."""
-        for method, key in (("resources/list", "uri"), ("resources/templates/list", "uriTemplate")):
+        for method, key in URIS.items():
             listed = await self._listed(peers, method)
             for server in servers:
-                if any(_fits(str(one.get(key)), uri) for one in listed.get(server, [])):
+                if any(fits(str(one.get(key)), uri) for one in listed.get(server, [])):
                     return [server]
         return servers
 
-    async def _listed(self, peers: Peers, method: str) -> dict[str, list[Json]]:
-        capability = method.split("/", maxsplit=1)[0]
-        servers = self.having(capability)
+    async def has_resource(self, peers: Peers, server: str, uri: str) -> bool:
+        """Whether a server lists ``uri``, or a template for it."""
+        for method, key in URIS.items():
+            listed = await self._listed(peers, method, [server])
+            if any(fits(str(one.get(key)), uri) for one in listed[server]):
+                return True
+        return False
+
+    async def _listed(self, peers: Peers, method: str, of_: list[str] | None = None) -> dict[str, list[Json]]:
+        servers = self.having(method.split("/", maxsplit=1)[0]) if of_ is None else of_
 
         async def of(server: str) -> list[Json]:
             listed: list[Json] = peers.shown(await (await peers.upstream(server)).all(method, LISTS[method]))
@@ -125,9 +138,28 @@ def _told(tool: Json, asked: tuple[Asked, ...]) -> Json:
     return told
 
 
-def _fits(template: str, uri: str) -> bool:
-    pattern = "".join(".*" if part.startswith("{") else re.escape(part) for part in re.split(r"(\{[^}]*\})", template))
-    return re.fullmatch(pattern, uri) is not None
+def _told_prompt(prompt: Json, asked: tuple[Asked, ...]) -> Json:
+    placed = {name for one in asked for name in one.place.argument}
+    if not placed or not isinstance(prompt.get("arguments"), list):
+        return prompt
+    return {**prompt, "arguments": [one for one in prompt["arguments"] if one.get("name") not in placed]}
+
+
+def check_names(config: Config, listing: Listing) -> None:
+    """Raises ConfigError for a guard of what its server does not list: it may be misspelled."""
+    wrong = []
+    for name, section in config.servers.items():
+        named = [*section.guards, *(("tools", tool) for tools in section.hidden_until.values() for tool in tools)]
+        for kind, guarded in named:
+            listed = listing.names[name, kind]
+            known = any(fits(one, guarded) for one in listed) if kind == "resources" else guarded in listed
+            if guarded != "*" and not known:
+                wrong.append(
+                    f"servers.{name}.{kind}.{guarded}: The server lists no such {kind[:-1]}, but "
+                    f"{', '.join(sorted(listed)) or 'none'}."
+                )
+    if wrong:
+        raise ConfigError("\n".join(wrong))
 
 
 async def _refuse(method: str, params: Json) -> Json:
@@ -136,3 +168,7 @@ async def _refuse(method: str, params: Json) -> Json:
 
 async def _ignore(method: str, params: Json) -> None:
     pass
+
+
+def _leave(_: Json) -> bool:
+    return False

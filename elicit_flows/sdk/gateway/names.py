@@ -1,9 +1,12 @@
-"""The names of tools and prompts of several servers behind one."""
+"""The names of tools and prompts of several servers behind one, and the URIs of resources."""
 
 from __future__ import annotations
 
+import re
+import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from urllib.parse import unquote
 
 Owned = tuple[str, str]  # server, its own name for it
 
@@ -25,3 +28,31 @@ def exposed(listed: Mapping[str, Iterable[str]], prefixed: Iterable[str] = ()) -
         if not clashing:
             return {name: one for one, name in shown.items()}
         marked |= clashing
+
+
+def fits(template: str, uri: str) -> bool:
+    """Whether ``uri`` is one of a URI template's, or the same as one that is no template."""
+    pattern = "".join(".*" if part.startswith("{") else re.escape(part) for part in re.split(r"(\{[^}]*\})", template))
+    return re.fullmatch(pattern, uri, re.DOTALL) is not None
+
+
+def plain(uri: str) -> str:
+    """One spelling for all that a server may take for the same: nothing escaped, the steps of the path taken, no query.
+
+    For comparing only. Two resources can have the same.
+    """
+    known = ""
+    while known != uri:
+        known, uri = uri, unquote(uri)
+    uri = re.sub(r"\{[?#&][^}]*\}", "", unicodedata.normalize("NFKC", uri).casefold().replace("\\", "/"))
+    scheme, _, rest = re.split(r"[?#]", uri, maxsplit=1)[0].strip().partition(":")
+    host, path = "", rest
+    if rest.startswith("//"):
+        host, _, path = rest[2:].partition("/")
+    taken: list[str] = []
+    for step in path.split("/"):
+        if step == "..":
+            del taken[-1:]
+        elif step not in ("", "."):
+            taken.append(step.strip())
+    return "/".join((f"{scheme}:", "" if host == "localhost" else host, *taken))

@@ -7,10 +7,10 @@ import json
 import secrets
 import time
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler
 from mcp.shared.exceptions import MCPError
@@ -42,14 +42,20 @@ MOST_HELD = 100
 HELD_SECONDS = 3600.0
 STATE_ONLY_SECONDS = (0.05, 0.25)
 MOST_ROUNDS = 50
+SUBSCRIPTION_META = "io.modelcontextprotocol/subscriptionId"
+LINKS_NEEDED = -32042  # of 2025-11-25
 Owned = tuple[str, str]
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Exchange:
-    """A request that a server works on. ``context``: of the client's request that waits for it now."""
+    """A request that a server works on. ``context``: of the client's request that waits for it now.
+
+    ``hand_over``: makes the library wait for it, before a 2026-07-28 client is asked something in the result.
+    """
 
     context: Any
+    hand_over: Callable[[], None] | None = None
     task: asyncio.Task[Json] | None = None
     asked: asyncio.Queue[tuple[str, Json, asyncio.Future[Json]]] = field(default_factory=asyncio.Queue)
     open: dict[str, tuple[Json, asyncio.Future[Json]]] = field(default_factory=dict)
@@ -93,15 +99,24 @@ class Exchange:
         self.open[secrets.token_hex(4)] = ({"method": method, "params": params}, future)
 
 
+class Begun(Protocol):
+    """A request that was passed on beside the library, which now takes over."""
+
+    made: Exchange
+
+    async def result(self) -> Json: ...
+
+
 @dataclass(slots=True)
 class Peers:
     """``session``: the client's, for what a server says while no request is open. ``names``: the tools and prompts that
-    it was shown, by what they are.
+    it was shown, by what they are. ``hear``: sees a program's notifications first (see ``Upstream.on_line``).
     """
 
     config: Config
     client: Client
     session: Any
+    hear: Callable[[Peers, Json], bool]
     secrets: OrderedDict[str, None] = field(default_factory=OrderedDict)
     names: dict[str, dict[str, Owned]] = field(default_factory=dict)
     schemas: dict[Owned, Json] = field(default_factory=dict)
@@ -139,6 +154,7 @@ class Peers:
                 self.client,
                 lambda method, params: self._requested(name, method, params),
                 lambda method, params: self._notified(name, method, params),
+                lambda message: self.hear(self, message),
                 env or {},
             )
             await made.start()
@@ -148,6 +164,11 @@ class Peers:
                         await self._upstreams.pop(old).stop()
             self._upstreams[key] = made
             return made
+
+    def running(self, name: str) -> Upstream | None:
+        """The program of a server if it runs, without a token of the user."""
+        known = self._upstreams.get((name, "{}"))
+        return known if known is not None and known.alive and known.lines is not None else None
 
     @property
     def connected(self) -> list[Upstream]:
@@ -170,12 +191,21 @@ class Peers:
                 one.task.cancel()
         await asyncio.gather(*(one.stop() for one in self._upstreams.values()))
 
-    async def exchange(self, upstream: Upstream, context: Any, params: Json, headers: Mapping[str, str]) -> Json:
-        """Pass on a request that may ask its client for input, and return the result."""
-        made = Exchange(context)
+    async def exchange(
+        self,
+        upstream: Upstream,
+        context: Any,
+        params: Json,
+        headers: Mapping[str, str],
+        begun: Begun | None = None,
+    ) -> Json:
+        """Pass on a request that may ask its client for input, and return the result. ``begun``: the server has it."""
+        made = begun.made if begun else Exchange(context)
+        made.context, made.hand_over = context, None
+        first = begun.result() if begun else None
         if not self.client.modern:
-            return await self._carried(made, upstream, params, headers)
-        made.task = asyncio.create_task(self._carried(made, upstream, params, headers))
+            return await self._carried(made, upstream, params, headers, first)
+        made.task = asyncio.create_task(self._carried(made, upstream, params, headers, first))
         return await self._advanced(made)
 
     async def resume(self, state: Json, context: Any, responses: Json) -> Json | None:
@@ -210,23 +240,40 @@ class Peers:
             if given_up.task is not None:
                 given_up.task.cancel()
 
-    async def _carried(self, made: Exchange, upstream: Upstream, params: Json, headers: Mapping[str, str]) -> Json:
+    async def _carried(
+        self,
+        made: Exchange,
+        upstream: Upstream,
+        params: Json,
+        headers: Mapping[str, str],
+        first: Awaitable[Json] | None,
+    ) -> Json:
         """The server's final result. Raises the library's MCPError, without secrets."""
         with self._open(upstream.name, made):
             try:
-                result = await self._rounds(made, upstream, params, headers)
+                result = await self._rounds(made, upstream, params, headers, first)
             except MCPError as refused:
                 error = refused.error
                 raise MCPError(error.code, self.shown(error.message), self.shown(error.data)) from None
         return self.shown(result)  # type: ignore[no-any-return]
 
-    async def _rounds(self, made: Exchange, upstream: Upstream, params: Json, headers: Mapping[str, str]) -> Json:
-        """A server of 2026-07-28 that asks for input gets the call again, with the client's answers."""
+    async def _rounds(
+        self,
+        made: Exchange,
+        upstream: Upstream,
+        params: Json,
+        headers: Mapping[str, str],
+        first: Awaitable[Json] | None,
+    ) -> Json:
+        """A server of 2026-07-28 that asks for input gets the call again, with the client's answers. ``first``: its
+        result, if it has the call already.
+        """
         meta = made.context.meta or {}
         told = made.progress if meta.get("progress_token", meta.get("progressToken")) is not None else None
         delay, sent = STATE_ONLY_SECONDS[0], params
         for _ in range(MOST_ROUNDS):
-            result = await upstream.request(made.context.method, sent, headers=headers, on_progress=told)
+            given, first = first, None
+            result = await (given or upstream.request(made.context.method, sent, headers=headers, on_progress=told))
             if not asks_for_input(result):
                 return result
             asked = result.get("inputRequests") or {}
@@ -241,12 +288,19 @@ class Peers:
 
     @contextmanager
     def _open(self, name: str, made: Exchange) -> Iterator[None]:
-        entry = (name, made)
-        self._exchanges.append(entry)
+        self.begin(name, made)
         try:
             yield
         finally:
-            self._exchanges.remove(entry)
+            self.end(name, made)
+
+    def begin(self, name: str, made: Exchange) -> None:
+        """A server works on a request from now on, if it did not already."""
+        if (name, made) not in self._exchanges:
+            self._exchanges.append((name, made))
+
+    def end(self, name: str, made: Exchange) -> None:
+        self._exchanges.remove((name, made))
 
     async def _input(self, made: Exchange | None, asked: Json) -> Json:
         """What the client answers to a server's request."""
@@ -257,6 +311,8 @@ class Peers:
             return await self._sent(made, method, params)
         if made is None or method not in INPUTS:
             raise MCPError(INVALID_REQUEST, f"This client cannot be asked for {method}.")
+        if made.hand_over is not None:
+            made.hand_over()
         params.pop("elicitationId", None)
         future: asyncio.Future[Json] = asyncio.get_running_loop().create_future()
         await made.asked.put((method, params, future))
@@ -276,11 +332,18 @@ class Peers:
     async def _requested(self, name: str, method: str, params: Json) -> Json:
         return await self._input(self._current(name), {"method": method, "params": params})
 
-    async def _notified(self, name: str, method: str, params: Json) -> None:
-        event = EVENTS.get(method)
-        if event is not None:
+    def told(self, method: str, params: Json) -> Json:
+        """What the client is told of a server's notification."""
+        if method in EVENTS:
             self.names.clear()
-        made, params = self._current(name), self.shown(params)
+        told: Json = self.shown(params)
+        meta = told.get("_meta")
+        if isinstance(meta, dict) and SUBSCRIPTION_META in meta:
+            told = {**told, "_meta": {name: value for name, value in meta.items() if name != SUBSCRIPTION_META}}
+        return told
+
+    async def _notified(self, name: str, method: str, params: Json) -> None:
+        event, made, params = EVENTS.get(method), self._current(name), self.told(method, params)
         if self.client.modern:
             if method == "notifications/resources/updated":
                 event = ResourceUpdated(uri=str(params.get("uri")))
@@ -292,7 +355,6 @@ class Peers:
                 return
         elif event is not None:
             made = None
-        (params.get("_meta") or {}).pop("io.modelcontextprotocol/subscriptionId", None)
         related = made.context.request_id if made else None
         session = made.context.session if made else self.session
         with suppress(MCPError):

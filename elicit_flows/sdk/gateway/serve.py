@@ -11,11 +11,14 @@ from mcp.server.request_state import RequestStateSecurity
 from elicit_flows import __version__
 from elicit_flows.sdk.client import Elicit
 from elicit_flows.sdk.gateway.config import Config
-from elicit_flows.sdk.gateway.gateway import Gateway, check_tools
-from elicit_flows.sdk.gateway.listing import Listing
+from elicit_flows.sdk.gateway.gateway import Gateway
+from elicit_flows.sdk.gateway.lines import messages, own_pipes, piped
+from elicit_flows.sdk.gateway.listing import Listing, check_names
+from elicit_flows.sdk.gateway.names import exposed
 from elicit_flows.sdk.gateway.signed_in import SignedTokens
 from elicit_flows.sdk.mcp.changes import Changes
 from elicit_flows.sdk.mcp.context import Asker, LazyClient
+from elicit_flows.sdk.mcp.listing import HiddenUntil
 from elicit_flows.sdk.mcp.revision_2025_11_25 import Followers
 from elicit_flows.sdk.mcp.sealing import state_key
 from elicit_flows.sdk.mcp.settings import Settings
@@ -30,7 +33,7 @@ async def serve(config: Config, *, check: bool = False) -> None:
     state = state_key(key)  # before a server is started, so that a missing key is said at once
     listing = Listing(config)
     await listing.survey()
-    check_tools(config, listing)
+    check_names(config, listing)
     if check:
         return
     async with Elicit(config.service.url, key) as elicit:
@@ -42,17 +45,32 @@ async def serve(config: Config, *, check: bool = False) -> None:
             config.name,
             version=__version__,
             request_state_security=RequestStateSecurity(keys=[state]),
-            middleware=[gateway],
+            middleware=[*_hiding(config, listing, gateway.asker), gateway],
             log_level="WARNING",
             **_signed_in(config),
         )
         try:
-            if config.listen is None:
+            if config.listen is None and piped():
+                lines, server = gateway.quick.client, gateway.app._lowlevel_server
+                async with own_pipes(lines), messages(lines) as streams:
+                    await server.run(*streams, server.create_initialization_options())
+            elif config.listen is None:
                 await gateway.app.run_stdio_async()
             else:
                 await gateway.app.run_streamable_http_async(host=config.listen.host, port=config.listen.port)
         finally:
             await gateway.close()
+
+
+def _hiding(config: Config, listing: Listing, asker: Asker) -> list[Any]:
+    """``hidden_until`` of the file, under the names that clients see."""
+    by_server = {name: listing.names[name, "tools"] for name in config.servers}
+    shown = exposed(by_server, [name for name, section in config.servers.items() if section.prefix])
+    return [
+        HiddenUntil(asker, provider, [name for name, (of, own) in shown.items() if of == server and own in tools])
+        for server, section in config.servers.items()
+        for provider, tools in section.hidden_until.items()
+    ]
 
 
 def _signed_in(config: Config) -> dict[str, Any]:

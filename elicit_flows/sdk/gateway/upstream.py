@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import logging
+import os
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 import httpx2
 from mcp.client.stdio import StdioServerParameters, stdio_client
@@ -17,11 +19,12 @@ from mcp.shared.dispatcher import CallOptions, ProgressFnT
 from mcp.shared.exceptions import MCPError
 from mcp.shared.inbound import mcp_param_headers, x_mcp_header_map
 from mcp.shared.jsonrpc_dispatcher import JSONRPCDispatcher
-from mcp_types import CONNECTION_CLOSED, METHOD_NOT_FOUND
+from mcp_types import CONNECTION_CLOSED, INTERNAL_ERROR, METHOD_NOT_FOUND
 from mcp_types.version import LATEST_HANDSHAKE_VERSION, LATEST_MODERN_VERSION, MODERN_PROTOCOL_VERSIONS
 
 from elicit_flows.domain.values import Json
 from elicit_flows.sdk.gateway.config import Config, ServerSection
+from elicit_flows.sdk.gateway.lines import Lines, from_server, messages, process
 from elicit_flows.sdk.gateway.wire import headers_for, is_modern, request_for
 
 log = logging.getLogger(__name__)
@@ -29,10 +32,19 @@ START_SECONDS = 60.0  # npx may have to fetch the server first
 PROBE_SECONDS = 10.0
 CONNECT_SECONDS, READ_SECONDS = 30.0, 300.0
 MOST_PAGES = 100
+FIRST_PASSED = 1_000_000_000  # ids of requests beside the library, which counts its own from 1
 LISTENS = {"toolsListChanged": True, "promptsListChanged": True, "resourcesListChanged": True}
+
+# Notifications about requests of this connection, which mean nothing on another.
+OF_THE_CONNECTION = (
+    "notifications/progress",
+    "notifications/cancelled",
+    "notifications/subscriptions/acknowledged",
+)
 
 OnRequest = Callable[[str, Json], Awaitable[Json]]
 OnNotify = Callable[[str, Json], Awaitable[None]]
+OnLine = Callable[[Json], bool]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +55,19 @@ class Client:
     capabilities: Json
     modern: bool
 
+    @property
+    def version(self) -> str:
+        """The latest of its era."""
+        return LATEST_MODERN_VERSION if self.modern else LATEST_HANDSHAKE_VERSION
+
+
+class Waits(Protocol):
+    """What waits for the answer to a request beside the library."""
+
+    def answered(self, message: Json) -> None: ...
+
+    def progressed(self, params: Json) -> None: ...
+
 
 class StartError(Exception):
     """A server cannot be started or does not speak MCP."""
@@ -50,13 +75,17 @@ class StartError(Exception):
 
 @dataclass(slots=True)
 class Upstream:
-    """One connection. ``env``: variables that this user's process gets beside those of the file."""
+    """One connection. ``env``: variables that this user's process gets beside those of the file.
+
+    ``on_line``: sees a program's notifications first, and says whether it has dealt with one. ``lines``: a program's.
+    """
 
     name: str
     config: Config
     client: Client
     on_request: OnRequest
     on_notify: OnNotify
+    on_line: OnLine
     env: Mapping[str, str] = field(default_factory=dict)
     version: str = ""
     capabilities: Json = field(default_factory=dict)
@@ -64,6 +93,9 @@ class Upstream:
     busy: int = 0
     used_at: float = field(default_factory=time.monotonic)
     param_headers: dict[str, Any] = field(default_factory=dict)
+    lines: Lines | None = None
+    _passed: dict[int, Waits] = field(default_factory=dict)
+    _ids: Iterator[int] = field(default_factory=lambda: itertools.count(FIRST_PASSED))
     _dispatcher: JSONRPCDispatcher[Any] | None = None
     _task: asyncio.Task[None] | None = None
     _end: asyncio.Event = field(default_factory=asyncio.Event)
@@ -118,16 +150,53 @@ class Upstream:
         if on_progress:
             options["on_progress"] = on_progress
         self.busy += 1
-        self.used_at = time.monotonic()
         try:
             return await self._dispatcher.send_raw_request(method, sent, options)
         finally:
-            self.busy -= 1
-            self.used_at = time.monotonic()
+            self._rested()
 
     async def notify(self, method: str, params: Json) -> None:
         if self._dispatcher is not None:
             await self._dispatcher.notify(method, params, {"headers": headers_for(self.version, method, params)})
+
+    def pass_on(self, method: str, params: Json, waits: Waits, *, progress: bool) -> int:
+        """Send a request to a program, beside the library. Returns its id. Raises as ``Lines.send`` does."""
+        if self.lines is None:
+            raise RuntimeError("Only a program is talked to in lines.")
+        made = next(self._ids)
+        if progress:
+            params = {**params, "_meta": {**params.get("_meta", {}), "progressToken": made}}
+        self.lines.send({"jsonrpc": "2.0", "id": made, "method": method, "params": params})
+        self._passed[made] = waits
+        self.busy += 1
+        return made
+
+    def give_up(self, made: int, reason: str) -> None:
+        """Cancel a request that was passed on."""
+        if self._passed.pop(made, None) is not None and self.lines is not None:
+            self._rested()
+            told = {"requestId": made, "reason": reason}
+            self.lines.send({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": told})
+
+    def _rested(self) -> None:
+        self.busy -= 1
+        self.used_at = time.monotonic()
+
+    def _line(self, message: Json) -> bool:
+        """A program's message: whether the library need not see it."""
+        if "method" in message:
+            params = message.get("params")
+            if message["method"] != "notifications/progress" or not isinstance(params, dict):
+                return message["method"] not in OF_THE_CONNECTION and self.on_line(message)
+            waits = self._passed.get(_passed_id(params.get("progressToken")))
+            if waits is not None:
+                waits.progressed(params)
+            return waits is not None
+        waits = self._passed.pop(_passed_id(message.get("id")), None)
+        if waits is not None:
+            self._rested()
+            waits.answered(_well_formed(message))
+        return waits is not None
 
     async def watch(self, uri: str) -> None:
         """Ask to be told of changes of a resource; a server that cannot is not asked."""
@@ -178,12 +247,16 @@ class Upstream:
                     await asyncio.gather(receiving, ending, *([listening] if listening else []), return_exceptions=True)
         except (OSError, ValueError, MCPError, httpx2.HTTPError, TimeoutError, ExceptionGroup) as failed:
             if ready.done():
-                log.warning("the connection to the server %s ended: %s", self.name, type(failed).__name__)
+                log.warning("the connection to the server %s ended: %s", self.name, _why(failed))
             else:
                 ready.set_exception(StartError(f"The server {self.name!r} could not be reached: {_why(failed)}"))
         finally:
             if not ready.done():
                 ready.set_exception(StartError(f"The server {self.name!r} ended before it answered."))
+            while self._passed:
+                _, waits = self._passed.popitem()
+                self._rested()
+                waits.answered({"error": {"code": CONNECTION_CLOSED, "message": "Connection closed"}})
 
     @asynccontextmanager
     async def _streams(self) -> AsyncIterator[tuple[Any, Any]]:
@@ -192,7 +265,13 @@ class Upstream:
             env = {**section.env, **self.env}
             env |= {name: self.config.variable(name, f"servers.{self.name}.env_from") for name in section.env_from}
             program = StdioServerParameters(command=section.command, args=section.args, env=env, cwd=section.cwd)
-            async with stdio_client(program) as streams:
+            if os.name != "posix":
+                async with stdio_client(program) as streams:
+                    yield streams
+                return
+            lines = Lines(from_server, self._line, lambda wrong: log.warning("a line of %s: %s", self.name, wrong))
+            async with process(program, lines), messages(lines) as streams:
+                self.lines = lines
                 yield streams
             return
         headers = dict(section.headers)
@@ -262,8 +341,23 @@ class Upstream:
         return await self.on_request(method, dict(params or {}))
 
     async def _notified(self, context: Any, method: str, params: Mapping[str, Any] | None) -> None:
-        if method not in ("notifications/progress", "notifications/cancelled"):
+        if method not in OF_THE_CONNECTION:
             await self.on_notify(method, dict(params or {}))
+
+
+def _passed_id(given: Any) -> int:
+    """The id of a request beside the library; 0 if it is no such."""
+    return given if type(given) is int else 0
+
+
+def _well_formed(message: Json) -> Json:
+    """An answer with a result or an error, whatever the server sent."""
+    error = message.get("error")
+    if isinstance(error, dict) and type(error.get("code")) is int and isinstance(error.get("message"), str):
+        return {"error": error}
+    if isinstance(message.get("result"), dict):
+        return {"result": message["result"]}
+    return {"error": {"code": INTERNAL_ERROR, "message": "The server's answer is no answer of JSON-RPC."}}
 
 
 def _why(failed: BaseException) -> str:

@@ -3,6 +3,7 @@
 Everything is JSON, and the transport is yours: a ``send`` takes a JSON-RPC request and returns the response.
 """
 
+from elicit_flows.sdk.hosts.links import WARNINGS, Link, link
 from elicit_flows.sdk.hosts.recording import Diverged, Exchange, Playback, Recorder, replay
 from elicit_flows.sdk.hosts.rounds import (
     TooManyRounds,
@@ -16,8 +17,10 @@ from elicit_flows.sdk.hosts.scripted import Scripted, Unscripted
 from elicit_flows.sdk.hosts.terminal import Terminal
 
 __all__ = [
+    "WARNINGS",
     "Diverged",
     "Exchange",
+    "Link",
     "Playback",
     "Recorder",
     "Scripted",
@@ -27,6 +30,7 @@ __all__ = [
     "Unscripted",
     "asked",
     "is_input_required",
+    "link",
     "replay",
     "retry",
     "run",

@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from typing import Any
-from urllib.parse import urlsplit
 
 from elicit_flows.domain.values import Json
-from elicit_flows.wires.reply import ACCEPT, ACTIONS, CANCEL
+from elicit_flows.sdk.hosts.links import WARNINGS, link
+from elicit_flows.wires.reply import ACCEPT, ACTIONS, CANCEL, DECLINE
 
 YES = {"y": True, "yes": True, "true": True, "n": False, "no": False, "false": False}
 NUMBERS: dict[str, Callable[[str], Any]] = {"integer": int, "number": float}
@@ -17,7 +17,8 @@ NUMBERS: dict[str, Callable[[str], Any]] = {"integer": int, "number": float}
 class Terminal:
     """An ``answer`` for ``run``: it prints each question and reads the answer.
 
-    For a link it prints the link and its host, and reads accept, decline or cancel; it opens nothing itself. For a form
+    For a link it prints all of it, its host and what to be careful of, and reads accept, decline or cancel; it opens
+    nothing itself, and declines what must not be opened. For a form
     it reads one line for each property; an empty line leaves it out, or takes its default. The end of the input
     cancels. ``read`` and ``write`` are ``input`` and ``print`` unless given.
     """
@@ -34,7 +35,14 @@ class Terminal:
     def _answer(self, params: Json) -> Json:
         self._write(shown(params.get("message", "")))
         if "url" in params:
-            self._write(f"{shown(params['url'])}\nThis link leads to {shown(urlsplit(params['url']).hostname)}.")
+            try:
+                asked = link(params["url"])
+            except ValueError as refused:
+                self._write(f"{shown(refused)} It is declined.")
+                return {"action": DECLINE}
+            self._write(f"{asked.url}\nThis link leads to {asked.host}.")
+            for code in asked.warnings:
+                self._write(f"Careful: {WARNINGS[code]}")
         action = self._chosen("accept, decline or cancel", ACTIONS)
         schema = params.get("requestedSchema")
         if action != ACCEPT or schema is None:

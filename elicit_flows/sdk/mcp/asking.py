@@ -15,11 +15,12 @@ from typing import Any
 
 from elicit_flows.domain.values import Json
 from elicit_flows.sdk.errors import StillWaiting
+from elicit_flows.sdk.functions import outcome_parameters
 from elicit_flows.sdk.idempotency import acted_on
 from elicit_flows.sdk.mcp import messages, revision_2025_11_25, revision_2026_07_28
 from elicit_flows.sdk.mcp.calls import LIBRARY_ERROR, TOOL, Call
 from elicit_flows.sdk.mcp.context import Asker
-from elicit_flows.sdk.mcp.functions import Function, outcome_parameters
+from elicit_flows.sdk.mcp.functions import Function
 from elicit_flows.sdk.mcp.identity import NoUser, user_of
 from elicit_flows.sdk.mcp.messages import NotRun, Words
 from elicit_flows.sdk.mcp.pending_question import Chain, Ticket

@@ -15,8 +15,9 @@ from typing import Any
 
 import anyio.to_thread
 
+from elicit_flows.sdk.functions import hinted_parameters, outcome_parameters, plain
 from elicit_flows.sdk.mcp.calls import LIBRARIES
-from elicit_flows.sdk.outcomes import Answered, Completed
+from elicit_flows.sdk.outcomes import Completed
 
 OWN_CONTEXT = "elicit_context"
 
@@ -37,11 +38,7 @@ class Function:
 
     @classmethod
     def of(cls, call: Callable[..., Any]) -> Function:
-        hints = typing.get_type_hints(call, include_extras=True)
-        given = inspect.signature(call).parameters.values()
-        kept = [one.replace(annotation=hints.get(one.name, one.annotation)) for one in given]
-        outcomes = outcome_parameters(call)
-        kept = [one for one in kept if one.name not in outcomes]
+        kept = hinted_parameters(call)
         context = next((one.name for one in kept if _is_context(one.annotation)), OWN_CONTEXT)
         if context == OWN_CONTEXT:
             kept.append(
@@ -49,9 +46,16 @@ class Function:
                     OWN_CONTEXT, inspect.Parameter.KEYWORD_ONLY, annotation=reduce(or_, _context_classes())
                 )
             )
-        returned = hints.get("return", inspect.Signature.empty)
+        returned = typing.get_type_hints(call, include_extras=True).get("return", inspect.Signature.empty)
         free = returned is inspect.Signature.empty
-        return cls(call, context, outcomes, returned is str, free, inspect.Signature(kept, return_annotation=returned))
+        return cls(
+            call,
+            context,
+            outcome_parameters(call),
+            returned is str,
+            free,
+            inspect.Signature(kept, return_annotation=returned),
+        )
 
     async def run(self, context: Any, arguments: dict[str, Any], outcomes: list[Completed]) -> Any:
         """Call it; in a thread if it is not a coroutine function."""
@@ -66,23 +70,7 @@ class Function:
     def digest(self, *parts: Any) -> str:
         """A digest that is the same in every process for the same tool and ``parts``."""
         told = [self.call.__module__, self.call.__qualname__, *parts]
-        return hashlib.sha256(json.dumps(told, sort_keys=True, default=_plain).encode()).hexdigest()
-
-
-def outcome_parameters(call: Callable[..., Any]) -> tuple[str, ...]:
-    """The parameters that take outcomes, ``Completed`` or ``Answered[…]``, in order."""
-    try:
-        # An object with a method __call__ has no hints of its own.
-        hints = typing.get_type_hints(call if inspect.isroutine(call) else type(call).__call__)
-    except NameError:  # a name that only type checkers import
-        return ()
-    takes = {name for name, hint in hints.items() if (typing.get_origin(hint) or hint) in (Completed, Answered)}
-    return tuple(name for name in inspect.signature(call).parameters if name in takes)
-
-
-def _plain(value: Any) -> Any:
-    """A model as JSON, for arguments that are models."""
-    return value.model_dump(mode="json") if hasattr(value, "model_dump") else repr(value)
+        return hashlib.sha256(json.dumps(told, sort_keys=True, default=plain).encode()).hexdigest()
 
 
 def _context_classes() -> list[type]:

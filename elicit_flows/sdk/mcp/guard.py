@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Self
@@ -10,11 +9,12 @@ from typing import Any, Self
 from mcp import types
 
 from elicit_flows.sdk.errors import ElicitError
+from elicit_flows.sdk.functions import dressed, outcome_parameters
 from elicit_flows.sdk.mcp import messages
 from elicit_flows.sdk.mcp.asking import Asks, Ended, Fixed, Run
 from elicit_flows.sdk.mcp.calls import Call
 from elicit_flows.sdk.mcp.context import Asker
-from elicit_flows.sdk.mcp.functions import Function, outcome_parameters
+from elicit_flows.sdk.mcp.functions import Function
 from elicit_flows.sdk.mcp.identity import NoUser
 from elicit_flows.sdk.mcp.messages import NotRun, Words
 
@@ -47,15 +47,9 @@ class Guard:
         async def guarded(**arguments: Any) -> Any:
             return await self.call(arguments.pop(function.context), arguments)
 
-        for name in ("__name__", "__qualname__", "__doc__", "__module__"):
-            setattr(guarded, name, getattr(function.call, name))
-        hints = {one.name: one.annotation for one in function.signature.parameters.values()}
-        given = {name: hint for name, hint in hints.items() if hint is not inspect.Parameter.empty}
-        returned = function.signature.return_annotation
-        guarded.__annotations__ = given | ({} if returned is inspect.Signature.empty else {"return": returned})
-        guarded.__signature__ = function.signature  # type: ignore[attr-defined]
-        setattr(guarded, GUARD, self)
-        return guarded
+        tool = dressed(guarded, function.call, function.signature)
+        setattr(tool, GUARD, self)
+        return tool
 
     async def call(self, context: Any, arguments: dict[str, Any]) -> Any:
         """Ask, and run the function. ``context``: what the library passes to a tool. Returns the tool's result, or one

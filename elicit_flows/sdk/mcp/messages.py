@@ -6,18 +6,18 @@ import logging
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Literal
 
 from elicit_flows.domain.values import Json
+from elicit_flows.sdk import words
 from elicit_flows.sdk.errors import ElicitError
 from elicit_flows.sdk.mcp.settings import Settings
-from elicit_flows.sdk.outcomes import Cancelled, Declined, Expired, Failed, Outcome
+from elicit_flows.sdk.outcomes import Outcome
 from elicit_flows.sdk.shapes import Elicitation
+from elicit_flows.sdk.words import Verdict
 
 log = logging.getLogger(__name__)
 MARK = "elicit-flows/outcome"  # the member of a result's ``_meta``
 CODE = re.compile("[a-z0-9_]{1,64}")
-Verdict = Literal["declined", "waiting", "cancelled", "refused", "unavailable", "failed"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +52,7 @@ class NotRun(Exception):
 
 
 def waiting(elicitation: Elicitation) -> Words:
-    text = f"The user has not done it yet. Their link is {elicitation.url} ; call this tool again when they have."
-    return Words.of("waiting", text, elicitation, url=elicitation.url)
+    return Words.of("waiting", words.waiting(elicitation), elicitation, url=elicitation.url)
 
 
 def waiting_for(message: str, urls: Iterable[str]) -> Words:
@@ -64,11 +63,8 @@ def waiting_for(message: str, urls: Iterable[str]) -> Words:
 
 
 def used(elicitation: Elicitation) -> Words:
-    """The words for the second of two calls with one answer. The first may still run, so the model must not
-    call again.
-    """
-    text = "Another call with this answer is running the tool, or has run it. Do not call it again for this."
-    return Words.of("cancelled", text, elicitation, reason="already_used")
+    """The words for the second of two calls with one answer."""
+    return Words.of("cancelled", words.USED, elicitation, reason="already_used")
 
 
 def ended(settings: Settings, outcome: Outcome) -> Words:
@@ -78,18 +74,9 @@ def ended(settings: Settings, outcome: Outcome) -> Words:
 
 
 def _ended(outcome: Outcome) -> Words:
-    seen = outcome.elicitation
-    match outcome:
-        case Declined():
-            return Words.of("declined", "The user said no. Do not call this again unless they ask for it.", seen)
-        case Expired():
-            return Words.of("cancelled", "Nobody answered in time.", seen, reason="expired")
-        case Failed(message=message, code=code):
-            return Words.of("cancelled", f"It could not be done. {message}", seen, reason=code)
-        case Cancelled():
-            return Words.of("cancelled", "The question was taken back.", seen, reason="cancelled")
-        case _:
-            raise AssertionError(outcome)
+    said = words.no(outcome)
+    about = {} if said.reason is None else {"reason": said.reason}
+    return Words.of(said.verdict, said.text, outcome.elicitation, **about)
 
 
 def refused(text: str, reason: str) -> Words:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 import stripe
 
-from elicit_flows.kinds.payment.providers.mollie import client
+from elicit_flows.kinds.payment.providers import attempts
 from tests.doubles.policy import loopback_allowed
 
 
@@ -18,6 +18,6 @@ def loopback() -> Iterator[None]:
 @pytest.fixture
 def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
     """Between tries, half a second and more is waited."""
-    monkeypatch.setattr(client, "PAUSE", 0.001)
+    monkeypatch.setattr(attempts, "PAUSE", 0.001)
     monkeypatch.setattr(stripe.HTTPClient, "INITIAL_DELAY", 0.001)
     monkeypatch.setattr(stripe.HTTPClient, "MAX_DELAY", 0.002)

@@ -31,6 +31,7 @@ def test_the_person_is_told_what_is_paid_and_where() -> None:
         "interval": None,
         "item": "report",
         "uses": 3,
+        "mandate": None,
     }
 
 

@@ -14,8 +14,8 @@ import pytest
 
 from elicit_flows.domain.values import Secret
 from elicit_flows.kinds.payment import providers
+from elicit_flows.kinds.payment.providers import attempts
 from elicit_flows.kinds.payment.providers.base import Busy, PaymentError, Refused, Unclear
-from elicit_flows.kinds.payment.providers.mollie import client
 from elicit_flows.kinds.payment.values import Account, State
 from tests.doubles.raw import Listener, dripping, listening
 from tests.doubles.server import Request, Response, json_response, redirect
@@ -229,7 +229,7 @@ def test_an_answer_that_is_lost_on_the_way_leaves_it_unclear() -> None:
 def test_f17_a_provider_that_hangs_is_left_in_time(
     verb: Callable[[Account], object], drop: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(client, "SECONDS", 0.6)
+    monkeypatch.setattr(attempts, "SECONDS", 0.6)
     with listening(dripping(b"HTTP/1.1 200 OK\r\nContent-Length: 60000\r\n\r\n", drop, 0.02)) as peer:
         began = time.monotonic()
         with pytest.raises(PaymentError):
@@ -238,7 +238,7 @@ def test_f17_a_provider_that_hangs_is_left_in_time(
 
 
 def test_the_time_for_one_verb_is_less_than_twenty_seconds() -> None:
-    assert client.SECONDS + 1 < 20
+    assert attempts.SECONDS + 1 < 20
 
 
 class Slow(MollieAnswers):
@@ -249,7 +249,7 @@ class Slow(MollieAnswers):
 
 
 def test_all_requests_of_one_verb_share_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(client, "SECONDS", 0.6)
+    monkeypatch.setattr(attempts, "SECONDS", 0.6)
     with Slow(json_response(embedded()), json_response(refund(), 201)) as far, pytest.raises(Unclear):
         give_back(far.account())
     with Slow(OPEN) as far, pytest.raises(Unclear):
@@ -258,7 +258,7 @@ def test_all_requests_of_one_verb_share_its_time(monkeypatch: pytest.MonkeyPatch
 
 
 def test_one_try_that_hangs_leaves_time_for_another(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(client, "TRY_SECONDS", 0.2)
+    monkeypatch.setattr(attempts, "TRY_SECONDS", 0.2)
     with listening(dripping(b"", b"", 0.02)) as peer, pytest.raises(Unclear):
         start(account(peer.url.rstrip("/")))
     assert len(peer.heard) == 3

@@ -77,7 +77,7 @@ def test_the_key_is_the_same_in_every_try(house: StripeHouse) -> None:
 
 
 def test_nothing_that_is_asked_is_unknown_to_the_strict_double(house: StripeHouse) -> None:
-    for mode in sorted(STRIPE.modes):
+    for mode in sorted(STRIPE.modes - {"mandate"}):  # which begins as a saved method
         start(
             house, mode, mode=mode, amount=0 if mode == "save" else 500, interval="day" if mode == "subscribe" else None
         )

@@ -10,6 +10,7 @@ import pytest
 import stripe
 
 from sandbox.stripe import parameters, shop
+from sandbox.stripe.off_session import OUTCOMES
 from sandbox.stripe.routes import ROUTES
 from tests.sandbox.stripe.conftest import Create, asked
 from tests.support import stripe_params
@@ -73,9 +74,26 @@ def busy(create: Create, client: stripe.StripeClient, control: StripeControl) ->
     control.refund(paid.id, 100)
     control.dispute(paid.id)
     control.dispute(paid.id, "won")
+    for outcome in OUTCOMES:
+        charge_later(client, control, kept.id, outcome)
     control.press(create(**SUBSCRIPTION).id)
     control.renew(control.state()["subscriptions"][0]["id"])
     return control
+
+
+def charge_later(client: stripe.StripeClient, control: StripeControl, session: str, outcome: str) -> Any:
+    """A charge of the method that the session saved; what Stripe says of it, or the error's body."""
+    found: Any = client.v1.checkout.sessions.retrieve(session, {"expand": ["setup_intent"]})
+    method = found.setup_intent.payment_method
+    control.act("saved_method", payment_method=method, outcome=outcome)
+    params: Any = {
+        "amount": 1290, "currency": "eur", "customer": found.customer, "payment_method": method, "off_session": True,
+        "confirm": True, "automatic_payment_methods": {"enabled": True, "allow_redirects": "never"},
+    }  # fmt: skip
+    try:
+        return client.v1.payment_intents.create(params).to_dict()
+    except stripe.CardError as refusal:
+        return refusal.json_body
 
 
 SETUP: dict[str, Any] = {"mode": "setup", "line_items": None, "payment_intent_data": None, "currency": "eur"}
@@ -94,6 +112,7 @@ def get(double: StripeSandbox, path: str) -> Any:
 
 EXPANDED = {
     "/v1/checkout/sessions": ["line_items", "payment_intent.latest_charge.refunds", "setup_intent", "subscription"],
+    "/v1/payment_intents": ["latest_charge", "payment_method", "customer"],
     "/v1/charges": ["payment_intent", "customer"],
     "/v1/refunds": ["charge", "payment_intent"],
     "/v1/disputes": ["charge"],
@@ -164,3 +183,26 @@ def test_the_checker_finds_what_is_wrong(create: Create, spoil: Any, fault: str 
             faults(spoilt)
     else:
         assert fault in faults(spoilt)
+
+
+@pytest.mark.parametrize(
+    ("outcome", "status", "code"),
+    [("ok", "succeeded", None), ("declined", "requires_payment_method", "card_declined"),
+     ("authentication_required", "requires_payment_method", "authentication_required"),
+     ("requires_action", "requires_action", None), ("processing", "processing", None)],
+)  # fmt: skip
+def test_a_saved_method_is_charged_while_the_buyer_is_away(
+    create: Create, client: stripe.StripeClient, control: StripeControl, outcome: str, status: str, code: str | None
+) -> None:
+    """docs.stripe.com/payments/save-and-reuse: a refusal is an error that has the PaymentIntent in its body."""
+    kept = create(**SETUP)
+    control.press(kept.id)
+    said = charge_later(client, control, kept.id, outcome)
+    intent = said["error"]["payment_intent"] if code else said
+    assert intent["status"] == status
+    assert (said["error"]["code"] if code else None) == code
+    if status in ("requires_action", "requires_payment_method"):
+        assert client.v1.payment_intents.cancel(intent["id"]).status == "canceled"
+    else:
+        with pytest.raises(stripe.InvalidRequestError):
+            client.v1.payment_intents.cancel(intent["id"])

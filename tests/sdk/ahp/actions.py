@@ -15,6 +15,7 @@ DEFINITIONS = {
     "chat/inputCompleted": "ChatInputCompletedAction",
     "session/inputNeededSet": "SessionInputNeededSetAction",
     "session/inputNeededRemoved": "SessionInputNeededRemovedAction",
+    "session/chatUpdated": "SessionChatUpdatedAction",
     "chat/toolCallAuthRequired": "ChatToolCallAuthRequiredAction",
     "chat/toolCallAuthResolved": "ChatToolCallAuthResolvedAction",
 }

@@ -24,7 +24,9 @@ from elicit_flows.sdk.ahp import AhpInputBridge, ToolCall
 from elicit_flows.sdk.ahp.bridge import _reason
 from elicit_flows.sdk.testing.service import Service
 from elicit_flows.sdk.testing.user import ScriptedUser
+from elicit_flows.wires import ahp
 from tests.kinds.form.asked import QUESTIONS as SIX_KINDS
+from tests.sdk.ahp import actions
 from tests.sdk.ahp.actions import QUESTIONS, changed, completed, number, text
 from tests.sdk.ahp.chat import BareChat
 from tests.support.machine import within
@@ -71,6 +73,24 @@ async def test_a_link_is_requested_listed_and_completed_when_its_page_is_done(
     assert chat.told[2:] == [
         completed(request["id"], "accept"), {"type": "session/inputNeededRemoved", "id": request["id"]},
     ]  # fmt: skip
+
+
+async def test_the_summary_says_that_input_is_needed_while_a_request_is_open(
+    chat: BareChat, alice: ScriptedUser
+) -> None:
+    assert chat.bridge.status == 8
+    request, task = await chat.ask(lambda asks: asks.confirm("May I?"))
+    assert chat.bridge.status == 24
+    actions.check(ahp.chat_updated(chat.uri, chat.bridge.status))
+    await do(alice.submit, request["url"])
+    await ended(task)
+    assert chat.bridge.status == 8
+
+
+async def test_ahp_15_the_pages_are_in_the_language_of_the_chats_client(chat: BareChat) -> None:
+    bridge = AhpInputBridge(chat.elicit, chat.user, chat.uri, chat.dispatch, host="tests", locale="de")
+    request, _ = await chat.ask(lambda _: bridge.confirm("May I?"))
+    assert (await chat.elicit.get(request["id"])).locale == "de"
 
 
 async def test_to_accept_a_link_is_consent_and_completes_nothing(chat: BareChat, alice: ScriptedUser) -> None:

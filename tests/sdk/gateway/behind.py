@@ -6,7 +6,9 @@ import os
 import sys
 from pathlib import Path
 
-from mcp.server.mcpserver import Context, MCPServer
+from mcp.server.mcpserver import Context, MCPServer, ResourceSecurity
+from mcp.types import ElicitRequest, ElicitRequestFormParams, InputRequiredResult
+from pydantic import BaseModel
 
 app = MCPServer("behind", instructions="Be careful.")
 
@@ -25,6 +27,12 @@ async def wipe(path: str = "a") -> str:
 @app.tool()
 async def look() -> str:
     return "seen"
+
+
+@app.tool()
+async def request(context: Context) -> str:
+    """Answers with the id of its own call."""
+    return str(context.request_id)
 
 
 @app.tool()
@@ -56,6 +64,59 @@ async def slow(context: Context, steps: int) -> str:
         ran("slow cancelled")
         raise
     return ran("slow ended")
+
+
+@app.prompt()
+async def plan(topic: str, key: str = "") -> str:
+    ran(f"planned {topic} {key}")
+    return f"Plan {topic}."
+
+
+@app.prompt()
+async def greet() -> str:
+    return "Greet."
+
+
+@app.resource("notes://desk/secret.txt")
+async def secret() -> str:
+    return ran("read the secret")
+
+
+@app.resource("notes://desk/open.txt")
+async def opened() -> str:
+    return "open"
+
+
+@app.resource("notes://desk/files/{name}", security=ResourceSecurity(exempt_params={"name"}))
+async def one_file(name: str) -> str:
+    """A server that takes any spelling."""
+    return ran(f"read {name}")
+
+
+class Colour(BaseModel):
+    colour: str
+
+
+@app.tool()
+async def asks(context: Context) -> str | InputRequiredResult:
+    """Asks for a colour, in the way of the client's era."""
+    if context.protocol_version < "2026":
+        given = await context.elicit("Which colour?", Colour)
+        return f"{given.data.colour}"
+    if context.input_responses:
+        return f"{context.input_responses['colour'].content['colour']}"
+    asked = ElicitRequestFormParams(message="Which colour?", requested_schema=Colour.model_json_schema())
+    return InputRequiredResult(input_requests={"colour": ElicitRequest(params=asked)})
+
+
+@app.tool()
+async def process() -> int:
+    return os.getpid()
+
+
+@app.tool()
+async def leave() -> str:
+    os._exit(1)
 
 
 if __name__ == "__main__":

@@ -19,11 +19,12 @@ def test_the_files_of_the_page_are_read(tmp_path: Path) -> None:
     file = tmp_path / "guard.toml"
     file.write_text("\n".join(blocks("guard")))
     config = read(file)
-    assert list(config.servers) == ["files", "crm", "github"]
-    [write] = config.servers["files"].guards["write_file"]
+    assert list(config.servers) == ["files", "notes", "crm", "github"]
+    [write] = config.servers["files"].guards["tools", "write_file"]
     assert write(path="a.txt", content="x").message == "Write “a.txt”?"
-    assert config.servers["crm"].guards["send_invoice"][0].place.argument == {"api_key": "key"}
-    assert config.servers["github"].guards["*"][0].place.env == {"GITHUB_TOKEN": ""}
+    assert config.servers["notes"].guards["resources", "notes://private/{name}"][0].kind == "confirm"
+    assert config.servers["crm"].guards["tools", "send_invoice"][0].place.argument == {"api_key": "key"}
+    assert config.servers["github"].guards["tools", "*"][0].place.env == {"GITHUB_TOKEN": ""}
     guarded = '[servers.a]\ncommand = "a"\n[[servers.a.tools."*"]]\nask = "confirm"\nmessage = "?"'
     file.write_text("\n".join(['name = "desk"', *blocks("listen"), guarded]))
     assert read(file).listen is not None

@@ -94,4 +94,7 @@ def test_t181_a_guard_of_a_tool_that_is_not_there_is_refused_at_the_start(
     monkeypatch.setenv("ELICIT_API_KEY", "key-of-the-tests")
     file = str(behind(ONE.replace("tools.wipe", "tools.wype")).file)
     assert main(["guard", "--check", "--config", file]) == 1
-    assert "servers.disk.tools.wype: The server lists no such tool, but environment, headers" in capsys.readouterr().err
+    assert (
+        "servers.disk.tools.wype: The server lists no such tool, but asks, environment, headers"
+        in capsys.readouterr().err
+    )

@@ -36,7 +36,7 @@ async def held(one: Peers) -> tuple[Json, asyncio.Task[Json]]:
 def one(tmp_path: Path) -> Peers:
     file = tmp_path / "guard.toml"
     file.write_text('name = "g"\n[user]\niss = "https://idp.test"\nsub = "alice"\n[servers.a]\ncommand = "a"\n')
-    return Peers(read(file), Client({}, {}, modern=True), None)
+    return Peers(read(file), Client({}, {}, modern=True), None, lambda peers, message: False)
 
 
 def test_a_call_goes_on_when_its_answer_comes_and_only_once(one: Peers) -> None:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from mcp import types
+from mcp.shared.exceptions import MCPDeprecationWarning
 
 from elicit_flows.sdk.testing import ScriptedUser
 from tests.sdk.gateway.conftest import Behind
-from tests.sdk.mcp.clients import ERAS, Host, talking, text
+from tests.sdk.mcp.clients import ERAS, LEGACY, Host, talking, text
 from tests.support import op
 from tests.support.environments import environment
 
@@ -42,7 +44,16 @@ message = "Tell the time in {timezone}?"
 
 
 class Person(Host):
-    """Says yes to links, and answers what the servers themselves ask."""
+    """Says yes to links, and answers what the servers themselves ask. ``updated``: the resources that have changed."""
+
+    def __init__(self, then: Callable[[str], object]) -> None:
+        super().__init__(then)
+        self.updated: list[str] = []
+
+    async def hear(self, message: Any) -> None:
+        await super().hear(message)
+        if isinstance(message, types.ResourceUpdatedNotification):
+            self.updated.append(str(message.params.uri))
 
     async def elicit(self, context: Any, params: Any) -> types.ElicitResult:
         if getattr(params, "mode", "form") == "url":
@@ -86,6 +97,13 @@ async def test_three_servers_behind_one(
         first = (await client.list_resources()).resources[0]
         assert (await client.read_resource(first.uri)).contents
         assert (await client.get_prompt("simple-prompt")).messages
+        if era == LEGACY:
+            with pytest.warns(MCPDeprecationWarning):  # later revisions have no such request
+                await client.subscribe_resource(first.uri)
+            await client.call_tool("toggle-subscriber-updates", {})
+            async with asyncio.timeout(30):
+                while first.uri not in host.updated:
+                    await asyncio.sleep(0.05)
         new = folder / f"{era}.txt"
         await client.call_tool("write_file", {"path": str(new), "content": "by yes"})
         assert new.read_text() == "by yes"

@@ -59,6 +59,15 @@ async def test_a_link_is_shown_with_its_host_and_answered_with_a_word() -> None:
     assert "https://flows.example.com/c/el_1\nThis link leads to flows.example.com.\n" in at.seen
 
 
+async def test_a_link_to_be_careful_of_is_told_and_one_that_must_not_be_opened_is_declined() -> None:
+    at = At("accept")
+    assert await at.answer("k", asked(mode="url", url="https://аpple.example/c")) == {"action": "accept"}
+    assert "https://xn--pple-43d.example/c\nThis link leads to xn--pple-43d.example.\nCareful: The name" in at.seen
+    at = At()
+    assert await at.answer("k", asked(mode="url", url="javascript:alert(1)")) == {"action": "decline"}
+    assert "only https and http are opened. It is declined." in at.seen
+
+
 async def test_what_a_server_says_does_not_steer_the_terminal() -> None:
     at = At("cancel")
     await at.answer("k", asked(message="\x1b[2Jfoo\rbar\x9b1m\u202e", url="https://a.example/\x1b]0;x\x07"))

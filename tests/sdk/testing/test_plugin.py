@@ -122,10 +122,13 @@ def run(place: Path, env: dict[str, str] | None = None, **tests: str) -> subproc
     return subprocess.run(command, cwd=place, env=clean_env(ours), capture_output=True, text=True, check=False)
 
 
-@pytest.fixture(scope="module")
-def ran(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """What pytest said of an author's two files; one service was started for both."""
-    done = run(tmp_path_factory.mktemp("agent"), three_lines=THREE_LINES, everything=EVERYTHING)
+@pytest.fixture(scope="module", params=["0", "1"], ids=["service", "double"])
+def ran(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """What pytest said of an author's two files; one service, or one double of it, was started for both."""
+    double = request.param == "1"
+    # The double needs no clone: it runs from the wheel.
+    env = {"ELICIT_DOUBLE": "1", "ELICIT_CHECKOUT": "/nowhere"} if double else {"ELICIT_DOUBLE": "0"}
+    done = run(tmp_path_factory.mktemp("agent"), env, three_lines=THREE_LINES, everything=EVERYTHING)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 

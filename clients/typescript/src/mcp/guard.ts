@@ -2,7 +2,8 @@
 
 import type { Elicit } from "../client.ts";
 import { ElicitError, StillWaiting } from "../errors.ts";
-import { actedOn } from "../idempotency.ts";
+import type { Asks } from "../guards.ts";
+import { actedOn, CONNECTS } from "../idempotency.ts";
 import type { Completed, Outcome } from "../outcomes.ts";
 import { Call } from "./calls.ts";
 import type { Server, Tool } from "./calls.ts";
@@ -14,9 +15,7 @@ import type { Answer, Followers } from "./pushed.ts";
 import * as rounds from "./rounds.ts";
 import type { Settings } from "./settings.ts";
 import { Ticket } from "./ticket.ts";
-import type { Question } from "./ticket.ts";
 
-const CONNECTS = ["oauth", "credentials"]; // a connection lasts, so acting on it twice does no harm
 const REGISTER = "Register this tool with flows.registerTool, so that its guard knows its name.";
 
 /** What a guard needs to ask. */
@@ -26,7 +25,6 @@ export interface Asker {
   readonly followers: () => Followers;
 }
 
-export type Asks = (given: any) => Question | null | undefined | Promise<Question | null | undefined>;
 type Callback = (...given: unknown[]) => unknown;
 type Due = readonly [Asker, Ticket];
 

@@ -2,6 +2,7 @@
 
 import type { ElicitError } from "../errors.ts";
 import type { Outcome } from "../outcomes.ts";
+import * as refusals from "../refusals.ts";
 import type { Elicitation } from "../shapes.ts";
 import type { Settings } from "./settings.ts";
 
@@ -42,9 +43,8 @@ function words(outcome: Verdict, text: string, about: Omit<Mark, "outcome">): Wo
   return { text: `${outcome}: ${text}`, mark: { outcome, ...about }, error: ERRORS.includes(outcome) };
 }
 
-export function waiting({ id, url }: Elicitation): Words {
-  const text = `The user has not done it yet. Their link is ${url} ; call this tool again when they have.`;
-  return words("waiting", text, { elicitation: id, url });
+export function waiting(elicitation: Elicitation): Words {
+  return words("waiting", refusals.waitingFor(elicitation), { elicitation: elicitation.id, url: elicitation.url });
 }
 
 /** The words for a refusal whose links the library would lose. */
@@ -54,8 +54,7 @@ export function waitingFor(message: string, urls: readonly string[]): Words {
 
 /** The words for the second of two calls with one answer. The first may still run, so nobody may call again. */
 export function used({ id }: Elicitation): Words {
-  const text = "Another call with this answer is running the tool, or has run it. Do not call it again for this.";
-  return words("cancelled", text, { elicitation: id, reason: "already_used" });
+  return words("cancelled", refusals.USED, { elicitation: id, reason: "already_used" });
 }
 
 /** The words for any kind of no, or the author's own text. */
@@ -66,16 +65,10 @@ export function ended(settings: Settings, outcome: Outcome): Words {
 
 function no(outcome: Outcome): Words {
   const elicitation = outcome.elicitation.id;
-  switch (outcome.status) {
-    case "declined":
-      return words("declined", "The user said no. Do not call this again unless they ask for it.", { elicitation });
-    case "expired":
-      return words("cancelled", "Nobody answered in time.", { elicitation, reason: "expired" });
-    case "failed":
-      return words("cancelled", `It could not be done. ${outcome.message}`, { elicitation, reason: outcome.code });
-    default:
-      return words("cancelled", "The question was taken back.", { elicitation, reason: "cancelled" });
-  }
+  const text = refusals.whyNot(outcome);
+  if (outcome.status === "declined") return words("declined", text, { elicitation });
+  const reason = outcome.status === "failed" ? outcome.code : outcome.status;
+  return words("cancelled", text, { elicitation, reason });
 }
 
 export function refused(text: string, reason: string): Words {

@@ -1,57 +1,45 @@
-/** The question of one call: when the call is repeated, it is the same question. */
+/** The question of one call of a tool, and what becomes of a no. */
 
-import type { Options } from "../asking.ts";
 import type { Elicit } from "../client.ts";
-import { ElicitError, NotFoundError } from "../errors.ts";
+import { ElicitError } from "../errors.ts";
 import { actedOn } from "../idempotency.ts";
-import type { Kind, Params } from "../kinds.ts";
+import { Keyed } from "../keyed.ts";
+import type { Question } from "../keyed.ts";
 import { outcomeOf } from "../outcomes.ts";
 import type { Declined, Outcome } from "../outcomes.ts";
-import type { Asked } from "../questions.ts";
 import type { Claim, Elicitation } from "../shapes.ts";
 
 const NO = "declined"; // the member of the note that says when a call was told about the no
 const CALL = "mcp_call"; // the member of an elicitation's metadata that says which call it belongs to
 const NOTE_SECONDS = 5;
 
-/** What a guard's question takes beside its parameters; the guard itself sees to the idempotency key. */
-export type GuardOptions = Omit<Options, "signal" | "idempotencyKey">;
-
-/** What a guard asks. */
-export type Question = { [K in Kind]: Asked<K> & { options?: GuardOptions } }[Kind];
-
 /** `key` identifies server, user, client, tool and arguments. `place`: the guard's position on the tool. */
-export class Ticket {
+export class Ticket extends Keyed {
   readonly place: number;
-  readonly #key: string;
-  readonly #question: Question;
-  readonly #user: Claim;
   /** Seconds for which a no stands. */
   readonly askAgainAfter: number;
 
   constructor(place: number, key: string, question: Question, user: Claim, askAgainAfter: number) {
+    super(CALL, key, question, user);
     this.place = place;
-    this.#key = key;
-    this.#question = question;
-    this.#user = user;
     this.askAgainAfter = askAgainAfter;
   }
 
   /** The question of this call. It is new only if there is none that is open, unreported, or declined a moment ago. */
   async ask(elicit: Elicit): Promise<Elicitation> {
-    const seen = await this.#create(elicit);
+    const seen = await this.create(elicit);
     if (seen.status !== "expired" && !(await this.#isStale(elicit, seen)) && !(await this.#isOldNo(elicit, seen))) {
       return seen;
     }
     await actedOn(elicit, seen);
-    return await this.#create(elicit);
+    return await this.create(elicit);
   }
 
   /** Whether it led to a connection that has ended since, because the call never came back. */
   async #isStale(elicit: Elicit, seen: Elicitation): Promise<boolean> {
     const result = seen.result ?? {};
     if (!("connection" in result) || seen.reused) return false;
-    const standing = await elicit.connections(this.#user);
+    const standing = await elicit.connections(this.user);
     return !standing.some((one) => one.id === result.connection && one.status === "active");
   }
 
@@ -81,25 +69,5 @@ export class Ticket {
       return false;
     }
     return true;
-  }
-
-  async #create(elicit: Elicit): Promise<Elicitation> {
-    const { kind, params, message, options = {} } = this.#question;
-    const metadata = { ...options.metadata, [CALL]: this.#key };
-    const asked = { ...options, message, metadata, idempotencyKey: this.#key };
-    return (await elicit.create<Kind>(kind, this.#user, params as Params[Kind], asked)) as Elicitation;
-  }
-
-  /** The question with this id, if it was asked for this call and user. */
-  async again(elicit: Elicit, id: string): Promise<Elicitation | null> {
-    let seen: Elicitation;
-    try {
-      seen = await elicit.get(id);
-    } catch (refused) {
-      if (!(refused instanceof NotFoundError)) throw refused;
-      return null;
-    }
-    const mine = seen.subject.iss === this.#user.iss && seen.subject.sub === this.#user.sub;
-    return mine && seen.metadata[CALL] === this.#key ? seen : null;
   }
 }

@@ -6,12 +6,13 @@ from functools import cache
 from importlib import import_module
 from typing import cast
 
-from elicit_flows.kinds.payment.providers.base import PaymentProvider
+from elicit_flows.kinds.payment.providers.base import ChargingProvider, PaymentProvider
 from elicit_flows.kinds.payment.providers.guard import Guarded
 
 PROVIDERS = {
     "stripe": "elicit_flows.kinds.payment.providers.stripe.Stripe",
     "mollie": "elicit_flows.kinds.payment.providers.mollie.Mollie",
+    "paypal": "elicit_flows.kinds.payment.providers.paypal.PayPal",
 }
 
 
@@ -22,3 +23,8 @@ def get(name: str) -> PaymentProvider:
     """
     module, _, attribute = PROVIDERS[name].rpartition(".")
     return cast(PaymentProvider, Guarded(getattr(import_module(module), attribute)()))
+
+
+def charging(name: str) -> ChargingProvider:
+    """The provider with that name, which must have mode ``mandate``."""
+    return cast(ChargingProvider, get(name))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Protocol
 
-from elicit_flows.kinds.payment.values import Account, Ask, Notice, RefundSeen, Snapshot, Started
+from elicit_flows.kinds.payment.values import Account, Ask, Charge, Notice, RefundSeen, Snapshot, Started
 
 
 class PaymentError(Exception):
@@ -49,8 +49,9 @@ class PaymentProvider(Protocol):
     The calls raise Refused, Busy or Unclear; ``receive`` raises BadNotice.
     """
 
-    modes: frozenset[str]
-    keys: Mapping[str, bool]  # by the prefix of a secret key: whether that key moves real money
+    modes: frozenset[str]  # "mandate" says that it is a ChargingProvider
+    keys: Mapping[str, bool]  # by the prefix of a secret key: whether it moves real money; {} if keys do not tell
+    has_client_id: bool  # whether an account has a client id beside its secret key
     signed: bool  # whether its webhooks are signed; if not, anybody may send them (see payments.inbound_webhooks)
     host: str  # the host of its payment page, for the connect page; "" if it differs between accounts
 
@@ -58,13 +59,28 @@ class PaymentProvider(Protocol):
         """Open a checkout."""
 
     def find(self, account: Account, our_id: str) -> str | None:
-        """The ref of a checkout by our id, after its answer was lost; None if there is none."""
+        """The ref of a checkout by our id, after its answer was lost; None if there is none.
+
+        None as well at a provider that cannot search, if nothing is charged at a checkout that nobody saw.
+        """
 
     def fetch(self, account: Account, ref: str) -> Snapshot:
-        """The checkout as it is now, with its refunds and disputes."""
+        """The checkout as it is now, with its refunds and disputes. It changes nothing."""
+
+    def complete(self, account: Account, ref: str, key: str) -> Snapshot:
+        """Charge a checkout that is ``State.APPROVED``. The snapshot says what it is afterwards: OPEN and ``unpaid`` if
+        the user has to choose another method.
+
+        It is charged once whatever the key. Only providers whose snapshots say APPROVED are asked. ``key`` is another
+        for each agreement, because a provider may repeat its refusal of the former one.
+        """
 
     def close(self, account: Account, ref: str, key: str) -> Snapshot:
-        """Close the checkout if that is still possible. The snapshot says what it is afterwards."""
+        """Close the checkout if that is still possible. The snapshot says what it is afterwards.
+
+        A provider that charges only when we complete may leave its page as it is: what is not completed is closed. Then
+        APPROVED means that the user had agreed before.
+        """
 
     def refund(self, account: Account, payment_ref: str, amount: int, our_id: str, key: str) -> RefundSeen:
         """Refund ``amount`` minor units; for a subscription, refund its latest payment and end it."""
@@ -77,7 +93,20 @@ class PaymentProvider(Protocol):
         """
 
     def receive(self, account: Account, headers: Mapping[str, str], body: bytes) -> list[Notice]:
-        """The webhook's notices, verified over its raw bytes if ``signed``. Makes no outside call.
+        """The webhook's notices, verified over its raw bytes if ``signed``.
 
+        Makes no outside call but for a public key that it keeps; raises Busy if that cannot be had now.
         ``headers`` have lower-case names. Notices that are not signed have the ref as their id: one for each checkout.
         """
+
+
+class ChargingProvider(PaymentProvider, Protocol):
+    """A provider that charges saved methods: it has mode ``mandate`` in ``modes``. Others have no such calls."""
+
+    def charge(self, account: Account, charge: Charge, key: str) -> Snapshot:
+        """Charge a saved method. The answer is never OPEN: a charge that waits for the person is cancelled, and its
+        ``failure`` is AUTHENTICATION_REQUIRED. ``ref`` is the charge's own, which ``fetch`` and ``close`` take.
+        """
+
+    def find_charge(self, account: Account, charge: Charge) -> str | None:
+        """The ref of a charge by our id, after its answer was lost; None if there is none."""

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
-from elicit_flows.kinds.payment.providers.base import Broken, PaymentError, PaymentProvider
-from elicit_flows.kinds.payment.values import Account, Ask, Notice, RefundSeen, Snapshot, Started
+from elicit_flows.kinds.payment.providers.base import Broken, ChargingProvider, PaymentError, PaymentProvider
+from elicit_flows.kinds.payment.values import Account, Ask, Charge, Notice, RefundSeen, Snapshot, Started
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -36,6 +36,9 @@ class Guarded:
     def fetch(self, account: Account, ref: str) -> Snapshot:
         return _asked(account, Snapshot, lambda: self.plug_in.fetch(account, ref))
 
+    def complete(self, account: Account, ref: str, key: str) -> Snapshot:
+        return _asked(account, Snapshot, lambda: self.plug_in.complete(account, ref, key))
+
     def close(self, account: Account, ref: str, key: str) -> Snapshot:
         return _asked(account, Snapshot, lambda: self.plug_in.close(account, ref, key))
 
@@ -44,6 +47,14 @@ class Guarded:
 
     def cancel(self, account: Account, ref: str, key: str) -> Snapshot:
         return _asked(account, Snapshot, lambda: self.plug_in.cancel(account, ref, key))
+
+    def charge(self, account: Account, charge: Charge, key: str) -> Snapshot:
+        plug_in = cast(ChargingProvider, self.plug_in)
+        return _asked(account, Snapshot, lambda: plug_in.charge(account, charge, key))
+
+    def find_charge(self, account: Account, charge: Charge) -> str | None:
+        plug_in = cast(ChargingProvider, self.plug_in)
+        return _asked(account, (str, type(None)), lambda: plug_in.find_charge(account, charge))
 
     def receive(self, account: Account, headers: Mapping[str, str], body: bytes) -> list[Notice]:
         """Errors are passed on: the provider is answered 500, and sends the webhook again."""

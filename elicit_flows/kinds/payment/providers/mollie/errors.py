@@ -14,18 +14,6 @@ _CODES = {400: "bad_request", 404: "not_found", 410: "gone", 422: "unprocessable
 _FIELD = re.compile(r"[a-z0-9_]{1,90}")
 
 
-def is_refusal(status: int) -> bool:
-    """Whether the request had no effect. 409 is none: another request with the same key may be running, or was made
-    before.
-    """
-    return 400 <= status < 500 and status not in (408, 409, 429)
-
-
-def is_passing(status: int) -> bool:
-    """Whether the same request may succeed a moment later."""
-    return status in (408, 409) or status >= 500
-
-
 def refused(reply: Reply) -> Refused:
     """The refusal, named after the status or the field that Mollie complains about: it has no error codes."""
     if reply.status in (401, 403):

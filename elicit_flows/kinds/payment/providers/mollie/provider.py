@@ -10,9 +10,11 @@ from types import MappingProxyType
 from mollie.api.objects.payment import Payment
 
 from elicit_flows import http
+from elicit_flows.kinds.payment.providers.attempts import calling
 from elicit_flows.kinds.payment.providers.base import Busy, PaymentError, Refused
 from elicit_flows.kinds.payment.providers.mollie import reading, webhooks
-from elicit_flows.kinds.payment.providers.mollie.client import calling, client, plain
+from elicit_flows.kinds.payment.providers.mollie.client import client, plain
+from elicit_flows.kinds.payment.providers.parts import Thing, text
 from elicit_flows.kinds.payment.values import Account, Ask, Notice, RefundSeen, Snapshot, Started
 from elicit_flows.lib import clock, money
 
@@ -33,6 +35,7 @@ class Mollie:
 
     modes = frozenset({"pay"})
     keys: Mapping[str, bool] = MappingProxyType({"live_": True, "test_": False})
+    has_client_id = False
     signed = False
     host = "www.mollie.com"
 
@@ -58,7 +61,7 @@ class Mollie:
                 "status",
             )
         url = reading.link(made, "checkout")
-        if not webhooks.PAYMENT_ID.fullmatch(reading.text(made["id"])):
+        if not webhooks.PAYMENT_ID.fullmatch(text(made["id"])):
             raise Refused("bad_answer", "The payment provider's answer contains no payment id.")
         try:
             http.check_url(url)
@@ -87,6 +90,10 @@ class Mollie:
 
     def fetch(self, account: Account, ref: str) -> Snapshot:
         return reading.snapshot(_look(account, ref))
+
+    def complete(self, account: Account, ref: str, key: str) -> Snapshot:
+        """Nothing to do: paying on the page is all that it takes."""
+        return self.fetch(account, ref)
 
     def close(self, account: Account, ref: str, key: str) -> Snapshot:
         """Cancel the payment if Mollie says that it can be cancelled; if not, it expires by itself.
@@ -135,13 +142,13 @@ def _amount(minor: int, currency: str) -> dict[str, str]:
     return {"currency": currency.upper(), "value": money.decimal(minor, currency)}
 
 
-def _look(account: Account, ref: str) -> reading.Thing:
+def _look(account: Account, ref: str) -> Thing:
     if not webhooks.PAYMENT_ID.fullmatch(ref):
         raise Refused("not_found", "This is not the id of a Mollie payment.")
     with calling(changes=False):
         return plain(client(account).payments.get(ref, embed=reading.EMBEDDED), "id", "status")
 
 
-def _closable(payment: reading.Thing) -> bool:
+def _closable(payment: Thing) -> bool:
     """Whether it may be cancelled. A payment that the person has finished is not, even if Mollie would allow it."""
     return payment["status"] == "open" and payment.get("isCancelable") is True

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import Any
 
+from elicit_flows.kinds.payment.providers.parts import Thing, text, within
 from elicit_flows.kinds.payment.values import DisputeSeen, RefundSeen, Snapshot, State
 from elicit_flows.lib import money
-
-Thing = dict[str, Any]
 
 OUR_ID = "our_id"  # in the metadata of every payment and refund that we create
 EMBEDDED = "refunds,chargebacks"
@@ -85,15 +83,3 @@ def moment(payment: Thing, name: str) -> datetime | None:
     except ValueError:
         return None
     return found.astimezone(UTC) if found.tzinfo else None
-
-
-def text(value: Any) -> str:
-    return value if isinstance(value, str) else ""
-
-
-def within(thing: Thing, *names: str) -> Thing:
-    """The object at the end of ``names``; {} if one of them is missing or not an object."""
-    for name in names:
-        found = thing.get(name)
-        thing = found if isinstance(found, dict) else {}
-    return thing

@@ -17,7 +17,8 @@ from urllib.parse import parse_qs
 
 from elicit_flows.http import strict_json
 from elicit_flows.kinds.payment.providers.base import BadNotice
-from elicit_flows.kinds.payment.providers.mollie.reading import Thing, livemode, text, within
+from elicit_flows.kinds.payment.providers.mollie.reading import livemode
+from elicit_flows.kinds.payment.providers.parts import Thing, text, within
 from elicit_flows.kinds.payment.values import Account, Notice
 
 PAYMENT_ID = re.compile(r"tr_[A-Za-z0-9]{1,100}")

@@ -11,7 +11,7 @@ import stripe
 from elicit_flows.kinds.payment.providers.base import Busy, PaymentError, Refused, Unclear
 
 STALE_KEY = "idempotency_error"
-_CODE = re.compile(r"[a-z0-9_]{1,100}")
+CODE = re.compile(r"[a-z0-9_]{1,100}")
 
 
 def translated(error: stripe.StripeError, *, unclear: bool) -> PaymentError:
@@ -37,4 +37,4 @@ def is_refusal(status: int | None) -> bool:
 
 
 def _code(code: str | None) -> str:
-    return code if code and _CODE.fullmatch(code) else "invalid_request"
+    return code if code and CODE.fullmatch(code) else "invalid_request"

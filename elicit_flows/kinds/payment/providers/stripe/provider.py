@@ -12,10 +12,10 @@ import stripe
 
 from elicit_flows import http
 from elicit_flows.kinds.payment.providers.base import Busy, Refused, Unclear
-from elicit_flows.kinds.payment.providers.stripe import reading, session, webhooks
+from elicit_flows.kinds.payment.providers.stripe import charges, reading, session, webhooks
 from elicit_flows.kinds.payment.providers.stripe.client import calling, client, plain
 from elicit_flows.kinds.payment.providers.stripe.errors import STALE_KEY
-from elicit_flows.kinds.payment.values import Account, Ask, Notice, RefundSeen, Snapshot, Started, State
+from elicit_flows.kinds.payment.values import Account, Ask, Charge, Notice, RefundSeen, Snapshot, Started, State
 from elicit_flows.lib import clock
 
 LOOK_BACK = timedelta(hours=25)  # sessions and idempotency keys last for a day
@@ -27,10 +27,11 @@ PAUSE = 0.1  # seconds between pages: Stripe allows an endpoint 25 requests a se
 class Stripe:
     """Stripe Checkout on Stripe's hosted page (API of the pinned SDK)."""
 
-    modes = frozenset({"pay", "save", "subscribe"})
+    modes = frozenset({"pay", "save", "subscribe", "mandate"})
     keys: Mapping[str, bool] = MappingProxyType(
         {"sk_live_": True, "rk_live_": True, "sk_test_": False, "rk_test_": False}
     )
+    has_client_id = False
     signed = True
     host = "checkout.stripe.com"
 
@@ -67,13 +68,20 @@ class Stripe:
 
     def fetch(self, account: Account, ref: str) -> Snapshot:
         with calling(changes=False):
-            return _look(client(account), ref)
+            return charges.look(client(account), ref) if charges.is_one(ref) else _look(client(account), ref)
+
+    def complete(self, account: Account, ref: str, key: str) -> Snapshot:
+        """Nothing to do: paying on the page is all that it takes."""
+        return self.fetch(account, ref)
 
     def close(self, account: Account, ref: str, key: str) -> Snapshot:
         """Expire the session. Stripe refuses that if it is no longer open; then the snapshot says what it is.
 
         Expiring twice has no further effect, so ``key`` is not sent: under it, Stripe would store a failure for a day.
         """
+        if charges.is_one(ref):
+            with calling(changes=True):
+                return charges.close(client(account), ref)
         failed: stripe.StripeError | None = None
         with calling(changes=True):
             try:
@@ -93,7 +101,7 @@ class Stripe:
         with calling(changes=False):
             intent = _intent(client(account), payment_ref)
             _end(client(account), payment_ref)
-            made = [reading.refund_seen(one) for one in _refunds(client(account), intent)]
+            made = [reading.refund_seen(one) for one in charges.refunds(client(account), intent)]
             known = next((one for one in made if one.our_id == our_id), None)
             if known:
                 return known
@@ -119,6 +127,26 @@ class Stripe:
                 stripe_client.v1.payment_methods.detach(method)
             return _look(stripe_client, ref)
 
+    def charge(self, account: Account, charge: Charge, key: str) -> Snapshot:
+        """Charge at once. Refused is raised only if nothing was made: everything after that is Unclear."""
+        try:
+            with calling(changes=True):
+                said = charges.make(client(account), charge, key)
+        except Refused as refusal:
+            if refusal.code != STALE_KEY:
+                raise
+            raise Unclear(str(refusal)) from None
+        if said.state is not State.OPEN:
+            return said
+        try:
+            return self.close(account, said.ref, f"{key}:close")
+        except Refused as refusal:
+            raise Unclear(str(refusal)) from None
+
+    def find_charge(self, account: Account, charge: Charge) -> str | None:
+        with calling(changes=False):
+            return charges.find(client(account), charge)
+
     def receive(self, account: Account, headers: Mapping[str, str], body: bytes) -> list[Notice]:
         return webhooks.receive(account, headers.get("stripe-signature", ""), body)
 
@@ -140,8 +168,7 @@ def _look(stripe_client: stripe.StripeClient, ref: str) -> Snapshot:
     intent = _paid_intent(stripe_client, found)
     if intent is None:
         return reading.snapshot(found, [], [])
-    disputes = plain(stripe_client.v1.disputes.list({"payment_intent": intent, "limit": PAGE}), "data")
-    return reading.snapshot(found, _refunds(stripe_client, intent), disputes["data"])
+    return reading.snapshot(found, *charges.refunds_and_disputes(stripe_client, intent))
 
 
 def _paid_intent(stripe_client: stripe.StripeClient, found: reading.Thing) -> str | None:
@@ -187,10 +214,3 @@ def _invoice_intent(stripe_client: stripe.StripeClient, invoice: str) -> str | N
     payments = plain(stripe_client.v1.invoice_payments.list({"invoice": invoice, "status": "paid"}), "data")
     intents = [reading.id_of(reading.within(one, "payment").get("payment_intent")) for one in payments["data"]]
     return next((intent for intent in intents if intent), None)
-
-
-def _refunds(stripe_client: stripe.StripeClient, intent: str) -> list[reading.Thing]:
-    found: list[reading.Thing] = stripe_client.v1.refunds.list({"payment_intent": intent, "limit": PAGE}).to_dict()[
-        "data"
-    ]
-    return found

@@ -5,12 +5,14 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any
 
+from elicit_flows.kinds.payment.providers.stripe.errors import CODE
 from elicit_flows.kinds.payment.providers.stripe.session import OUR_ID
-from elicit_flows.kinds.payment.values import DisputeSeen, RefundSeen, Snapshot, State
+from elicit_flows.kinds.payment.values import AUTHENTICATION_REQUIRED, ENDS, DisputeSeen, RefundSeen, Snapshot, State
 
 Thing = dict[str, Any]
 
-EXPANDED = ["payment_intent.latest_charge", "setup_intent", "subscription.latest_invoice"]
+CHARGE_EXPANDED = ["latest_charge"]
+EXPANDED = ["payment_intent.latest_charge", "setup_intent.payment_method", "subscription.latest_invoice"]
 
 _REFUNDS = {"succeeded": "done", "failed": "failed", "canceled": "failed"}
 # An inquiry (warning_*) counts as a dispute while it is open. When it is closed, no money has moved.
@@ -25,6 +27,13 @@ _SUBSCRIPTIONS = {
     "incomplete_expired": State.FAILED,
 }
 ENDED = ("canceled", "incomplete_expired")
+# Of a PaymentIntent without a session. Others wait for the person.
+_INTENTS = {
+    "succeeded": State.PAID,
+    "processing": State.PROCESSING,
+    "requires_payment_method": State.FAILED,
+    "canceled": State.CANCELLED,
+}
 _DEAD_INTENTS = {"requires_payment_method", "canceled"}  # in a completed session: the delayed payment failed
 
 
@@ -43,14 +52,50 @@ def snapshot(session: Thing, refunds: list[Thing], disputes: list[Thing]) -> Sna
         receipt_url=_receipt_url(session),
         customer=id_of(session.get("customer")),
         refunds=tuple(refund_seen(one) for one in reversed(refunds)),
-        disputes=tuple(
-            DisputeSeen(one["id"], one.get("amount") or 0, _DISPUTES.get(str(one.get("status")), "open"))
-            for one in reversed(disputes)
-        ),
+        disputes=_disputes_seen(disputes),
         unpaid=session.get("status") in ("open", "expired") and session.get("payment_status") != "paid",
         period_end=_period_end(within(session, "subscription")),
         ends_at=_ends_at(within(session, "subscription")),
+        method=id_of(within(session, "setup_intent").get("payment_method")),
+        method_name=_method_name(within(session, "setup_intent", "payment_method")),
     )
+
+
+def charge_snapshot(intent: Thing, refunds: list[Thing], disputes: list[Thing]) -> Snapshot:
+    """A PaymentIntent without a session, fetched with ``CHARGE_EXPANDED``."""
+    state = _INTENTS.get(str(intent.get("status")), State.OPEN)
+    return Snapshot(
+        ref=intent["id"],
+        state=state,
+        amount=intent.get("amount_received" if state is State.PAID else "amount") or 0,
+        currency=intent.get("currency") or "",
+        livemode=intent.get("livemode") is True,
+        our_id=within(intent, "metadata").get(OUR_ID),
+        payment_ref=intent["id"],
+        receipt_url=within(intent, "latest_charge").get("receipt_url"),
+        customer=id_of(intent.get("customer")),
+        refunds=tuple(refund_seen(one) for one in reversed(refunds)),
+        disputes=_disputes_seen(disputes),
+        unpaid=state in ENDS and state is not State.PAID,
+        failure=_failure(intent) if state in ENDS and state is not State.PAID else None,
+    )
+
+
+def _failure(intent: Thing) -> str:
+    """The error's code; the bank's own reason is more exact where there is one."""
+    error = within(intent, "last_payment_error")
+    said = [error.get("code"), error.get("decline_code")]
+    if AUTHENTICATION_REQUIRED in said or intent.get("cancellation_reason") == "abandoned":
+        return AUTHENTICATION_REQUIRED
+    code = said[1] if said[0] == "card_declined" and said[1] else said[0]
+    return code if isinstance(code, str) and CODE.fullmatch(code) else "declined"
+
+
+def _method_name(method: Thing) -> str | None:
+    card = within(method, "card")
+    if card.get("brand") and card.get("last4"):
+        return f"{card['brand']} {card['last4']}"
+    return str(method["type"]) if method.get("type") else None
 
 
 def our_id(session: Thing) -> str | None:
@@ -67,6 +112,13 @@ def payment_ref(session: Thing) -> str | None:
 def refund_seen(refund: Thing) -> RefundSeen:
     state = _REFUNDS.get(str(refund.get("status")), "pending")
     return RefundSeen(refund["id"], refund.get("amount") or 0, state, within(refund, "metadata").get(OUR_ID))
+
+
+def _disputes_seen(disputes: list[Thing]) -> tuple[DisputeSeen, ...]:
+    return tuple(
+        DisputeSeen(one["id"], one.get("amount") or 0, _DISPUTES.get(str(one.get("status")), "open"))
+        for one in reversed(disputes)
+    )
 
 
 def id_of(thing: Any) -> str | None:

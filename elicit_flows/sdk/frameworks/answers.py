@@ -1,0 +1,48 @@
+"""An answer that a run waits for, as the process learns of it that will resume the run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from elicit_flows.domain.values import Json
+from elicit_flows.sdk.shapes import Elicitation, Event
+
+RUN = "framework_run"  # the member of an elicitation's metadata that says which run it belongs to
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A question that is over, and whose run can go on.
+
+    ``run``: the id under which the framework keeps the run. ``call``: the id of the tool call in it.
+    """
+
+    run: str
+    call: str
+    elicitation: Elicitation
+
+    @property
+    def user(self) -> tuple[str, str]:
+        """The person who was asked: issuer and subject."""
+        return self.elicitation.subject.iss, self.elicitation.subject.sub
+
+    @property
+    def said(self) -> Json:
+        """What the framework is given. It names the question; the guard reads the answer from the service."""
+        return {"elicitation": self.elicitation.id}
+
+    @classmethod
+    def of(cls, event: Event, app: str) -> Answer | None:
+        """The answer that an event tells of; None for every other event, and for the questions of another app."""
+        if not event.type.startswith("elicitation."):
+            return None
+        seen = Elicitation.read(event.data)
+        kept = seen.metadata.get(RUN)
+        if not seen.over or not isinstance(kept, dict) or kept.get("app") != app:
+            return None
+        return cls(str(kept["run"]), str(kept["call"]), seen)
+
+
+def asked(elicitation: Elicitation) -> Json:
+    """An open question, for the program that shows the link."""
+    return {"elicitation": elicitation.id, "url": elicitation.url, "message": elicitation.message}

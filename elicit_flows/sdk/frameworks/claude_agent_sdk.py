@@ -1,0 +1,99 @@
+"""Claude's Agent SDK: a hook defers the tool call, the session keeps the run, and resuming it calls the hook again."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from dataclasses import replace
+from typing import Any, TypedDict
+
+from claude_agent_sdk import ClaudeAgentOptions, Message, ResultMessage, query
+
+from elicit_flows.domain.values import Json
+from elicit_flows.sdk import words
+from elicit_flows.sdk.client import Elicit
+from elicit_flows.sdk.frameworks.answers import Answer, asked
+from elicit_flows.sdk.frameworks.ticket import Place, Ticket, Told
+from elicit_flows.sdk.idempotency import acted_on, named, no_address
+from elicit_flows.sdk.questions import Question, Questions
+from elicit_flows.sdk.shapes import Event, User, claim
+
+GO_ON = "The person has answered. Go on."
+
+
+class ToolUse(TypedDict):
+    """What the hook is called with, as far as it is read."""
+
+    session_id: str
+    tool_name: str
+    tool_input: Json
+    tool_use_id: str
+
+
+Hook = Callable[[Any, str | None, Any], Awaitable[Any]]
+Asks = Callable[[Json], Question | None]
+
+
+class ClaudeAgentFlows(Questions[Hook]):
+    """Each method makes a hook for ``PreToolUse``, which asks before the tools run that its ``HookMatcher`` names.
+
+    The tools may be anybody's. The run is the session: its id is ``Answer.run``. ``user``: the user of these sessions.
+    ``app``: a name that no other app with the same API key has. ``elicit``: None makes one from the environment.
+    """
+
+    def __init__(self, user: User, elicit: Elicit | None = None, *, app: str) -> None:
+        self._app = named("app", app)
+        self._user = claim(user)
+        self._elicit = elicit or Elicit()
+        self._open: dict[str, Json] = {}
+
+    def ask(self, asks: Asks) -> Hook:
+        """Ask what ``asks`` returns for the tool's input; if it returns None, the hook decides nothing."""
+
+        async def hook(data: ToolUse, tool_use_id: str | None, context: Any) -> Json:
+            question = asks(data["tool_input"])
+            return await self._decided(data, question) if question else {}
+
+        return hook
+
+    def waiting(self, message: Message) -> list[Json]:
+        """The question at which a run ends with this message, ``{elicitation, url, message}``."""
+        deferred = message.deferred_tool_use if isinstance(message, ResultMessage) else None
+        return [self._open.pop(deferred.id)] if deferred and deferred.id in self._open else []
+
+    def answer(self, event: Event) -> Answer | None:
+        """The answer that an event of the feed or of a webhook tells of; None if no run of this app waits for it."""
+        return Answer.of(event, self._app)
+
+    async def resume(
+        self, options: ClaudeAgentOptions, answer: Answer, *, prompt: str = GO_ON
+    ) -> AsyncGenerator[Message, None]:
+        """Resume the session that waits for the answer, and yield what ``query`` does.
+
+        Nothing if the answer was acted on before. ``options`` have this hook, and the session's folder as ``cwd``.
+        """
+        seen = await self._elicit.get(answer.elicitation)
+        if seen.consumed_at is None:
+            async for message in query(prompt=prompt, options=replace(options, resume=answer.run)):
+                yield message
+
+    async def _decided(self, data: ToolUse, question: Question) -> Json:
+        place = Place(data["session_id"], data["tool_use_id"])
+        ticket = Ticket(self._app, place, self._user, data["tool_name"], data["tool_input"], question)
+        with no_address():
+            seen = await ticket.look(self._elicit)
+            if not seen.over:
+                self._open[data["tool_use_id"]] = asked(seen)
+                return _decision("defer", f"waiting: {words.waiting(seen)}")
+            done = await ticket.act(self._elicit, seen)
+            if isinstance(done, Told):
+                await acted_on(self._elicit, seen)  # so that the session is not resumed for it again
+                return _decision("deny", done.text)
+            return _decision("allow", "The person said yes.")
+
+    def _asked(self, question: Question) -> Hook:
+        return self.ask(lambda _: question)
+
+
+def _decision(decision: str, reason: str) -> Json:
+    said = {"hookEventName": "PreToolUse", "permissionDecision": decision, "permissionDecisionReason": reason}
+    return {"hookSpecificOutput": said}

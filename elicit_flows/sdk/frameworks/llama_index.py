@@ -1,0 +1,90 @@
+"""LlamaIndex: a guarded tool waits for a ``HumanResponseEvent``, and the ``Context`` keeps the run."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from llama_index.core.llms import ChatMessage
+from llama_index.core.memory import BaseMemory, ChatMemoryBuffer
+from llama_index.core.workflow import Context, HumanResponseEvent, InputRequiredEvent, Workflow
+from workflows.events import WorkflowIdleEvent
+from workflows.handler import WorkflowHandler
+
+from elicit_flows.domain.values import Json
+from elicit_flows.sdk.client import Elicit
+from elicit_flows.sdk.frameworks.answers import Answer, asked
+from elicit_flows.sdk.frameworks.flows import NamedRunsFlows
+from elicit_flows.sdk.frameworks.ticket import Place, Ticket, Told
+from elicit_flows.sdk.shapes import Elicitation
+
+
+class QuestionEvent(InputRequiredEvent):
+    """A guard waits for the person's answer."""
+
+    elicitation: str
+    url: str
+    message: str
+
+
+class AnswerEvent(HumanResponseEvent):
+    """The person has answered. Every guard that waits looks whether it was its question."""
+
+    elicitation: str
+
+
+class LlamaIndexFlows(NamedRunsFlows):
+    """Guards for tools of an agent, which are coroutine functions.
+
+    ``user`` and ``run`` may be functions or coroutine functions of the ``Context``. Two calls of a run with the same
+    arguments are one question until it is answered.
+    """
+
+    _contexts = (Context,)
+    _awaits = True
+
+    async def waiting(self, handler: WorkflowHandler) -> list[Json] | None:
+        """Follow a run until it is over or waits for answers. None if it is over.
+
+        Otherwise the questions that are new, each ``{elicitation, url, message}``; ``keep`` the run then.
+        """
+        found: list[Json] = []
+        async for event in handler.stream_events(expose_internal=True):
+            if isinstance(event, QuestionEvent):
+                found.append({"elicitation": event.elicitation, "url": event.url, "message": event.message})
+            if isinstance(event, WorkflowIdleEvent):
+                return found
+        return None
+
+    async def keep(self, handler: WorkflowHandler) -> Json:
+        """End a run that waits, and return its state as JSON: ``{context, messages}``.
+
+        The context leaves out the memory, whose messages are kept beside it.
+        """
+        context = handler.ctx.to_dict()
+        memory: BaseMemory | None = await handler.ctx.store.get("memory", default=None)
+        messages = await memory.aget_all() if memory else []
+        await handler.cancel_run()
+        return {"context": context, "messages": [one.model_dump(mode="json") for one in messages]}
+
+    async def resume(
+        self, workflow: Workflow, kept: Json, answer: Answer, *, memory: BaseMemory | None = None
+    ) -> WorkflowHandler:
+        """Resume the run that was kept, and return its handler, which ``waiting`` follows.
+
+        ``memory``: None makes a ``ChatMemoryBuffer`` with the messages that were kept.
+        """
+        messages = [ChatMessage.model_validate(one) for one in kept["messages"]]
+        handler = workflow.run(ctx=Context.from_dict(workflow, kept["context"]))
+        await handler.ctx.store.set("memory", memory or ChatMemoryBuffer.from_defaults(chat_history=messages))
+        handler.ctx.send_event(AnswerEvent(**answer.said))
+        return handler
+
+    async def _place(self, context: Context[Any]) -> Place:
+        return Place(await self._run(context), "")
+
+    async def _pause(self, elicit: Elicit, context: Any, ticket: Ticket, seen: Elicitation) -> Elicitation | Told:
+        while not seen.over:
+            # The tool is run again from its beginning when the event arrives.
+            told = await context.wait_for_event(AnswerEvent, waiter_event=QuestionEvent(**asked(seen)), timeout=None)
+            seen = await ticket.look(elicit, told.elicitation)
+        return seen

@@ -1,0 +1,186 @@
+"""What the double remembers: elicitations, connections and events, in memory."""
+
+from __future__ import annotations
+
+import secrets
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from elicit_flows.domain.errors import AlreadyConsumed, AlreadyOver, IdempotencyMismatch, Invalid, NotFound, NotOver
+from elicit_flows.domain.status import TERMINAL, Status
+from elicit_flows.domain.values import Json
+from elicit_flows.kinds.confirm import params as confirm
+from elicit_flows.kinds.form import params as form
+from elicit_flows.kinds.payment import params as payment
+
+CLEAN: dict[str, Callable[[Json], Json]] = {
+    "confirm": confirm.clean,
+    "form": lambda given: form.read(given)[0],
+    "payment": payment.clean,
+    "oauth": dict,
+    "credentials": dict,
+    "link": dict,
+    "steps": lambda given: {"steps": [cleaned(one["kind"], one["params"]) for one in given["steps"]]},
+}
+ACTIONS = {"completed": "accept", "declined": "decline", "cancelled": "cancel", "expired": "cancel"}
+EXPIRES_IN = 900
+
+
+def cleaned(kind: str, params: Json) -> Json:
+    """``{kind, params}`` as the service keeps them. Raises Invalid."""
+    if kind not in CLEAN:
+        raise Invalid.at("kind", f"Use one of {', '.join(CLEAN)}.")
+    return {"kind": kind, "params": CLEAN[kind](params)}
+
+
+def now() -> str:
+    return datetime.now(UTC).isoformat()
+
+
+def number(prefix: str) -> str:
+    return f"{prefix}_{secrets.token_hex(8)}"
+
+
+@dataclass
+class Asked:
+    """One elicitation: ``body`` is what the API says of it. ``done``: the results of the steps that are done."""
+
+    body: Json
+    key: str
+    given: Json
+    note: dict[str, str] = field(default_factory=dict)
+    done: list[Json] = field(default_factory=list)
+    consumed_by: str | None = None
+
+    @property
+    def over(self) -> bool:
+        return self.body["status"] in TERMINAL
+
+    @property
+    def steps(self) -> list[Json]:
+        """What is asked, one after the other, as ``{kind, params}``."""
+        return self.body["params"]["steps"] if self.body["kind"] == "steps" else [self.body]
+
+    @property
+    def step(self) -> Json:
+        return self.steps[len(self.done)]
+
+
+class State:
+    """All of it. Whoever reads or changes it holds ``changed``, which tells those who wait."""
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+        self.changed = threading.Condition(threading.RLock())
+        self.asked: dict[str, Asked] = {}
+        self.connections: dict[str, Json] = {}
+        self.secrets: dict[str, dict[str, str]] = {}
+        self.events: list[Json] = []
+
+    def find(self, id: str) -> Asked:
+        """Raises NotFound. A question whose time is up is expired first."""
+        if id not in self.asked:
+            raise NotFound("There is no such elicitation.")
+        found = self.asked[id]
+        if not found.over and datetime.fromisoformat(found.body["expires_at"]) <= datetime.now(UTC):
+            self.end(found, "expired")
+        return found
+
+    def create(self, given: Json, key: str) -> tuple[Asked, bool]:
+        """The question under this key, and whether it is an earlier one. Raises Invalid."""
+        for earlier in self.asked.values():
+            if earlier.key == key and earlier.consumed_by is None:
+                if earlier.given != given:
+                    raise IdempotencyMismatch(detail="Use another Idempotency-Key for another question.")
+                return self.find(earlier.body["id"]), True
+        this, begun = number("el"), datetime.now(UTC)
+        body = {
+            "id": this, "object": "elicitation", "status": "pending", "action": None, "url": f"{self.url}/c/{this}",
+            "message": given["message"], "subject": given["subject"], "result": None, "error": None, "reused": False,
+            "seq": 0, "created_at": begun.isoformat(), "finished_at": None, "consumed_at": None,
+            "expires_at": (begun + timedelta(seconds=given.get("expires_in") or EXPIRES_IN)).isoformat(),
+            "return_url": given.get("return_url"), "return": given.get("return") or "auto",
+            "locale": given.get("locale"), "metadata": given.get("metadata") or {},
+            **cleaned(given["kind"], given["params"]),
+        }  # fmt: skip
+        asked = self.asked[this] = Asked(body, key, given)
+        self._change(asked, "created")
+        standing = self._standing(asked)
+        if standing and (given.get("reuse") or "if_valid") == "if_valid":
+            body["reused"] = True
+            self.end(asked, "completed", connected(standing))
+        return asked, False
+
+    def _standing(self, asked: Asked) -> Json | None:
+        """A connection that answers it already."""
+        body, wanted = asked.body, set(asked.body["params"].get("scopes") or ())
+        for one in self.connections.values():
+            same = one["subject"] == body["subject"] and one["provider"] == body["params"].get("provider")
+            if body["kind"] == "oauth" and same and one["status"] == "active" and wanted <= set(one["scopes"]):
+                return one
+        return None
+
+    def start(self, asked: Asked) -> None:
+        if asked.body["status"] == Status.PENDING:
+            self._change(asked, "started", status=Status.STARTED)
+
+    def advance(self, asked: Asked, result: Json) -> None:
+        """The step that is asked is done; after the last one it is completed."""
+        asked.done.append({"kind": asked.step["kind"], "result": result})
+        if len(asked.done) == len(asked.steps):
+            self._change(asked, "settling", status=Status.SETTLING)
+            self.end(asked, "completed", {"steps": asked.done} if asked.body["kind"] == "steps" else result)
+
+    def end(self, asked: Asked, status: str, result: Json | None = None) -> None:
+        over = {"status": status, "action": ACTIONS.get(status), "result": result, "finished_at": now()}
+        self._change(asked, status, **over)
+
+    def cancel(self, asked: Asked) -> None:
+        if asked.over and asked.body["status"] != "cancelled":
+            raise AlreadyOver(f"This elicitation is {asked.body['status']}.")
+        if not asked.over:
+            self.end(asked, "cancelled")
+
+    def consume(self, asked: Asked, key: str) -> None:
+        if not asked.over:
+            raise NotOver("Wait until it is over.")
+        if asked.consumed_by not in (None, key):
+            raise AlreadyConsumed("Another call has claimed it.")
+        asked.consumed_by, asked.body["consumed_at"] = key, asked.body["consumed_at"] or now()
+
+    def connection(self, id: str) -> Json:
+        if id not in self.connections:
+            raise NotFound("There is no such connection.")
+        return self.connections[id]
+
+    def connect(self, asked: Asked, secret: dict[str, str] | None = None) -> Json:
+        """A new connection of its user, for the step that is asked."""
+        params, this = asked.step["params"], number("cn")
+        account = {"id": asked.body["subject"]["sub"], "label": f"{asked.body['subject']['sub']}@example.org"}
+        self.connections[this] = {
+            "id": this, "object": "connection", "provider": params.get("provider"), "subject": asked.body["subject"],
+            "scopes": list(params.get("scopes") or ()), "status": "active", "account": None if secret else account,
+            "label": params.get("provider") or "Keys", "metadata": {}, "variables": {}, "mcp": None, "resource": None,
+            "health": "ok", "next_refresh_at": None, "last_refresh_error": None, "created_at": now(),
+            "expires_at": None, "last_used_at": None, "revoked_at": None,
+        }  # fmt: skip
+        if secret:
+            self.secrets[this] = secret
+        return self.connections[this]
+
+    def _change(self, asked: Asked, what: str, **to: Any) -> None:
+        asked.body.update(to, seq=asked.body["seq"] + 1)
+        self.events.append({
+            "id": number("ev"), "type": f"elicitation.{what}", "created_at": now(), "elicitation": asked.body["id"],
+            "seq": asked.body["seq"], "data": dict(asked.body),
+        })  # fmt: skip
+        self.changed.notify_all()
+
+
+def connected(connection: Json) -> Json:
+    """The result of a question that led to a connection."""
+    names = ("provider", "scopes", "account", "label", "metadata", "variables")
+    return {"connection": connection["id"], **{name: connection[name] for name in names}}

@@ -1,0 +1,133 @@
+"""A user of the double: the methods of ``ScriptedUser``, without pages."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from elicit_flows.domain.values import Claim, Json
+from elicit_flows.kinds.form.fields import Field, Sort
+from elicit_flows.kinds.form.params import known
+from elicit_flows.kinds.form.validation import check_content
+from elicit_flows.sdk.testing.double.state import Asked, State, connected, number
+from elicit_flows.sdk.testing.user import Answer
+
+TYPED = "confirm"  # the word that a dangerous confirmation asks for
+PAID = ("pay", "pay_3ds", "pay_bank")
+
+
+class DoubleUser:
+    """A user whom the agent may ask. Each method takes a link and does what a person would do behind it.
+
+    Raises AssertionError for what the question does not offer: also for somebody else's link, and one that is over.
+    """
+
+    def __init__(self, state: State, claim: Claim) -> None:
+        self._state = state
+        self.claim = claim
+        self.name = claim.sub
+
+    def allow(self, url: str) -> None:
+        """Connect the account."""
+        self.go(url, "continue", "allow")
+
+    def deny(self, url: str) -> None:
+        """Say no at the provider."""
+        self.go(url, "continue", "deny")
+
+    def pay(self, url: str, how: str = "pay") -> None:
+        """Pay; ``pay_declined`` and ``back`` leave the question open."""
+        self.go(url, "continue", how)
+
+    def decline(self, url: str) -> None:
+        """Say no on the page behind the link."""
+        self.go(url, "decline")
+
+    def submit(self, url: str, **answers: Answer) -> None:
+        """Answer a form, give credentials, or say yes."""
+        self.go(url, "submit", **answers)
+
+    def go(self, url: str, *actions: str, **answers: Answer) -> None:
+        """Do ``actions`` one after the other, the last one with ``answers``."""
+        *earlier, last = actions
+        for action in earlier:
+            self._act(url, action, {})
+        self._act(url, last, answers)
+
+    def close(self) -> None:
+        """Do nothing; it has no connections."""
+
+    def _act(self, url: str, action: str, answers: dict[str, Answer]) -> None:
+        with self._state.changed:
+            asked = self._state.find(url.rpartition("/")[2])
+            mine = asked.body["subject"] == {"iss": self.claim.iss, "sub": self.claim.sub}
+            if asked.over or not mine:
+                raise AssertionError(f"{url} offers nothing, not {action}")
+            if action != "decline":
+                self._state.start(asked)
+            if action in ("decline", "deny"):
+                self._state.end(asked, "declined")
+            elif action not in ("continue", "pay_declined", "back"):
+                result = self._result(asked, action, answers)
+                if result is not None:
+                    self._state.advance(asked, result)
+
+    def _result(self, asked: Asked, action: str, answers: dict[str, Answer]) -> Json | None:
+        """What the step leads to; None if the page would come again, with what is wrong."""
+        kind, params = asked.step["kind"], asked.step["params"]
+        if kind == "oauth" and action == "allow":
+            return connected(self._state.connect(asked))
+        if kind == "payment" and action in PAID:
+            paid = {"amount": params["amount"], "currency": params["currency"], "status": "paid", "receipt_url": None}
+            return {"payment": number("pa"), "livemode": False, **paid}
+        if action != "submit" or kind in ("oauth", "payment"):
+            raise AssertionError(f"This {kind} does not offer {action}")
+        if kind == "credentials":
+            return self._keys(asked, answers)
+        if kind == "form":
+            return _filled_in(params, answers)
+        if kind == "link":
+            return {}
+        right = not params["danger"] or str(answers.get("typed", "")).casefold() == TYPED
+        return {"confirmed": True} if right else None
+
+    def _keys(self, asked: Asked, answers: dict[str, Answer]) -> Json | None:
+        wanted = [field["name"] for field in asked.step["params"].get("fields") or ()] or list(answers)
+        for name in answers:
+            _there(name, wanted)
+        if not all(answers.get(name) for name in wanted):
+            return None
+        connection = self._state.connect(asked, {name: str(answers[name]) for name in wanted})
+        return {"connection": connection["id"]}
+
+
+def _filled_in(params: Json, answers: dict[str, Answer]) -> Json | None:
+    """The form's result; None if something is wrong or missing."""
+    questions = known(params)
+    fields = {field.key: field for field in questions.fields}
+    for name in answers:
+        _there(name, list(fields))
+    given = {key: answers.get(key, field.default) for key, field in fields.items()}
+    content = {key: _typed(fields[key], value) for key, value in given.items() if value is not None}
+    left = {key: list(field.vacant) for key, field in fields.items() if field.vacant is not None and key not in content}
+    content |= left
+    return None if any(check_content(questions, content).values()) else {"content": content}
+
+
+def _typed(field: Field, answer: Any) -> Any:
+    """The answer as the agent gets it. Choices are given by their labels."""
+    labels = {option.label: option.value for option in field.options}
+    if field.sort is Sort.SINGLE:
+        return labels[_there(str(answer), list(labels))] if answer not in field.values else answer
+    if field.sort is Sort.MANY:
+        return [labels[_there(one, list(labels))] for one in answer]
+    if field.sort is Sort.INTEGER:
+        return int(answer)
+    if field.sort is Sort.NUMBER:
+        return float(answer)
+    return bool(answer) if field.sort is Sort.BOOLEAN else str(answer)
+
+
+def _there(name: str, known: list[str]) -> str:
+    if name not in known:
+        raise AssertionError(f"There is no {name!r} among {known}")
+    return name

@@ -1,0 +1,10 @@
+"""docs/how-to/frameworks/langgraph.md, with LangGraph itself."""
+
+from __future__ import annotations
+
+from tests.sdk.frameworks.contract import Contract
+
+
+class TestLangGraph(Contract):
+    name = "langgraph"
+    page = "how-to/frameworks/langgraph.md"

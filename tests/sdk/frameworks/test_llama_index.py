@@ -1,0 +1,10 @@
+"""docs/how-to/frameworks/llama-index.md, with LlamaIndex itself."""
+
+from __future__ import annotations
+
+from tests.sdk.frameworks.contract import Contract
+
+
+class TestLlamaIndex(Contract):
+    name = "llama-index"
+    page = "how-to/frameworks/llama-index.md"

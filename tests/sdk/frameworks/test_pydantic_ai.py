@@ -1,0 +1,10 @@
+"""docs/how-to/frameworks/pydantic-ai.md, with Pydantic AI itself."""
+
+from __future__ import annotations
+
+from tests.sdk.frameworks.contract import Contract
+
+
+class TestPydanticAI(Contract):
+    name = "pydantic-ai"
+    page = "how-to/frameworks/pydantic-ai.md"

@@ -1,0 +1,200 @@
+"""The double of the service and the service itself: what an author's test sees of either."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import httpx2
+import pytest
+
+from elicit_flows.sdk import (
+    Cancelled,
+    Completed,
+    ConflictError,
+    Expired,
+    GoneError,
+    InvalidRequestError,
+    NotFoundError,
+    SyncElicit,
+)
+from elicit_flows.sdk.testing import Double, DoubleUser, ScriptedUser, Service
+from tests.docs.page import found
+
+Place = Service | Double
+Person = ScriptedUser | DoubleUser
+FORM = {
+    "type": "object", "required": ["plan"],
+    "properties": {
+        "plan": {"type": "string", "enum": ["free", "pro"], "enumNames": ["Free", "Professional"]},
+        "seats": {"type": "integer", "default": 2}, "sure": {"type": "boolean"},
+    },
+}  # fmt: skip
+
+
+@pytest.fixture(params=[pytest.param("service", marks=pytest.mark.slow), "double"])
+def place(request: pytest.FixtureRequest) -> Iterator[Place]:
+    if request.param == "service":
+        yield request.getfixturevalue("elicit_box")
+        return
+    with Double() as double:
+        yield double
+
+
+@pytest.fixture
+def elicit(place: Place) -> Iterator[SyncElicit]:
+    with place.sync_elicit() as elicit:
+        yield elicit
+
+
+@pytest.fixture
+def alice(place: Place, elicit: SyncElicit) -> Iterator[Person]:
+    """Alice, who has connected nothing yet."""
+    alice = place.user("alice")
+    for connection in elicit.connections(alice.claim):
+        if connection.status == "active":
+            elicit.revoke(connection)
+    yield alice
+    alice.close()
+
+
+def test_a_question_under_one_key_is_one_until_its_answer_is_claimed(elicit: SyncElicit, alice: Person) -> None:
+    def ask(message: str = "May I?") -> Any:
+        return elicit.create("confirm", alice.claim, {}, message=message, idempotency_key=f"key-{id(alice)}")
+
+    first = ask()
+    assert ask().id == first.id
+    with pytest.raises((ConflictError, InvalidRequestError)) as refused:
+        ask("Something else?")
+    assert refused.value.code == "idempotency_mismatch"
+    with pytest.raises(ConflictError) as refused:
+        elicit.consume(first)
+    assert refused.value.code == "not_over"
+    alice.submit(first.url)
+    assert elicit.consume(first, key="run-1").consumed_at == elicit.consume(first, key="run-1").consumed_at
+    with pytest.raises(ConflictError) as refused:
+        elicit.consume(first, key="run-2")
+    assert refused.value.code == "already_consumed"
+    assert ask().id != first.id
+
+
+def test_how_a_question_ends(elicit: SyncElicit, alice: Person) -> None:
+    asked = elicit.create("confirm", alice.claim, {}, message="May I?")
+    assert not elicit.wait(asked, timeout=0.3).over
+    assert elicit.cancel(asked).status == elicit.cancel(asked).status == "cancelled"
+    with pytest.raises(AssertionError):
+        alice.submit(asked.url)
+    done = elicit.create("confirm", alice.claim, {}, message="May I?")
+    alice.submit(done.url)
+    with pytest.raises(ConflictError) as refused:
+        elicit.cancel(done)
+    assert refused.value.code == "already_over"
+    late = elicit.confirm(alice.claim, message="May I?", on_url=lambda _: None, expires_in=1)
+    assert isinstance(late, Expired)
+    taken = elicit.confirm(alice.claim, message="?", on_url=lambda url: elicit.cancel(url.rpartition("/")[2]))
+    assert isinstance(taken, Cancelled)
+
+
+def test_what_the_events_say(elicit: SyncElicit, alice: Person) -> None:
+    cursor = elicit.newest()
+    asked = elicit.create("confirm", alice.claim, {}, message="May I?")
+    alice.submit(asked.url)
+    for stream in (True, False):
+        events = elicit.events(cursor, stream=stream)
+        seen = [next(events) for _ in range(4)]
+        events.close()
+        assert [one.type for one in seen] == [
+            f"elicitation.{what}" for what in ("created", "started", "settling", "completed")
+        ]
+        assert [one.elicitation for one in seen] == [asked.id] * 4
+        assert seen[-1].seq == elicit.get(asked).seq == 4
+
+
+def test_a_form_and_what_is_wrong_with_it(elicit: SyncElicit, alice: Person) -> None:
+    asked = elicit.create("form", alice.claim, {"schema": FORM}, message="Which?")
+    alice.submit(asked.url)
+    assert not elicit.get(asked).over, "a required answer is missing, so the page comes again"
+    with pytest.raises(AssertionError):
+        alice.submit(asked.url, plan="Gold")
+    alice.submit(asked.url, plan="Professional", sure=True)
+    assert elicit.get(asked).result == {"content": {"plan": "pro", "seats": 2, "sure": True}}
+    with pytest.raises(InvalidRequestError, match="amount"):
+        elicit.create("payment", alice.claim, {"amount": 5.5, "currency": "eur", "description": "d"}, message="Pay.")
+    with pytest.raises(NotFoundError):
+        elicit.get("el_nothing")
+
+
+def test_a_connection_answers_again_until_it_is_revoked(elicit: SyncElicit, alice: Person) -> None:
+    def connect(show: Callable[[str], None]) -> Any:
+        return elicit.oauth(alice.claim, "acme", scopes=["files.read"], message="To list.", on_url=show)
+
+    def nobody(url: str) -> None:
+        raise AssertionError(url)
+
+    first = connect(alice.allow)
+    assert isinstance(first, Completed)
+    assert (connect(nobody).reused, connect(nobody).connection) == (True, first.connection)
+    assert elicit.token(first).token_type == "Bearer"
+    elicit.revoke(first)
+    with pytest.raises(GoneError):
+        elicit.token(first)
+    assert connect(alice.allow).connection != first.connection
+
+
+def test_a_note(elicit: SyncElicit, alice: Person) -> None:
+    asked = elicit.create("confirm", alice.claim, {}, message="May I?")
+    assert elicit.note(asked) == {}
+    assert elicit.add_to_note(asked, {"at": "1", "of": "2"}) == {"at": "1", "of": "2"}
+    assert elicit.add_to_note(asked, {"at": None}) == elicit.note(asked) == {"of": "2"}
+
+
+def test_what_it_lacks_it_says() -> None:
+    with Double() as double, double.sync_elicit() as elicit, pytest.raises(Exception, match="The double has no GET"):
+        elicit.agent()
+
+
+@pytest.mark.slow
+def test_their_answers_have_the_same_members(elicit_box: Service) -> None:
+    """Of a question of each kind as it is asked, and as it has ended, of a connection, a token and an event."""
+    with Double() as double:
+        assert _members(double) == _members(elicit_box)
+
+
+def _members(place: Place) -> list[Any]:
+    seen: list[httpx2.Response] = []
+    with place.sync_elicit() as plain:
+        elicit, user = plain.with_options(on_response=seen.append), place.user("bob")
+        for connection in plain.connections(user.claim):
+            if connection.status == "active":
+                plain.revoke(connection)
+        opened = elicit.create("confirm", user.claim, {}, message="?")
+        elicit.cancel(opened)
+        elicit.form(user.claim, FORM, message="?", on_url=lambda url: user.submit(url, plan="Free"))
+        elicit.confirm(user.claim, message="?", on_url=user.submit)
+        elicit.payment(user.claim, 500, "usd", description="A report", message="?", on_url=user.pay)
+        done = elicit.oauth(user.claim, "acme", scopes=["files.read"], message="?", on_url=user.allow)
+        elicit.token(done)
+        elicit.connection(done)
+        fields = [{"name": "key", "label": "API key"}]
+        elicit.secret(elicit.credentials(user.claim, fields, message="?", on_url=lambda url: user.submit(url, key="k")))
+        next(elicit.events(stream=False))
+        user.close()
+    # Whether a wait sees the question on its way to the end is a matter of speed.
+    return [_shape(body) for body in map(_body, seen) if body.get("status") not in ("pending", "started", "settling")]
+
+
+def _body(response: httpx2.Response) -> dict[str, Any]:
+    body: dict[str, Any] = response.json()
+    return body
+
+
+def _shape(value: Any) -> Any:
+    """The names in it, all the way down; of a list its first entry."""
+    if isinstance(value, dict):
+        return {name: _shape(one) for name, one in value.items() if name not in ("params", "metadata", "variables")}
+    return [_shape(value[0])] if isinstance(value, list) and value else None
+
+
+def test_the_program_of_the_page() -> None:
+    [program] = found("how-to/test-your-agent.md", "double")
+    exec(program.text, {})

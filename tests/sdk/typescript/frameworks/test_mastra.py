@@ -1,0 +1,82 @@
+"""``elicit-flows/mastra`` with Mastra itself, its store in a file, and a model that calls what it is told to."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+import pytest
+
+from elicit_flows.sdk.testing import ScriptedUser, Service
+from tests.sdk.typescript.conftest import Program, TypeScript
+from tests.sdk.typescript.frameworks.conftest import Framework, NewSteps, Steps
+from tests.support import op
+from tests.support.process import until
+
+pytestmark = [pytest.mark.slow, pytest.mark.limit(240)]
+
+DELETE = json.dumps([("deleteFiles", {"folder": "old"})])
+
+
+@pytest.fixture(scope="module")
+def framework(typescript: TypeScript, elicit_box: Service) -> Framework:
+    op.node("mastra")
+    packages = {"@mastra": op.PEERS / "mastra" / "node_modules" / "@mastra"}
+    made = Framework(typescript, "mastra", ("how-to/mastra.md", "mastra"), packages)
+    made.add("mastra-model.ts", "model.ts")
+    made.add("mastra-scenes.ts", "scenes.ts")
+    made.add("generated.ts")
+    made.compile(elicit_box.sandbox_url)
+    return made
+
+
+@pytest.fixture
+def step(framework: Framework, steps: NewSteps) -> Steps:
+    return steps(framework)
+
+
+def test_the_programs_of_the_page(
+    framework: Framework, start: Callable[[Framework, str], Program], stranger: ScriptedUser
+) -> None:
+    """One starts and ends; another one, started later, follows the feed and resumes both runs."""
+    first = start(framework, "start")
+    until(lambda: not first.alive, "it ends")
+    deletes, connects = [line for line in first.output().splitlines() if line.startswith("http")]
+    then = start(framework, "resume")
+    stranger.submit(deletes, typed="CONFIRM")
+    stranger.allow(connects)
+    then.wait_for_output("done: old is empty")
+    then.wait_for_output("done: old with Bearer")
+
+
+def test_a_yes_runs_the_tool_once_and_nothing_else_does(
+    step: Steps, alice: ScriptedUser, asked: Callable[[str], str]
+) -> None:
+    assert step("ask", DELETE)["finish"] == "suspended"
+    [link] = step.links
+    assert step("force")["forced"] == "suspended", "resumed without an answer, it is suspended again"
+    assert step("resume", asked(link)) == {"agent": None, "workflow": None, "end": True}
+    alice.submit(link, typed="CONFIRM")
+    assert "done: old is empty" in step("resume", asked(link))["agent"]
+    assert step("resume", asked(link))["agent"] is None
+
+
+def test_a_no_is_told_to_the_model(step: Steps, alice: ScriptedUser, asked: Callable[[str], str]) -> None:
+    step("ask", DELETE)
+    [link] = step.links
+    alice.decline(link)
+    assert "The user said no." in step("resume", asked(link))["agent"]
+
+
+def test_a_step_is_not_asked_for_what_is_connected_and_ends_with_a_no(
+    step: Steps, stranger: ScriptedUser, asked: Callable[[str], str]
+) -> None:
+    step("report")
+    [link] = step.links
+    stranger.decline(link)
+    assert step("resume", asked(link))["workflow"] == "failed"
+    step("report")
+    [link] = step.links
+    stranger.allow(link)
+    assert step("resume", asked(link))["result"] == "done: old with Bearer"
+    assert step("report")["result"] == "done: old with Bearer"
