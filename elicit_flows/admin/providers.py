@@ -21,6 +21,8 @@ from elicit_flows.admin.pictures import PictureField
 from elicit_flows.config_file import InvalidValue
 from elicit_flows.config_file import providers as rules
 from elicit_flows.config_file.schema import DPOPS, GRANTS, PARS, PKCES, REGISTRATIONS, TOKEN_AUTHS
+from elicit_flows.domain.errors import Unavailable
+from elicit_flows.domain.values import Secret
 from elicit_flows.lib.clock import rfc3339
 from elicit_flows.lib.sentences import sentence
 from elicit_flows.models import Provider
@@ -61,6 +63,7 @@ def _choices(names: Iterable[str]) -> list[tuple[str, str]]:
 
 class ProviderForm(ClientForm):
     table = "provider"
+    secret_fields: ClassVar[dict[str, str]] = {**ClientForm.secret_fields, "app_key": "new_app_key"}
 
     logo = PictureField(label=_("Logo"))
 
@@ -164,6 +167,13 @@ class ProviderForm(ClientForm):
             "one first. One per line."
         ),
     )
+    new_app_key = forms.CharField(
+        label=_("App's private key"),
+        required=False,
+        widget=forms.Textarea(attrs={"rows": 3, "autocomplete": "off", "spellcheck": "false"}),
+        help_text=_("For an app that people install, such as a GitHub App. Leave it empty to keep the present one."),
+    )
+    forget_app_key = forms.BooleanField(label=_("Delete the app's private key"), required=False)
     # Django's metaclass removes declared fields from the class, so this does not hide the form's own ``fields``.
     fields = JsonListField(label=_("Fields"))  # type: ignore[assignment]
     find_url = address_field(
@@ -181,8 +191,22 @@ class ProviderForm(ClientForm):
         if not self.errors:
             type_ = values.get("sort") or self.instance.sort
             values["fields"] = rules.fields_or_default({**values, "sort": type_})
-            self.add_conflicts({"client_secret": self.client_secret()})
+            self.add_conflicts({"client_secret": self.client_secret(), "app_key": self.app_key()})
         return values
+
+    def app_key(self) -> Secret | None:
+        """The key that the row will have."""
+        if typed := self.cleaned_data.get("new_app_key"):
+            return Secret(typed)
+        try:
+            return None if self.cleaned_data.get("forget_app_key") else vault.app_key(self.instance)
+        except Unavailable:
+            return None
+
+    def set_secret(self) -> None:
+        super().set_secret()
+        if self.cleaned_data.get("new_app_key") or self.cleaned_data.get("forget_app_key"):
+            vault.seal_app_key(self.instance, self.app_key())
 
     def _follow_preset(self, values: dict[str, Any]) -> None:
         """A new provider gets its preset's values where the operator wrote nothing."""
@@ -226,13 +250,14 @@ class ProviderAdmin(ClientAdmin):
         "and work again once it is enabled."
     )
     list_display = ("slug", "name", "sort", "client_id", "pkce", "enabled")
-    readonly_fields = (*ClientAdmin.readonly_fields, "overridden", "registered_as")
+    readonly_fields = (*ClientAdmin.readonly_fields, "has_app_key", "overridden", "registered_as")
     redirect_path = "/callback/{}"
     fieldsets = (
         (None, {"fields": ("slug", "sort", "name", "logo", "preset", "variables", "overridden", "enabled")}),
         (_("For OAuth"), {"fields": (
             "redirect_uri", "issuer", "authorize_url", "userinfo_url",
             "device_authorization_url", "client_id", "has_client_secret", "new_client_secret", "forget_client_secret",
+            "has_app_key", "new_app_key", "forget_app_key",
             "grant", "pkce", "par", "dpop", "registration", "registered_as", "dead_grant",
             "metadata", "metadata_url",
         )}),
@@ -244,6 +269,10 @@ class ProviderAdmin(ClientAdmin):
                              "client agents get only its tokens, and the fields above can be left empty."),
         }),
     )  # fmt: skip
+
+    @admin.display(description=_("Has the app's private key"), boolean=True)
+    def has_app_key(self, row: Provider) -> bool:
+        return bool(row.app_key)
 
     @admin.display(description=_("Registered as"))
     def registered_as(self, row: Provider) -> str:

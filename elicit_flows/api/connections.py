@@ -12,7 +12,7 @@ from elicit_flows.api.connection_import import ImportConnection
 from elicit_flows.api.dpop import Proof, ProofRequest
 from elicit_flows.api.owned_rows import own_connection
 from elicit_flows.api.responses import AgentRequest, answer, listed
-from elicit_flows.domain.errors import Conflict, Forbidden, UserTokenRequired
+from elicit_flows.domain.errors import Conflict, Forbidden, Invalid, UserTokenRequired
 from elicit_flows.lib.thread_pools import asks_outside
 from elicit_flows.models import Connection, Provider
 
@@ -57,10 +57,25 @@ def token(request: AgentRequest, connection_id: str, ask: schemas.TokenRequest |
 
     409 ``reauthorization_required``: ask the user again. 410 ``connection_revoked``. 403 ``user_token_required``: this
     agent gets tokens by POST /v1/token only. Never returns a refresh token.
+
+    With ``installation``: a token of an installed app, for repositories that the user reaches. 403 ``forbidden`` for
+    what the user does not reach or may not do. 409 ``conflict`` where the operator has given no key of the app.
+
+    With ``scope_set``: the token of these scopes, such as the user's beside the app's at Slack. 400 ``invalid_scope``
+    if the user has not given any of them.
     """
     if request.auth.require_user_token:
         raise UserTokenRequired("Exchange the user's own token at POST /v1/token (RFC 8693).")
-    return answer(vault.token(request.auth, connection_id, ask.min_ttl if ask else None))
+    if ask is None:
+        return answer(vault.token(request.auth, connection_id))
+    if ask.installation and ask.scope_set:
+        raise Invalid.at("body.scope_set", "A token of an installation has no scopes; leave one of the two out.")
+    if ask.installation:
+        of, min_ttl = ask.installation, ask.min_ttl
+        return answer(
+            vault.installation_token(request.auth, connection_id, of.id, of.repositories, of.permissions, min_ttl)
+        )
+    return answer(vault.token(request.auth, connection_id, ask.min_ttl, ask.scope_set))
 
 
 @router.post("/{connection_id}/secret", response=schemas.Credentials, summary="Get what the user typed")

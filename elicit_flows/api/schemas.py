@@ -197,6 +197,27 @@ class ConnectionList(Schema):
     next_cursor: str | None
 
 
+Level = Literal["read", "write", "admin"]
+
+
+class InstallationRequest(Strict):
+    """A token of an app's installation, such as a GitHub App's, in place of the user's own."""
+
+    id: int = Field(ge=1, le=2**53, description="The installation, such as one of ``metadata.installations``.")
+    repositories: list[Annotated[str, Field(min_length=1, max_length=200)]] = Field(
+        min_length=1, max_length=100, description="Names or full names of repositories that the user reaches there."
+    )
+    permissions: dict[Annotated[str, Field(min_length=1, max_length=60)], Level] = Field(
+        min_length=1, max_length=50, description='Such as {"contents": "read"}: no more than the user has there.'
+    )
+
+
+class Installation(Schema):
+    id: int
+    repositories: list[str] = Field(description="The full names of all that the token reaches.")
+    permissions: dict[str, str]
+
+
 class TokenRequest(Strict):
     min_ttl: int | None = Field(
         None,
@@ -204,6 +225,10 @@ class TokenRequest(Strict):
         le=86400,
         description="Seconds for which the token must still be valid, up to half its lifetime. "
         "When left out: 60, or a tenth of its lifetime if that is shorter.",
+    )
+    installation: InstallationRequest | None = None
+    scope_set: str | None = Field(
+        None, min_length=1, max_length=20, description="The token for the scopes that begin with this name and a slash."
     )
 
 
@@ -223,6 +248,7 @@ class Token(Schema):
     scopes: list[str]
     metadata: Metadata
     resource: str | None = Field(description="The only resource that the token is for, such as an MCP server.")
+    installation: Installation | None = Field(None, description="Only of a token of an installation.")
 
 
 AskedMode = Literal["pay", "save", "subscribe", "mandate"]

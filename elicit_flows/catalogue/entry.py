@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import date
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, StringConstraints, field_validator
+from pydantic import Field, StringConstraints, field_validator, model_validator
 
 from elicit_flows import oauth
 from elicit_flows.catalogue.oauth import (
@@ -15,6 +15,7 @@ from elicit_flows.catalogue.oauth import (
     Call,
     DeadGrant,
     Endpoints,
+    Installation,
     Line,
     Metadata,
     OAuth1,
@@ -22,6 +23,7 @@ from elicit_flows.catalogue.oauth import (
     Params,
     Registration,
     Scopes,
+    ScopeSet,
 )
 from elicit_flows.catalogue.parts import Page, Part, Variable, filled, is_fixed
 from elicit_flows.domain.values import Json
@@ -56,8 +58,10 @@ class Entry(Part):
     revoke_call: Call | None = None
     long_token: Call | None = None
     renew_token: Call | None = None
+    installation: Installation | None = None
     endpoints: Endpoints = Endpoints()
     scopes: Scopes = Scopes()
+    scope_sets: Annotated[tuple[ScopeSet, ...], Field(max_length=5)] = ()
     params: Params = Params()
     quirks: OtherQuirks = OtherQuirks()
     account_page: Page | None = None  # the page that documents how to ask for the account
@@ -82,6 +86,12 @@ class Entry(Part):
         if len({one.name for one in given}) < len(given):
             raise ValueError("two variables have the same name")
         return given
+
+    @model_validator(mode="after")
+    def _sets_have_types(self) -> Self:
+        if self.scope_sets and self.quirks.token_type != "unsaid":
+            raise ValueError('scope_sets are told apart by the token_type of the answer: quirks.token_type is "unsaid"')
+        return self
 
     @property
     def examples(self) -> dict[str, str]:
@@ -151,6 +161,8 @@ class Entry(Part):
         return Quirks(
             oauth1=oauth.OAuth1(filled(old.request, variables or {}), old.signature) if old else None,
             assertion=self.assertion.assertion(variables or {}) if self.assertion else None,
+            installation=self.installation.installation(variables or {}) if self.installation else None,
+            scope_sets=tuple(oauth.ScopeSet(one.name, one.param, one.path, one.type) for one in self.scope_sets),
             **calls,
             scope_separator=self.scopes.separator,
             authorize_params=self.params.authorize,
@@ -194,4 +206,5 @@ class Entry(Part):
         """All that may be called for a grant, with the places of variables."""
         first = [self.oauth1.request] if self.oauth1 else []
         first += [call.url for call in self.calls.values()]
+        first += [self.installation.mint] if self.installation else []
         return [*first, *filter(None, self.endpoints.model_dump().values()), *self.api.urls]

@@ -7,6 +7,7 @@ from datetime import date
 from urllib.parse import urlsplit
 
 from elicit_flows.catalogue.entry import Entry
+from elicit_flows.catalogue.oauth import INSTALLATION
 from elicit_flows.catalogue.parts import PLACE
 from elicit_flows.kinds.credentials import client_credentials, fields
 from elicit_flows.kinds.credentials.verification_rules import InvalidRule, checked_verify, credentials_faults
@@ -18,6 +19,8 @@ _OF_OAUTH = {
     "revoke_call",
     "long_token",
     "renew_token",
+    "installation",
+    "scope_sets",
     "pkce",
     "dead_grant",
     "refresh_tokens",
@@ -62,6 +65,7 @@ def _oauth(entry: Entry) -> str:
     named = [connection_metadata.Named.of(one.said) for one in entry.metadata]
     names = {one.name for one in named} - entry.examples.keys()
     names |= {name for call in entry.calls.values() for name in call.call({}).names} & _OF_CALLS
+    names |= {INSTALLATION} if entry.installation else set()
     return _metadata(entry, named) or _calls(entry) or _variables(entry, entry.addresses, but=names)
 
 

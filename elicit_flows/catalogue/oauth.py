@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, Self
+from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, Field, StringConstraints, model_validator
 
@@ -13,6 +14,7 @@ from elicit_flows.catalogue.parts import Endpoint, Lookup, Page, Part, filled
 from elicit_flows.domain.values import Json
 from elicit_flows.oauth import SCOPE_TOKEN, DescribedCall
 
+INSTALLATION = "installation"  # stands for the id of an installation in an address
 Scope = Annotated[str, StringConstraints(pattern=SCOPE_TOKEN.pattern)]
 Line = Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f\x7f]+$")]
 
@@ -125,6 +127,42 @@ class Assertion(Part):
         """The same with the variables of the entry in the audience."""
         said = self.model_dump(exclude={"source_url", "audience"})
         return oauth.Assertion(audience=filled(self.audience, variables), **said)
+
+
+class Installation(Part):
+    """Tokens of an installation of the provider's apps, see ``oauth.Installation``. ``{installation}`` in ``mint`` and
+    ``repositories`` is its id.
+    """
+
+    mint: Endpoint
+    repositories: Endpoint
+    end: Endpoint
+    usual: Annotated[tuple[Line, ...], Field(min_length=1, max_length=50)]
+    admin: Annotated[tuple[Line, ...], Field(max_length=50)] = ()
+    source_url: Page
+
+    @model_validator(mode="after")
+    def _at_one_host(self) -> Self:
+        if len({urlsplit(url).netloc for url in (self.mint, self.repositories, self.end)}) > 1:
+            raise ValueError("the addresses of an installation must be at one host")
+        if not all(f"{{{INSTALLATION}}}" in urlsplit(url).path for url in (self.mint, self.repositories)):
+            raise ValueError("mint and repositories need {installation} in their path")
+        return self
+
+    def installation(self, variables: Mapping[str, str]) -> oauth.Installation:
+        """The same with the variables of the entry in the addresses."""
+        ends = {name: filled(getattr(self, name), variables) for name in ("mint", "repositories", "end")}
+        return oauth.Installation(**ends, usual=self.usual, admin=self.admin)
+
+
+class ScopeSet(Part):
+    """Scopes with a parameter and a token of their own, see ``oauth.ScopeSet``."""
+
+    name: Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,19}$")]
+    param: Annotated[Line, AfterValidator(lambda name: next(iter(_not_ours({name: ""}))))]
+    path: Annotated[tuple[Line, ...], Field(min_length=1, max_length=8)]
+    type: Line
+    source_url: Page
 
 
 class Scopes(Part):

@@ -100,7 +100,7 @@ class _Table:
             values |= {key: getattr(row, key) for key in SETTINGS if key in row.given}
         if row.name == row.slug:
             values.pop("name", None)
-        values |= self._client_secret()
+        values |= self._client_secret() | ({"app_key": self._secret("app_key")} if row.app_key else {})
         values.pop("sort", None)
         if not row.preset and provider_type("", "", values) != row.sort:
             values["sort"] = row.sort
@@ -149,7 +149,7 @@ class _Table:
     def _differing(self) -> Json:
         """The columns with the name of a key, if their value is not the default of that key."""
         columns = {field.name for field in self.row._meta.concrete_fields}
-        secret = {"client_secret", "secret_key", "webhook_secrets", "webhook_secret", "chat"}
+        secret = {"client_secret", "app_key", "secret_key", "webhook_secrets", "webhook_secret", "chat"}
         secret |= {"email"} if isinstance(self.row, Recipient) else set()
         keys = TABLES[self.name].items()
         return _differing(self.row, {name: key.default for name, key in keys if name in columns - secret})

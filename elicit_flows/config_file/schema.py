@@ -109,6 +109,7 @@ TABLES: Mapping[str, Mapping[str, Key]] = {
         "device_authorization_url": Key(url, default=""),
         "client_id": Key(text(500), default=""),
         "client_secret": Key(secret()),
+        "app_key": Key(secret()),
         "token_auth": Key(one_of(*TOKEN_AUTHS), default="client_secret_basic"),
         "scopes": Key(list_of(scope), default=[]),
         "scope_words": Key(scope_words, default={}),

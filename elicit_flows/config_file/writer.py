@@ -76,7 +76,7 @@ def _write_provider(entry: Entry, record: Record) -> Iterator[str]:
     row, what = _locked_row(Provider, entry.slug), f"provider {entry.slug}"
     before = vault.hosts_of(row) if row.pk else {}
     changes = _set_columns(row, entry, _PROVIDER_COLUMNS) | brands.set_picture(row, "logo", entry.values["logo"])
-    changes |= _set_client_secret(row, entry.values["client_secret"])
+    changes |= _set_client_secret(row, entry.values["client_secret"]) | _set_app_key(row, entry.values["app_key"])
     yield _save(row, entry, what, changes, record)
     moved = {name: host for name, host in vault.hosts_of(row).items() if before.get(name, host) != host}
     if moved.keys() & {"token", "refresh"}:
@@ -180,11 +180,19 @@ def _set_client_secret(row: IdentityProvider | Provider, secret: Secret | None) 
     secret may be sent to the hosts that the file names.
     """
     same, bound = vault.client_secret(row) == secret, row.bound_to
-    if same and bound == vault.hosts_of(row):
+    if same and {name: host for name, host in bound.items() if name != "installation"} == vault.hosts_of(row):
         return {}
     vault.seal_client_secret(row, secret)
     hosts: Changes = {"hosts": (bound, row.bound_to)} if bound and bound != row.bound_to else {}
     return hosts if same else hosts | {"client_secret": None}
+
+
+def _set_app_key(row: Provider, key: Secret | None) -> Changes:
+    """The same for the private key of an app."""
+    if vault.app_key(row) == key and not vault.app_key_moved(row):
+        return {}
+    vault.seal_app_key(row, key)
+    return {"app_key": None}
 
 
 def _set_related(row: Agent, field: str, slugs: list[str]) -> Changes:

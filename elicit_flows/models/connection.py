@@ -35,6 +35,12 @@ class Connection(models.Model):
     ``resource``: the only resource that its tokens are for (RFC 8707), "" if the provider was not asked for one token
     for each.
 
+    ``minted`` (sealed): the tokens of installations that were issued for this connection and have not expired, see
+    ``vault.installation_tokens``.
+
+    ``set_tokens`` (sealed): the tokens of other scope sets, such as the user's beside the app's, see
+    ``vault.set_tokens``. ``expires_at`` is when the first of all tokens expires.
+
     ``refresh_started_at`` is set from the claim of a refresh until one succeeds. ``refresh_due_at`` is when the worker
     looks at it next. ``last_refresh_error`` is a code of ours or of OAuth. ``refresh_refusals`` counts the refusals
     since ``refused_since`` that may mean that the grant has ended. ``reported_generation`` is that of the token which
@@ -69,6 +75,8 @@ class Connection(models.Model):
     dpop_key = models.TextField(blank=True, editable=False, default="", db_default="")
     token_secret = models.TextField(blank=True, editable=False, default="", db_default="")  # OAuth 1.0a
     secrets = models.TextField(blank=True, editable=False)
+    minted = models.TextField(blank=True, editable=False, default="", db_default="")
+    set_tokens = models.TextField(blank=True, editable=False, default="", db_default="")
     own_client = models.BooleanField(_("user's own OAuth client"), default=False, db_default=False, editable=False)
     bound_to = models.JSONField(default=dict, db_default={}, editable=False)
     metadata = models.JSONField(_("metadata"), default=dict, db_default={}, editable=False)

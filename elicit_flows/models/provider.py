@@ -79,6 +79,9 @@ class Provider(models.Model):
 
     ``bound_to``: the hosts that ``client_secret`` may be sent to, see ``vault.provider_settings``.
 
+    ``app_key`` (sealed): the private key of an app that people install, which signs requests for the tokens of its
+    installations.
+
     ``mcp``: the address of a remote MCP server that a person went to, as an agent wrote it. Nobody configured such a
     row: what is in it was discovered, see ``vault.mcp_servers``. ``client_slug`` names the authorization server, with
     which this service has one client for all its MCP servers. ``default_scopes``: requested if an agent names none.
@@ -105,6 +108,7 @@ class Provider(models.Model):
     )
     client_id = models.CharField(_("client ID"), max_length=500, blank=True)
     client_secret = models.TextField(blank=True, editable=False)
+    app_key = models.TextField(blank=True, editable=False, default="", db_default="")
     bound_to = models.JSONField(default=dict, db_default={}, editable=False)
     token_auth = models.CharField(_("client authentication"), max_length=32, default="client_secret_basic")
     scopes = models.JSONField(_("scopes"), default=list)

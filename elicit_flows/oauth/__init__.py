@@ -38,15 +38,25 @@ from elicit_flows.oauth.errors import (
 from elicit_flows.oauth.metadata import Metadata, discover, discovered, forget
 from elicit_flows.oauth.private_key_jwt import public_key
 from elicit_flows.oauth.protected_resource import ProtectedResource, bearer_challenge, find_resource
-from elicit_flows.oauth.quirks import PLAIN, DeadGrant, Quirks, adapt_url, normalize_response, value_at
+from elicit_flows.oauth.quirks import (
+    PLAIN,
+    TYPE_SAID,
+    DeadGrant,
+    Quirks,
+    adapt_url,
+    normalize_response,
+    split_scopes,
+    value_at,
+)
 from elicit_flows.oauth.responses import SCOPE_TOKEN, Tokens, check_issuer, clean_code, read_tokens, visible
-from elicit_flows.oauth.ways import Assertion, DescribedCall, OAuth1, places_in
+from elicit_flows.oauth.ways import Assertion, DescribedCall, Installation, OAuth1, ScopeSet, places_in
 
 __all__ = [
     "DEVICE_GRANT",
     "MOST_INTERVAL",
     "PLAIN",
     "SCOPE_TOKEN",
+    "TYPE_SAID",
     "Assertion",
     "Client",
     "ClientRefused",
@@ -54,6 +64,7 @@ __all__ = [
     "DescribedCall",
     "DeviceCode",
     "DiscoveryError",
+    "Installation",
     "InvalidGrant",
     "IssuerMismatch",
     "Metadata",
@@ -64,6 +75,7 @@ __all__ = [
     "ProviderError",
     "Quirks",
     "Registered",
+    "ScopeSet",
     "Tokens",
     "Transient",
     "access_token_hash",
@@ -96,6 +108,7 @@ __all__ = [
     "register",
     "revoke",
     "sign_assertion",
+    "split_scopes",
     "thumbprint",
     "token_for_assertion",
     "userinfo",

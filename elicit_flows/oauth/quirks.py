@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Literal, TypeVar
@@ -17,7 +17,7 @@ from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 from authlib.oauth2.client import OAuth2Client
 
 from elicit_flows import http
-from elicit_flows.oauth.ways import Assertion, DescribedCall, OAuth1
+from elicit_flows.oauth.ways import Assertion, DescribedCall, Installation, OAuth1, ScopeSet
 
 Unit = Literal[
     "seconds", "milliseconds", "timestamp", "rfc3339"
@@ -82,11 +82,14 @@ class Quirks:
     renew_token: DescribedCall | None = None  # makes the longer token last, in place of a refresh token
     assertion: Assertion | None = None  # how a token is got with a private key that somebody typed
     token_call: DescribedCall | None = None  # how a token is got with what somebody typed
+    installation: Installation | None = None  # how tokens of an installed app are issued
+    scope_sets: tuple[ScopeSet, ...] = ()  # beside the scopes of the usual parameter
     dead_grant: tuple[DeadGrant, ...] = ()  # in addition to invalid_grant (RFC 6749, section 5.2)
 
 
 R = TypeVar("R", bound=http.Reply)
 PLAIN = Quirks()
+TYPE_SAID = "token_type_said"  # where the provider's own word stands, if it is not one of OAuth's
 _JSON = {"content-type": "application/json"}
 _LATER_STATUS = frozenset({408, 425, 429})
 
@@ -122,13 +125,22 @@ def adapt_url(url: str, quirks: Quirks) -> str:
     parts = urlsplit(url)
     names = {"client_id": quirks.client_id_param, "scope": quirks.scope_param}
     asked = parse_qsl(parts.query, keep_blank_values=True)
-    bent = [
-        (names.get(name, name), value.replace(" ", quirks.scope_separator) if name == "scope" else value)
-        for name, value in asked
-    ]
+    sets = split_scopes(dict(asked).get("scope", "").split(), quirks.scope_sets)
+    usual = quirks.scope_separator.join(sets[""])
+    bent = [(names.get(name, name), usual if name == "scope" else value) for name, value in asked]
+    bent += [(one.param, quirks.scope_separator.join(sets[one.name])) for one in quirks.scope_sets if sets[one.name]]
     said = {name for name, _ in asked}  # parameters in the address itself are not overwritten
     bent += [(name, value) for name, value in quirks.authorize_params.items() if name not in said]
     return urlunsplit(parts._replace(query=urlencode(bent)))
+
+
+def split_scopes(scopes: Iterable[str], sets: Sequence[ScopeSet]) -> dict[str, list[str]]:
+    """The scopes by the name of their set, without its prefix; under "" those of the usual parameter."""
+    found: dict[str, list[str]] = {"": [], **{one.name: [] for one in sets}}
+    for scope in scopes:
+        name = next((one.name for one in sets if scope.startswith(one.prefix)), "")
+        found[name].append(scope.removeprefix(f"{name}/") if name else scope)
+    return found
 
 
 def adapt_request(headers: Mapping[str, str], body: str, quirks: Quirks) -> tuple[dict[str, str], bytes]:
@@ -159,6 +171,7 @@ def normalize_response(reply: R, quirks: Quirks) -> R:
     if quirks.token_field != "access_token":
         tokens["access_token"] = tokens.pop(quirks.token_field, None)
     if quirks.token_type == "unsaid":
+        tokens[TYPE_SAID] = tokens.get("token_type")
         tokens["token_type"] = "Bearer"
     life = _seconds(tokens.pop(quirks.expires_field, None), quirks.expires_unit)
     if life is None and quirks.expires_after:

@@ -70,6 +70,40 @@ class Assertion:
         return set(PLACE.findall(" ".join([self.issuer, self.key, self.subject, self.key_id])))
 
 
+@dataclass(frozen=True, slots=True)
+class Installation:
+    """How an app's key gets tokens for one installation of the app, as at GitHub; ``{installation}`` is its id.
+
+    ``repositories`` lists what the person's own token reaches there, ``mint`` issues a token, and ``end`` ends it; all
+    three are at one host. To read with a permission of ``usual``, a person must be able to pull, to write, to push. A
+    permission of ``admin`` is for administrators of a repository. No other is asked for.
+    """
+
+    mint: str
+    repositories: str
+    end: str
+    usual: tuple[str, ...]
+    admin: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ScopeSet:
+    """Scopes that are asked for in a parameter of their own and come with a token of their own, such as the user's
+    beside the app's at Slack. They are named with the set's name before them: ``user/search:read``.
+
+    ``path``: where in the answer the token stands. ``type``: its token_type, by which it is told from the others.
+    """
+
+    name: str
+    param: str
+    path: tuple[str, ...]
+    type: str
+
+    @property
+    def prefix(self) -> str:
+        return f"{self.name}/"
+
+
 def places_in(template: str) -> list[str]:
     """The names that stand in braces."""
     return PLACE.findall(template)

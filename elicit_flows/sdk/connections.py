@@ -11,7 +11,7 @@ from elicit_flows.domain.values import Json, Secret
 from elicit_flows.sdk import exchange
 from elicit_flows.sdk.outcomes import Outcome
 from elicit_flows.sdk.paths import CONNECTIONS, connection_path
-from elicit_flows.sdk.shapes import Connection, Token, User, claim, strings
+from elicit_flows.sdk.shapes import Connection, Installation, Token, User, claim, strings
 from elicit_flows.sdk.transport import Transport
 
 PAGE = 100
@@ -36,21 +36,31 @@ class Connections(ABC):
         return await self._transport.fetch(Connection.read, "GET", connection_path(connection))
 
     async def token(
-        self, connection: str | Connection | Outcome, *, min_ttl: int | None = None, user_token: str | None = None
+        self,
+        connection: str | Connection | Outcome,
+        *,
+        min_ttl: int | None = None,
+        user_token: str | None = None,
+        scope_set: str | None = None,
+        installation: Installation | None = None,
     ) -> Token:
         """Return an access token that is valid for at least ``min_ttl`` more seconds (default: 60, or a tenth of its
         lifetime).
 
-        ``user_token`` is the user's own access token, for an agent that has to show it; the default ``min_ttl`` is then
-        used. Raises NotCompleted for an outcome without a connection, and ElicitError with the code
-        ``reauthorization_required`` (ask the user again), ``connection_revoked``, ``user_token_required`` or
-        ``user_token_refused``.
+        ``user_token`` is the user's own access token, for an agent that has to show it; nothing else can be given with
+        it. ``scope_set``: the token for scopes that begin with this name, such as Slack's ``user``. ``installation``: a
+        token of an app's installation, such as a GitHub App's, for repositories that the user reaches.
+
+        Raises NotCompleted for an outcome without a connection, and ElicitError with the code
+        ``reauthorization_required`` (ask the user again), ``connection_revoked``, ``user_token_required``,
+        ``user_token_refused``, ``invalid_scope`` (no such scopes) or ``forbidden`` (the user does not reach that).
         """
-        if user_token is not None:
-            form = exchange.form(connection, user_token)
-            return await self._transport.fetch(exchange.read, "POST", exchange.PATH, data=form)
-        body = {} if min_ttl is None else {"min_ttl": min_ttl}
-        return await self._transport.fetch(Token.read, "POST", f"{connection_path(connection)}/token", json=body)
+        given = {"min_ttl": min_ttl, "scope_set": scope_set, "installation": installation}
+        body = {name: value for name, value in given.items() if value is not None}
+        if user_token is None:
+            return await self._transport.fetch(Token.read, "POST", f"{connection_path(connection)}/token", json=body)
+        form = exchange.form(connection, user_token)
+        return await self._transport.fetch(exchange.read, "POST", exchange.PATH, data=form)
 
     async def report(self, connection: str | Connection | Outcome) -> Connection:
         """Report that the provider answered 401 to the token. It is refreshed at once, at most every 30 seconds.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from base64 import urlsafe_b64encode
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from hashlib import sha256
@@ -121,6 +121,16 @@ class Connection:
         known = {name: body[name] for name in cls.__dataclass_fields__ if name in body}
         kept = {"subject": claim(body["subject"]), "scopes": tuple(body.get("scopes") or ())}
         return cls(**{**known, **kept, "next_refresh_at": moment(body.get("next_refresh_at"))})
+
+
+class Installation(TypedDict):
+    """An installation of an app, such as a GitHub App, and what its token is for: names of repositories, and
+    permissions such as ``{"contents": "read"}``.
+    """
+
+    id: int
+    repositories: Sequence[str]
+    permissions: Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,6 +32,7 @@ from elicit_flows.vault.connections import (
 from elicit_flows.vault.credentials import existing_connection, keep_credentials, open_credentials
 from elicit_flows.vault.dpop import proof
 from elicit_flows.vault.holdings import by_use, calls_of, count_at, count_held, uses_by, uses_of
+from elicit_flows.vault.installation_tokens import installation_token
 from elicit_flows.vault.keyring import KeyUse, check_keys, key_uses, new_entry, retire, verify_keys
 from elicit_flows.vault.mcp_servers import discover_mcp_server, known_mcp_server
 from elicit_flows.vault.notes import Note, open_note, seal_note
@@ -47,6 +48,8 @@ from elicit_flows.vault.pending_grants import (
 )
 from elicit_flows.vault.provider_settings import (
     MOVED,
+    app_key,
+    app_key_moved,
     calls_left_out,
     client_id,
     client_secret,
@@ -59,6 +62,7 @@ from elicit_flows.vault.provider_settings import (
     openid,
     proxy,
     registration_of,
+    seal_app_key,
     seal_client_secret,
     seal_webhook_secret,
     site,
@@ -97,6 +101,8 @@ __all__ = [
     "Refreshes",
     "access_to_api",
     "account",
+    "app_key",
+    "app_key_moved",
     "by_use",
     "calls_left_out",
     "calls_of",
@@ -121,6 +127,7 @@ __all__ = [
     "hosts_in_words",
     "hosts_of",
     "import_connection",
+    "installation_token",
     "keep",
     "keep_credentials",
     "key_uses",
@@ -164,6 +171,7 @@ __all__ = [
     "ring",
     "rotate",
     "seal_account",
+    "seal_app_key",
     "seal_client_secret",
     "seal_note",
     "seal_stash",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from datetime import datetime, timedelta
@@ -24,7 +25,7 @@ from elicit_flows.kinds.oauth.connection_metadata import merged
 from elicit_flows.lib import clock
 from elicit_flows.lib.compiled_query import CompiledQuery, prepared_cursor
 from elicit_flows.models import Agent, Connection, ConnectionUse, Elicitation, Provider
-from elicit_flows.vault import provider_settings
+from elicit_flows.vault import provider_settings, written_grants
 from elicit_flows.vault.refresh_schedule import next_refresh
 from elicit_flows.vault.seal import place, reveal, seal
 
@@ -34,7 +35,7 @@ USE_RESOLUTION = timedelta(minutes=1)
 OF_A_GRANT = (
     "access_token", "refresh_token", "token_type", "scopes", "issued_at", "expires_at", "generation",
     "refresh_lease_until", "refresh_started_at", "refresh_failures", "last_refresh_error", "refresh_due_at",
-    "refresh_refusals", "refused_since", "reported_generation", "metadata",
+    "refresh_refusals", "refused_since", "reported_generation", "metadata", "set_tokens",
 )  # fmt: skip
 TYPED = "This connection holds credentials that the user typed: ask for its secret."
 
@@ -78,7 +79,7 @@ def keep(
         row.account_id, row.unnamed = grant.account_id, ""
     row.status = Status.ACTIVE
     row.account_label = grant.account_label or grant.account_id or ""
-    row.refresh_token, row.metadata = "", {}  # a new grant replaces all of the old one
+    row.refresh_token, row.minted, row.metadata = "", "", {}  # a new grant replaces all of the old one
     row.variables, row.resource = dict(grant.variables), grant.resource
     row.dpop_key = seal(grant.dpop_key, sealed_at(row, "dpop_key"))
     row.token_secret = seal(grant.token_secret, sealed_at(row, "token_secret"))
@@ -96,6 +97,8 @@ def store_tokens(row: Connection, grant: Grant) -> None:
     row.access_token = seal(grant.access_token, sealed_at(row, "access_token"))
     if grant.refresh_token:
         row.refresh_token = seal(grant.refresh_token, sealed_at(row, "refresh_token"))
+    sets = {name: written_grants.written(one) for name, one in grant.sets.items()}
+    row.set_tokens = seal(Secret(json.dumps(sets)) if sets else None, sealed_at(row, "set_tokens"))
     row.token_type = grant.token_type
     row.scopes = list(grant.scopes)
     if grant.metadata:
@@ -115,10 +118,16 @@ def sealed_at(row: Connection, field: str) -> str:
 
 
 def opened(row: Connection, field: str) -> Secret | None:
-    """What is sealed in ``access_token``, ``refresh_token``, ``dpop_key`` (RFC 9449), ``token_secret`` (OAuth 1.0a) or
-    ``secrets``; None if there is nothing.
+    """What is sealed in ``access_token``, ``refresh_token``, ``dpop_key`` (RFC 9449), ``token_secret`` (OAuth 1.0a),
+    ``minted``, ``set_tokens`` or ``secrets``; None if there is nothing.
     """
     return reveal(getattr(row, field), sealed_at(row, field))
+
+
+def other_sets(row: Connection) -> dict[str, Grant]:
+    """The tokens of other scope sets, by the set's name."""
+    sealed = opened(row, "set_tokens")
+    return {name: written_grants.read(one) for name, one in json.loads(sealed.reveal()).items()} if sealed else {}
 
 
 def any_active(agent: Agent, claim: Claim, provider: Provider) -> bool:

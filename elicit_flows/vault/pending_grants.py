@@ -7,7 +7,7 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Collection
-from datetime import datetime, timedelta
+from datetime import timedelta
 from functools import partial
 
 from django.db import transaction
@@ -21,7 +21,7 @@ from elicit_flows.kinds.oauth import revoke_grant as tell_provider
 from elicit_flows.lib import clock
 from elicit_flows.models import Connection, Elicitation, PendingGrant, Provider, leases
 from elicit_flows.oauth import OAuthError
-from elicit_flows.vault import provider_settings
+from elicit_flows.vault import provider_settings, written_grants
 from elicit_flows.vault.seal import place, reveal, seal
 
 log = logging.getLogger(__name__)
@@ -37,7 +37,7 @@ def store_pending_grant(elicitation: Elicitation, meant: Connection | None, gran
     ends = min(now + LIFE, elicitation.expires_at)
     row = PendingGrant(elicitation=elicitation, connection=meant, created_at=now, expires_at=ends, give_back_at=ends)
     row.account_id, row.account_label = grant.account_id or "", grant.account_label or grant.account_id or ""
-    row.grant = seal(Secret(_written(grant)), held_place(row))
+    row.grant = seal(Secret(json.dumps(written_grants.written(grant))), held_place(row))
     row.save(force_insert=True)
 
 
@@ -98,7 +98,7 @@ def revoke_rejected_grant(row: PendingGrant) -> bool:
             config = provider_settings.oauth(provider)
             if grant.bound_to is not None:
                 provider_settings.check(provider, grant.bound_to, provider_settings.REVOCATION)
-            tell_provider(config, grant.access_token, grant.refresh_token, grant.token_secret)
+            tell_provider(config, grant.access_token, grant.refresh_token, grant.token_secret, grant.sets)
     except (OAuthError, Unavailable) as error:
         log.warning("a rejected grant could not be revoked at %s: %s", _slug(row), error)
         if now - row.created_at < GIVE_UP:
@@ -121,41 +121,6 @@ def held_place(row: PendingGrant) -> str:
     return place("pendinggrant", row.id, row.elicitation_id, row.connection_id or "", "grant")
 
 
-def _written(grant: Grant) -> str:
-    return json.dumps(
-        {
-            "access_token": grant.access_token.reveal(),
-            "refresh_token": grant.refresh_token.reveal() if grant.refresh_token else None,
-            "token_type": grant.token_type,
-            "expires_at": grant.expires_at.isoformat() if grant.expires_at else None,
-            "scopes": grant.scopes,
-            "account_id": grant.account_id,
-            "account_label": grant.account_label,
-            "dpop_key": grant.dpop_key.reveal() if grant.dpop_key else None,
-            "token_secret": grant.token_secret.reveal() if grant.token_secret else None,
-            "metadata": grant.metadata,
-            "variables": dict(grant.variables),
-            "resource": grant.resource,
-            "bound_to": dict(grant.bound_to) if grant.bound_to is not None else None,
-        }
-    )
-
-
 def _opened(row: PendingGrant) -> Grant:
     sealed = reveal(row.grant, held_place(row))
-    said = json.loads(sealed.reveal() if sealed else "{}")
-    sealed_too = ("refresh_token", "dpop_key", "token_secret")
-    secrets = {name: Secret(said[name]) if said.get(name) else None for name in sealed_too}
-    return Grant(
-        access_token=Secret(said["access_token"]),
-        token_type=said["token_type"],
-        expires_at=datetime.fromisoformat(said["expires_at"]) if said["expires_at"] else None,
-        scopes=tuple(said["scopes"]),
-        account_id=said["account_id"],
-        account_label=said["account_label"],
-        bound_to=said.get("bound_to"),
-        metadata=said.get("metadata", {}),
-        variables=said.get("variables", {}),
-        resource=said.get("resource", ""),
-        **secrets,
-    )
+    return written_grants.read(json.loads(sealed.reveal() if sealed else "{}"))

@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 
 from django.conf import settings
 
-from elicit_flows.domain.errors import Unavailable
+from elicit_flows.domain.errors import ReauthorizationRequired, Unavailable
 from elicit_flows.domain.values import Json, Secret
 from elicit_flows.identity import OpenIdProvider
 from elicit_flows.identity.proxy import Proxy
@@ -44,6 +44,7 @@ OF_TOKENS = (
 CALLS = ("revoke_call", "long_token", "renew_token")
 REFRESH, REVOCATION = ("token", "refresh", "renew_token"), ("revocation", "revoke_call")
 API = "api"
+INSTALLATION = "installation"
 
 Hosts = Mapping[str, str]
 
@@ -189,7 +190,44 @@ log = logging.getLogger(__name__)
 def seal_client_secret(row: IdentityProvider | Provider, secret: Secret | None) -> None:
     """Seal the secret into the row, bound to the hosts that the row names now; the caller saves it."""
     row.client_secret = seal(secret, client_secret_place(row))
-    row.bound_to = hosts_of(row)
+    row.bound_to = hosts_of(row) | {name: host for name, host in row.bound_to.items() if name == INSTALLATION}
+
+
+def seal_app_key(row: Provider, key: Secret | None) -> None:
+    """Seal the private key of an app into the row, bound to the host where its requests go now; the caller saves it."""
+    row.app_key = seal(key, app_key_place(row))
+    others = {name: host for name, host in row.bound_to.items() if name != INSTALLATION}
+    row.bound_to = others | _installation_host(row)
+
+
+def app_key(row: Provider) -> Secret | None:
+    """The private key of an app, which signs and is not sent. Call ``check_app_key`` before it signs for anybody."""
+    return reveal(row.app_key, app_key_place(row))
+
+
+def app_key_place(row: Provider) -> str:
+    return place("provider", row.slug, "app_key")
+
+
+def app_key_moved(row: Provider) -> bool:
+    """Whether what the key signs would go to another host than when the key was given."""
+    return bool(row.app_key) and row.bound_to.get(INSTALLATION) != _installation_host(row).get(INSTALLATION)
+
+
+def check_app_key(row: Provider, bound: Hosts) -> None:
+    """Raises Unavailable if what the key signs would go to another host than when it was given, and
+    ReauthorizationRequired if the person's token, which is ``bound``, may not be shown to that host.
+    """
+    if app_key_moved(row):
+        log.error("provider %s: the app's key was not given for %s", row.slug, _installation_host(row))
+        raise Unavailable("The addresses of this provider were changed: its operator has to give the app's key again.")
+    if not {host for hosts in bound.values() for host in hosts.split()} >= {*_installation_host(row).values()}:
+        raise ReauthorizationRequired("The provider's addresses have changed. Create a new elicitation.")
+
+
+def _installation_host(row: Provider) -> dict[str, str]:
+    way = row.quirks().installation
+    return {INSTALLATION: host_of(way.mint, [])} if way else {}
 
 
 def client_secret(row: IdentityProvider | Provider) -> Secret | None:

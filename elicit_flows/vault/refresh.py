@@ -94,7 +94,7 @@ def ask(row: Connection) -> Outcome:
         if row.resource:  # whatever the MCP server names by now, the new token is for what the person allowed
             config = replace(config, resources=(row.resource,))
         account, key = row.account_id or None, connections.opened(row, "dpop_key")
-        return ask_provider(config, secret or Secret(""), tuple(row.scopes), account, key)
+        return ask_provider(config, secret or Secret(""), tuple(row.scopes), account, key, connections.other_sets(row))
     except (OAuthError, Unavailable) as error:
         return error
 

@@ -22,12 +22,12 @@ from elicit_flows.lib.backoff import RetrySchedule
 from elicit_flows.models import Connection, ConnectionUse, Provider, leases
 from elicit_flows.models.backlog import soonest
 from elicit_flows.oauth import OAuthError
-from elicit_flows.vault import connections, credentials, provider_settings
+from elicit_flows.vault import connections, credentials, minted, provider_settings
 
 log = logging.getLogger(__name__)
 RETRIES = RetrySchedule.doubling(timedelta(seconds=1), timedelta(hours=3), most=30)  # about two days
 # Once the provider has been told.
-_FORGOTTEN = {"access_token": "", "token_secret": "", "refresh_token": "", "secrets": ""}
+_FORGOTTEN = dict.fromkeys(("access_token", "token_secret", "refresh_token", "secrets", "minted", "set_tokens"), "")
 Status, Upstream = Connection.Status, Connection.Upstream
 
 
@@ -35,7 +35,7 @@ def revoke(row: Connection, by: ConnectionUse.Actor = ConnectionUse.Actor.SERVIC
     """Revoke the connection: it gives no more tokens, and the worker tells the provider. Can be repeated."""
     tell = _is_told(row)
     # Otherwise once the provider has been told.
-    at_once = {} if tell else {"access_token": "", "token_secret": "", "secrets": ""}
+    at_once = {} if tell else {"access_token": "", "token_secret": "", "secrets": "", "minted": "", "set_tokens": ""}
     with transaction.atomic():
         mine = (
             Connection.objects.filter(pk=row.pk)
@@ -68,6 +68,7 @@ def drop_late_tokens(row: Connection) -> None:
     Connection.objects.filter(pk=row.pk, status=Status.REVOKED).update(
         access_token=row.access_token,
         refresh_token=row.refresh_token,
+        set_tokens=row.set_tokens,
         secrets=row.secrets,
         upstream=Upstream.PENDING,
         upstream_next_at=clock.now(),
@@ -80,7 +81,9 @@ def revoke_unkept_grant(provider: Provider, grant: Grant) -> None:
     try:
         if grant.bound_to is not None:
             provider_settings.check(provider, grant.bound_to, provider_settings.REVOCATION)
-        tell_provider(provider_settings.oauth(provider), grant.access_token, grant.refresh_token, grant.token_secret)
+        tell_provider(
+            provider_settings.oauth(provider), grant.access_token, grant.refresh_token, grant.token_secret, grant.sets
+        )
     except (OAuthError, Unavailable) as error:
         log.warning("a grant that came too late could not be revoked at %s: %s", provider.slug, error)
 
@@ -149,6 +152,7 @@ def _tell_provider(row: Connection) -> None:
             client_credentials.revoke(config.token, credentials.open_fields(row), access)
         return
     access, refresh = connections.opened(row, "access_token"), connections.opened(row, "refresh_token")
+    minted.end_all(row, provider or connections.provider_of(row))
     if access or refresh:
         at = provider_settings.oauth(provider or connections.provider_of(row))
-        tell_provider(at, access, refresh, connections.opened(row, "token_secret"))
+        tell_provider(at, access, refresh, connections.opened(row, "token_secret"), connections.other_sets(row))

@@ -7,7 +7,14 @@ import time
 from contextlib import suppress
 from datetime import timedelta
 
-from elicit_flows.domain.errors import Conflict, FlowError, ProviderUnavailable, ReauthorizationRequired, Unavailable
+from elicit_flows.domain.errors import (
+    Conflict,
+    FlowError,
+    InvalidScope,
+    ProviderUnavailable,
+    ReauthorizationRequired,
+    Unavailable,
+)
 from elicit_flows.domain.values import Json
 from elicit_flows.lib import clock
 from elicit_flows.models import Agent, Connection, ConnectionUse
@@ -20,10 +27,12 @@ POLL = 0.05
 DEFAULT_MIN_TTL = 60
 
 
-def token(agent: Agent, connection_id: str, min_ttl: int | None = None) -> Json:
-    """An access token that is valid for ``min_ttl`` more seconds, if the provider issues such tokens.
+def token(agent: Agent, connection_id: str, min_ttl: int | None = None, scope_set: str | None = None) -> Json:
+    """An access token that is valid for ``min_ttl`` more seconds, if the provider issues such tokens. ``scope_set``:
+    the token of these scopes, in place of the usual one.
 
-    Raises NotFound, ConnectionRevoked, ReauthorizationRequired, ProviderUnavailable, and Conflict for credentials.
+    Raises InvalidScope for a set without a token, NotFound, ConnectionRevoked, ReauthorizationRequired,
+    ProviderUnavailable, and Conflict for credentials.
     """
     connections.require_tokens_leave(agent)
     row = connections.usable(agent, connection_id)
@@ -31,7 +40,7 @@ def token(agent: Agent, connection_id: str, min_ttl: int | None = None) -> Json:
         raise Conflict(connections.TYPED)
     row = refreshed(row, min_ttl)
     connections.note_use(row, ConnectionUse.Action.FETCHED)
-    return _answer(row)
+    return answer_of_set(row, scope_set) if scope_set else answer(row)
 
 
 def fresh_tokens(asked: set[tuple[int, str]]) -> dict[tuple[int, str], Json]:
@@ -42,7 +51,7 @@ def fresh_tokens(asked: set[tuple[int, str]]) -> dict[tuple[int, str], Json]:
     for row in connections.all_usable(asked):
         if gives_tokens(row) and not stale(row, None) and connections.use_is_noted(row):
             with suppress(FlowError):
-                found[row.agent_id, row.pk] = _answer(row)
+                found[row.agent_id, row.pk] = answer(row)
     return found
 
 
@@ -51,17 +60,35 @@ def gives_tokens(row: Connection) -> bool:
     return row.own_client or not (row.secrets or row.provider_id is None)
 
 
-def _answer(row: Connection) -> Json:
+def answer(row: Connection) -> Json:
+    """What an agent gets of the token that the row has now."""
     secret = connections.opened(row, "token_secret")
     return {
         "access_token": access_token(row),
         "token_secret": secret.reveal() if secret else None,
         "token_type": row.token_type,
         "expires_at": clock.rfc3339(row.expires_at),
-        "scopes": row.scopes,
+        "scopes": _usual_scopes(row),
         "metadata": row.metadata,
         "resource": row.resource or None,
     }
+
+
+def _usual_scopes(row: Connection) -> list[str]:
+    """Without those of other sets, whose tokens are others."""
+    others = tuple(f"{name}/" for name in connections.other_sets(row))
+    return [scope for scope in row.scopes if not scope.startswith(others)] if others else row.scopes
+
+
+def answer_of_set(row: Connection, name: str) -> Json:
+    """What an agent gets of the token of another scope set. Raises InvalidScope and ProviderUnavailable."""
+    found = connections.other_sets(row).get(name)
+    if found is None:
+        raise InvalidScope(f"This connection has no token for {name}. Ask the user for scopes that begin with {name}/.")
+    if found.expires_at and found.expires_at <= clock.now():
+        raise ProviderUnavailable("The provider does not refresh this token now. Try again.", retry_after=30)
+    said = {"access_token": found.access_token.reveal(), "expires_at": clock.rfc3339(found.expires_at)}
+    return {**answer(row), **said, "scopes": list(found.scopes)}
 
 
 def access_token(row: Connection) -> str:

@@ -18,6 +18,7 @@ from elicit_flows.models import Connection, IdentityProvider
 from elicit_flows.wires import MESSAGES
 from tests.brands.files import SVG, png
 from tests.docs.page import found, pages_with
+from tests.doubles import github
 from tests.management.files import Operator
 from tests.support import rows
 
@@ -25,7 +26,7 @@ SECRETS = {
     "STRIPE_KEY": "rk_test_of-our-account", "STRIPE_WEBHOOK_SECRET": "whsec_of-our-endpoint",
     "MOLLIE_KEY": "test_of-our-profile", "WEBHOOK_SECRET": "whsec_" + "A" * 43 + "=",
 }  # fmt: skip
-PICTURES = {".png": png(), ".svg": SVG.encode()}
+FILES = {".png": png(), ".svg": SVG.encode(), ".pem": github.pem().encode()}
 
 
 @pytest.mark.django_db
@@ -42,9 +43,9 @@ def test_apply_takes_every_configuration_of_the_page(
             monkeypatch.setenv(name, SECRETS.get(name, "a-secret-of-the-tests"))
         for path in re.findall(r'"file:([^"]+)"', text):
             name = Path(path).name.upper().replace("-", "_")
-            content = PICTURES.get(Path(path).suffix) or SECRETS.get(name, "a-secret-of-the-tests").encode()
+            content = FILES.get(Path(path).suffix) or SECRETS.get(name, "a-secret-of-the-tests").encode()
             (tmp_path / name).write_bytes(content)
-            text = text.replace(path, str(tmp_path / name))
+            text = text.replace(f'"file:{path}"', f'"file:{tmp_path / name}"')
         ran = operator.apply(text)
         assert ran.failed == 0, f"docs/{page}:{block.line}: {ran.said}"
 

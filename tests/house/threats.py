@@ -217,6 +217,10 @@ THREATS: dict[int, tuple[str, str]] = {
     200: ("Another amount captured, or agreed to, than was asked for", ""),
     201: ("A return that names another person's order", ""),
     202: ("A provider's answer that names code, which its library would run", ""),
+    210: ("A token of an installation for what its person does not reach, or with more than they may do there", ""),
+    211: ("A provider's token for an installation that may do more than was asked", ""),
+    212: ("A kept token of an installation, given to another agent or person", ""),
+    213: ("The token of one scope set, such as a user's, in place of another's, such as the app's", ""),
 }  # fmt: skip
 FAULTS: dict[int, tuple[str, str]] = {
     1: ("Killed during a create", ""),

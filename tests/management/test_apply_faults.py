@@ -7,15 +7,21 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from django.core.management import CommandError, call_command
 from pytest_django import Settings
 
 from elicit_flows.config_file.reader import KeyLines
 from elicit_flows.models import Agent, IdentityProvider, PaymentAccount, Provider
+from tests.doubles import github
 from tests.management.files import API_KEY, HOOK, SMALL, WHOLE, Operator
 from tests.management.test_apply import stored
 from tests.support.box import Box
 
+EC_KEY = (
+    ec.generate_private_key(ec.SECP256R1()).private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()).decode()
+)
 # what is written instead of what, and the fault's line, key and words
 WRONG = {
     "unknown table": ("[[agent]]", "[[agents]]", "36: agents: there is no such table; use identity_provider, provider"),
@@ -287,3 +293,21 @@ def test_lines_are_found_as_people_write_files() -> None:
     assert lines.of("agent", 1, "slug") == 12
     assert lines.of("top", 0) == 1
     assert lines.of("nowhere", 0) == 1
+
+
+@pytest.mark.parametrize(
+    ("preset", "key", "why"),
+    [
+        ("github", github.pem(), "is for a preset whose apps people install"),
+        ("github-app", EC_KEY, "must be a private RSA key"),
+        ("github-app", "no key", "must be a private RSA key"),
+    ],
+)
+def test_the_key_of_an_app_is_an_rsa_key_for_a_preset_with_installations(
+    operator: Operator, preset: str, key: str, why: str
+) -> None:
+    (fault,) = operator.faults(
+        f'[[provider]]\nslug = "forge"\npreset = "{preset}"\nclient_id = "ours"\nclient_secret = "s"\n'
+        f'app_key = """{key}"""\n'
+    )
+    assert fault.startswith(f"6: app_key: {why}")

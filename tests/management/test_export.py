@@ -15,11 +15,15 @@ from elicit_flows.config_file.schema import TABLES
 from elicit_flows.config_file.toml import inline
 from elicit_flows.models import Agent, IdentityProvider, PaymentAccount, Provider, Recipient
 from tests.brands.files import png
+from tests.doubles import github
 from tests.doubles.policy import loopback_allowed
 from tests.management.files import SMALL, WHOLE, Operator
 
 CHAT = "jsons://canary-of-the-chat.example.com/{email}"
-SECRETS = {"client_secret": "canary-of-the-client", "secret_key": "sk_test_canary", "chat_1": CHAT}
+APP_KEY = github.pem()
+SECRETS = {
+    "client_secret": "canary-of-the-client", "app_key": APP_KEY, "secret_key": "sk_test_canary", "chat_1": CHAT,
+}  # fmt: skip
 NUMBERS = ec.generate_private_key(ec.SECP256R1()).public_key().public_numbers()
 JWK = {
     "kty": "EC", "crv": "P-256", "kid": "1",
@@ -136,6 +140,14 @@ client_id = "ours"
 client_secret = "canary-of-the-client"
 
 [[provider]]
+slug = "forge"
+preset = "github-app"
+variables = {{ app = "octo-app" }}
+client_id = "ours"
+client_secret = "canary-of-the-client"
+app_key = """{APP_KEY}"""
+
+[[provider]]
 slug = "weather"
 sort = "credentials"
 fields = [
@@ -232,6 +244,7 @@ def test_everything_that_a_file_can_hold_comes_back_without_a_change(
         assert operator.apply(ALL).said[0].endswith("pkce is off, so a stolen code can be redeemed")
         exported, before = operator.export(), stored()
         assert "canary" not in exported
+        assert "PRIVATE KEY" not in exported
         given(monkeypatch, exported)
         assert "providers = []" in exported
         again = operator.apply(exported, "--skip-checks")

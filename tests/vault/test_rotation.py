@@ -51,7 +51,18 @@ from tests.support.op import Op
 from tests.support.rows import Known, question
 from tests.support.serving import Served
 
-SECRETS = ("secret", "secrets", "secret_key", "_token", "dpop_key", "stash", "secret_previous")
+SECRETS = (
+    "secret",
+    "secrets",
+    "secret_key",
+    "_token",
+    "_tokens",
+    "minted",
+    "dpop_key",
+    "app_key",
+    "stash",
+    "secret_previous",
+)
 
 
 def key(name: str) -> str:
@@ -74,7 +85,11 @@ def everything(old: LazySettings, known: Known, drive_row: ProviderRow) -> list[
     vault.seal_webhook_secret(known.row, Secret("whsec_" + "B" * 43 + "="))
     known.row.save()
     grant = replace(rows.grant(), dpop_key=Secret("the private key"), token_secret=Secret("the token's secret"))
-    row = rows.connection(known, drive_row, grant)
+    row = rows.connection(known, drive_row, replace(grant, sets={"user": rows.grant()}))
+    row.minted = seal(Secret("{}"), vault.connections.sealed_at(row, "minted"))
+    row.save()
+    vault.seal_app_key(drive_row, Secret("the key of an app"))
+    drive_row.save()
     asked = Elicitation.objects.create(agent=known.row, kind="oauth", expires_at=row.created_at)
     elicitations.change_note(asked, {"result": "what the tool said"})
     stash = vault.seal_stash({"verifier": "the verifier"}, "state-hash")

@@ -5,10 +5,12 @@ import type { Account } from "./kinds.ts";
 import type { Outcome } from "./outcomes.ts";
 import { claim, connection, exchanged, object, secrets, token, word } from "./reading.ts";
 import type { Connection, Secret, Token, User } from "./shapes.ts";
-import type { Transport } from "./transport.ts";
+import type { Query, Transport } from "./transport.ts";
 
 const CONNECTIONS = "/v1/connections";
 const EXCHANGE = "/v1/token";
+const HOST = "Elicit-Api-Host";
+const USER_TOKEN = "Elicit-User-Token";
 export const PAGE = 100;
 
 /** A connection by its id, as it was read, or as the outcome of the question that made it. */
@@ -17,7 +19,32 @@ export type OfConnection = string | Connection | Outcome<"oauth"> | Outcome<"cre
 export interface TokenOptions {
   /** For how many more seconds the token must be valid. The default is 60, or a tenth of its lifetime. */
   minTtl?: number;
-  /** The user's own access token, for an agent that has to show it; the default `minTtl` is then used. */
+  /** The user's own access token, for an agent that has to show it; nothing else can be given with it. */
+  userToken?: string;
+  /** The token for scopes that begin with this name, such as Slack's `user`. */
+  scopeSet?: string;
+  /** A token of an app's installation, such as a GitHub App's, for repositories that the user reaches. */
+  installation?: Installation;
+  signal?: AbortSignal;
+}
+
+/** An installation of an app, and what its token is for: `{ id: 42, repositories: ["a"], permissions: { contents: "read" } }`. */
+export interface Installation {
+  id: number;
+  repositories: readonly string[];
+  permissions: Readonly<Record<string, "read" | "write" | "admin">>;
+}
+
+/** What of a call of a provider's API may be given. */
+export interface ApiRequest {
+  query?: Query;
+  json?: unknown;
+  /** What fetch takes as a body, in place of `json`. A stream needs `duplex: "half"`, which is added. */
+  body?: BodyInit;
+  headers?: Record<string, string>;
+  /** One of the API's hosts, if it has several. */
+  host?: string;
+  /** The user's own access token, for an agent that has to show it. */
   userToken?: string;
   signal?: AbortSignal;
 }
@@ -71,13 +98,13 @@ export abstract class Connections {
 
   /**
    * An access token, refreshed if need be. Throws NotCompleted for an outcome without a connection, and ElicitError
-   * with the code `reauthorization_required` (ask the user again), `connection_revoked`, `user_token_required` or
-   * `user_token_refused`.
+   * with the code `reauthorization_required` (ask the user again), `connection_revoked`, `user_token_required`,
+   * `user_token_refused`, `invalid_scope` (no such scopes) or `forbidden` (the user does not reach that).
    */
   async token(of: OfConnection, options: TokenOptions = {}): Promise<Token> {
-    const { minTtl, userToken, signal } = options;
+    const { minTtl, userToken, scopeSet, installation, signal } = options;
     if (userToken === undefined) {
-      const json = minTtl === undefined ? {} : { min_ttl: minTtl };
+      const json = { min_ttl: minTtl, scope_set: scopeSet, installation };
       return await this.transport.call(token, "POST", `${connectionPath(of)}/token`, { json, signal });
     }
     const form = {
@@ -87,6 +114,22 @@ export abstract class Connections {
       connection: connectionId(of),
     };
     return await this.transport.call(exchanged, "POST", EXCHANGE, { form, signal });
+  }
+
+  /**
+   * Calls the provider's API through the service, which adds the user's credential, and gives the API's own answer,
+   * whatever its status; its body is a stream. `at` is below the API's address, such as `/v1/me`. Nothing is retried.
+   *
+   * Throws ElicitError for an answer that is not the API's but the service's: `reauthorization_required` (ask the user
+   * again), `connection_revoked`, `no_api`, `bad_path`, `provider_unavailable`, `provider_broken`.
+   */
+  async request(of: OfConnection, method: string, at: string, options: ApiRequest = {}): Promise<Response> {
+    const { query, json, body, headers, host, userToken, signal } = options;
+    const ours = { ...(host ? { [HOST]: host } : {}), ...(userToken ? { [USER_TOKEN]: userToken } : {}) };
+    const others = Object.entries(headers ?? {}).filter(([name]) => name.toLowerCase() !== "authorization");
+    return await this.transport.proxied(`${connectionPath(of)}/proxy`, at, method, {
+      query, json, body, signal, headers: { Accept: "*/*", ...Object.fromEntries(others), ...ours },
+    });
   }
 
   /**

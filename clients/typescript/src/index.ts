@@ -3,7 +3,7 @@
 export type { AskOptions, OnUrl, Options } from "./asking.ts";
 export { Elicit } from "./client.ts";
 export type { ElicitOptions } from "./client.ts";
-export type { ImportOptions, OfConnection, ProofOptions, TokenOptions } from "./connections.ts";
+export type { ApiRequest, ImportOptions, Installation, OfConnection, ProofOptions, TokenOptions } from "./connections.ts";
 export {
   AuthenticationError,
   ConflictError,

@@ -12,6 +12,8 @@ import { VERSION } from "./version.ts";
 export const TIMEOUT = 10;
 export const MAX_RETRIES = 5;
 const RETRY_FOR = 5;
+const PROXIED = 65; // seconds: the service waits a minute for a provider
+const ANSWERED_BY = "elicit-answered-by"; // of answers that are the provider's
 const LONGEST_RETRY_AFTER = 30; // seconds that a plain call waits because the service says so
 export const LONGEST_TIMER = 2 ** 31 - 1; // milliseconds; a longer timer would ring at once
 const REFUSED = new Set([429, 503]); // the service did nothing, so even an unsafe call may be repeated
@@ -118,6 +120,11 @@ export class Limit {
     this.#timer = setTimeout(ring, Math.min(seconds * 1000, LONGEST_TIMER));
   }
 
+  /** Count no more; the outer signal still ends what runs under this one, such as a body that is read. */
+  pause(): void {
+    clearTimeout(this.#timer);
+  }
+
   done(): void {
     clearTimeout(this.#timer);
     this.#outer?.removeEventListener("abort", this.#pass);
@@ -202,6 +209,33 @@ export class Transport {
   async send(prepared: { url: URL; init: RequestInit }, signal: AbortSignal): Promise<Response> {
     const send = this.#fetch; // called without `this`: browsers refuse a fetch that is called as a method
     return await send(prepared.url, { ...prepared.init, signal });
+  }
+
+  /**
+   * An answer of a provider's API that came through the service, as it is. Throws ElicitError for one of the service
+   * itself, UnreachableError if none has begun within a little more than the minute for which the service waits, and
+   * TypeError if `at` leads away from `below`.
+   */
+  async proxied(
+    below: string, at: string, method: string, request: Request & { body?: BodyInit | undefined },
+  ): Promise<Response> {
+    const { url, init } = this.prepare(method, below + at, request);
+    // The URL is normalized by now: with ".." it could be another call of the service.
+    if (!url.pathname.startsWith(`${new URL(this.url + below).pathname}/`)) {
+      throw new TypeError(`The path of an API begins with / and stays below the API's address: ${at}`);
+    }
+    if (request.body !== undefined) Object.assign(init, { body: request.body, duplex: "half" });
+    const limit = new Limit(PROXIED, request.signal);
+    try {
+      const response = await this.send({ url, init }, limit.signal);
+      if (response.headers.has(ANSWERED_BY)) return response;
+      throw problem(response.status, parsed(await response.text()), response.headers);
+    } catch (error) {
+      if (request.signal?.aborted) throw request.signal.reason;
+      throw error instanceof ElicitError ? error : this.unreachable(error);
+    } finally {
+      limit.pause();
+    }
   }
 
   /** 32 bytes for `purpose` that only those who have the API key can know. */

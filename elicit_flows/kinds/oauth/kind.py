@@ -7,7 +7,7 @@ from __future__ import annotations
 from elicit_flows import oauth
 from elicit_flows.domain import errors
 from elicit_flows.domain.values import Again, Answer, Finish, Json, Leave, Show, Visit, Wait
-from elicit_flows.kinds.oauth import described_calls, device_grant, oauth1_grant, params
+from elicit_flows.kinds.oauth import described_calls, device_grant, oauth1_grant, params, scope_sets
 from elicit_flows.kinds.oauth.provider import (
     SWITCHED_OFF,
     OAuthProvider,
@@ -168,6 +168,7 @@ class OAuth:
             )
             if visit.config.quirks.long_token:
                 tokens = described_calls.exchanged(visit.config, tokens)
-            return finish_with(visit, endpoints, tokens, answer)
+            done = finish_with(visit, endpoints, tokens, answer)
+            return scope_sets.finished(visit.config, done, tokens) if visit.config.quirks.scope_sets else done
         except oauth.OAuthError as error:
             return redemption_refused(error, visit.config)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from elicit_flows import oauth
 from elicit_flows.domain.values import Grant, Secret
-from elicit_flows.kinds.oauth import connection_metadata, described_calls
+from elicit_flows.kinds.oauth import connection_metadata, described_calls, scope_sets
 from elicit_flows.kinds.oauth.provider import (
     AccountMismatch,
     Endpoints,
@@ -28,8 +28,9 @@ def refresh(
     scopes: Iterable[str],
     account_id: str | None = None,
     dpop_key: Secret | None = None,
+    sets: Mapping[str, Grant] | None = None,
 ) -> Grant:
-    """A new grant for an old one. ``scopes`` are those granted so far.
+    """A new grant for an old one. ``scopes`` are those granted so far, and ``sets`` the tokens of other scope sets.
 
     If the provider sends no refresh token, the old one is kept (RFC 6749, section 6). With ``account_id``, an ID token
     in the answer must still name that account (OpenID Connect Core, 12.2). Tokens that were bound to ``dpop_key`` stay
@@ -48,6 +49,8 @@ def refresh(
         raise oauth.ProviderError("identity_changed", "The provider answered for another account.")
     kept = refresh_token if tokens.refresh_token is None else None
     granted = grant(tokens, tuple(scopes), (subject or account_id, None), kept)
+    if config.quirks.scope_sets:
+        granted = scope_sets.refreshed(config, granted, tokens, sets or {})
     if not config.metadata:
         return granted
     secrets = secrets_of(config, tokens)
@@ -63,9 +66,17 @@ def _renewed(config: OAuthProvider, token: Secret, scopes: tuple[str, ...], acco
 
 
 def revoke_grant(
-    config: OAuthProvider, access: Secret | None, refresh_token: Secret | None, token_secret: Secret | None = None
+    config: OAuthProvider,
+    access: Secret | None,
+    refresh_token: Secret | None,
+    token_secret: Secret | None = None,
+    sets: Mapping[str, Grant] | None = None,
 ) -> bool:
-    """End a grant at the provider, by RFC 7009 or as its entry describes. Returns and raises like ``revoke``."""
+    """End a grant at the provider, by RFC 7009 or as its entry describes, after the tokens of its other scope sets.
+    Returns and raises like ``revoke``.
+    """
+    for one in (sets or {}).values():
+        revoke_grant(config, one.access_token, one.refresh_token)
     if config.quirks.revoke_call:
         try:
             return described_calls.revoke(config, access, refresh_token, token_secret)
