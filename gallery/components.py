@@ -91,7 +91,6 @@ COMPONENTS: dict[str, tuple[str, Callable[[], Context]]] = {
     "what the operator says of the agent": ("connect/_agent.html", _described),
     "words of the agent": ("connect/_message.html", _asking),
     "words of the operator": ("brand/_said.html", _said),
-    "a logo": ("brand/_picture.html", lambda: {"picture": PICTURE}),
     "scopes": ("_scopes.html", _scopes),
     "steps": ("connect/_steps.html", lambda: {"steps": steps()}),
     "who is signed in, and until when": ("connect/_aside.html", _asking),

@@ -26,7 +26,7 @@ const NEVER_CONNECTED = new Set([
 export type Query = Record<string, string | number | null | undefined>;
 
 export interface Request {
-  query?: Query;
+  query?: Query | undefined;
   json?: unknown;
   form?: Record<string, string>;
   headers?: Record<string, string>;

@@ -18,7 +18,6 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from typing import Any, cast
 
-import anyio
 from mcp.client.stdio import StdioServerParameters, get_default_environment
 from mcp.server.stdio import stdio_server
 
@@ -159,7 +158,7 @@ class Lines(asyncio.Protocol):
 @asynccontextmanager
 async def messages(lines: Lines) -> AsyncIterator[tuple[Any, Any]]:
     """What is left for the library, as the streams that it works on."""
-    file = cast("anyio.AsyncFile[str]", lines)
+    file: Any = lines  # it has of a text file what the library uses
     async with stdio_server(file, file) as streams:
         try:
             yield streams
