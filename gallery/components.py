@@ -115,12 +115,10 @@ COMPONENTS: dict[str, tuple[str, Callable[[], Context]]] = {
     ),
     "a session": ("account/_session.html", lambda: {"one": sessions()[1]}),
     "messages about requests": ("account/_notifications.html", told_page),
-    "messages in a browser": ("account/_push.html", told_page),
     "a payment": ("account/_payment.html", _payment),
     "a mandate": (
         "account/_mandate.html",
         lambda: {"mandate": mandates()[0], "agent": "Travel Bot", "what": "Train tickets"},
     ),
-    "the limits of a mandate": ("account/_limits.html", lambda: {"limits": mandates()[0], "currency": "eur"}),
     "more of a list": ("account/_more.html", lambda: {"more_url": "/account?after=1-cn_1", "start_url": "/account"}),
 }
