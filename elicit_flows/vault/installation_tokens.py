@@ -118,7 +118,9 @@ def _issued(
 
 
 def _keep(row: Connection, asked: str, issued: Json) -> None:
-    """Beside those that others keep at the same time. If the connection was ended meanwhile, its end is told too."""
+    """Beside those that others keep at the same time. Raises as ``connections.usable`` if the connection was ended
+    meanwhile: what was issued is then given to nobody.
+    """
     for _ in range(_TRIES):
         kept = {**minted.read(row), asked: issued}
         newest = sorted(kept, key=lambda one: str(kept[one]["expires_at"]))[-MOST_KEPT:]
@@ -127,6 +129,5 @@ def _keep(row: Connection, asked: str, issued: Json) -> None:
         if Connection.objects.filter(pk=row.pk, minted=row.minted, status=row.status).update(minted=sealed):
             return
         row.refresh_from_db(fields=["minted", "status"])
-        if row.status == Connection.Status.REVOKED:
-            break
+        connections.require_usable(row)
     log.warning("connection %s: a token of an installation is not kept, so that nothing ends it early", row.pk)
