@@ -149,7 +149,8 @@ def give_up(checkout: Checkout, failure: str) -> None:
 def end_announced(saved: Payment) -> None:
     """Give up the charges that wait for their time, because the method that ``saved`` is removed."""
     waiting = Checkout.objects.filter(off_session=True, status=Checkout.Status.STARTING)
-    for checkout in waiting.filter(payment__charge__mandate__payment=saved, payment__charge__at__gt=clock.now()):
+    waiting = waiting.filter(payment__charge__mandate__payment=saved, payment__charge__at__gt=clock.now())
+    for checkout in waiting.order_by("created_at", "pk"):
         give_up(checkout, "mandate_ended")
 
 

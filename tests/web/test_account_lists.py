@@ -111,7 +111,7 @@ def test_connections_stand_by_provider_and_account_with_the_last_used_first(comm
     other = connected(one, drive, "b@drive", timedelta(hours=2))
     page = opened(browser())
     assert revokes(page) == [first, late, other, never]
-    assert re.findall("<h2><bdi>(.*?)</bdi></h2>", page.source) == ["Drive", "Mail"], "each once"
+    assert re.findall(r"<h2>\s*<bdi>(.*?)</bdi></h2>", page.source) == ["Drive", "Mail"], "each once"
     text = page.text()
     assert [text.count(said) for said in ("Not used for 90 days", "Used 1 hour ago")] == [1, 1]
     assert "2 agents with access 3 of your accounts in use No request waiting" in text
