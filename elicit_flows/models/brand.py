@@ -32,7 +32,7 @@ class Brand(models.Model):
     brand = models.CharField(max_length=7, blank=True)
     brand_dark = models.CharField(max_length=7, blank=True)
     radius = models.CharField(max_length=8, blank=True)
-    font = models.CharField(max_length=16, blank=True)
+    font = models.CharField(max_length=16, blank=True, default="", db_default="")
     support_url = models.CharField(max_length=2000, blank=True)
     support_email = models.CharField(max_length=254, blank=True)
     privacy_url = models.CharField(max_length=2000, blank=True)

@@ -37,9 +37,9 @@ class NotificationSettings(models.Model):
     chat = models.TextField(blank=True, editable=False)
     webhook_url = models.CharField(_("webhook URL"), max_length=1000, blank=True)
     webhook_secret = models.TextField(blank=True, editable=False)
-    push = models.BooleanField(_("by web push"), default=False)
-    push_hosts = models.JSONField(_("more push services"), default=list, blank=True)
-    push_key = models.TextField(blank=True, editable=False)
+    push = models.BooleanField(_("by web push"), default=False, db_default=False)
+    push_hosts = models.JSONField(_("more push services"), default=list, db_default=[], blank=True)
+    push_key = models.TextField(blank=True, editable=False, default="", db_default="")
     per_person = models.PositiveIntegerField(_("requests an hour for one person"), default=PER_PERSON)
     per_agent = models.PositiveIntegerField(_("requests an hour of one agent"), default=PER_AGENT)
 

@@ -14,7 +14,7 @@ class PaymentAccount(models.Model):
 
     slug = models.SlugField(_("slug"), max_length=64, unique=True)
     provider = models.CharField(_("provider"), max_length=32)
-    client_id = models.CharField(_("client ID"), max_length=200, blank=True)
+    client_id = models.CharField(_("client ID"), max_length=200, blank=True, default="", db_default="")
     secret_key = models.TextField(blank=True, editable=False)
     webhook_secrets = models.TextField(blank=True, editable=False)
     api_base = models.CharField(_("API base"), max_length=500, blank=True)

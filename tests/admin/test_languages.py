@@ -18,6 +18,7 @@ from pytest_django import Settings
 from elicit_flows import catalogue
 from elicit_flows.admin.base import admin_url, list_url
 from elicit_flows.admin.connections import EXPORT_COLUMNS
+from elicit_flows.brands.theme import FONTS
 from elicit_flows.config_file.schema import DPOPS, GRANTS, PARS, REGISTRATIONS, TABLES, TOKEN_AUTHS
 from elicit_flows.config_file.values import DEAD_GRANT_EXAMPLE
 from elicit_flows.domain.status import Status
@@ -56,7 +57,7 @@ NAMES = {
 DJANGO = {"True", "False", "Search", "Group-permission relationship", "Group_permissions object", "md5"}
 CODES = {
     *Status, *Connection.Status, *Provider.Sort, *IdentityProvider.Sort, *PROVIDERS, *TOKEN_AUTHS, *GRANTS, *PARS,
-    *REGISTRATIONS, *DPOPS, *EXPORT_COLUMNS, *(key for keys in TABLES.values() for key in keys),
+    *REGISTRATIONS, *DPOPS, *FONTS, *EXPORT_COLUMNS, *(key for keys in TABLES.values() for key in keys),
     "ok", "failing", "expired", "created",
 }  # fmt: skip
 SPOKEN = ("aria-label", "placeholder", "title", "alt")
