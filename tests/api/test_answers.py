@@ -102,6 +102,16 @@ def test_every_described_call_answers_as_described(
     asked = call("POST", f"{one}/refunds", paid.pk, json={"amount": 999, "reason": "Half of it was missing."})
     assert (asked.status_code, asked.json()["status"], asked.json()["by"]) == (201, "pending", "agent")
     assert call("GET", f"{one}/refunds", paid.pk).json() == {"data": [asked.json()], "next_cursor": None}
+    allowed, one = money.mandate(known, money.account(slug="later", allow_mandates=True)), "/v1/mandates/{mandate_id}"
+    assert [row["id"] for row in call("GET", "/v1/mandates").json()["data"]] == [allowed.pk]
+    assert call("GET", one, allowed.pk).json()["used"] == {"per_day": 0, "per_month": 0, "total": 0}
+    assert call("GET", f"{one}/document", allowed.pk).json()["mandate"] == allowed.pk
+    asked = {"amount": 5, "description": "A ticket"}
+    made = call("POST", f"{one}/charges", allowed.pk, json=asked, headers={"Idempotency-Key": "ticket-1"})
+    assert (made.status_code, made.json()["status"]) == (201, "announced")
+    assert [row["id"] for row in call("GET", f"{one}/charges", allowed.pk).json()["data"]] == [made.json()["id"]]
+    assert call("GET", f"{one}/charges/{{charge_id}}", allowed.pk, made.json()["id"]).json()["amount"] == 5
+    assert call("POST", f"{one}/end", allowed.pk).json()["status"] == "ended"
     used = call("POST", "/v1/entitlements/{entitlement_id}/consume", granted.pk, json={"key": "call-17"}).json()
     assert (used["uses_left"], used["usable"]) == (2, True)
     assert call("GET", "/v1/entitlements").json() == {"data": [used], "next_cursor": None}

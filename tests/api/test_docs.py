@@ -53,6 +53,13 @@ CALLS = {
     "GET /v1/payments/{payment_id}/receipt",
     "GET /v1/payments/{payment_id}/refunds",
     "POST /v1/payments/{payment_id}/refunds",
+    "GET /v1/mandates",
+    "GET /v1/mandates/{mandate_id}",
+    "GET /v1/mandates/{mandate_id}/document",
+    "GET /v1/mandates/{mandate_id}/charges",
+    "POST /v1/mandates/{mandate_id}/charges",
+    "GET /v1/mandates/{mandate_id}/charges/{charge_id}",
+    "POST /v1/mandates/{mandate_id}/end",
     "GET /v1/entitlements",
     "POST /v1/entitlements/{entitlement_id}/consume",
     "GET /v1/webhooks/deliveries",
@@ -293,10 +300,10 @@ def test_no_field_has_a_default(described: dict[str, Any]) -> None:
 def test_unknown_fields_are_described_as_refused(described: dict[str, Any]) -> None:
     ours = [operation for _, path, operation in operations(described) if path != PATH]
     bodies = [operation["requestBody"] for operation in ours if "requestBody" in operation]
-    assert len(bodies) == 13
+    assert len(bodies) == 14
     assert all(one["additionalProperties"] is False for one in kinds_of(described, "CreateElicitation").values())
     strict = ("Complete", "Subject", "TokenRequest", "ProofRequest", "Report", "RefundRequest")
-    for name in (*strict, "ConsumeRequest", "ImportConnection"):
+    for name in (*strict, "ConsumeRequest", "ImportConnection", "ChargeRequest"):
         assert described["components"]["schemas"][name]["additionalProperties"] is False
 
 
@@ -312,6 +319,9 @@ def test_the_stream_and_the_idempotency_key_are_described(described: dict[str, A
 def test_every_type_of_event_that_the_code_publishes_is_named(described: dict[str, Any]) -> None:
     source = "".join(path.read_text() for path in (PROJECT / "elicit_flows").rglob("*.py"))
     published = set(re.findall(r'"((?:elicitation|connection|payment|webhook)\.[a-z_]+)"', source))
+    # Constraints of a mandate's document, which are no events.
+    published -= {f"payment.{name}" for name in ("budget", "amount_range", "execution_date", "agent_recurrence")}
+    published |= {f"mandate.{what}" for what in ("created", "changed", "ended", "charged", "charge_failed")}
     published |= {f"elicitation.{status}" for status in Status if status != Status.PENDING}
     assert {"payment.mismatch", "payment.refund_failed", "elicitation.refused"} <= published
     assert set(described["components"]["schemas"]["EventType"]["enum"]) == published

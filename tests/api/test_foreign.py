@@ -19,6 +19,7 @@ from elicit_flows.models import (
     Entitlement,
     EntitlementUse,
     Event,
+    Mandate,
     Payment,
     Provider,
     Refund,
@@ -29,6 +30,7 @@ from tests.support.rows import Known, question
 
 PREFIX = {
     "elicitation_id": "el", "connection_id": "cn", "delivery_id": "dl", "payment_id": "pa", "entitlement_id": "en",
+    "mandate_id": "ma",
 }  # fmt: skip
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "PURGE")
 BODIES: tuple[object, ...] = (None, {"min_ttl": 0}, {"amount": 1}, {"key": "k"}, {"unknown": 1})
@@ -43,16 +45,16 @@ def owned(api: httpx2.Client, known: Known, drive_row: Provider) -> dict[str, st
     asked = api.post("/v1/elicitations", json=question()).json()["id"]
     held = rows.connection(known, drive_row)
     sent = Delivery.objects.get(event__elicitation=asked)
-    paid = money.payment(known, money.account())
+    paid, allowed = money.payment(known, money.account()), money.mandate(known, money.account(slug="later"))
     return {
         "elicitation_id": asked, "connection_id": held.pk, "delivery_id": sent.pk, "payment_id": paid.pk,
-        "entitlement_id": money.entitlement(paid).pk,
+        "entitlement_id": money.entitlement(paid).pk, "mandate_id": allowed.pk,
     }  # fmt: skip
 
 
 def everything() -> list[object]:
     """All that the agents own, as it stands in the database."""
-    models = (Elicitation, Connection, Delivery, Event, Payment, Refund, Entitlement, EntitlementUse)
+    models = (Elicitation, Connection, Delivery, Event, Payment, Refund, Entitlement, EntitlementUse, Mandate)
     return [list(model._default_manager.order_by("pk").values()) for model in models]
 
 

@@ -41,6 +41,11 @@ def makers(api: httpx2.Client, known: Known, drive_row: Provider) -> dict[str, t
     def refunded() -> str:
         return str(api.post(f"/v1/payments/{one.pk}/refunds", json={"amount": 1}).json()["id"])
 
+    allowed = money.mandate(known, money.account(slug="later", allow_mandates=True))
+
+    def charged() -> str:
+        return money.charge(allowed, str(next(numbers))).pk
+
     def granted() -> str:
         return money.entitlement(money.payment(known, account)).pk
 
@@ -49,6 +54,8 @@ def makers(api: httpx2.Client, known: Known, drive_row: Provider) -> dict[str, t
         "/v1/connections": ("/v1/connections", connected),
         "/v1/payments": ("/v1/payments", lambda: money.payment(known, account).pk),
         "/v1/payments/{payment_id}/refunds": (f"/v1/payments/{one.pk}/refunds", refunded),
+        "/v1/mandates": ("/v1/mandates", lambda: money.mandate(known, allowed.account).pk),
+        "/v1/mandates/{mandate_id}/charges": (f"/v1/mandates/{allowed.pk}/charges", charged),
         "/v1/entitlements": ("/v1/entitlements", granted),
         "/v1/webhooks/deliveries": ("/v1/webhooks/deliveries", sent),
     }

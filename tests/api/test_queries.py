@@ -31,6 +31,7 @@ BODIES: dict[tuple[str, str], Any] = {
     ("POST", "/v1/connections"): BROUGHT,
     ("POST", "/v1/connections/{connection_id}/report"): {"status": 401},
     ("POST", "/v1/connections/{connection_id}/proof"): {"method": "GET", "url": "https://api.example.com/"},
+    ("POST", "/v1/mandates/{mandate_id}/charges"): {"amount": 1, "description": "A ticket"},
     ("POST", "/v1/entitlements/{entitlement_id}/consume"): {"key": "k"},
 }
 FORM = {"questions": [{"id": "name", "kind": "text", "message": "Name?"}]}
@@ -44,10 +45,11 @@ def names(api: httpx2.Client, known: Known, drive_row: Provider) -> dict[str, st
     asked = api.post("/v1/elicitations", json=question(kind="form", params=FORM)).json()["id"]
     held = rows.connection(known, drive_row)
     paid = money.payment(known, money.account())
+    allowed = money.mandate(known, money.account(slug="later", allow_mandates=True))
     return {
         "elicitation_id": asked, "connection_id": held.pk, "payment_id": paid.pk, "question": "name",
         "delivery_id": Delivery.objects.get(event__elicitation=asked).pk, "protocol": "acp",
-        "entitlement_id": money.entitlement(paid).pk,
+        "entitlement_id": money.entitlement(paid).pk, "mandate_id": allowed.pk, "charge_id": money.charge(allowed).pk,
     }  # fmt: skip
 
 
@@ -88,7 +90,7 @@ def test_t141_no_parameter_is_heard_twice(api: httpx2.Client, names: dict[str, s
         for name in known_to(described, method, template):
             value = {"status": "pending", "kind": "form", "mode": "url"}.get(name, "1")
             value = (
-                {"/v1/connections": "active", "/v1/payments": "paid"}.get(template, value)
+                {"/v1/connections": "active", "/v1/payments": "paid", "/v1/mandates": "active"}.get(template, value)
                 if name == "status"
                 else value
             )

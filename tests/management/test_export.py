@@ -179,6 +179,12 @@ allow_save = true
 allow_mandates = true
 
 [[payment_account]]
+slug = "pal"
+provider = "paypal"
+client_id = "client-1"
+secret_key = "sk_test_canary"
+
+[[payment_account]]
 slug = "live"
 provider = "stripe"
 secret_key = "sk_live_canary"

@@ -8,7 +8,8 @@ from typing import Any
 from elicit_flows import vault
 from elicit_flows.domain.values import Claim, Secret
 from elicit_flows.lib import clock, ids
-from elicit_flows.models import Entitlement, Mandate, Payment, PaymentAccount
+from elicit_flows.models import Entitlement, Mandate, MandateCharge, Payment, PaymentAccount
+from elicit_flows.payments import charges
 from tests.support.rows import ALICE_CLAIM, Known
 
 KEY, HOOK = "sk_test_canary", "whsec_canary"
@@ -41,6 +42,12 @@ def mandate(owner: Known, at: PaymentAccount, claim: Claim = ALICE_CLAIM, **more
     saved = payment(owner, at, claim, mode="mandate", amount=0, status=Payment.Status.SAVED, receipt_url="")
     given = {**usual, **more}
     return Mandate.objects.create(agent=owner.row, account=at, payment=saved, iss=claim.iss, sub=claim.sub, **given)
+
+
+def charge(under: Mandate, key: str = "one") -> MandateCharge:
+    """One cent, announced."""
+    asked = {"amount": 1, "description": "A ticket", "item": None, "uses": None, "metadata": {}}
+    return charges.reserve(under, asked, key, "")[0]
 
 
 def entitlement(of: Payment, **more: Any) -> Entitlement:

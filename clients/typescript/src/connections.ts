@@ -5,7 +5,7 @@ import type { Account } from "./kinds.ts";
 import type { Outcome } from "./outcomes.ts";
 import { claim, connection, exchanged, object, secrets, token, word } from "./reading.ts";
 import type { Connection, Secret, Token, User } from "./shapes.ts";
-import type { Query, Transport } from "./transport.ts";
+import type { Body, Query, Transport } from "./transport.ts";
 
 const CONNECTIONS = "/v1/connections";
 const EXCHANGE = "/v1/token";
@@ -40,7 +40,7 @@ export interface ApiRequest {
   query?: Query;
   json?: unknown;
   /** What fetch takes as a body, in place of `json`. A stream needs `duplex: "half"`, which is added. */
-  body?: BodyInit;
+  body?: Body;
   headers?: Record<string, string>;
   /** One of the API's hosts, if it has several. */
   host?: string;

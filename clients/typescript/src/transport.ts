@@ -25,6 +25,9 @@ const NEVER_CONNECTED = new Set([
 
 export type Query = Record<string, string | number | null | undefined>;
 
+/** What `fetch` sends as a body. */
+export type Body = NonNullable<RequestInit["body"]>;
+
 export interface Request {
   query?: Query | undefined;
   json?: unknown;
@@ -217,7 +220,7 @@ export class Transport {
    * TypeError if `at` leads away from `below`.
    */
   async proxied(
-    below: string, at: string, method: string, request: Request & { body?: BodyInit | undefined },
+    below: string, at: string, method: string, request: Request & { body?: Body | undefined },
   ): Promise<Response> {
     const { url, init } = this.prepare(method, below + at, request);
     // The URL is normalized by now: with ".." it could be another call of the service.

@@ -153,7 +153,7 @@ def test_a_known_customer_stays_the_same(create: Create, client: stripe.StripeCl
 
 def test_a_call_that_is_not_simulated_fails_loudly(client: stripe.StripeClient) -> None:
     with pytest.raises(stripe.InvalidRequestError) as refusal:
-        client.v1.payment_intents.create({"amount": 1999, "currency": "eur"})
+        client.v1.payouts.create({"amount": 1999, "currency": "eur"})
     assert (refusal.value.http_status, refusal.value.code) == (404, None)
     with pytest.raises(stripe.InvalidRequestError) as refusal:
         client.v1.checkout.sessions.retrieve("cs_test_nothing")
