@@ -41,6 +41,10 @@ from hypothesis import settings
 from tests.support import examples
 
 settings.load_profile("quick")
+
+
+def pytest_configure(config):
+    config.addinivalue_line("markers", "slow: all of them run here")
 """
 # It holds the SDK's answers against the service's own reading of forms.
 NEEDS_THE_SERVICE = "tests/wires/test_acp.py::test_whole_numbers_are_whole"
