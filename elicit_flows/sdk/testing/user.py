@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from urllib.parse import urljoin
 
 import httpx2
@@ -13,26 +14,18 @@ MOST_PAGES = 15
 Answer = str | bool | int | float | list[str]
 
 
-class ScriptedUser:
-    """A user of the sandbox, with cookies of their own. ``name``: alice or bob.
+class ActingUser(ABC):
+    """What a person does behind a link. Each method takes a link from the first page to the last.
 
-    Each method takes a link from the first page to the last. It raises AssertionError with the page's text if the page
-    does not offer the action.
+    It raises AssertionError if the question does not offer the action.
     """
 
-    def __init__(self, sandbox_url: str, name: str) -> None:
-        self.name = name
-        self.claim = Claim(sandbox_url, name)
-        self.http = httpx2.Client(trust_env=False, follow_redirects=True, timeout=30)
-        self.url = ""
-        self.page = Page("")
-
     def allow(self, url: str) -> None:
-        """Connect the account at Acme Drive."""
+        """Connect the account at the provider."""
         self.go(url, "continue", "allow")
 
     def deny(self, url: str) -> None:
-        """Go to Acme Drive and say no there."""
+        """Go to the provider and say no there."""
         self.go(url, "continue", "deny")
 
     def pay(self, url: str, how: str = "pay") -> None:
@@ -50,6 +43,24 @@ class ScriptedUser:
         bool.
         """
         self.go(url, "submit", **answers)
+
+    @abstractmethod
+    def go(self, url: str, *actions: str, **answers: Answer) -> None:
+        """Do ``actions`` behind ``url`` one after the other, the last one with ``answers``."""
+
+
+class ScriptedUser(ActingUser):
+    """A user of the sandbox, with cookies of their own. ``name``: alice or bob.
+
+    The AssertionError for an action that a page does not offer has the page's text.
+    """
+
+    def __init__(self, sandbox_url: str, name: str) -> None:
+        self.name = name
+        self.claim = Claim(sandbox_url, name)
+        self.http = httpx2.Client(trust_env=False, follow_redirects=True, timeout=30)
+        self.url = ""
+        self.page = Page("")
 
     def go(self, url: str, *actions: str, **answers: Answer) -> None:
         """Open ``url`` and send ``actions`` one after the other, the last one with ``answers``."""

@@ -9,13 +9,13 @@ from elicit_flows.kinds.form.fields import Field, Sort
 from elicit_flows.kinds.form.params import known
 from elicit_flows.kinds.form.validation import check_content
 from elicit_flows.sdk.testing.double.state import Asked, State, connected, number
-from elicit_flows.sdk.testing.user import Answer
+from elicit_flows.sdk.testing.user import ActingUser, Answer
 
 TYPED = "confirm"  # the word that a dangerous confirmation asks for
 PAID = ("pay", "pay_3ds", "pay_bank")
 
 
-class DoubleUser:
+class DoubleUser(ActingUser):
     """A user whom the agent may ask. Each method takes a link and does what a person would do behind it.
 
     Raises AssertionError for what the question does not offer: also for somebody else's link, and one that is over.
@@ -25,26 +25,6 @@ class DoubleUser:
         self._state = state
         self.claim = claim
         self.name = claim.sub
-
-    def allow(self, url: str) -> None:
-        """Connect the account."""
-        self.go(url, "continue", "allow")
-
-    def deny(self, url: str) -> None:
-        """Say no at the provider."""
-        self.go(url, "continue", "deny")
-
-    def pay(self, url: str, how: str = "pay") -> None:
-        """Pay; ``pay_declined`` and ``back`` leave the question open."""
-        self.go(url, "continue", how)
-
-    def decline(self, url: str) -> None:
-        """Say no on the page behind the link."""
-        self.go(url, "decline")
-
-    def submit(self, url: str, **answers: Answer) -> None:
-        """Answer a form, give credentials, or say yes."""
-        self.go(url, "submit", **answers)
 
     def go(self, url: str, *actions: str, **answers: Answer) -> None:
         """Do ``actions`` one after the other, the last one with ``answers``."""
