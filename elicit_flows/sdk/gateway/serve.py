@@ -51,7 +51,7 @@ async def serve(config: Config, *, check: bool = False) -> None:
         )
         try:
             if config.listen is None and piped():
-                lines, server = gateway.quick.client, gateway.app._lowlevel_server
+                lines, server = gateway.fast_path.client, gateway.app._lowlevel_server
                 async with own_pipes(lines), messages(lines) as streams:
                     await server.run(*streams, server.create_initialization_options())
             elif config.listen is None:

@@ -37,7 +37,7 @@ class Passed:
 
     request_id: ClassVar[None] = None
 
-    quick: Quick
+    fast_path: FastPath
     message: Json
     peers: Peers
     upstream: Upstream
@@ -67,7 +67,7 @@ class Passed:
     def progressed(self, params: Json) -> None:
         token = progress_token_from_params(self.params)
         if token is not None:
-            self.quick.tell("notifications/progress", {**self.peers.shown(params), "progressToken": token})
+            self.fast_path.tell("notifications/progress", {**self.peers.shown(params), "progressToken": token})
 
     def answered(self, message: Json) -> None:
         """The server has answered, or is gone."""
@@ -75,7 +75,7 @@ class Passed:
             self.hand_over()
         if self.reply is None:
             self.end()
-            self.quick.answer(self, message)
+            self.fast_path.answer(self, message)
         elif not self.reply.done():
             self.reply.set_result(message)
 
@@ -83,9 +83,9 @@ class Passed:
         """Have the library go on: the server asks something that its client has to be asked in a result."""
         if self.reply is None:
             self.reply = asyncio.get_running_loop().create_future()
-            self.quick.open.pop(self.id, None)
-            self.quick.handed[self.id] = self
-            self.quick.client.give(self.message)
+            self.fast_path.open.pop(self.id, None)
+            self.fast_path.handed[self.id] = self
+            self.fast_path.client.give(self.message)
 
     async def result(self) -> Json:
         """For the library. Raises MCPError."""
@@ -106,7 +106,7 @@ class Passed:
         self.upstream.give_up(self.sent, str(reason))
 
     def end(self) -> None:
-        self.quick.open.pop(self.id, None)
+        self.fast_path.open.pop(self.id, None)
         self.peers.end(self.upstream.name, self.made)
 
     def _needs_library(self, message: Json) -> bool:
@@ -115,7 +115,7 @@ class Passed:
         return asks_for_input(message["result"])
 
 
-class Quick:
+class FastPath:
     """``known``: a client's connections, by the ``_meta`` of its request, once the library has accepted one like it.
     ``asked``: what is asked before a server's tool runs.
     """
