@@ -230,26 +230,19 @@ class AsyncClient:
 
     async def borrow(self, target: Target, call: Call) -> tuple[Connection, bool]:
         """A connection to the target, and whether it was used before. Raises ``Refused`` and ``Unreachable``."""
-        kept = self._kept(_origin(target))
-        return (kept, True) if kept else (await self.connect(target, call), False)
+        origin = target.scheme, target.host, target.port
+        # The kept one that was used last, unless it was made under another policy or may be closed already.
+        while idle := self._idle.get(origin):
+            connection = idle.pop()
+            if _is_usable(connection):
+                return connection, True
+            connection.hang_up()
+        self._idle.pop(origin, None)
+        return await self.connect(target, call), False
 
     def give_back(self, target: Target, connection: Connection) -> None:
         """Keep the connection, whose exchange is complete, for the next request."""
-        self._keep(_origin(target), connection)
-
-    def _kept(self, origin: Origin) -> Connection | None:
-        """The kept connection that was used last, unless it was made under another policy or may be closed already."""
-        idle = self._idle.get(origin, [])
-        while idle:
-            connection = idle.pop()
-            if _is_usable(connection):
-                return connection
-            connection.hang_up()
-        self._idle.pop(origin, None)
-        return None
-
-    def _keep(self, origin: Origin, connection: Connection) -> None:
-        idle = self._idle.setdefault(origin, [])
+        idle = self._idle.setdefault((target.scheme, target.host, target.port), [])
         in_all = sum(map(len, self._idle.values()))
         connection.since = time.monotonic()
         if not _is_usable(connection) or len(idle) >= IDLE_OF_ONE or in_all >= IDLE_IN_ALL:
@@ -309,10 +302,6 @@ class AsyncClient:
                 connection.hang_up()
         self._idle = {}
         self._dialers.shutdown(wait=False)
-
-
-def _origin(target: Target) -> Origin:
-    return target.scheme, target.host, target.port
 
 
 def _is_usable(connection: Connection) -> bool:

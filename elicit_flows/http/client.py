@@ -7,7 +7,6 @@ and write gets what is left of the call's deadline, so an answer that arrives by
 
 from __future__ import annotations
 
-import contextlib
 import logging
 import os
 import select
@@ -15,7 +14,7 @@ import socket
 import ssl
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass
 from ipaddress import ip_address
@@ -77,20 +76,28 @@ class Stream(httpcore2.NetworkStream):
         call: Call = _local.call
         if call.budget <= 0:
             raise Unreachable("The answer is too large.", sent=call.sent)
-        with _mapped(call, httpcore2.ReadError):
+        try:
             self._sock.settimeout(call.remaining())
             data = self._sock.recv(min(max_bytes, call.budget))
+        except TimeoutError:
+            raise call.late() from None
+        except OSError as error:
+            raise httpcore2.ReadError(str(error)) from error
         call.budget -= len(data)
         return data
 
     def write(self, buffer: bytes, timeout: float | None = None) -> None:
         call: Call = _local.call
         view = memoryview(buffer)
-        with _mapped(call, httpcore2.WriteError):
+        try:
             while view:
                 self._sock.settimeout(call.remaining())
                 call.sent = True
                 view = view[self._sock.send(view) :]
+        except TimeoutError:
+            raise call.late() from None
+        except OSError as error:
+            raise httpcore2.WriteError(str(error)) from error
 
     def close(self) -> None:
         self._sock.close()
@@ -100,12 +107,14 @@ class Stream(httpcore2.NetworkStream):
     ) -> Stream:
         call: Call = _local.call
         try:
-            with _mapped(call, httpcore2.ConnectError):
-                self._sock.settimeout(call.remaining())
-                return Stream(ssl_context.wrap_socket(self._sock, server_hostname=server_hostname))
-        except (Unreachable, httpcore2.ConnectError):
+            self._sock.settimeout(call.remaining())
+            return Stream(ssl_context.wrap_socket(self._sock, server_hostname=server_hostname))
+        except (Unreachable, TimeoutError):
             self.close()
-            raise
+            raise call.late() from None
+        except OSError as error:
+            self.close()
+            raise httpcore2.ConnectError(str(error)) from error
 
     def get_extra_info(self, info: str) -> Any:
         if info == "ssl_object":
@@ -234,27 +243,15 @@ def _connect(address: str, port: int, timeout: float) -> socket.socket:
     try:
         sock.settimeout(timeout)
         sock.connect((address, port))
-        _check_peer(sock, address)
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    except (OSError, Refused):
+        reached = sock.getpeername()[0]
+    except OSError:
         sock.close()
         raise
-    return sock
-
-
-def _check_peer(sock: socket.socket, address: str) -> None:
-    if ip_address(sock.getpeername()[0]) != ip_address(address):
+    if ip_address(reached) != ip_address(address):
+        sock.close()
         raise Refused("The connection ended up at another address.")
-
-
-@contextlib.contextmanager
-def _mapped(call: Call, lost: type[Exception]) -> Iterator[None]:
-    try:
-        yield
-    except TimeoutError:
-        raise call.late() from None
-    except OSError as error:
-        raise lost(str(error)) from error
+    return sock
 
 
 HEADER_BYTES = 32 * 1024
@@ -334,38 +331,32 @@ def send(
     target = destinations.check_url(url)
     thread_pools.check(target.host)
     written = fields(target, headers or {}, method, body)
+    address = httpcore2.URL(scheme=target.scheme, host=target.host, port=target.port, target=target.path)
     call = Call(time.monotonic() + deadline, HEADER_BYTES)
     _local.call = call  # the one that this thread's sockets obey
     try:
-        return _exchange(call, method, target, headers=written, body=body, limit=limit)
+        with (
+            telemetry.span(method, kind="client", http_request_method=method, server_address=target.host) as span,
+            pool.connections.stream(method, address, headers=written, content=body) as response,
+        ):
+            span.note(http_response_status_code=response.status)
+            call.budget = body_budget(limit)
+            folded: dict[str, str] = {}
+            for raw_name, raw_value in response.headers:
+                name, value = raw_name.decode("latin-1").lower(), raw_value.decode("latin-1")
+                folded[name] = f"{folded[name]}, {value}" if name in folded else value
+            received = bytearray()
+            for chunk in response.iter_stream():
+                received += chunk
+                if len(received) > limit:
+                    raise Unreachable("The answer is too large.", sent=call.sent)
+            return Reply(response.status, folded, bytes(received))
     except httpcore2.LocalProtocolError:
         raise Refused("The request cannot be written as HTTP.") from None
     except (httpcore2.NetworkError, httpcore2.ProtocolError, httpcore2.TimeoutException):
         raise Unreachable("The other side broke off or does not speak HTTP.", sent=call.sent) from None
     finally:
         del _local.call
-
-
-def _exchange(
-    call: Call, method: str, target: destinations.Target, *, headers: list[tuple[bytes, bytes]], body: bytes, limit: int
-) -> Reply:
-    url = httpcore2.URL(scheme=target.scheme, host=target.host, port=target.port, target=target.path)
-    with (
-        telemetry.span(method, kind="client", http_request_method=method, server_address=target.host) as span,
-        pool.connections.stream(method, url, headers=headers, content=body) as response,
-    ):
-        span.note(http_response_status_code=response.status)
-        call.budget = body_budget(limit)
-        folded: dict[str, str] = {}
-        for raw_name, raw_value in response.headers:
-            name, value = raw_name.decode("latin-1").lower(), raw_value.decode("latin-1")
-            folded[name] = f"{folded[name]}, {value}" if name in folded else value
-        received = bytearray()
-        for chunk in response.iter_stream():
-            received += chunk
-            if len(received) > limit:
-                raise Unreachable("The answer is too large.", sent=call.sent)
-        return Reply(response.status, folded, bytes(received))
 
 
 def fields(
