@@ -129,31 +129,6 @@ def prepare(delivery: Delivery, secrets: list[Secret]) -> WebhookRequest:
     return WebhookRequest(delivery, delivery.agent.webhook_url, headers, body.encode())
 
 
-async def send(client: http.AsyncClient, request: WebhookRequest) -> Outcome:
-    """Make one attempt. Redirects are failures, as in Standard Webhooks."""
-    began, reply, refusal = time.monotonic(), None, ""
-    try:
-        with telemetry.span(
-            "elicit.webhook", request.delivery.trace, kind="producer", elicit_event=request.delivery.event_id
-        ):
-            # This header makes the agent's own work part of the trace (W3C Trace Context).
-            present = telemetry.current()
-            reply = await client.send(
-                "POST",
-                request.url,
-                headers={**request.headers, telemetry.HEADER: present} if present else request.headers,
-                body=request.body,
-                deadline=DEADLINE,
-            )
-    except (http.Refused, http.Unreachable) as error:
-        refusal = str(error)[:200]
-    milliseconds = round((time.monotonic() - began) * 1000)
-    if reply is None:
-        return Outcome(False, None, refusal, milliseconds)
-    ok = 200 <= reply.status < 300
-    return Outcome(ok, reply.status, "", milliseconds, None if ok else _retry_after(reply))
-
-
 class Sender:
     """Sends from one event loop in a thread of its own. A delivery that hangs takes a connection, and no thread.
 
@@ -185,11 +160,26 @@ class Sender:
             log.error("a delivery failed unexpectedly; it is repeated when its lease has ended", exc_info=error)
 
     async def _send(self, request: WebhookRequest) -> None:
-        outcome = None
+        """Make one attempt. Redirects are failures, as in Standard Webhooks."""
+        delivery, outcome, began = request.delivery, None, time.monotonic()
         try:
-            outcome = await send(self._client, request)
+            with telemetry.span("elicit.webhook", delivery.trace, kind="producer", elicit_event=delivery.event_id):
+                # This header makes the agent's own work part of the trace (W3C Trace Context).
+                present = telemetry.current()
+                reply = await self._client.send(
+                    "POST",
+                    request.url,
+                    headers={**request.headers, telemetry.HEADER: present} if present else request.headers,
+                    body=request.body,
+                    deadline=DEADLINE,
+                )
+            ok = 200 <= reply.status < 300
+            milliseconds = round((time.monotonic() - began) * 1000)
+            outcome = Outcome(ok, reply.status, "", milliseconds, None if ok else _retry_after(reply))
+        except (http.Refused, http.Unreachable) as error:
+            outcome = Outcome(False, None, str(error)[:200], round((time.monotonic() - began) * 1000))
         finally:
-            self._came_back(request.delivery, outcome)
+            self._came_back(delivery, outcome)
 
     def close(self) -> None:
         """Wait for the sends under way, and end."""

@@ -71,9 +71,8 @@ class Rounds:
     def __init__(self) -> None:
         self._sender = webhooks.Sender(self._came_back)
         self._sent: SimpleQueue[tuple[Delivery, webhooks.Outcome | None]] = SimpleQueue()
-        self._busy: Counter[int] = Counter()
-        self._began: dict[tuple[str, int], float] = {}  # by a delivery's id and fence: when its send began (monotonic)
-        self._failing = 0
+        # By a delivery's id and fence: the delivery, and when its send began (monotonic).
+        self._in_flight: dict[tuple[str, int], tuple[Delivery, float]] = {}
         self.wake = threading.Event()
 
     def start_due(self) -> int:
@@ -81,12 +80,14 @@ class Rounds:
         if self._quick - self._sent.qsize() > IN_FLIGHT // 2:
             time.sleep(GATHER)  # few were sent meanwhile: claiming and recording more of them together costs less
         self._record_sent()
-        room = min(IN_FLIGHT - self._quick, MOST - self._busy.total())
-        busy = {agent: count for agent, count in self._busy.items() if count}
-        claimed = webhooks.claim(room, busy, PER_ENDPOINT, failing=self._failing < IN_FLIGHT // 2) if room else []
+        room = min(IN_FLIGHT - self._quick, MOST - len(self._in_flight))
+        claimed: list[Delivery] = []
+        if room:
+            agents = [delivery.agent for delivery, _ in self._in_flight.values()]
+            failing = sum(agent.webhook_failures > 0 for agent in agents) < IN_FLIGHT // 2
+            claimed = webhooks.claim(room, Counter(agent.pk for agent in agents), PER_ENDPOINT, failing=failing)
         for delivery in claimed:
-            self._count(delivery, 1)
-            self._began[delivery.pk, delivery.fence] = time.monotonic()
+            self._in_flight[delivery.pk, delivery.fence] = delivery, time.monotonic()
         self._sender.start([request for delivery in claimed if (request := self._prepared(delivery))])
         return len(claimed)
 
@@ -94,7 +95,7 @@ class Rounds:
     def _quick(self) -> int:
         """How many are in flight, without those that hang."""
         since = time.monotonic() - HANGING
-        return sum(began > since for began in self._began.values())
+        return sum(began > since for _, began in self._in_flight.values())
 
     def _prepared(self, delivery: Delivery) -> webhooks.WebhookRequest | None:
         """The signed request, or None if it cannot be made: then the delivery is no longer in flight. An error stops no
@@ -129,16 +130,11 @@ class Rounds:
                 if later:
                     self._sent.put((delivery, outcome))
                 else:
-                    self._began.pop((delivery.pk, delivery.fence), None)
-                    self._count(delivery, -1)
-
-    def _count(self, delivery: Delivery, change: int) -> None:
-        self._busy[delivery.agent_id] += change
-        self._failing += change if delivery.agent.webhook_failures else 0
+                    self._in_flight.pop((delivery.pk, delivery.fence), None)
 
     @property
     def idle(self) -> bool:
-        return not self._busy.total()
+        return not self._in_flight
 
     def close(self) -> None:
         """Wait for what is in flight, and record it."""
