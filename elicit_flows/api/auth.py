@@ -17,7 +17,8 @@ from elicit_flows.models import Agent
 REMEMBER = 1.0  # seconds after which a revoked key is refused everywhere
 
 _OF_KEYS = CompiledQuery(lambda hashes: Agent.objects.filter(enabled=True, key_hash__among=hashes), ["hash"])
-_remembered: TtlCache[str, Agent] = TtlCache(REMEMBER, most=1000)  # by the key's hash
+# The agents that were looked up within REMEMBER, by the key's hash.
+remembered: TtlCache[str, Agent] = TtlCache(REMEMBER, most=1000)
 
 
 class Known(NamedTuple):
@@ -33,13 +34,13 @@ class Known(NamedTuple):
 
 
 KNOWN_FOR = 60.0  # seconds after which a waiting request is looked up again, to notice a changed limit
-_known: TtlCache[str, Known] = TtlCache(float("inf"), most=10_000)
+known: TtlCache[str, Known] = TtlCache(float("inf"), most=10_000)  # by the key's hash
 
 
 def authenticate(authorization: str, address: str) -> Agent:
     """The agent whose key this is. Raises Unauthenticated; TooMany after too many wrong keys from one address."""
     wanted = key_hash(authorization)
-    agent = remembered(wanted) or look_up([wanted]).get(wanted)
+    agent = remembered.get(wanted) or look_up([wanted]).get(wanted)
     if agent is None:
         if not rate_limits.BAD_KEYS.hit_from(address):
             raise TooMany("Too many wrong API keys from this address.", retry_after=60)
@@ -55,21 +56,16 @@ def key_hash(authorization: str) -> str:
     return ids.digest(key.strip())
 
 
-def remembered(wanted: str) -> Agent | None:
-    """The agent with this key, if it was looked up within REMEMBER."""
-    return _remembered.get(wanted)
-
-
 def look_up(wanted: list[str]) -> dict[str, Agent]:
     """The agents with these keys, by the key's hash. Keys that are not valid are left out."""
     found = {agent.key_hash: agent for agent in _OF_KEYS.all(wanted)}
     for each in wanted:
         if each not in found:
-            _known.drop(each)
+            known.drop(each)
     for each, agent in found.items():
-        _remembered.put(each, agent)
+        remembered.put(each, agent)
         per_minute = agent.requests_per_minute or settings.ELICIT_AGENT_REQUESTS_PER_MINUTE
-        _known.put(each, Known(agent.pk, per_minute, time.monotonic()))
+        known.put(each, Known(agent.pk, per_minute, time.monotonic()))
     return found
 
 
@@ -79,11 +75,6 @@ def presented(authorization: bytes) -> str:
         return key_hash(authorization.decode("latin-1"))
     except Unauthenticated:
         return ""
-
-
-def known(wanted: str) -> Known | None:
-    """The agent that the key belonged to, from memory only."""
-    return _known.get(wanted)
 
 
 def by_request(request: HttpRequest) -> Agent:

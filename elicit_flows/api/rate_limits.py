@@ -104,7 +104,7 @@ class Counted:
         await self._send(message)
 
     def _take(self) -> RateLimitState | None:
-        known = auth.known(self.key_hash)
+        known = auth.known.get(self.key_hash)
         if known is None:
             return None
         self.agent_id = known.agent_id

@@ -77,7 +77,7 @@ class Reads:
 
     async def agent(self, key_hash: str) -> Agent | None:
         """The agent with this key, if there is one."""
-        return auth.remembered(key_hash) or await self.agents.load(key_hash)
+        return auth.remembered.get(key_hash) or await self.agents.load(key_hash)
 
 
 def resilient(call: Callable[[], A]) -> A:

@@ -42,29 +42,25 @@ _TOGETHER = """
 _NOTIFY = ", pg_notify(%s, %s)"
 
 
-def publish(agent: Agent, type: str, data: Json, elicitation: Elicitation | None = None) -> Event:
-    """Record that something happened. Call it last in the transaction that made it happen."""
-    if not connection.in_atomic_block:
-        raise RuntimeError("publish must be called in the transaction that made the change")
-    return _publish(agent, type, data, elicitation)
-
-
 def publish_new(agent: Agent, type: str, elicitation: Elicitation) -> Event:
     """Store a new elicitation, and tell of it. On PostgreSQL that is one statement, and so it needs no transaction."""
     alone = connection.vendor == "postgresql" and not connection.in_atomic_block
     with nullcontext() if alone else transaction.atomic():
-        event = _publish(agent, type, elicitation.snapshot(), elicitation, [elicitation])
+        event = publish(agent, type, elicitation.snapshot(), elicitation, [elicitation])
     stored(elicitation)
     return event
 
 
-def _publish(
-    agent: Agent, type: str, data: Json, elicitation: Elicitation | None, beside: Sequence[Model] = ()
+def publish(
+    agent: Agent, type: str, data: Json, elicitation: Elicitation | None = None, beside: Sequence[Model] = ()
 ) -> Event:
-    """Insert the event at the next position of its agent's feed, and with it new rows and the delivery of a webhook.
+    """Record that something happened: insert the event at the next position of its agent's feed, the delivery of a
+    webhook, and the new rows ``beside``. Call it last in the transaction that made it happen.
 
     No ORM, since this is the most frequent write.
     """
+    if not (connection.in_atomic_block or (beside and connection.vendor == "postgresql")):
+        raise RuntimeError("publish must be called in the transaction that made the change")
     head = elicitation.head if elicitation else None
     event = Event(agent=agent, type=type, elicitation=head, seq=head.seq if head else None, data=data)
     delivers = bool(agent.webhook_url) and agent.webhook_disabled_at is None and type not in LIVE

@@ -139,7 +139,7 @@ class ThreadPool:
             thread.shutdown()
 
     async def _turn(self, key: str) -> None:
-        if self._may_run(key):  # then no call with this key waits, since it would run
+        if self._free > 0 and self._running[key] < self._share:  # then no call with this key waits, since it would run
             self._count(key)
             return
         turn = asyncio.get_running_loop().create_future()
@@ -150,9 +150,6 @@ class ThreadPool:
             if turn.done() and not turn.cancelled():  # its turn has just come
                 self._release(key, None)
             raise
-
-    def _may_run(self, key: str) -> bool:
-        return self._free > 0 and self._running[key] < self._share
 
     def _count(self, key: str) -> None:
         self._running[key] += 1

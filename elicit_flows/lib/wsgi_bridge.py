@@ -56,7 +56,8 @@ class WsgiBridge:
             return
         environ = self._environ(scope, body)
         status, headers, content = await pool.run(key, partial(self._call, environ))
-        await _send(send, status, headers, b"" if scope["method"] == "HEAD" else content)
+        await send({"type": "http.response.start", "status": status, "headers": headers})
+        await send({"type": "http.response.body", "body": b"" if scope["method"] == "HEAD" else content})
 
     def _call(self, environ: dict[str, Any]) -> tuple[int, Headers, bytes]:
         started: list[tuple[int, Headers]] = []
@@ -136,9 +137,6 @@ async def _read_body(receive: Receive, limit: int) -> bytes:
 
 async def respond(send: Send, status: int, headers: Headers, content: bytes) -> None:
     """Send a whole answer with its length; without a length the server would send it in chunks."""
-    await _send(send, status, [*headers, (b"content-length", str(len(content)).encode())], content)
-
-
-async def _send(send: Send, status: int, headers: Headers, content: bytes) -> None:
+    headers = [*headers, (b"content-length", str(len(content)).encode())]
     await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": content})

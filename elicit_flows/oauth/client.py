@@ -201,14 +201,24 @@ class ProviderClient(OAuth2Client):
 
     It reads answers itself (``responses``), because Authlib accepts any JSON object without ``error`` as tokens.
     The tokens of a token request are in ``tokens``. With ``bound``, requests carry a proof of the client's DPoP key,
-    and only tokens of that type are accepted. ``extra`` and ``ath`` are as in Session.
+    and only tokens of that type are accepted. ``extra`` and ``ath`` are as in Session; ``resources`` are the audience
+    of the tokens (RFC 8707). A provider's own parameters are given in ``extra``, because Authlib could take one that is
+    passed to it for an argument of its own.
     """
 
     tokens: responses.Tokens
 
     def __init__(
-        self, client: Client, deadline: float, *, extra: Form | None = None, ath: str | None = None, bound: bool = False
+        self,
+        client: Client,
+        deadline: float,
+        *,
+        extra: Form | None = None,
+        resources: Iterable[str] = (),
+        ath: str | None = None,
+        bound: bool = False,
     ) -> None:
+        extra = {**(extra or {}), "resource": list(resources)}
         self.dpop_key = client.dpop_key if bound else None
         super().__init__(  # type: ignore[no-untyped-call]
             Session(deadline, extra=extra, dpop_key=self.dpop_key, ath=ath, secrets=[client.secret]),
@@ -245,7 +255,7 @@ def redeem(
     ``resources``: the audience of the access token (RFC 8707). A code can be used once, so after ``Transient`` with
     ``sent`` the caller must start again from the browser.
     """
-    call = ProviderClient(client, deadline, extra=extra_parameters(client, resources), bound=True)
+    call = ProviderClient(client, deadline, extra=client.quirks.token_params, resources=resources, bound=True)
     call.fetch_token(
         endpoint,
         grant_type="authorization_code",
@@ -267,7 +277,7 @@ def refresh(
     deadline: float = DEADLINE,
 ) -> responses.Tokens:
     """Get new tokens (RFC 6749, section 6). Empty ``scopes`` asks for those granted before. Raises like ``redeem``."""
-    call = ProviderClient(client, deadline, extra={"resource": list(resources)}, bound=True)
+    call = ProviderClient(client, deadline, resources=resources, bound=True)
     call.refresh_token(endpoint, refresh_token=refresh_token, scope=" ".join(scopes), headers=FORM)
     return call.tokens
 
@@ -283,7 +293,7 @@ def client_credentials(
     """Get a token for the client itself (RFC 6749, section 4.4). Raises ClientRefused, and otherwise like
     ``redeem``.
     """
-    call = ProviderClient(client, deadline, extra=extra_parameters(client, resources))
+    call = ProviderClient(client, deadline, extra=client.quirks.token_params, resources=resources)
     scope = client.quirks.scope_separator.join(scopes)
     try:
         call.fetch_token(endpoint, grant_type="client_credentials", scope=scope, headers=FORM)
@@ -364,13 +374,6 @@ def register(endpoint: str, metadata: dict[str, Any], *, deadline: float = DEADL
     if auth != "none" and secret is None:
         raise ProviderError("bad_response", "The provider requires a client secret, but issued none.")
     return Registered(str(client_id), None if auth == "none" else secret, auth)
-
-
-def extra_parameters(client: Client, resources: Iterable[str]) -> Form:
-    """Parameters that are not passed to Authlib, which could take a provider's parameter for one of its own
-    arguments.
-    """
-    return {**client.quirks.token_params, "resource": list(resources)}
 
 
 def _is_text(value: object, most: int) -> bool:

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from elicit_flows import http
 from elicit_flows.oauth import responses
-from elicit_flows.oauth.client import DEADLINE, FORM, Answer, Client, ProviderClient, extra_parameters
+from elicit_flows.oauth.client import DEADLINE, FORM, Answer, Client, ProviderClient
 from elicit_flows.oauth.errors import NotYet
 
 CODE_DEADLINE = 8.0  # for a device code: a person waits for it
@@ -37,7 +37,7 @@ class DeviceClient(ProviderClient):
     """Authlib's client for polling: an error may mean that the person has not finished yet."""
 
     def parse_response_token(self, resp: Answer) -> dict[str, str | None]:
-        code = responses.error_code(responses.json_object(resp))
+        code = responses.error_code(responses.any_json(resp, any_text=False))
         if code in ("authorization_pending", "slow_down"):
             raise NotYet("The code has not been entered yet.", slower=code == "slow_down")
         return super().parse_response_token(resp)
@@ -76,7 +76,7 @@ def redeem_device(
 
     Raises NotYet, InvalidGrant, ProviderError (``access_denied``, ``expired_token`` and others) and Transient.
     """
-    call = DeviceClient(client, deadline, extra=extra_parameters(client, resources), bound=True)
+    call = DeviceClient(client, deadline, extra=client.quirks.token_params, resources=resources, bound=True)
     call.fetch_token(endpoint, grant_type=DEVICE_GRANT, device_code=device_code, headers=FORM)
     return call.tokens
 

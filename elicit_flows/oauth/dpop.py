@@ -58,7 +58,7 @@ def access_token_hash(access_token: str) -> str:
 
 def nonce_wanted(reply: http.Reply) -> str | None:
     """The nonce that the server requires (sections 8 and 9); None if it requires none."""
-    asks = responses.error_code(responses.json_object(reply)) == "use_dpop_nonce"
+    asks = responses.error_code(responses.any_json(reply, any_text=False)) == "use_dpop_nonce"
     asks = asks or (reply.status == 401 and "use_dpop_nonce" in reply.headers.get("www-authenticate", ""))
     nonce = reply.headers.get("dpop-nonce", "")
     return nonce if asks and is_nonce(nonce) else None

@@ -95,7 +95,8 @@ def checked(reply: http.Reply, *, required: bool = False, any_text: bool = False
     """The JSON object in a successful reply; {} if there is none, unless it is ``required``. Raises for every
     unsuccessful reply.
     """
-    body = json_object(reply, any_text=any_text)
+    said = any_json(reply, any_text=any_text)
+    body = said if isinstance(said, dict) else None
     refused = not 200 <= reply.status < 300
     code = error_code(body) or (_code_in(body) if refused else "")
     if 300 <= reply.status < 400:
@@ -112,12 +113,6 @@ def checked(reply: http.Reply, *, required: bool = False, any_text: bool = False
     return body or {}
 
 
-def json_object(reply: http.Reply, *, any_text: bool = False) -> dict[str, Any] | None:
-    """The body, if its content type is JSON and it is a JSON object."""
-    body = any_json(reply, any_text=any_text)
-    return body if isinstance(body, dict) else None
-
-
 def any_json(reply: http.Reply, *, any_text: bool = True) -> Any:
     """The body, if its content type is JSON and it is a JSON object or list."""
     if "json" not in reply.headers.get("content-type", "").partition(";")[0].lower():
@@ -129,12 +124,12 @@ def any_json(reply: http.Reply, *, any_text: bool = True) -> Any:
     return body if isinstance(body, dict | list) else None
 
 
-def error_code(body: dict[str, Any] | None) -> str:
-    """The OAuth error code in ``body``, "" if there is none. A malformed code is replaced by "unknown_error".
+def error_code(body: object) -> str:
+    """The OAuth error code in a JSON object, "" if there is none. A malformed code is replaced by "unknown_error".
 
     If ``error`` is an object or a list, the code in it.
     """
-    if body is None or body.get("error") in (None, "", False):
+    if not isinstance(body, dict) or body.get("error") in (None, "", False):
         return ""
     return _code_in(body["error"]) or "unknown_error"
 

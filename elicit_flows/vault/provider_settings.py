@@ -83,15 +83,13 @@ def hosts_of(row: IdentityProvider | Provider, said: Json | None = None) -> dict
     return {name: host_of(url, said["metadata"] if said else []) for name, url in urls.items() if url}
 
 
-def bound_hosts(row: Provider, said: Json | None = None) -> dict[str, str]:
+def bound_hosts(row: Provider, said: Json | None = None, hosts: Hosts | None = None) -> dict[str, str]:
     """The hosts that a connection's secrets may be sent to from now on: those of ``hosts_of``, and under "api" those of
-    the API, of which there may be several.
+    the API, of which there may be several. ``said``, ``hosts``: what ``settings`` and ``hosts_of`` have just returned.
     """
     said = said or row.settings()
-    found = hosts_of(row, said)
-    if hosts := dict.fromkeys(host_of(url, said["metadata"]) for url in api_urls(said)):
-        found[API] = " ".join(hosts)
-    return found
+    api = " ".join(dict.fromkeys(host_of(url, said["metadata"]) for url in api_urls(said)))
+    return {**(hosts or hosts_of(row, said)), **({API: api} if api else {})}
 
 
 def api_urls(said: Json) -> list[str]:
@@ -105,7 +103,7 @@ def api_urls(said: Json) -> list[str]:
 
 def host_of(url: str, metadata: list[Json]) -> str:
     """The scheme, host and port; where the provider names the host, all that it may name, separated by spaces."""
-    if connection_metadata.begins_with_place(url):
+    if url.startswith("{"):
         return connection_metadata.hosts_of_template(url, metadata)
     part = urlsplit(url)
     return f"{part.scheme}://{part.netloc}".lower()
@@ -325,7 +323,7 @@ def oauth(row: Provider) -> OAuthProvider:
         resources=tuple(row.resources),
         quirks=replace(row.quirks(said), **left_out) if left_out else row.quirks(said),
         scope_words=row.words_of_scopes(),
-        hosts=bound_hosts(row, said),
+        hosts=bound_hosts(row, said, hosts),
         variables=row.named,
         metadata=tuple(map(connection_metadata.Named.of, said["metadata"])),
         metadata_url=said["metadata_url"] or None,

@@ -63,21 +63,17 @@ def gives_tokens(row: Connection) -> bool:
 def answer(row: Connection) -> Json:
     """What an agent gets of the token that the row has now."""
     secret = connections.opened(row, "token_secret")
+    # Without the scopes of other sets, whose tokens are others.
+    others = tuple(f"{name}/" for name in connections.other_sets(row))
     return {
         "access_token": access_token(row),
         "token_secret": secret.reveal() if secret else None,
         "token_type": row.token_type,
         "expires_at": clock.rfc3339(row.expires_at),
-        "scopes": _usual_scopes(row),
+        "scopes": [scope for scope in row.scopes if not scope.startswith(others)] if others else row.scopes,
         "metadata": row.metadata,
         "resource": row.resource or None,
     }
-
-
-def _usual_scopes(row: Connection) -> list[str]:
-    """Without those of other sets, whose tokens are others."""
-    others = tuple(f"{name}/" for name in connections.other_sets(row))
-    return [scope for scope in row.scopes if not scope.startswith(others)] if others else row.scopes
 
 
 def answer_of_set(row: Connection, name: str) -> Json:

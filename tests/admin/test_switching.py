@@ -23,7 +23,7 @@ def switch(admin: Client, page: str, pk: int, to: str) -> None:
 
 
 def a_second_later() -> None:
-    auth._remembered.clear()
+    auth.remembered.clear()
     agent_access.forget()
 
 

@@ -151,7 +151,7 @@ QUESTIONS: dict[str, tuple[Change, int, bool]] = {
 
 def check(ways: TwoWays, scene: Scene, request: Request) -> tuple[Answer, bool]:
     """Django's answer, and whether the loop gave one, which then is the same."""
-    auth._remembered.clear()
+    auth.remembered.clear()
     before = scene.rows()
     fast = ways.by_fast_path(request)
     assert scene.rows() == before, "the fast path writes nothing"

@@ -213,7 +213,7 @@ def test_t124_an_agent_may_have_a_limit_of_its_own(small: Served) -> None:
 
 
 def test_t124_a_limit_that_was_changed_holds_at_once(small: Served, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(auth._remembered, "seconds", 0.0)
+    monkeypatch.setattr(auth.remembered, "seconds", 0.0)
     one = rows.agent(requests_per_minute=2)
     with one.client(small.url) as client:
         client.get("/v1/elicitations")

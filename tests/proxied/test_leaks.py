@@ -106,7 +106,7 @@ def test_t165_nor_does_the_quick_way_to_a_token_that_was_just_used(
     assert agent.post(f"/v1/connections/{held.pk}/token").status_code == 200
     assert agent.post(f"/v1/connections/{held.pk}/token").status_code == 200
     Agent.objects.filter(pk=known.row.pk).update(tokens_never_leave=True)
-    auth._remembered.clear()  # as it is a second later
+    auth.remembered.clear()  # as it is a second later
     assert agent.post(f"/v1/connections/{held.pk}/token").status_code == 403
 
 

@@ -114,7 +114,7 @@ class Waiting:
     async def _asker(self, hub: Broker, scope: Scope) -> Asker:
         authorization = header(scope, b"authorization").decode("latin-1")
         wanted = key_hash(authorization)
-        known, counted = hub.knows(wanted), auth.known(wanted)
+        known, counted = hub.knows(wanted), auth.known.get(wanted)
         if known and counted and time.monotonic() - counted.at < auth.KNOWN_FOR:
             return known
         address = (scope.get("client") or ("",))[0]
