@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
@@ -31,7 +29,11 @@ def _operation(root: Json, method: str, path: str, operation: Json) -> Json:
         "anchor": operation["operationId"],
         "tag": operation["tags"][0],
         "params": [_param(root, param) for param in operation["parameters"]],
-        "body": list(_body(root, operation)),
+        "body": [
+            line
+            for media in operation.get("requestBody", {}).get("content", {}).values()
+            for line in fields(root, media["schema"])
+        ],
         "responses": [_response(root, status, answer) for status, answer in operation["responses"].items()],
     }
 
@@ -39,12 +41,6 @@ def _operation(root: Json, method: str, path: str, operation: Json) -> Json:
 def _param(root: Json, param: Json) -> Json:
     said = param["schema"] | {"description": param.get("description", "")}
     return {"where": param["in"], **row(root, param["name"], said, required=param["required"])}
-
-
-def _body(root: Json, operation: Json) -> Iterator[Json]:
-    content = operation.get("requestBody", {}).get("content", {})
-    for media in content.values():
-        yield from fields(root, media["schema"])
 
 
 def _response(root: Json, status: int | str, answer: Json) -> Json:

@@ -54,10 +54,10 @@ class FastPath:
         content = await self._content(agent, named) if agent and body == expected else None
         if agent is None or content is None:
             return _again(body)
-        number = telemetry.new_request_id()
-        await respond(send, 200, [*self._headers, (telemetry.REQUEST_ID.lower().encode(), number.encode())], content)
         about = {"elicitation": named[1]} if named.re is ELICITATION else {}
-        with telemetry.logged_request(request=number, agent=agent.slug, **about):
+        with telemetry.logged_request(agent=agent.slug, **about) as number:
+            headers = [*self._headers, (telemetry.REQUEST_ID.lower().encode(), number.encode())]
+            await respond(send, 200, headers, content)
             self._log_answer(scope["method"], scope["path"], 200, began)
         return None
 
@@ -73,20 +73,16 @@ class FastPath:
 def _expected_body(scope: Scope) -> bytes | None:
     """What the body has to be; None if something in the request's head needs a rule."""
     headers = dict(scope["headers"])
+    domain, _ = split_domain_port(headers.get(b"host", b"").decode("latin-1"))
     usual = (
         not scope["query_string"]
         and len(headers) == len(scope["headers"])  # none is there twice
         and UNUSUAL.isdisjoint(headers)
-        and _is_ours(headers.get(b"host", b"").decode("latin-1"))
+        and domain
+        and validate_host(domain, settings.ALLOWED_HOSTS)  # as Django does
     )
     kind = headers.get(b"content-length"), headers.get(b"content-type")
     return BODIES[scope["method"]].get(kind) if usual else None
-
-
-def _is_ours(host: str) -> bool:
-    """Whether Django accepts the Host."""
-    domain, _ = split_domain_port(host)
-    return bool(domain) and validate_host(domain, settings.ALLOWED_HOSTS)
 
 
 def _again(body: bytes) -> Receive:

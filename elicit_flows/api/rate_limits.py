@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from elicit_flows.api import auth
 from elicit_flows.domain.errors import TooMany
-from elicit_flows.lib.wsgi_bridge import Headers, Message, Send
+from elicit_flows.lib.wsgi_bridge import Message, Send
 
 MINUTE = 60.0
 RETRY_IN_FLIGHT = 1  # seconds
@@ -27,14 +27,6 @@ class RateLimitState(NamedTuple):
     remaining: int
     reset: int
     refused: bool
-
-    @property
-    def headers(self) -> Headers:
-        return [
-            (b"ratelimit-limit", b"%d" % self.limit),
-            (b"ratelimit-remaining", b"%d" % self.remaining),
-            (b"ratelimit-reset", b"%d" % self.reset),
-        ]
 
 
 class RateLimits:
@@ -100,7 +92,14 @@ class Counted:
         if message["type"] == "http.response.start":
             self._standing = self._standing or self._take()
             if self._standing:
-                message = {**message, "headers": [*message["headers"], *self._standing.headers]}
+                limit, remaining, reset, _ = self._standing
+                headers = [
+                    *message["headers"],
+                    (b"ratelimit-limit", b"%d" % limit),
+                    (b"ratelimit-remaining", b"%d" % remaining),
+                    (b"ratelimit-reset", b"%d" % reset),
+                ]
+                message = {**message, "headers": headers}
         await self._send(message)
 
     def _take(self) -> RateLimitState | None:

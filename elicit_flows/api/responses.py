@@ -11,7 +11,7 @@ from typing import Any
 
 from django.conf import settings
 from django.core.signing import BadSignature, Signer
-from django.db.models import Model, Q, QuerySet
+from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponse
 
 from elicit_flows.api.schemas import Paging
@@ -106,13 +106,11 @@ def listed(request: AgentRequest, query: Paging, rows: QuerySet[Any], body: Call
         rows = rows.filter(Q(created_at__lt=created) | Q(created_at=created, pk__lt=pk))
     found = list(rows.order_by("-created_at", "-pk")[: query.limit + 1])
     page = found[: query.limit]
-    following = _write(request.auth, page[-1], of) if len(found) > len(page) else None
+    following = None
+    if len(found) > len(page):
+        created = page[-1].created_at
+        following = _signer(request.auth).sign_object([of, created.isoformat(), page[-1].pk])
     return answer({"data": [body(row) for row in page], "next_cursor": following})
-
-
-def _write(agent: Agent, row: Model, of: str) -> str:
-    created: datetime = row.created_at  # type: ignore[attr-defined]
-    return _signer(agent).sign_object([of, created.isoformat(), row.pk])
 
 
 def _read(agent: Agent, cursor: str, of: str) -> tuple[datetime, str]:

@@ -132,8 +132,11 @@ def look(elicitation_id: str, claim: Claim, typed: Mapping[str, str] | None = No
     if meant := vault.connection_to_renew(row):
         what["again"], what["again_since"] = meant.account_label, meant.created_at
     steps = row.parent.steps.order_by("place").select_related("agent") if row.parent else ()
-    listed = tuple(Step(_title(one), one.status == Status.COMPLETED, one == row) for one in steps)
-    return View(row, status, what, kind.leaves, form_drafts.page_draft(row), listed, _change(row))
+    listed = []
+    for one in steps:
+        title = kinds.get(one.kind).describe(one.params, config_of(one, provider_of(one)))["title"]
+        listed.append(Step(title, one.status == Status.COMPLETED, one == row))
+    return View(row, status, what, kind.leaves, form_drafts.page_draft(row), tuple(listed), _change(row))
 
 
 def _change(row: Elicitation) -> Change | None:
@@ -148,11 +151,6 @@ def _change(row: Elicitation) -> Change | None:
     earlier = tuple(UnnamedConnection(one.pk, one.created_at, one.pk == named) for one in rows)
     only_one = bool(provider and provider.mcp)
     return Change(held.pk, held.account_label, meant.account_label if meant else None, earlier, only_one)
-
-
-def _title(row: Elicitation) -> str:
-    title: str = kinds.get(row.kind).describe(row.params, config_of(row, provider_of(row)))["title"]
-    return title
 
 
 def begin(elicitation_id: str, claim: Claim, browser: str, press: str | None, given: Given | None = None) -> str | None:

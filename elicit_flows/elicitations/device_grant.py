@@ -119,9 +119,8 @@ def _take(asked: Asked, answer: Future[Finish | Again | Wait]) -> None:
     if error:
         log.error("a poll failed unexpectedly; it is repeated when its lease has ended", exc_info=error)
         return
-    outcome = answer.result()
+    outcome, attempt = answer.result(), asked.attempt
     if isinstance(outcome, Wait):
-        attempt = asked.attempt
         if outcome.unanswered:
             provider_failed(attempt.elicitation, "poll")
         else:
@@ -130,26 +129,13 @@ def _take(asked: Asked, answer: Future[Finish | Again | Wait]) -> None:
         sealed = vault.seal_stash(stash, attempt.state_hash)
         _mine(attempt).update(stash=sealed, poll_at=clock.now() + timedelta(seconds=outcome.seconds))
     elif isinstance(outcome, Again):
-        _give_up(asked.attempt, outcome)
-    else:
-        _conclude(asked.attempt, outcome)
-
-
-def _give_up(attempt: Attempt, again: Again) -> None:
-    """End the attempt. The page says why, and the person may start again."""
-    if again.code == ClientUnknown.code:
-        forget_client(attempt.elicitation)
-    sealed = vault.seal_stash({"url": "", "kind": {}, "over": again.reason}, attempt.state_hash)
-    _mine(attempt).update(stash=sealed, used_at=clock.now(), poll_at=None)
-
-
-def _conclude(attempt: Attempt, outcome: Finish) -> None:
-    row = attempt.elicitation
-    if _recorded(attempt, outcome):
-        return
-    provider = provider_of(row)
-    if outcome.grant and provider:
-        log.info("elicitation %s no longer waits for the grant that came: it is revoked", row.pk)
+        # End the attempt. The page says why, and the person may start again.
+        if outcome.code == ClientUnknown.code:
+            forget_client(attempt.elicitation)
+        sealed = vault.seal_stash({"url": "", "kind": {}, "over": outcome.reason}, attempt.state_hash)
+        _mine(attempt).update(stash=sealed, used_at=clock.now(), poll_at=None)
+    elif not _recorded(attempt, outcome) and outcome.grant and (provider := provider_of(attempt.elicitation)):
+        log.info("elicitation %s no longer waits for the grant that came: it is revoked", attempt.elicitation_id)
         vault.revoke_unkept_grant(provider, outcome.grant)
 
 

@@ -318,11 +318,8 @@ def _seen(answer: Answer) -> int | None:
 
 def _differs(field: Field, one: Draft, answer: Answer) -> bool:
     sent = {name: answer.fields.get(name, []) for name in drafts.controls(field, None)}
-    return drafts.typed(field, Answer(sent)) != _as_typed(one.answer)
-
-
-def _as_typed(answer: Json | None) -> Json | None:
-    return answer and answer | ({"state": drafts.DRAFT} if "value" in answer else {})
+    kept = one.answer and one.answer | ({"state": drafts.DRAFT} if "value" in one.answer else {})
+    return drafts.typed(field, Answer(sent)) != kept
 
 
 def _asked_on_page(row: Elicitation) -> str:

@@ -96,19 +96,13 @@ def _open(row: Elicitation, payment: Payment, checkout: Checkout) -> str | None:
         locked = Elicitation.objects.select_for_update().get(pk=row.pk)
         if locked.over:
             raise Over(elicitation=row.pk)
-        if not checkouts.opened(checkout, started, vault.seal_url(checkout, started.url)):
-            _check_alive(checkout, row)
+        opened = checkouts.opened(checkout, started, vault.seal_url(checkout, started.url))
+        # If it was changed meanwhile, another press of the button may have opened it, or the sweep may have ended it.
+        if not opened and checkout.status == Checkout.Status.OVER:
+            raise ProviderUnavailable(_TRY_AGAIN, elicitation=row.pk, retry_after=5)
         if locked.status == Status.PENDING:
             move(row, Status.STARTED)
     return vault.open_url(checkout)
-
-
-def _check_alive(checkout: Checkout, row: Elicitation) -> None:
-    """The checkout was changed meanwhile. Raises ProviderUnavailable if the sweep ended it; if another press of the
-    button opened it, nothing is wrong.
-    """
-    if checkout.status == Checkout.Status.OVER:
-        raise ProviderUnavailable(_TRY_AGAIN, elicitation=row.pk, retry_after=5)
 
 
 def _ask(payment: Payment, checkout: Checkout) -> Ask:

@@ -47,7 +47,8 @@ def oldest() -> dict[str, datetime | None]:
         "payment": min(filter(None, _payments()), default=None),
         "revocation": min(filter(None, _revocations()), default=None),
         "code": _first(Attempt.objects.filter(poll_at__lte=clock.now(), used_at=None), "poll_at"),
-        "notification": _first(_notifications(), "next_at"),
+        # Messages that were not tried yet. Others follow the retry schedule, so they are not late.
+        "notification": _first(Notification.objects.filter(next_at__lte=clock.now(), tries=0), "next_at"),
         "erasure": _first(Erasure.objects.filter(next_at__lte=clock.now()), "next_at"),
     }
 
@@ -62,11 +63,6 @@ def overdue() -> QuerySet[Elicitation]:
     """Overdue elicitations, except those for which a payment may still come."""
     rows = Elicitation.objects.filter(UNFINISHED, expires_at__lte=clock.now(), payment__isnull=True)
     return rows.exclude(status=Status.SETTLING).exclude(kind="steps")
-
-
-def _notifications() -> QuerySet[Notification]:
-    """Due messages that were not tried yet. Others follow the retry schedule, so they are not late."""
-    return Notification.objects.filter(next_at__lte=clock.now(), tries=0)
 
 
 def _payments() -> Iterator[datetime | None]:

@@ -14,17 +14,15 @@ from typing import TYPE_CHECKING
 _fields: ContextVar[dict[str, str] | None] = ContextVar("log_fields", default=None)
 
 
-def new_request_id() -> str:
-    return secrets.token_hex(8)
-
-
 @contextmanager
-def logged_request(**fields: str) -> Iterator[dict[str, str]]:
-    """Within the block, every log line has these fields, and those that ``add_log_fields`` adds."""
-    known = dict(fields)
-    token = _fields.set(known)
+def logged_request(**fields: str) -> Iterator[str]:
+    """Give the request an id. Within the block, every log line has it as ``request``, and these fields, and those that
+    ``add_log_fields`` adds.
+    """
+    number = secrets.token_hex(8)
+    token = _fields.set({"request": number, **fields})
     try:
-        yield known
+        yield number
     finally:
         _fields.reset(token)
 

@@ -140,7 +140,8 @@ class ThreadPool:
 
     async def _turn(self, key: str) -> None:
         if self._free > 0 and self._running[key] < self._share:  # then no call with this key waits, since it would run
-            self._count(key)
+            self._running[key] += 1
+            self._free -= 1
             return
         turn = asyncio.get_running_loop().create_future()
         self._queues.setdefault(key, deque()).append(turn)
@@ -151,10 +152,6 @@ class ThreadPool:
                 self._release(key, None)
             raise
 
-    def _count(self, key: str) -> None:
-        self._running[key] += 1
-        self._free -= 1
-
     def _release(self, key: str, thread: ThreadPoolExecutor | None) -> None:
         if thread:
             self._resting.append(thread)
@@ -162,17 +159,15 @@ class ThreadPool:
         if not self._running[key]:
             del self._running[key]
         self._free += 1
-        self._wake()
-
-    def _wake(self) -> None:
-        """Start the next calls. When a call of a key has started, the key goes to the end of the queue."""
-        for key in [key for key in self._queues if self._running[key] < self._share]:
+        # Start the next calls. When a call of a key has started, the key goes to the end of the queue.
+        for following in [each for each in self._queues if self._running[each] < self._share]:
             if not self._free:
                 return
-            queue = self._queues.pop(key)
+            queue = self._queues.pop(following)
             turn = queue.popleft()
             if queue:
-                self._queues[key] = queue
+                self._queues[following] = queue
             if not turn.cancelled():
-                self._count(key)
+                self._running[following] += 1
+                self._free -= 1
                 turn.set_result(None)

@@ -92,7 +92,10 @@ def _store(taken: dict[Call, _Counted]) -> None:
         for call in sorted(taken):  # in order, so that two processes do not deadlock
             if call.connection not in there:
                 continue
-            kept, counted = _within(call, known[call.connection, call.hour]), taken[call]
+            kept, counted, stored = call, taken[call], known[call.connection, call.hour]
+            if call not in stored and len(stored) >= MOST_AN_HOUR:  # calls beyond the limit are counted together
+                kept = call._replace(path="", status=call.status // 100 * 100)
+            stored.add(kept)
             times = (adapt(counted.first_at), adapt(counted.last_at))
             values.append((kept[0], adapt(kept.hour), *kept[2:], counted.count, *times))
         if values:
@@ -109,11 +112,3 @@ def _known(calls: set[Call]) -> dict[tuple[str, datetime], set[Call]]:
     for row in rows.values_list("connection_id", "hour", "method", "host", "path", "status"):
         found[row[0], row[1]].add(Call(*row))
     return found
-
-
-def _within(call: Call, known: set[Call]) -> Call:
-    """The call, or, beyond the limit, the one under which it is counted."""
-    if call not in known and len(known) >= MOST_AN_HOUR:
-        call = call._replace(path="", status=call.status // 100 * 100)
-    known.add(call)
-    return call

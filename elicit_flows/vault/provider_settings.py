@@ -130,11 +130,11 @@ def moved_hosts(row: IdentityProvider | Provider) -> dict[str, str]:
     """The hosts that may not receive the row's client secret although it would be sent to them, by purpose; usually
     empty.
     """
-    return _without_calls(_strange(hosts_of(row), row.bound_to))
+    return _strange(hosts_of(row), row.bound_to, calls=False)
 
 
 def registered_elsewhere(row: Registration) -> bool:
-    return row.provider is not None and bool(_without_calls(_strange(hosts_of(row.provider), row.bound_to)))
+    return row.provider is not None and bool(_strange(hosts_of(row.provider), row.bound_to, calls=False))
 
 
 def check(provider: Provider | None, bound: Hosts, purposes: Collection[str]) -> None:
@@ -154,17 +154,18 @@ def hosts_in_words(where: Hosts) -> str:
     return ", ".join(f"{name} at {host}" for name, host in where.items())
 
 
-def _strange(now: Hosts, bound: Hosts) -> dict[str, str]:
+def _strange(now: Hosts, bound: Hosts, *, calls: bool | None = None) -> dict[str, str]:
     """The hosts that are new for a purpose. A host that already receives refresh tokens may receive them for another
-    purpose; a host that receives only access tokens may not. Userinfo and metadata get the same tokens.
+    purpose; a host that receives only access tokens may not. Userinfo and metadata get the same tokens. ``calls``: only
+    the hosts of CALLS, or only the others; by default all.
     """
     known = {bound[name] for name in OF_TOKENS if name in bound}
     same = {"metadata": bound.get("userinfo")}
-    return {name: host for name, host in now.items() if host not in (bound.get(name), same.get(name, ""), *known)}
-
-
-def _without_calls(strange: Hosts) -> dict[str, str]:
-    return {name: host for name, host in strange.items() if name not in CALLS}
+    return {
+        name: host
+        for name, host in now.items()
+        if host not in (bound.get(name), same.get(name, ""), *known) and calls in (None, name in CALLS)
+    }
 
 
 def calls_left_out(row: Provider, hosts: Hosts | None = None) -> dict[str, str]:
@@ -173,8 +174,7 @@ def calls_left_out(row: Provider, hosts: Hosts | None = None) -> dict[str, str]:
     """
     if not row.client_secret:
         return {}
-    strange = _strange(hosts_of(row) if hosts is None else hosts, row.bound_to)
-    return {name: host for name, host in strange.items() if name in CALLS}
+    return _strange(hosts_of(row) if hosts is None else hosts, row.bound_to, calls=True)
 
 
 @lru_cache(maxsize=256)
@@ -235,7 +235,7 @@ def client_secret(row: IdentityProvider | Provider) -> Secret | None:
 
 def _secret_to_send(row: IdentityProvider | Provider, hosts: Hosts) -> Secret | None:
     """``hosts``: those of the row. Raises Unavailable where it would go to another one than it was given for."""
-    if row.client_secret and (strange := _without_calls(_strange(hosts, row.bound_to))):
+    if row.client_secret and (strange := _strange(hosts, row.bound_to, calls=False)):
         log.error("provider %s: the client secret was not given for %s", row.slug, hosts_in_words(strange))
         raise Unavailable("The addresses of this provider were changed: its operator has to give the secret again.")
     return reveal(row.client_secret, client_secret_place(row))

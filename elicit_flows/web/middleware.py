@@ -37,9 +37,9 @@ class RequestLog:
         self._get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        number, began = telemetry.new_request_id(), time.monotonic()
+        began = time.monotonic()
         named = _ELICITATION.match(request.path)
-        with telemetry.logged_request(request=number, **({"elicitation": named[1]} if named else {})):
+        with telemetry.logged_request(**({"elicitation": named[1]} if named else {})) as number:
             response = self._traced(request) if telemetry.ON else self._get_response(request)
             response[telemetry.REQUEST_ID] = number
             log_answer(request.method or "", request.path, response.status_code, began)

@@ -2,11 +2,13 @@
 
 ``make hops`` writes the table that stands in docs/explanation/architecture.md, and prints it; with ``HOPS=list`` it
 prints each journey's functions instead, in the order of their first call. A journey that has become
-longer than its row there fails: whoever makes it longer says so by writing the table anew.
+longer than its row there fails: whoever makes it longer says so by writing the table anew. Below the table stands
+how many private functions there are in 1,000 lines of the product.
 """
 
 from __future__ import annotations
 
+import ast
 import os
 import re
 import sys
@@ -29,6 +31,7 @@ HEAD = """| journey | files at first | now | goal | functions at first | now | g
 | --- | --- | --- | --- | --- | --- | --- |"""
 # What tests before this one have left undone may be done within a journey: a wake-up, a counter that is written.
 FILES_MORE, FUNCTIONS_MORE = 2, 8
+PRIVATE_MORE, PRIVATE_GOAL = 0.3, 10
 # Files and functions when this was first measured, and what is wanted.
 JOURNEYS = {
     "create": ((25, 60), (14, 35)),
@@ -104,6 +107,20 @@ def journeys(stage: Stage) -> Iterator[tuple[str, Hops]]:
             yield from zip(JOURNEYS, (create, callback, token, refresh, webhook), strict=True)
 
 
+def private_functions() -> float:
+    """How many private functions and methods there are in 1,000 lines of the product, without its migrations."""
+    lines = found = 0
+    for path in Path(PRODUCT).rglob("*.py"):
+        if "migrations" not in path.parts:
+            text = path.read_text()
+            lines += text.count("\n")
+            functions = (
+                node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+            )
+            found += sum(one.name.startswith("_") and not one.name.endswith("__") for one in functions)
+    return found * 1000 / lines
+
+
 def test_the_journeys_are_no_longer_than_the_table_says(stage: Stage) -> None:
     measured = dict(journeys(stage))
     if os.environ.get("HOPS") == "list":
@@ -122,6 +139,7 @@ def test_the_journeys_are_no_longer_than_the_table_says(stage: Stage) -> None:
             first, goal = JOURNEYS[name]
             cells = (name, first[0], len(hops.files), goal[0], first[1], len(hops.functions), goal[1])
             lines.append(f"| {' | '.join(map(str, cells))} |")
+        lines += ["", f"Private functions in 1,000 lines: {private_functions():.1f}; the goal is {PRIVATE_GOAL}."]
         table = "\n".join(lines)
         DOCUMENT.write_text(f"{before}{BEGIN}\n\n{table}\n\n{END}{behind}")
         print(f"\n{table}")
@@ -132,3 +150,8 @@ def test_the_journeys_are_no_longer_than_the_table_says(stage: Stage) -> None:
         most = (int(row[1]) + FILES_MORE, int(row[2]) + FUNCTIONS_MORE)
         assert len(hops.files) <= most[0], f"{name}: {hops}; see make hops"
         assert len(hops.functions) <= most[1], f"{name}: {hops}; see make hops"
+    said = re.search(r"^Private functions in 1,000 lines: ([\d.]+)", rest, re.MULTILINE)
+    assert said, "run make hops: how many private functions there are is not below the table"
+    assert private_functions() <= float(said[1]) + PRIVATE_MORE, (
+        "more private functions: write in place what is called once"
+    )

@@ -76,8 +76,7 @@ class Waiting:
         return waits and path.startswith(ELICITATIONS) and "/" not in path[len(ELICITATIONS) :]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        number = telemetry.new_request_id()
-        with telemetry.logged_request(request=number):
+        with telemetry.logged_request() as number:
             await self._answer_or_leave(scope, receive, Sender(send, number))
 
     async def _answer_or_leave(self, scope: Scope, receive: Receive, sender: Sender) -> None:

@@ -91,21 +91,22 @@ def resolve(config: OAuthProvider) -> Endpoints:
     """
     if any("{" in (url or "") for url in (config.issuer, config.authorize_url, config.token_url)):
         raise oauth.DiscoveryError("The provider's address is not complete.")
-    entrance = config.device_authorization_url if config.by_device else config.authorize_url
+    by_device = config.by_device
+    entrance = config.device_authorization_url if by_device else config.authorize_url
     wanted = (entrance, config.token_url, config.revocation_url, config.userinfo_url)
-    needs_metadata = None in wanted or (config.par == "required" and not config.by_device)
+    needs_metadata = None in wanted or (config.par == "required" and not by_device)
     found = oauth.discover(config.issuer, for_mcp=bool(config.mcp)) if config.issuer and needs_metadata else None
-    if found and not found.offers_s256() and config.pkce != "off" and not config.by_device:
+    if found and not found.offers_s256() and config.pkce != "off" and not by_device:
         raise oauth.DiscoveryError("The provider does not offer PKCE with S256.")
     authorize = config.authorize_url or (found.authorization_endpoint if found else None)
     pushed = found.pushed_authorization_request_endpoint if found else None
-    if not config.by_device and pushed is None and (config.par == "required" or (found and found.requires_par)):
+    if not by_device and pushed is None and (config.par == "required" or (found and found.requires_par)):
         raise oauth.DiscoveryError("The provider does not offer pushed authorization requests.")
     # "off" is for a provider whose support is faulty; one that requires pushed requests gets them all the same.
-    pushes = not config.by_device and (config.par != "off" or (found and found.requires_par))
+    pushes = not by_device and (config.par != "off" or (found and found.requires_par))
     return Endpoints(
         issuer=config.issuer,
-        authorize="" if config.by_device else _required(authorize),
+        authorize="" if by_device else _required(authorize),
         token=_required(config.token_url or (found.token_endpoint if found else None)),
         revocation=config.revocation_url or (found.revocation_endpoint if found else None),
         # A token for an MCP server is sent to nobody else (threat T154).
@@ -246,10 +247,14 @@ def finish_with(visit: Visit, endpoints: Endpoints, tokens: oauth.Tokens, came: 
         return Finish.failed("provider_error", str(mismatch))
     if config.metadata_url:
         asked.keep(connection_metadata.CALL, asked.api(config.metadata_url))
-    granted = grant(tokens, scopes_to_request(visit.params, config), account)
-    granted = replace(granted, dpop_key=Secret(key) if key else None, bound_to=config.hosts)
-    granted = replace(granted, variables=config.variables, metadata=asked.metadata)
-    granted = replace(granted, resource=config.resources[0] if config.mcp else "")
+    granted = replace(
+        grant(tokens, scopes_to_request(visit.params, config), account),
+        dpop_key=Secret(key) if key else None,
+        bound_to=config.hosts,
+        variables=config.variables,
+        metadata=asked.metadata,
+        resource=config.resources[0] if config.mcp else "",
+    )
     named = {"id": granted.account_id, "label": granted.account_label or granted.account_id}
     result = {
         "provider": config.slug,
