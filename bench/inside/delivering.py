@@ -60,7 +60,7 @@ def fill(agents: list[int]) -> None:
 def deliver() -> float:
     """Seconds that a worker takes to deliver everything that is due."""
     began = time.perf_counter()
-    worker.until_idle(worker.Rounds(), 120.0)
+    worker.until_idle(worker.WebhookDeliveries(), 120.0)
     return time.perf_counter() - began
 
 

@@ -42,7 +42,7 @@ NOTE_EVERY = 15.0  # seconds between two records that a job has run
 STOP_SECONDS = webhooks.DEADLINE + 5.0  # longer than any call of a job to another server
 
 
-class Round(Protocol):
+class JobRun(Protocol):
     """The work of a job. ``start_due`` is called until it returns 0, then after a pause or when ``wake`` is set."""
 
     @property
@@ -60,7 +60,7 @@ class Round(Protocol):
         """Wait for what is under way, and record it."""
 
 
-class Rounds:
+class WebhookDeliveries:
     """Sends webhooks: up to IN_FLIGHT at a time, shared fairly between endpoints. Deliveries that hang are counted
     apart.
 
@@ -179,7 +179,7 @@ def notify() -> JobWindow:
     return JobWindow(NOTIFY, Work(notifications.channels_due, notifications.due, notifications.tell))
 
 
-def until_idle(doing: Round, seconds: float = 60.0) -> None:
+def until_idle(doing: JobRun, seconds: float = 60.0) -> None:
     """Do what is due until nothing is left or ``seconds`` have passed, then wait for what is under way."""
     end = time.monotonic() + seconds
     try:
@@ -199,11 +199,11 @@ class JobThread:
     thread stays, and looks again every ``pause`` seconds.
     """
 
-    def __init__(self, name: str, make: Callable[[], Round]) -> None:
+    def __init__(self, name: str, make: Callable[[], JobRun]) -> None:
         self.name, self._make, self._pause = name, make, settings.JOB_SECONDS[name]
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
-        self._round: Round | None = None
+        self._round: JobRun | None = None
         self._woken = self._stays = False
         self._stopping = threading.Event()
         self._noted = self._kept = float("-inf")
@@ -259,7 +259,7 @@ class JobThread:
         metrics_store.keep_if_possible()
         connections.close_all()
 
-    def _more(self, doing: Round) -> bool:
+    def _more(self, doing: JobRun) -> bool:
         """Do one round. Returns whether there is more. No error may end the job."""
         more = False
         try:
@@ -299,8 +299,8 @@ class JobThread:
         connections.close_all()
 
 
-MAKE: dict[str, Callable[[], Round]] = {
-    DELIVER.name: Rounds,
+MAKE: dict[str, Callable[[], JobRun]] = {
+    DELIVER.name: WebhookDeliveries,
     EXPIRE.name: lambda: Plain(expire),
     PAYMENTS.name: payments,
     REVOCATIONS.name: revocations,

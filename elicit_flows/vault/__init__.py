@@ -10,6 +10,7 @@ from elicit_flows.vault.api_access import HOST as API_HOST
 from elicit_flows.vault.api_access import ApiAccess, access_to_api, ready_access, renewed_access
 from elicit_flows.vault.call_log import CallLog
 from elicit_flows.vault.client_registration import forget_registration, register_client
+from elicit_flows.vault.connection_history import by_use, calls_of, count_at, count_held, uses_by, uses_of
 from elicit_flows.vault.connection_import import import_connection
 from elicit_flows.vault.connections import (
     CONNECTED,
@@ -31,7 +32,6 @@ from elicit_flows.vault.connections import (
 )
 from elicit_flows.vault.credentials import existing_connection, keep_credentials, open_credentials
 from elicit_flows.vault.dpop import proof
-from elicit_flows.vault.holdings import by_use, calls_of, count_at, count_held, uses_by, uses_of
 from elicit_flows.vault.installation_tokens import installation_token
 from elicit_flows.vault.keyring import KeyUse, check_keys, key_uses, new_entry, retire, verify_keys
 from elicit_flows.vault.mcp_servers import discover_mcp_server, known_mcp_server

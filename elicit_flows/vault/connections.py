@@ -25,7 +25,7 @@ from elicit_flows.kinds.oauth.connection_metadata import merged
 from elicit_flows.lib import clock
 from elicit_flows.lib.compiled_query import CompiledQuery, prepared_cursor
 from elicit_flows.models import Agent, Connection, ConnectionUse, Elicitation, Provider
-from elicit_flows.vault import provider_settings, written_grants
+from elicit_flows.vault import grant_json, provider_settings
 from elicit_flows.vault.refresh_schedule import next_refresh
 from elicit_flows.vault.seal import place, reveal, seal
 
@@ -97,7 +97,7 @@ def store_tokens(row: Connection, grant: Grant) -> None:
     row.access_token = seal(grant.access_token, sealed_at(row, "access_token"))
     if grant.refresh_token:
         row.refresh_token = seal(grant.refresh_token, sealed_at(row, "refresh_token"))
-    sets = {name: written_grants.written(one) for name, one in grant.sets.items()}
+    sets = {name: grant_json.dump(one) for name, one in grant.sets.items()}
     row.set_tokens = seal(Secret(json.dumps(sets)) if sets else None, sealed_at(row, "set_tokens"))
     row.token_type = grant.token_type
     row.scopes = list(grant.scopes)
@@ -127,7 +127,7 @@ def opened(row: Connection, field: str) -> Secret | None:
 def other_sets(row: Connection) -> dict[str, Grant]:
     """The tokens of other scope sets, by the set's name."""
     sealed = opened(row, "set_tokens")
-    return {name: written_grants.read(one) for name, one in json.loads(sealed.reveal()).items()} if sealed else {}
+    return {name: grant_json.load(one) for name, one in json.loads(sealed.reveal()).items()} if sealed else {}
 
 
 def any_active(agent: Agent, claim: Claim, provider: Provider) -> bool:

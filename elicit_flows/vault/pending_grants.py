@@ -21,7 +21,7 @@ from elicit_flows.kinds.oauth import revoke_grant as tell_provider
 from elicit_flows.lib import clock
 from elicit_flows.models import Connection, Elicitation, PendingGrant, Provider, leases
 from elicit_flows.oauth import OAuthError
-from elicit_flows.vault import provider_settings, written_grants
+from elicit_flows.vault import grant_json, provider_settings
 from elicit_flows.vault.seal import place, reveal, seal
 
 log = logging.getLogger(__name__)
@@ -37,7 +37,7 @@ def store_pending_grant(elicitation: Elicitation, meant: Connection | None, gran
     ends = min(now + LIFE, elicitation.expires_at)
     row = PendingGrant(elicitation=elicitation, connection=meant, created_at=now, expires_at=ends, give_back_at=ends)
     row.account_id, row.account_label = grant.account_id or "", grant.account_label or grant.account_id or ""
-    row.grant = seal(Secret(json.dumps(written_grants.written(grant))), held_place(row))
+    row.grant = seal(Secret(json.dumps(grant_json.dump(grant))), held_place(row))
     row.save(force_insert=True)
 
 
@@ -123,4 +123,4 @@ def held_place(row: PendingGrant) -> str:
 
 def _opened(row: PendingGrant) -> Grant:
     sealed = reveal(row.grant, held_place(row))
-    return written_grants.read(json.loads(sealed.reveal() if sealed else "{}"))
+    return grant_json.load(json.loads(sealed.reveal() if sealed else "{}"))

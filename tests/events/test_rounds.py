@@ -76,12 +76,12 @@ def test_t97_an_endpoint_that_failed_is_tried_one_by_one(hooked: Hooked, moving_
     hooked.receiver.status(hooked.path, 500)
     for _ in range(9):
         hooked.tell()
-    rounds = worker.Rounds()
+    rounds = worker.WebhookDeliveries()
     assert rounds.start_due() == worker.PER_ENDPOINT
     hooked.receiver.wait_for(hooked.path, worker.PER_ENDPOINT)
     rounds.close()
     hooked.receiver.hang(hooked.path)
-    again = worker.Rounds()
+    again = worker.WebhookDeliveries()
     assert again.start_due() == 1
     assert again.start_due() == 0
     hooked.receiver.released.set()

@@ -13,7 +13,7 @@ def tick() -> None:
 
 
 def deliver() -> None:
-    worker.until_idle(worker.Rounds())
+    worker.until_idle(worker.WebhookDeliveries())
 
 
 def notify() -> None:
@@ -34,7 +34,7 @@ def poll_due() -> int:
     return _one(elicitations.Polls())
 
 
-def _one(doing: worker.Round) -> int:
+def _one(doing: worker.JobRun) -> int:
     started = doing.start_due()
     doing.close()
     return started

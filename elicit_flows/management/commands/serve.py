@@ -18,7 +18,7 @@ from django.db import OperationalError
 from django.utils.module_loading import import_string
 
 from elicit_flows import checks, vault
-from elicit_flows.api import inside
+from elicit_flows.api import metrics_server
 from elicit_flows.lib.http_server import GracefulServer, LimitedHeadProtocol
 from elicit_flows.management.job_names import ALL, LIST, NONE, server_jobs
 
@@ -101,7 +101,7 @@ class Command(BaseCommand):
 
     def _serve_metrics(self, host: str, port: int) -> None:
         try:
-            inside.start(host, port)
+            metrics_server.start(host, port)
         except OSError as error:
             raise CommandError(f"ELICIT_METRICS_ADDRESS: {host}:{port} cannot be used ({error.strerror}).") from error
         self._say(f"/metrics and /incidents on http://{host}:{port}, and not on the public port")

@@ -7,7 +7,7 @@ from datetime import datetime
 from elicit_flows.domain.values import Grant, Json, Secret
 
 
-def written(grant: Grant) -> Json:
+def dump(grant: Grant) -> Json:
     """With its secrets in the clear."""
     return {
         "access_token": grant.access_token.reveal(),
@@ -23,12 +23,12 @@ def written(grant: Grant) -> Json:
         "variables": dict(grant.variables),
         "resource": grant.resource,
         "bound_to": dict(grant.bound_to) if grant.bound_to is not None else None,
-        "sets": {name: written(one) for name, one in grant.sets.items()},
+        "sets": {name: dump(one) for name, one in grant.sets.items()},
     }
 
 
-def read(said: Json) -> Grant:
-    """The grant that was ``written``."""
+def load(said: Json) -> Grant:
+    """The grant that ``dump`` returned."""
     secrets = {
         name: Secret(said[name]) if said.get(name) else None for name in ("refresh_token", "dpop_key", "token_secret")
     }
@@ -43,6 +43,6 @@ def read(said: Json) -> Grant:
         metadata=said.get("metadata", {}),
         variables=said.get("variables", {}),
         resource=said.get("resource", ""),
-        sets={name: read(one) for name, one in said.get("sets", {}).items()},
+        sets={name: load(one) for name, one in said.get("sets", {}).items()},
         **secrets,
     )
