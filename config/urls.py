@@ -37,7 +37,7 @@ handler403 = "elicit_flows.web.error_pages.forbidden"
 handler404 = "elicit_flows.web.error_pages.not_found"
 handler500 = "elicit_flows.web.error_pages.server_error"
 
-# For the private network. With ELICIT_METRICS_ADDRESS they are served on a port of their own, see api/metrics_server.py.
+# For the private network. With ELICIT_METRICS_ADDRESS they have a port of their own, see api/metrics_server.py.
 INSIDE = (
     []
     if settings.ELICIT_METRICS_ADDRESS
