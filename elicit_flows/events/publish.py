@@ -59,7 +59,7 @@ def publish(
 
     No ORM, since this is the most frequent write.
     """
-    if not (connection.in_atomic_block or (beside and connection.vendor == "postgresql")):
+    if not beside and not connection.in_atomic_block:  # publish_new has looked itself
         raise RuntimeError("publish must be called in the transaction that made the change")
     head = elicitation.head if elicitation else None
     event = Event(agent=agent, type=type, elicitation=head, seq=head.seq if head else None, data=data)
