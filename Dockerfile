@@ -16,6 +16,8 @@ COPY . .
 RUN rm requirements*.txt && python -m compileall -q -j 0 /venv/lib /app && mkdir -p /state && mkdir -m 700 /state/var
 
 FROM python:3.13.15-slim-trixie@sha256:7c61056e61ac89e852de05f3dc6fa51a6dd2181797bceed46aa725dd7cb2cd3b
+# Celery warns at every start of a user without a name, as if that were root.
+RUN groupadd --gid 10001 elicit && useradd --uid 10001 --gid elicit --no-create-home --home-dir /app --shell /usr/sbin/nologin elicit
 ENV PATH=/venv/bin:$PATH PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1 ELICIT_ALIVE_FILE=/tmp/alive
 COPY --from=build /venv /venv
 COPY --from=build /app /app
