@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import socket
+import struct
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -224,6 +225,48 @@ def answer_all(busy: socket.socket, answered: threading.Event) -> None:
             with client:
                 client.recv(65536)
                 client.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok")
+
+
+class Resetting:
+    """Resets the first connection of each method once the request has arrived, and answers the others."""
+
+    def __init__(self) -> None:
+        self.came: list[str] = []
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.address = f"127.0.0.1:{self.listener.getsockname()[1]}"
+        self.thread = threading.Thread(target=self._serve, daemon=True)
+        self.thread.start()
+
+    def _serve(self) -> None:
+        with suppress(OSError):  # closed
+            while True:
+                connection, _ = self.listener.accept()
+                method = connection.recv(65536).partition(b" ")[0].decode()
+                self.came.append(method)
+                if self.came.count(method) == 1:
+                    connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+                else:
+                    connection.sendall(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\nconnection: close\r\n\r\n")
+                connection.close()
+
+    def close(self) -> None:
+        self.listener.shutdown(socket.SHUT_RDWR)
+        self.listener.close()
+        self.thread.join()
+
+
+@pytest.mark.parametrize("path", ["/v1/agent", "/callback/acme"])
+def test_what_only_reads_is_passed_on_again_and_nothing_else_is_sent_twice(path: str) -> None:
+    there = Resetting()
+    nginx = Nginx({"web": f"127.0.0.1:{free_port()}", "waiting": there.address})  # the first process is away
+    try:
+        nginx.start()
+        assert httpx2.get(nginx.url + path, trust_env=False).status_code == 200
+        assert httpx2.post(nginx.url + path, content=b"x", trust_env=False).status_code == 502
+        assert there.came == ["GET", "GET", "POST"]
+    finally:
+        nginx.remove()
+        there.close()
 
 
 def test_metrics_are_for_the_network_inside(proxied: tuple[Box, Nginx, Nginx]) -> None:
