@@ -35,7 +35,7 @@ _OF_THE_CLIENT = frozenset({"invalid_client", "unauthorized_client", "access_den
 _CODES = _OF_THE_CLIENT | {"invalid_request", "unsupported_grant_type", "invalid_target"}  # of RFC 6749 and RFC 8707
 
 # Parameters of a token request that are removed from the provider's error messages.
-_SECRETS = ("refresh_token", "code", "code_verifier", "device_code", "token")
+_SECRETS = ("refresh_token", "code", "code_verifier", "device_code", "token", "subject_token", "assertion")
 
 Form = Mapping[str, str | list[str]]  # a list repeats the parameter
 
@@ -218,7 +218,8 @@ class ProviderClient(OAuth2Client):
         ath: str | None = None,
         bound: bool = False,
     ) -> None:
-        extra = {**(extra or {}), "resource": list(resources)}
+        named = list(resources)
+        extra = {**(extra or {}), **({"resource": named} if named else {})}
         self.dpop_key = client.dpop_key if bound else None
         super().__init__(  # type: ignore[no-untyped-call]
             Session(deadline, extra=extra, dpop_key=self.dpop_key, ath=ath, secrets=[client.secret]),
