@@ -3,6 +3,8 @@
 FROM python:3.13.15-slim-trixie@sha256:7c61056e61ac89e852de05f3dc6fa51a6dd2181797bceed46aa725dd7cb2cd3b AS build
 ENV PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_CACHE_DIR=1
 RUN python -m venv --without-pip /venv
+RUN groupadd --gid 10001 elicit \
+    && useradd --uid 10001 --gid elicit --no-create-home --home-dir /app --shell /usr/sbin/nologin elicit
 WORKDIR /app
 COPY requirements.txt requirements-extras.txt ./
 # EXTRAS=1 adds what AWS KMS and traces need.
@@ -16,8 +18,8 @@ COPY . .
 RUN rm requirements*.txt && python -m compileall -q -j 0 /venv/lib /app && mkdir -p /state && mkdir -m 700 /state/var
 
 FROM python:3.13.15-slim-trixie@sha256:7c61056e61ac89e852de05f3dc6fa51a6dd2181797bceed46aa725dd7cb2cd3b
-# Celery warns at every start of a user without a name, as if that were root.
-RUN groupadd --gid 10001 elicit && useradd --uid 10001 --gid elicit --no-create-home --home-dir /app --shell /usr/sbin/nologin elicit
+# The user's name. Without one Celery warns at every start, as if the user were root.
+COPY --from=build /etc/passwd /etc/group /etc/
 ENV PATH=/venv/bin:$PATH PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1 ELICIT_ALIVE_FILE=/tmp/alive
 COPY --from=build /venv /venv
 COPY --from=build /app /app
