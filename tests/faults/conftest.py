@@ -28,7 +28,7 @@ def new_crashing(new_box: Callable[..., Box], postgres: Postgres) -> Iterator[Ca
 
         def make(database: str) -> Crashing:
             options = {"database_url": postgres.database()} if database == "postgresql" else {}
-            crashing = Crashing(new_box("embedded", start=False, kept=True, settings=SELDOM, **options))
+            crashing = Crashing(new_box("embedded", start=False, kept="new_crashing", settings=SELDOM, **options))
             stack.callback(crashing.box.remove)
             crashing.box.start()
             return crashing
@@ -44,7 +44,7 @@ def crashing_box(request: pytest.FixtureRequest, new_crashing: Callable[[str], C
 @pytest.fixture(scope="session")
 def crashing_worker(new_box: Callable[..., Box]) -> CrashingWorker:
     """A worker of its own, with PostgreSQL and Redis."""
-    box = new_box("full", start=False, kept=True, settings=SELDOM)
+    box = new_box("full", start=False, kept="crashing_worker", settings=SELDOM)
     crashing = CrashingWorker(box)
     box.start()
     return crashing
@@ -96,7 +96,7 @@ def fragile_servers() -> Iterator[tuple[Postgres, Redis]]:
 @pytest.fixture(scope="session")
 def fragile_box(fragile_servers: tuple[Postgres, Redis], new_box: Callable[..., Box]) -> Fragile:
     postgres, redis = fragile_servers
-    box = new_box("full", database_url=postgres.database(), redis_url=redis.database(), webs=2, kept=True)
+    box = new_box("full", database_url=postgres.database(), redis_url=redis.database(), webs=2, kept="fragile_box")
     return Fragile(box, postgres, redis)
 
 

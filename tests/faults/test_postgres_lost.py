@@ -97,12 +97,12 @@ def under_load() -> Iterator[Callable[[Stage], Load]]:
         yield start
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def embedded_on_postgres(
     fragile_servers: tuple[object, object], new_box: Callable[..., Box], fragile_box: Fragile
 ) -> Box:
     """One process with its worker inside, on the PostgreSQL that is killed."""
-    return new_box("embedded", kept=True, database_url=fragile_box.postgres.database())
+    return new_box("embedded", database_url=fragile_box.postgres.database())
 
 
 @pytest.mark.parametrize("shape", ["full", "embedded"])

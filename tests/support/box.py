@@ -189,6 +189,19 @@ class Box:
     def resume(self, name: str = "web") -> None:
         self.processes[name].resume()
 
+    def rest(self) -> None:
+        """Stops the time of all its processes, until ``wake``."""
+        for process in self.processes.values():
+            process.pause()
+
+    def wake(self) -> None:
+        """Lets them go on, and waits until they know again that each of them is alive."""
+        for process in self.processes.values():
+            process.resume()
+        for name in self.webs:
+            if self.processes[name].alive:
+                self.wait_ready(name)
+
     def restart(self, name: str = "web") -> None:
         """Starts it again, whether it was killed or still runs, and waits until it is ready."""
         self.processes[name].stop()

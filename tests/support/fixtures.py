@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import shutil
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -118,13 +120,32 @@ def migrated_sqlite() -> Path:
 
 
 _of_file = ExitStack()
+_kept: list[tuple[str, Box]] = []  # those that live as long as the run, each under the fixture that tests name
 
 
 @pytest.fixture(scope="module", autouse=True)
-def _boxes_end_with_their_file() -> Iterator[None]:
-    """A box that has nothing to do still asks its database what is due: forty of them need more than one core."""
+def _boxes_rest_between_their_files(request: pytest.FixtureRequest) -> Iterator[None]:
+    """A box that has nothing to do still asks its database what is due: forty of them need more than one core.
+
+    So a box ends with the file that made it, and one of the run stands still while no test of a file names it.
+    """
+    named = _named_by_file(request.session)[request.path]
+    for fixture, box in _kept:
+        if fixture in named or ("box" in named and fixture in {"embedded_box", "full_box"}):
+            box.wake()
+        else:
+            box.rest()
     yield
     _of_file.close()
+
+
+@functools.cache
+def _named_by_file(session: pytest.Session) -> dict[Path, set[str]]:
+    """The fixtures that the tests of each file name, and those that these name."""
+    named: dict[Path, set[str]] = defaultdict(set)
+    for item in session.items:
+        named[item.path].update(getattr(item, "fixturenames", ()))
+    return named
 
 
 @pytest.fixture(scope="session")
@@ -135,15 +156,19 @@ def new_box(
 
     ``database_url`` and ``redis_url`` put it on services of one's own; ``configure=False`` leaves it without any
     configuration, ``start=False`` does not start it. Agents are those of the cast; their webhooks go to the sink.
-    It ends with the file that asked for it; ``kept``, which fixtures of the session say, with the run.
+    It ends with the file that asked for it. One that is ``kept`` ends with the run: the name of the fixture of the
+    session that makes it.
     """
     with ExitStack() as stack:
 
         def make(
-            shape: str = "embedded", *, configure: bool = True, start: bool = True, kept: bool = False, **options: Any
+            shape: str = "embedded", *, configure: bool = True, start: bool = True, kept: str = "", **options: Any
         ) -> Box:
             box = Box(shape, **{**_stores(request, shape, options), **options})
             (stack if kept else _of_file).callback(box.remove)
+            if kept:
+                _kept.append((kept, box))
+                stack.callback(_kept.remove, (kept, box))
             if shape == "embedded" and "database_url" not in options:
                 shutil.copy(request.getfixturevalue("migrated_sqlite"), box.home / "elicit.sqlite3")
             if configure:
@@ -182,13 +207,13 @@ def configure_box(box: Box, corp: Op, drive: Op, sink: Sink) -> None:
 @pytest.fixture(scope="session")
 def embedded_box(new_box: Callable[..., Box]) -> Box:
     """One process on SQLite, shared by all tests: leave it as you found it."""
-    return new_box("embedded", kept=True)
+    return new_box("embedded", kept="embedded_box")
 
 
 @pytest.fixture(scope="session")
 def full_box(new_box: Callable[..., Box]) -> Box:
     """Two web processes, worker and beat on PostgreSQL and Redis, shared by all tests."""
-    return new_box("full", webs=2, kept=True)
+    return new_box("full", webs=2, kept="full_box")
 
 
 @pytest.fixture(scope="session", params=["embedded", pytest.param("full", marks=pytest.mark.slow)])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import httpx2
 import pytest
@@ -81,6 +82,20 @@ def test_a_killed_worker_and_beat_come_back_and_do_their_work(full_box: Box, cor
     agent = full_box.fresh_agent()
     asked = ask(agent, corp)
     sink.wait_for_event(f"/{agent.slug}", "elicitation.created", asked["id"])
+
+
+def test_a_box_that_rests_uses_nothing_and_goes_on_where_it_was(own_box: Box, corp: Op, sink: Sink) -> None:
+    agent = own_box.agent(DRIVE_BOT.slug)
+    asked = ask(agent, corp)
+    own_box.rest()
+    used = [Path(f"/proc/{own_box.pid(name)}/stat").read_text().split()[13:15] for name in own_box.processes]
+    with pytest.raises(httpx2.TimeoutException):
+        httpx2.get(f"{own_box.url}/livez", trust_env=False, timeout=1.5)
+    after = [Path(f"/proc/{own_box.pid(name)}/stat").read_text().split()[13:15] for name in own_box.processes]
+    assert after == used
+    own_box.wake()
+    assert agent.post(f"/v1/elicitations/{asked['id']}/cancel").status_code == 200
+    sink.wait_for_event(f"/{agent.slug}", "elicitation.cancelled", asked["id"])
 
 
 def test_a_stopped_box_has_ended_in_order(own_box: Box) -> None:
