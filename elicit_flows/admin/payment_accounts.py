@@ -85,7 +85,7 @@ class PaymentAccountAdmin(SwitchableAdmin):
     fields = (
         "slug", "webhook_address", "provider", "livemode", "api_base", "client_id", "has_secret_key", "new_secret_key",
         "has_webhook_secret", "new_webhook_secret", "forget_webhook_secrets", "refund_mismatch",
-        "keep_late", "allow_save", "allow_mandates", "ignored", "enabled",
+        "keep_late", "allow_save", "allow_mandates", "renewal_grace", "ignored", "enabled",
     )  # fmt: skip
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:

@@ -12,6 +12,7 @@ from elicit_flows.api.elicitation_shapes import Elicitation
 from elicit_flows.api.kind_shapes import of_kind, union
 from elicit_flows.api.mandate_shapes import ChargeData, MandateData
 from elicit_flows.api.schemas import Absent, Connection, Payment, Refund, Subject
+from elicit_flows.api.subscription_shapes import EndData, RenewalData, SubscriptionData
 from elicit_flows.domain.status import Status
 
 
@@ -85,8 +86,8 @@ DATA: Final[dict[str, type[Any]]] = {
     "payment.refunded": RefundData,
     "payment.refund_failed": RefundData,
     "payment.disputed": PaymentData,
-    "payment.unsubscribed": PaymentData,
-    "payment.ended": PaymentData,
+    "payment.unsubscribed": EndData,
+    "payment.ended": EndData,
     "payment.removed": PaymentData,
     "payment.mismatch": MismatchData,
     "payment.over_limit": OverLimitData,
@@ -95,6 +96,9 @@ DATA: Final[dict[str, type[Any]]] = {
     "mandate.ended": MandateData,
     "mandate.charged": ChargeData,
     "mandate.charge_failed": ChargeData,
+    "subscription.renewed": RenewalData,
+    "subscription.past_due": RenewalData,
+    "subscription.resumed": SubscriptionData,
     "webhook.disabled": DisabledData,
 }
 EVENT_TYPES: Final = tuple(DATA)

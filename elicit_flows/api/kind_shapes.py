@@ -135,7 +135,9 @@ class PaymentAsked(Schema):
 
 
 class PaymentResult(Schema):
-    """``entitlement``: its id, if you asked with an ``item``. ``mandate``: its id, in mode mandate."""
+    """``entitlement``: its id, if you asked with an ``item``. ``mandate``: its id, in mode mandate. ``subscription``:
+    its id, in mode subscribe.
+    """
 
     payment: str = Field(description="The id of the payment.")
     livemode: bool = Field(description="False: test mode, no real money moves.")
@@ -145,6 +147,7 @@ class PaymentResult(Schema):
     receipt_url: str | None
     entitlement: str | Absent = None
     mandate: str | Absent = None
+    subscription: str | Absent = None
 
 
 class CredentialsField(Strict):

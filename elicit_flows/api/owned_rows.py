@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from elicit_flows import vault
 from elicit_flows.domain.errors import NotFound
 from elicit_flows.lib.compiled_query import CompiledQuery
-from elicit_flows.models import Agent, Connection, Delivery, Elicitation, Entitlement, Mandate, Payment
+from elicit_flows.models import Agent, Connection, Delivery, Elicitation, Entitlement, Mandate, Payment, Subscription
 from elicit_flows.payments import queries
 
 _ONE = CompiledQuery(lambda agent, pk: Elicitation.objects.filter(agent=agent, parent=None, pk=pk), 1, "el")
@@ -58,4 +58,11 @@ def own_mandate(agent: Agent, mandate_id: str) -> Mandate:
     row = queries.mandates_of(agent).filter(pk=mandate_id).first()
     if row is None:
         raise NotFound("There is no mandate with this id.")
+    return row
+
+
+def own_subscription(agent: Agent, subscription_id: str) -> Subscription:
+    row = queries.subscriptions_of(agent).filter(pk=subscription_id).first()
+    if row is None:
+        raise NotFound("There is no subscription with this id.")
     return row

@@ -19,6 +19,7 @@ from elicit_flows.api import (
     parsing,
     payments,
     responses,
+    subscriptions,
     token_exchange,
     user_codes,
     wires,
@@ -54,6 +55,7 @@ api.add_router("/connections", connections.router)
 api.add_router("/token", token_exchange.router)
 api.add_router("/payments", payments.router)
 api.add_router("/mandates", mandates.router)
+api.add_router("/subscriptions", subscriptions.router)
 api.add_router("/entitlements", entitlements.router)
 api.add_router("/webhooks", deliveries.router)
 

@@ -37,6 +37,7 @@ _PROVIDER_COLUMNS = (
 )  # fmt: skip
 _ACCOUNT_COLUMNS = (
     "provider", "client_id", "api_base", "livemode", "refund_mismatch", "keep_late", "allow_save", "allow_mandates",
+    "renewal_grace",
 )  # fmt: skip
 _AGENT_COLUMNS = (
     "name", "site", "description", "mcp_servers", "import_connections", "notify", "require_user_token",

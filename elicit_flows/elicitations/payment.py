@@ -149,7 +149,7 @@ def settle(checkout: Checkout, *, closing: bool = False) -> bool:
     if not checkout.ref:
         return False
     account, row = vault.account(checkout.account), checkout.payment.elicitation
-    provider = plug_in(checkout)
+    provider, asked_at = plug_in(checkout), clock.now()
     with traced("settle", row) if row else nullcontext():
         if closing:
             said = provider.close(account, checkout.ref, f"ef:{checkout.pk}:close")
@@ -160,7 +160,7 @@ def settle(checkout: Checkout, *, closing: bool = False) -> bool:
                 said = provider.complete(account, checkout.ref, f"ef:{checkout.pk}:complete:{said.agreed}")
             else:
                 said = replace(said, state=State.CANCELLED, unpaid=True)
-        record_settlement(checkout, said)
+        record_settlement(checkout, replace(said, asked_at=asked_at))
     return said.unpaid
 
 
@@ -271,6 +271,9 @@ def result(payment: Payment) -> Json:
     granted = {"entitlement": entitlement.pk} if entitlement else {}
     if payment.mode == "mandate":
         granted |= {"mandate": payment.mandate.pk}
+    subscription = getattr(payment, "subscription", None)
+    if subscription:
+        granted |= {"subscription": subscription.pk}
     return {
         "payment": payment.pk,
         "livemode": payment.account.livemode,

@@ -7,12 +7,14 @@ the sweep tells it later. The state of a subscription is always what the provide
 from __future__ import annotations
 
 import logging
+from dataclasses import replace
 
 from elicit_flows import vault
 from elicit_flows.domain.errors import NotFound, Unavailable
 from elicit_flows.domain.values import Claim
 from elicit_flows.elicitations import payment
 from elicit_flows.kinds.payment.providers.base import PaymentError, Refused
+from elicit_flows.lib import clock
 from elicit_flows.models import Cancellation
 from elicit_flows.payments import cancellations, queries
 
@@ -45,7 +47,8 @@ def tell_provider(row: Cancellation) -> bool:
                 said = payment.plug_in(checkout).cancel(
                     vault.account(account), checkout.ref or "", f"ef:{row.pk}:cancel"
                 )
-                payment.record_settlement(checkout, said)
+                # Asked earlier, the provider may have answered that it is not cancelled.
+                payment.record_settlement(checkout, replace(said, asked_at=clock.now()))
     except (PaymentError, Unavailable) as trouble:
         level = logging.CRITICAL if isinstance(trouble, Refused) else logging.WARNING
         log.log(level, "payment account %s: %s; cancellation %s is tried later", account.slug, trouble, row.pk)

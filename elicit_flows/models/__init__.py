@@ -24,6 +24,7 @@ from elicit_flows.models.payment_account import Customer, Inbound, PaymentAccoun
 from elicit_flows.models.person import Erasure, Invitation, LoginAssertion, Member, Passkey, SignedIn, SignOut
 from elicit_flows.models.picture import Picture
 from elicit_flows.models.provider import IdentityProvider, Provider, Registration
+from elicit_flows.models.subscription import Renewal, Subscription
 
 __all__ = [
     "Agent",
@@ -69,9 +70,11 @@ __all__ = [
     "Recipient",
     "Refund",
     "Registration",
+    "Renewal",
     "SignOut",
     "SignedIn",
     "SpendLimit",
+    "Subscription",
     "Tally",
     "UserCode",
     "VaultKey",

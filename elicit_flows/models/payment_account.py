@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from django.core.validators import MaxValueValidator
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
 from elicit_flows.domain.values import MAX_ISSUER, MAX_SUBJECT
 from elicit_flows.lib.clock import now
+
+MAX_GRACE = 60  # days
 
 
 class PaymentAccount(models.Model):
@@ -44,6 +47,16 @@ class PaymentAccount(models.Model):
         db_default=False,
         help_text=_(
             "Agents may ask people to allow later charges, within limits that the person sees and can lower or end."
+        ),
+    )
+    renewal_grace = models.PositiveSmallIntegerField(
+        _("days of grace for renewals"),
+        default=3,
+        db_default=3,
+        validators=[MaxValueValidator(MAX_GRACE)],
+        help_text=_(
+            "How many days a person may use what they subscribed to after the paid period, while the renewal is not "
+            "paid."
         ),
     )
     enabled = models.BooleanField(_("enabled"), default=True)

@@ -10,7 +10,7 @@ charges          charges under a mandate, reserved against its limits
 spend_limits     how much an agent may ask of one person
 customers        a person's customer id at the provider
 entitlements     what was paid for, and using it
-subscriptions    renewals and the end of a subscription
+subscriptions    the life of a subscription: its renewals, its state, its end
 inbound_webhooks the providers' webhooks, stored before they are answered
 queries          what agents, operators and people may see
 """

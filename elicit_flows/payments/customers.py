@@ -7,7 +7,7 @@ from django.db.models import QuerySet
 
 from elicit_flows.domain.values import Claim
 from elicit_flows.kinds.payment.values import Snapshot
-from elicit_flows.models import Customer, Entitlement, Mandate, Payment
+from elicit_flows.models import Customer, Entitlement, Mandate, Payment, Subscription
 
 
 def of(payment: Payment) -> str | None:
@@ -48,6 +48,7 @@ def rename(claim: Claim, name: str) -> None:
     with transaction.atomic():
         Entitlement.objects.filter(**mine).exclude(payment__status__in=RUNNING).update(iss="", sub=name)
         Mandate.objects.filter(**mine).exclude(payment__status__in=RUNNING).update(iss="", sub=name)
+        Subscription.objects.filter(**mine).exclude(payment__status__in=RUNNING).update(iss="", sub=name)
         Payment.objects.filter(**mine).exclude(status__in=RUNNING).update(iss="", sub=name)
         if not running(claim).exists():
             Customer.objects.filter(**mine).delete()

@@ -5,7 +5,18 @@ from __future__ import annotations
 from django.db.models import Q, QuerySet
 
 from elicit_flows.domain.values import Claim
-from elicit_flows.models import Agent, Elicitation, Entitlement, Mandate, MandateCharge, Payment, Refund, SpendLimit
+from elicit_flows.models import (
+    Agent,
+    Elicitation,
+    Entitlement,
+    Mandate,
+    MandateCharge,
+    Payment,
+    Refund,
+    Renewal,
+    SpendLimit,
+    Subscription,
+)
 from elicit_flows.models.payment import REFUNDED
 
 Status = Payment.Status
@@ -58,6 +69,20 @@ def _given(rows: QuerySet[Mandate]) -> QuerySet[Mandate]:
 
 def charges_of(mandate: Mandate) -> QuerySet[MandateCharge]:
     return MandateCharge.objects.filter(mandate=mandate).select_related("payment__elicitation__agent")
+
+
+def subscriptions_of(agent: Agent) -> QuerySet[Subscription]:
+    return Subscription.objects.filter(agent=agent).select_related("account", "payment")
+
+
+def subscriptions_by(claim: Claim) -> QuerySet[Subscription]:
+    """What this person subscribed to, for all agents."""
+    rows = Subscription.objects.filter(iss=claim.iss, sub=claim.sub).order_by("-created_at")
+    return rows.select_related("agent", "account", "payment__cancellation")
+
+
+def renewals_of(subscription: Subscription) -> QuerySet[Renewal]:
+    return Renewal.objects.filter(subscription=subscription)
 
 
 def made_by(claim: Claim) -> QuerySet[Payment]:

@@ -68,7 +68,8 @@ def follow(payment: Payment, checkout: Checkout, said: Snapshot) -> None:
     refunds.sync(payment, said)
     if (said.payment_ref or "") == payment.payment_ref:  # otherwise it is a second payment, which is refunded
         disputes.sync(payment, said)
-        subscriptions.sync(payment, said)
+        for problem in subscriptions.sync(payment, said):
+            alert(payment, "renewal", problem)
     checkouts.schedule_next_check(payment, checkout, said)
 
 
@@ -94,6 +95,8 @@ def _won(payment: Payment, checkout: Checkout, said: Snapshot) -> Verdict:
     payment.payment_ref, payment.receipt_url = said.payment_ref or "", said.receipt_url or ""
     payment.save(update_fields=["status", "paid_at", "payment_ref", "receipt_url"])
     entitlements.grant(payment, said)
+    if payment.mode == "subscribe":
+        subscriptions.begin(payment, said)
     customers.remember(payment, said)
     return Verdict.PAID
 

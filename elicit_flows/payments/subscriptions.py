@@ -1,35 +1,142 @@
-"""A subscription after its first payment: its entitlement lasts for as long as it is paid."""
+"""A subscription after its first payment: its renewals, its state, and the entitlement that follows it.
+
+Everything is derived from what the provider says when it is asked, in whatever order the answers arrive. A paid
+renewal stays paid, and an ended subscription stays ended. What can go both ways, a cancellation, is taken from the
+answer to the latest question.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+
 from elicit_flows import events
-from elicit_flows.kinds.payment.values import ENDS, SUCCESSES, Snapshot
-from elicit_flows.models import Payment
+from elicit_flows.domain.values import Json
+from elicit_flows.kinds.payment.values import ENDS, SUCCESSES, InvoiceSeen, Snapshot
+from elicit_flows.lib import clock
+from elicit_flows.models import Payment, Renewal, Subscription
 from elicit_flows.payments import entitlements
 
+Status = Subscription.Status
+_UNPAID = (Renewal.Status.OPEN, Renewal.Status.FAILED)
 
-def sync(payment: Payment, said: Snapshot) -> None:
-    """Apply the subscription's state at the provider, and report its end once. The payment must be locked.
 
-    Nothing changes while a renewal waits to be paid: the entitlement expires by itself, or is extended.
+def begin(payment: Payment, said: Snapshot) -> Subscription:
+    """The first period is paid. Call it in the transaction that marks the payment as active."""
+    return Subscription.objects.create(
+        agent=payment.agent,
+        account=payment.account,
+        payment=payment,
+        iss=payment.iss,
+        sub=payment.sub,
+        ref=said.payment_ref or "",
+        amount=payment.amount,
+        period_end=said.period_end,
+        created_at=payment.paid_at or clock.now(),
+    )
+
+
+def sync(payment: Payment, said: Snapshot) -> Iterator[str]:
+    """Apply what the provider says of the subscription, and tell each change once. The payment must be locked.
+
+    Yields what a person has to look at, in one sentence each: consume it.
     """
     if payment.status != Payment.Status.ACTIVE:
         return
+    row = Subscription.objects.select_for_update().filter(payment=payment).first() or begin(payment, said)
+    row.payment, row.account, row.agent = payment, payment.account, payment.agent
+    told = row.ends_at is not None
     if said.state in SUCCESSES:
-        # Record the paid period and a cancellation, whoever made it, and report the cancellation once. The period is
-        # never shortened, and a snapshot without a cancellation does not take one back, because it may be older. A
-        # renewal after the planned end does.
-        if said.period_end and (payment.period_end is None or said.period_end > payment.period_end):
-            payment.period_end = said.period_end
-        told, payment.ends_at = payment.ends_at is not None, said.ends_at or payment.ends_at
-        if said.ends_at is None and payment.ends_at and payment.period_end and payment.period_end > payment.ends_at:
-            payment.ends_at = None
-        payment.save(update_fields=["period_end", "ends_at"])
-        entitlements.extend(payment, said.period_end)
-        if payment.ends_at and not told:
-            events.publish(payment.agent, "payment.unsubscribed", {"payment": payment.summary()}, payment.elicitation)
-    elif said.state in ENDS:
-        payment.status = Payment.Status.ENDED
-        payment.save(update_fields=["status"])
-        entitlements.end(payment, said.period_end)
-        events.publish(payment.agent, "payment.ended", {"payment": payment.summary()}, payment.elicitation)
+        # The period is never shortened: a snapshot with an earlier end is older.
+        if said.period_end and (row.period_end is None or said.period_end > row.period_end):
+            row.period_end = said.period_end
+        _take_cancellation(row, said)
+    for one in said.invoices:
+        if not one.first:
+            yield from _renewed(row, one)
+    _take_state(row)
+    row.save()
+    payment.period_end, payment.ends_at = row.period_end, row.ends_at
+    payment.save(update_fields=["period_end", "ends_at"])
+    if said.state in ENDS - SUCCESSES:
+        _end(row, said)
+    elif row.ends_at and not told:
+        _tell(row, "payment.unsubscribed")
+    elif told and row.ends_at is None:
+        events.publish(row.agent, "subscription.resumed", {"subscription": row.summary()}, payment.elicitation)
+
+
+def _take_cancellation(row: Subscription, said: Snapshot) -> None:
+    """Whether it is cancelled, whoever did it. An answer to an earlier question says nothing new.
+
+    A snapshot without a time may be older, so it does not take a cancellation back. A renewal after the planned end
+    does.
+    """
+    if said.asked_at is None:
+        row.ends_at = said.ends_at or row.ends_at
+        if said.ends_at is None and row.ends_at and row.period_end and row.period_end > row.ends_at:
+            row.ends_at = None
+    elif row.seen_at is None or said.asked_at > row.seen_at:
+        row.seen_at, row.ends_at = said.asked_at, said.ends_at
+    if row.ends_at is None:
+        row.cancelled_by = ""
+    elif not row.cancelled_by:
+        cancelled = hasattr(row.payment, "cancellation")
+        row.cancelled_by = Subscription.By.PERSON if cancelled else Subscription.By.PROVIDER
+
+
+def _renewed(row: Subscription, seen: InvoiceSeen) -> Iterator[str]:
+    """Record a renewal once, and tell once that it was refused and once that it is paid."""
+    renewal = Renewal.objects.filter(subscription=row, ref=seen.ref).first()
+    if renewal is not None and (renewal.status == Renewal.Status.PAID or seen.state == "open"):
+        return
+    refused = renewal is not None and renewal.status == Renewal.Status.FAILED
+    renewal = renewal or Renewal(subscription=row, ref=seen.ref)
+    renewal.amount, renewal.currency, renewal.status = seen.amount, seen.currency, Renewal.Status(seen.state)
+    renewal.period_start, renewal.period_end = seen.starts_at, seen.ends_at
+    renewal.tries, renewal.receipt_url = max(renewal.tries, seen.tries), seen.url or ""
+    if renewal.status == Renewal.Status.PAID:
+        renewal.paid_at = clock.now()
+        if row.period_end is None or seen.ends_at > row.period_end:
+            row.period_end = seen.ends_at
+    renewal.save()
+    _take_state(row)
+    data = {"subscription": row.summary(), "renewal": renewal.summary()}
+    if renewal.status == Renewal.Status.PAID:
+        events.publish(row.agent, "subscription.renewed", data, row.payment.elicitation)
+        if seen.currency != row.payment.currency or seen.amount > row.amount:
+            yield (
+                f"The renewal {seen.ref} was charged as {seen.amount} {seen.currency}, "
+                f"agreed was {row.amount} {row.payment.currency}."
+            )
+    elif renewal.status == Renewal.Status.FAILED and not refused:
+        events.publish(row.agent, "subscription.past_due", data, row.payment.elicitation)
+
+
+def _take_state(row: Subscription) -> None:
+    """Active or past due, by its renewals; and how long what was bought may be used."""
+    due = [
+        one for one in row.renewals.filter(status__in=_UNPAID) if not row.period_end or one.period_end > row.period_end
+    ]
+    refused = any(one.status == Renewal.Status.FAILED for one in due)
+    row.status = Status.PAST_DUE if refused else Status.ACTIVE
+    row.past_due_since = (row.past_due_since or clock.now()) if refused else None
+    until: datetime | None = row.period_end
+    if until and due and row.ends_at is None:
+        until += timedelta(days=row.account.renewal_grace)
+    entitlements.extend(row.payment, until)
+
+
+def _end(row: Subscription, said: Snapshot) -> None:
+    row.status, row.past_due_since, row.ended_at = Status.ENDED, None, said.period_end or clock.now()
+    row.cancelled_by = row.cancelled_by or Subscription.By.PROVIDER
+    row.save(update_fields=["status", "past_due_since", "ended_at", "cancelled_by"])
+    row.payment.status = Payment.Status.ENDED
+    row.payment.save(update_fields=["status"])
+    entitlements.end(row.payment, said.period_end)
+    _tell(row, "payment.ended")
+
+
+def _tell(row: Subscription, type: str) -> None:
+    data: Json = {"payment": row.payment.summary(), "subscription": row.summary()}
+    events.publish(row.agent, type, data, row.payment.elicitation)

@@ -122,12 +122,14 @@ def _events(erasure: Erasure) -> QuerySet[Event]:
     asked_at = clock.rfc3339(erasure.asked_at)
     named &= Q(data__created_at__lte=asked_at) | Q(type="payment.over_limit", created_at__lte=erasure.asked_at)
     allowed &= Q(data__mandate__created_at__lte=asked_at)
-    return Event.objects.filter(named | allowed | (paid & Q(data__payment__created_at__lte=asked_at)))
+    going = Q(data__subscription__subject__iss=erasure.iss, data__subscription__subject__sub=erasure.sub)
+    going &= Q(data__subscription__created_at__lte=asked_at)
+    return Event.objects.filter(named | allowed | going | (paid & Q(data__payment__created_at__lte=asked_at)))
 
 
 def _blanked(data: Json, erasure: Erasure) -> Json:
     nobody = {"subject": {"iss": "", "sub": erasure.pk}}
-    for name in ("payment", "mandate"):
-        if isinstance(data.get(name), dict):
-            return {**data, name: {**data[name], **nobody}}
+    things = {name: data[name] for name in ("payment", "mandate", "subscription") if isinstance(data.get(name), dict)}
+    if things:
+        return {**data, **{name: {**thing, **nobody} for name, thing in things.items()}}
     return {**data, **{name: empty for name, empty in BLANK.items() if name in data}, **nobody}

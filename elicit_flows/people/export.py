@@ -37,6 +37,14 @@ def export_data(claim: Claim) -> Json:
             }
             for row in _in_order(queries.mandates_by(claim))
         ],
+        "subscriptions": [
+            {
+                **_by(row.agent),
+                **_without(row.summary(), "subject"),
+                "renewals": [_without(one.summary(), "subscription") for one in _in_order(queries.renewals_of(row))],
+            }
+            for row in _in_order(queries.subscriptions_by(claim))
+        ],
         "entitlements": [
             {**_by(row.agent), **_without(row.summary(live_only=entitlements.live_only(row.agent)), "subject")}
             for row in _in_order(Entitlement.objects.filter(**mine).select_related("payment__account"))

@@ -57,6 +57,11 @@ class Completed(_Ended):
         return str(self.result["mandate"])
 
     @property
+    def subscription(self) -> str:
+        """The subscription's id. Raises KeyError for a question that asked for none."""
+        return str(self.result["subscription"])
+
+    @property
     def livemode(self) -> bool:
         """Whether real money moved. Raises KeyError for a kind without a payment."""
         return bool(self.result["livemode"])

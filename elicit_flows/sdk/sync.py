@@ -116,6 +116,7 @@ class SyncElicit:
     mandate_of = _blocking(Elicit.mandate_of)
     charge = _blocking(Elicit.charge)
     end_mandate = _blocking(Elicit.end_mandate)
+    subscription_of = _blocking(Elicit.subscription_of)
 
     draft = _blocking(Elicit.draft)
     answer = _blocking(Elicit.answer)
@@ -206,6 +207,14 @@ class SyncElicit:
     def charges(self, mandate: str | Outcome) -> Generator[Json, None, None]:
         """As ``Elicit.charges``."""
         return self._one_by_one(self._elicit.charges(mandate))
+
+    def subscriptions(self, user: User | None = None, *, status: str | None = None) -> Generator[Json, None, None]:
+        """As ``Elicit.subscriptions``."""
+        return self._one_by_one(self._elicit.subscriptions(user, status=status))
+
+    def renewals(self, subscription: str | Outcome) -> Generator[Json, None, None]:
+        """As ``Elicit.renewals``."""
+        return self._one_by_one(self._elicit.renewals(subscription))
 
     def _one_by_one(self, feed: AsyncGenerator[T, None]) -> Generator[T, None, None]:
         try:

@@ -8,7 +8,7 @@ from typing import Any
 
 from sandbox.doubles.faults import PRESETS
 from sandbox.doubles.orders import Unfit, Values, one_of
-from sandbox.stripe import disputes, off_session, paying, refunds, sessions, subscriptions
+from sandbox.stripe import disputes, invoices, off_session, paying, refunds, sessions, subscriptions
 from sandbox.stripe.double import TEST_KEYS, Double
 from sandbox.stripe.endpoints import FORMS, USUAL_EVENTS, Endpoint, Weather
 from sandbox.stripe.errors import StripeError
@@ -34,8 +34,11 @@ def charge_of(double: Double, id: str) -> tuple[Shop, Thing]:
     if found["object"] == sessions.KIND and found["subscription"]:
         found = shop.get(subscriptions.KIND, found["subscription"])
     if found["object"] == subscriptions.KIND:
-        paid = next(one for one in shop.all("invoice_payment") if one["invoice"] == found["latest_invoice"])
-        found = shop.get("payment_intent", paid["payment"]["payment_intent"])
+        bills = [one["id"] for one in invoices.of(shop, found["id"]) if one["status"] == "paid"]
+        paid = [one for one in shop.all("invoice_payment") if one["invoice"] in bills]
+        if not paid:
+            raise Unfit(f"nothing was paid for {id!r}")
+        found = shop.get("payment_intent", paid[0]["payment"]["payment_intent"])
     if found["object"] == sessions.KIND:
         found = shop.find("payment_intent", found["payment_intent"]) or found
     if found["object"] == "payment_intent" and found["latest_charge"]:
@@ -92,7 +95,15 @@ def dispute(double: Double, values: Values) -> Thing:
 
 
 def renew(double: Double, values: Values) -> Thing:
-    return shown(subscriptions.renew(*thing(double, values["subscription"], subscriptions.KIND)))
+    """``outcome``: what the bank says, ok or fail; ok if it is left out."""
+    ok = "outcome" not in values or one_of(values, "outcome", ["ok", "fail"]) == "ok"
+    return shown(subscriptions.renew(*thing(double, values["subscription"], subscriptions.KIND), ok=ok))
+
+
+def collect(double: Double, values: Values) -> Thing:
+    """Charge the oldest renewal that was refused once more."""
+    shop, found = thing(double, values["subscription"], subscriptions.KIND)
+    return shown(subscriptions.collect_again(shop, found, ok=one_of(values, "outcome", ["ok", "fail"]) == "ok"))
 
 
 def cancel(double: Double, values: Values) -> Thing:
@@ -211,8 +222,8 @@ def tried(delivery: Delivery) -> Thing:
 LOCKED: dict[str, Act] = {
     act.__name__: act
     for act in (
-        *(saved_method, settle_charge, settle, expire, refund, refund_outcome, dispute, renew, cancel, end, clock),
-        *(weather, calm, fault, bend),
+        *(saved_method, settle_charge, settle, expire, refund, refund_outcome, dispute, renew, collect),
+        *(cancel, end, clock, weather, calm, fault, bend),
     )
 } | {"endpoints": endpoints, "account": account, "reset": reset}
 FREE: dict[str, Act] = {"release": release, "resend": resend}

@@ -6,18 +6,42 @@ from sandbox.stripe.shop import Shop
 from sandbox.stripe.store import Thing, new_id
 
 
-def invoice(shop: Shop, subscription: Thing, intent: Thing, reason: str) -> Thing:
-    """A paid invoice with its invoice payment."""
-    made = shop.put(blank(shop, subscription, intent["amount"]) | {"billing_reason": reason})
+def invoice(shop: Shop, subscription: Thing, amount: int, reason: str) -> Thing:
+    """An open invoice of the current period. Nothing was attempted yet."""
+    made = shop.put(blank(shop, subscription, amount) | {"billing_reason": reason})
     made["receipt_number"] = None
-    shop.put(invoice_payment(shop, made, intent))
+    subscription["latest_invoice"] = made["id"]
     return made
+
+
+def paid(shop: Shop, made: Thing, intent: Thing | None) -> Thing:
+    """The invoice is paid by this intent; None: there was nothing to pay."""
+    made |= {"status": "paid", "amount_paid": made["amount_due"], "amount_remaining": 0, "attempted": True}
+    made["attempt_count"] += 1 if intent else 0
+    made["status_transitions"] |= {"paid_at": shop.now}
+    if intent:
+        shop.put(invoice_payment(shop, made, intent))
+    shop.emit("invoice.paid", made)
+    return made
+
+
+def refused(shop: Shop, made: Thing) -> Thing:
+    """The bank refused it. It stays open, and can be paid later."""
+    made |= {"attempted": True, "attempt_count": made["attempt_count"] + 1}
+    shop.emit("invoice.payment_failed", made)
+    return made
+
+
+def of(shop: Shop, subscription: str) -> list[Thing]:
+    """Its invoices, newest first."""
+    found = shop.all("invoice")
+    return [one for one in found if one["parent"]["subscription_details"]["subscription"] == subscription]
 
 
 def blank(shop: Shop, subscription: Thing, amount: int) -> Thing:
     name, now = new_id("in"), shop.now
     zero = (
-        *("amount_overpaid", "amount_remaining", "amount_shipping", "post_payment_credit_notes_amount"),
+        *("amount_overpaid", "amount_paid", "amount_shipping", "attempt_count", "post_payment_credit_notes_amount"),
         *("pre_payment_credit_notes_amount", "starting_balance"),
     )
     details = {"metadata": subscription["metadata"], "subscription": subscription["id"]}
@@ -25,9 +49,8 @@ def blank(shop: Shop, subscription: Thing, amount: int) -> Thing:
         "id": name,
         "object": "invoice",
         "amount_due": amount,
-        "amount_paid": amount,
-        "attempt_count": 1,
-        "attempted": True,
+        "amount_remaining": amount,
+        "attempted": False,
         "automatic_tax": {
             "disabled_reason": None,
             "enabled": False,
@@ -50,8 +73,13 @@ def blank(shop: Shop, subscription: Thing, amount: int) -> Thing:
         "payment_settings": {"default_mandate": None, "payment_method_options": None, "payment_method_types": None},
         "period_end": now,
         "period_start": now,
-        "status": "paid",
-        "status_transitions": {"finalized_at": now, "marked_uncollectible_at": None, "paid_at": now, "voided_at": None},
+        "status": "open",
+        "status_transitions": {
+            "finalized_at": now,
+            "marked_uncollectible_at": None,
+            "paid_at": None,
+            "voided_at": None,
+        },
         "subtotal": amount,
         "total": amount,
     }

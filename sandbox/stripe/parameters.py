@@ -46,6 +46,7 @@ SIMULATED: dict[str, set[str]] = {
     "GET /v1/charges": {*_PAGE, *_CREATED, "customer", "payment_intent"},
     "POST /v1/subscriptions/:id": {"expand", "cancel_at_period_end"},
     "DELETE /v1/subscriptions/:id": {"expand"},
+    "GET /v1/invoices": {*_PAGE, *_CREATED, "customer", "status", "subscription"},
     "GET /v1/invoice_payments": {*_PAGE, *_CREATED, "invoice", "status"},
     "POST /v1/customers": {"expand", "description", "email", "metadata", "name"},
     "POST /v1/refunds": {"expand", "amount", "charge", "metadata", "payment_intent", "reason"},

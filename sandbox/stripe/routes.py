@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from sandbox.stripe import customers, off_session, refunds, sessions, subscriptions
+from sandbox.stripe import customers, invoices, off_session, refunds, sessions, subscriptions
 from sandbox.stripe.errors import StripeError
 from sandbox.stripe.lists import page
 from sandbox.stripe.shop import Shop, shown
@@ -89,6 +89,13 @@ def change_subscription(shop: Shop, id: str, params: Thing) -> Thing:
     return subscriptions.change(shop, shop.get(subscriptions.KIND, id), params)
 
 
+def list_invoices(shop: Shop, id: str, params: Thing) -> Thing:
+    """An invoice names its subscription in ``parent``."""
+    others = {name: value for name, value in params.items() if name != "subscription"}
+    found = invoices.of(shop, params["subscription"]) if "subscription" in params else shop.all("invoice")
+    return page([shown(one) for one in found], "/v1/invoices", others)
+
+
 def detach_method(shop: Shop, id: str, params: Thing) -> Thing:
     return customers.detach(shop, shop.get("payment_method", id))
 
@@ -105,6 +112,7 @@ ROUTES: dict[str, Handler] = {
     f"GET {SESSIONS}/:id/line_items": session_items,
     "POST /v1/payment_intents": create_intent,
     "POST /v1/payment_intents/:id/cancel": cancel_intent,
+    "GET /v1/invoices": list_invoices,
     "POST /v1/refunds": create_refund,
     "POST /v1/customers": create_customer,
     "POST /v1/payment_methods/:id/detach": detach_method,

@@ -16,6 +16,7 @@ SHOWN = {
     "refunds": "refund",
     "disputes": "dispute",
     "subscriptions": "subscription",
+    "invoices": "invoice",
     "customers": "customer",
     "payment_methods": "payment_method",
     "events": "event",

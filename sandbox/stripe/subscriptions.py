@@ -1,5 +1,5 @@
-"""Subscriptions: started by a paid session, renewed or ended from the dashboard. Simplified: no trials, no
-proration.
+"""Subscriptions: started by a paid session, then renewed, refused, paid after all or ended from the dashboard.
+Simplified: no trials, no proration, and what the bank says is ordered.
 """
 
 from __future__ import annotations
@@ -7,9 +7,8 @@ from __future__ import annotations
 import calendar
 from datetime import UTC, datetime, timedelta
 
-from sandbox.stripe import charges
+from sandbox.stripe import charges, invoices
 from sandbox.stripe.errors import StripeError
-from sandbox.stripe.invoices import invoice
 from sandbox.stripe.shop import Shop
 from sandbox.stripe.store import Thing, new_id
 
@@ -29,13 +28,34 @@ def start(shop: Shop, session: Thing, method: Thing) -> Thing:
 
 def pay_period(shop: Shop, subscription: Thing, amount: int, reason: str) -> Thing:
     """The invoice of the current period, paid with the stored method."""
-    intent = shop.put(charges.blank_intent(shop, amount, subscription["currency"], subscription["customer"], {}))
+    return collect(shop, subscription, invoices.invoice(shop, subscription, amount, reason), ok=True)
+
+
+def collect(shop: Shop, subscription: Thing, made: Thing, *, ok: bool) -> Thing:
+    """Charge an open invoice with the stored method. ``ok``: whether the bank takes it. The state follows."""
+    amount, customer = made["amount_due"], subscription["customer"]
+    intent = shop.put(charges.blank_intent(shop, amount, made["currency"], customer, {}))
     method = shop.get("payment_method", subscription["default_payment_method"])
-    charges.succeed(shop, intent, charges.charge(shop, intent, method, "succeeded"))
-    paid = invoice(shop, subscription, intent, reason)
-    subscription["latest_invoice"] = paid["id"]
-    shop.emit("invoice.paid", paid)
-    return paid
+    before = {"status": subscription["status"]}
+    if ok:
+        charges.succeed(shop, intent, charges.charge(shop, intent, method, "succeeded"))
+        invoices.paid(shop, made, intent)
+    else:
+        charges.fail(shop, intent, charges.charge(shop, intent, method, "failed"), charges.DECLINE)
+        invoices.refused(shop, made)
+    due = [one for one in invoices.of(shop, subscription["id"]) if one["status"] == "open"]
+    subscription["status"] = "past_due" if due else "active"
+    if subscription["status"] != before["status"]:
+        shop.emit("customer.subscription.updated", subscription, before)
+    return made
+
+
+def collect_again(shop: Shop, subscription: Thing, *, ok: bool) -> Thing:
+    """Stripe tries again, or the payer pays on the invoice's page. Raises StripeError if nothing is due."""
+    due = [one for one in invoices.of(shop, subscription["id"]) if one["status"] == "open"]
+    if not due or subscription["status"] == "canceled":
+        raise StripeError(400, "SANDBOX: this subscription has no invoice that can be paid.")
+    return collect(shop, subscription, due[-1], ok=ok)
 
 
 def blank(shop: Shop, session: Thing, method: Thing) -> Thing:
@@ -117,8 +137,8 @@ def period_end(start: int, rhythm: Thing) -> int:
     return int(begin.replace(year=begin.year + year, month=month + 1, day=day).timestamp())
 
 
-def renew(shop: Shop, subscription: Thing) -> Thing:
-    """Begin and invoice the next period. A cancelled subscription ends instead."""
+def renew(shop: Shop, subscription: Thing, *, ok: bool = True) -> Thing:
+    """Begin and invoice the next period, which the bank takes or refuses. A cancelled subscription ends instead."""
     if subscription["cancel_at_period_end"]:
         return end(shop, subscription)
     items = subscription["items"]["data"]
@@ -126,9 +146,9 @@ def renew(shop: Shop, subscription: Thing) -> Thing:
         one["current_period_start"] = one["current_period_end"]
         one["current_period_end"] = period_end(one["current_period_end"], one["price"]["recurring"])
     amount = sum(one["price"]["unit_amount"] * one["quantity"] for one in items)
-    paid = pay_period(shop, subscription, amount, "subscription_cycle")
+    made = invoices.invoice(shop, subscription, amount, "subscription_cycle")
     shop.emit("customer.subscription.updated", subscription)
-    return paid
+    return collect(shop, subscription, made, ok=ok)
 
 
 def change(shop: Shop, subscription: Thing, params: Thing) -> Thing:

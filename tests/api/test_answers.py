@@ -112,6 +112,10 @@ def test_every_described_call_answers_as_described(
     assert [row["id"] for row in call("GET", f"{one}/charges", allowed.pk).json()["data"]] == [made.json()["id"]]
     assert call("GET", f"{one}/charges/{{charge_id}}", allowed.pk, made.json()["id"]).json()["amount"] == 5
     assert call("POST", f"{one}/end", allowed.pk).json()["status"] == "ended"
+    going, one = money.subscription(known, paid.account), "/v1/subscriptions/{subscription_id}"
+    assert call("GET", one, going.pk).json() == call("GET", "/v1/subscriptions").json()["data"][0] == going.summary()
+    refused = money.renewal(going).summary()
+    assert call("GET", f"{one}/renewals", going.pk).json() == {"data": [refused], "next_cursor": None}
     used = call("POST", "/v1/entitlements/{entitlement_id}/consume", granted.pk, json={"key": "call-17"}).json()
     assert (used["uses_left"], used["usable"]) == (2, True)
     assert call("GET", "/v1/entitlements").json() == {"data": [used], "next_cursor": None}

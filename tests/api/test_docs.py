@@ -60,6 +60,9 @@ CALLS = {
     "POST /v1/mandates/{mandate_id}/charges",
     "GET /v1/mandates/{mandate_id}/charges/{charge_id}",
     "POST /v1/mandates/{mandate_id}/end",
+    "GET /v1/subscriptions",
+    "GET /v1/subscriptions/{subscription_id}",
+    "GET /v1/subscriptions/{subscription_id}/renewals",
     "GET /v1/entitlements",
     "POST /v1/entitlements/{entitlement_id}/consume",
     "GET /v1/webhooks/deliveries",
@@ -318,7 +321,7 @@ def test_the_stream_and_the_idempotency_key_are_described(described: dict[str, A
 
 def test_every_type_of_event_that_the_code_publishes_is_named(described: dict[str, Any]) -> None:
     source = "".join(path.read_text() for path in (PROJECT / "elicit_flows").rglob("*.py"))
-    published = set(re.findall(r'"((?:elicitation|connection|payment|webhook)\.[a-z_]+)"', source))
+    published = set(re.findall(r'"((?:elicitation|connection|payment|subscription|webhook)\.[a-z_]+)"', source))
     # Constraints of a mandate's document, which are no events.
     published -= {f"payment.{name}" for name in ("budget", "amount_range", "execution_date", "agent_recurrence")}
     published |= {f"mandate.{what}" for what in ("created", "changed", "ended", "charged", "charge_failed")}

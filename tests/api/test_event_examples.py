@@ -5,6 +5,7 @@ As in test_examples.py, ``EXAMPLES=write`` writes them.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -15,7 +16,7 @@ from elicit_flows.domain.errors import OverLimit, ReauthorizationRequired
 from elicit_flows.domain.values import Question
 from elicit_flows.elicitations import outcomes, transitions
 from elicit_flows.events import webhooks
-from elicit_flows.kinds.payment.values import DisputeSeen, RefundSeen, State
+from elicit_flows.kinds.payment.values import DisputeSeen, InvoiceSeen, RefundSeen, State
 from elicit_flows.lib import clock
 from elicit_flows.models import Delivery, Elicitation, Payment, SpendLimit
 from elicit_flows.payments import cancellations, mandates
@@ -41,8 +42,10 @@ def payments(till: Till) -> None:
 
     month = clock.now().replace(microsecond=0) + timedelta(days=30)
     going = till.open(till.ask(mode="subscribe", interval="month"))
-    for more in ({"period_end": month}, {"period_end": month, "ends_at": month}):
-        till.hear(going, State.ACTIVE, payment_ref="sub_1", **more)
+    again = InvoiceSeen("in_2", 500, "eur", "failed", month, month + timedelta(days=30), tries=1)
+    renewed = {"invoices": (replace(again, state="paid", tries=2),)}
+    for more in ({"period_end": month}, {"period_end": month, "invoices": (again,)}, renewed, {"ends_at": month}, {}):
+        till.hear(going, State.ACTIVE, payment_ref="sub_1", asked_at=clock.now(), **more)
     till.hear(going, State.CANCELLED, payment_ref="sub_1", period_end=month)
 
     saved = till.ask(mode="save", amount=0)

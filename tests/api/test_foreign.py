@@ -23,6 +23,8 @@ from elicit_flows.models import (
     Payment,
     Provider,
     Refund,
+    Renewal,
+    Subscription,
 )
 from tests.api.described import Described
 from tests.support import money, rows
@@ -30,7 +32,7 @@ from tests.support.rows import Known, question
 
 PREFIX = {
     "elicitation_id": "el", "connection_id": "cn", "delivery_id": "dl", "payment_id": "pa", "entitlement_id": "en",
-    "mandate_id": "ma",
+    "mandate_id": "ma", "subscription_id": "su",
 }  # fmt: skip
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "PURGE")
 BODIES: tuple[object, ...] = (None, {"min_ttl": 0}, {"amount": 1}, {"key": "k"}, {"unknown": 1})
@@ -49,12 +51,16 @@ def owned(api: httpx2.Client, known: Known, drive_row: Provider) -> dict[str, st
     return {
         "elicitation_id": asked, "connection_id": held.pk, "delivery_id": sent.pk, "payment_id": paid.pk,
         "entitlement_id": money.entitlement(paid).pk, "mandate_id": allowed.pk,
+        "subscription_id": money.subscription(known, paid.account).pk,
     }  # fmt: skip
 
 
 def everything() -> list[object]:
     """All that the agents own, as it stands in the database."""
-    models = (Elicitation, Connection, Delivery, Event, Payment, Refund, Entitlement, EntitlementUse, Mandate)
+    models = (
+        *(Elicitation, Connection, Delivery, Event, Payment, Refund, Entitlement, EntitlementUse, Mandate),
+        *(Subscription, Renewal),
+    )
     return [list(model._default_manager.order_by("pk").values()) for model in models]
 
 
@@ -97,6 +103,7 @@ def test_t62_a_foreign_id_is_neither_listed_nor_findable(stranger: httpx2.Client
         ("/v1/connections", {"provider": "drive"}), ("/v1/webhooks/deliveries", {"status": "pending"}),
         ("/v1/events", {}), ("/v1/entitlements", subject), ("/v1/entitlements", {"item": "report"}),
         ("/v1/payments", subject), ("/v1/payments", {"elicitation": owned["elicitation_id"]}),
+        ("/v1/subscriptions", subject), ("/v1/subscriptions", {"status": "active"}),
     ):  # fmt: skip
         assert stranger.get(path, params=query).json()["data"] == [], path
 

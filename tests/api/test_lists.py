@@ -43,6 +43,8 @@ def makers(api: httpx2.Client, known: Known, drive_row: Provider) -> dict[str, t
 
     allowed = money.mandate(known, money.account(slug="later", allow_mandates=True))
 
+    going = money.subscription(known, allowed.account)
+
     def charged() -> str:
         return money.charge(allowed, str(next(numbers))).pk
 
@@ -56,6 +58,11 @@ def makers(api: httpx2.Client, known: Known, drive_row: Provider) -> dict[str, t
         "/v1/payments/{payment_id}/refunds": (f"/v1/payments/{one.pk}/refunds", refunded),
         "/v1/mandates": ("/v1/mandates", lambda: money.mandate(known, allowed.account).pk),
         "/v1/mandates/{mandate_id}/charges": (f"/v1/mandates/{allowed.pk}/charges", charged),
+        "/v1/subscriptions": ("/v1/subscriptions", lambda: money.subscription(known, account).pk),
+        "/v1/subscriptions/{subscription_id}/renewals": (
+            f"/v1/subscriptions/{going.pk}/renewals",
+            lambda: money.renewal(going).pk,
+        ),
         "/v1/entitlements": ("/v1/entitlements", granted),
         "/v1/webhooks/deliveries": ("/v1/webhooks/deliveries", sent),
     }

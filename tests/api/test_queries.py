@@ -50,6 +50,7 @@ def names(api: httpx2.Client, known: Known, drive_row: Provider) -> dict[str, st
         "elicitation_id": asked, "connection_id": held.pk, "payment_id": paid.pk, "question": "name",
         "delivery_id": Delivery.objects.get(event__elicitation=asked).pk, "protocol": "acp",
         "entitlement_id": money.entitlement(paid).pk, "mandate_id": allowed.pk, "charge_id": money.charge(allowed).pk,
+        "subscription_id": money.subscription(known, paid.account).pk,
     }  # fmt: skip
 
 
@@ -90,7 +91,12 @@ def test_t141_no_parameter_is_heard_twice(api: httpx2.Client, names: dict[str, s
         for name in known_to(described, method, template):
             value = {"status": "pending", "kind": "form", "mode": "url"}.get(name, "1")
             value = (
-                {"/v1/connections": "active", "/v1/payments": "paid", "/v1/mandates": "active"}.get(template, value)
+                {
+                    "/v1/connections": "active",
+                    "/v1/payments": "paid",
+                    "/v1/mandates": "active",
+                    "/v1/subscriptions": "active",
+                }.get(template, value)
                 if name == "status"
                 else value
             )

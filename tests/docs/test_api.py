@@ -23,6 +23,7 @@ from elicit_flows.api.openapi import operations
 from elicit_flows.api.routes import api
 from elicit_flows.domain.values import Claim, Secret
 from elicit_flows.identity import jwks
+from elicit_flows.lib import clock
 from elicit_flows.models import Delivery, IdentityProvider
 from elicit_flows.models import Provider as ProviderRow
 from elicit_flows.payments import charges
@@ -73,6 +74,8 @@ def names(served: Served, known: Known, double: Provider) -> dict[str, str]:
         typed = vault.keep_credentials(known.row, alice, None, "Key", {"api_key": Secret("k-1")})
     at = money.account(allow_mandates=True)
     paid, allowed = money.payment(known, at, alice), money.mandate(known, at, alice)
+    going = money.subscription(known, at, alice, status="past_due", past_due_since=clock.now())
+    money.renewal(going)
     asked = {"amount": 1290, "description": "A ticket to Bern", "item": None, "uses": None, "metadata": {}}
     charge, _ = charges.reserve(allowed, asked, "in the examples", "")
     with SyncElicit(served.url, known.who.api_key) as elicit:
@@ -82,7 +85,7 @@ def names(served: Served, known: Known, double: Provider) -> dict[str, str]:
     return {
         "iss": alice.iss, "sub": alice.sub, "elicitation": asked.id, "form": form.id, "finished": finished.id,
         "connection": held.pk, "bound": bound.pk, "typed": typed.pk, "payment": paid.pk,
-        "mandate": allowed.pk, "charge": charge.pk,
+        "mandate": allowed.pk, "charge": charge.pk, "subscription": going.pk,
         "entitlement": money.entitlement(paid).pk, "delivery": str(Delivery.objects.all()[0].pk),
         "user_token": double.jwt(aud=settings.ELICIT_PUBLIC_URL),
     }  # fmt: skip

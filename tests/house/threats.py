@@ -220,6 +220,11 @@ THREATS: dict[int, tuple[str, str]] = {
     210: ("A token of an installation for what its person does not reach, or with more than they may do there", ""),
     211: ("A provider's token for an installation that may do more than was asked", ""),
     212: ("A kept token of an installation, given to another agent or person", ""),
+    237: ("Answers of the provider that are replayed or reordered, and revive a subscription that has ended", ""),
+    238: ("A subscription of another agent or person", ""),
+    239: ("An entitlement that lives past the end of what was paid, and of the days of grace", ""),
+    240: ("A renewal at another price than its payer agreed to", ""),
+    241: ("A renewal that is recorded or told twice", ""),
     213: ("The token of one scope set, such as a user's, in place of another's, such as the app's", ""),
 }  # fmt: skip
 FAULTS: dict[int, tuple[str, str]] = {

@@ -67,7 +67,16 @@ def ask(elicit: SyncElicit, on_url: object = print) -> Outcome:
 def test_it_has_every_method_of_the_async_one_with_the_same_signature() -> None:
     awaited, called = public(Elicit), public(SyncElicit)
     assert awaited.pop("aclose") == called.pop("close")
-    for name in ("events", "elicitations", "payments", "mandates", "charges", "api"):  # generators, and an HTTP client
+    for name in (
+        "events",
+        "elicitations",
+        "payments",
+        "mandates",
+        "charges",
+        "subscriptions",
+        "renewals",
+        "api",
+    ):  # generators, and an HTTP client
         awaited[name] = awaited[name].replace(return_annotation=called[name].return_annotation)
     assert called == awaited
     assert len(called) > 20

@@ -8,7 +8,7 @@ from typing import Any
 from elicit_flows import vault
 from elicit_flows.domain.values import Claim, Secret
 from elicit_flows.lib import clock, ids
-from elicit_flows.models import Entitlement, Mandate, MandateCharge, Payment, PaymentAccount
+from elicit_flows.models import Entitlement, Mandate, MandateCharge, Payment, PaymentAccount, Renewal, Subscription
 from elicit_flows.payments import charges
 from tests.support.rows import ALICE_CLAIM, Known
 
@@ -42,6 +42,26 @@ def mandate(owner: Known, at: PaymentAccount, claim: Claim = ALICE_CLAIM, **more
     saved = payment(owner, at, claim, mode="mandate", amount=0, status=Payment.Status.SAVED, receipt_url="")
     given = {**usual, **more}
     return Mandate.objects.create(agent=owner.row, account=at, payment=saved, iss=claim.iss, sub=claim.sub, **given)
+
+
+def subscription(owner: Known, at: PaymentAccount, claim: Claim = ALICE_CLAIM, **more: Any) -> Subscription:
+    """19.99 EUR a month, paid for the first one."""
+    until = clock.now() + timedelta(days=30)
+    bought = payment(owner, at, claim, mode="subscribe", interval="month", status="active", period_end=until)
+    given = {"ref": bought.payment_ref, "amount": bought.amount, "period_end": until, **more}
+    return Subscription.objects.create(
+        agent=owner.row, account=at, payment=bought, iss=claim.iss, sub=claim.sub, **given
+    )
+
+
+def renewal(of: Subscription, **more: Any) -> Renewal:
+    """The period after the paid one, refused."""
+    start = of.period_end or clock.now()
+    usual = {
+        "ref": ids.name("in"), "amount": of.amount, "currency": of.payment.currency, "status": "failed", "tries": 1,
+        "period_start": start, "period_end": start + timedelta(days=30),
+    }  # fmt: skip
+    return Renewal.objects.create(subscription=of, **{**usual, **more})
 
 
 def charge(under: Mandate, key: str = "one") -> MandateCharge:

@@ -39,6 +39,7 @@ CALLS = {
     "POST /v1/subscriptions/:id": ("_subscription_update_params", "SubscriptionUpdateParams"),
     "DELETE /v1/subscriptions/:id": ("_subscription_cancel_params", "SubscriptionCancelParams"),
     "GET /v1/invoices/:id": ("_invoice_retrieve_params", "InvoiceRetrieveParams"),
+    "GET /v1/invoices": ("_invoice_list_params", "InvoiceListParams"),
     "GET /v1/invoice_payments": ("_invoice_payment_list_params", "InvoicePaymentListParams"),
     "POST /v1/customers": ("_customer_create_params", "CustomerCreateParams"),
     "GET /v1/customers/:id": ("_customer_retrieve_params", "CustomerRetrieveParams"),

@@ -111,6 +111,23 @@ class DisputeSeen:
 
 
 @dataclass(frozen=True, slots=True)
+class InvoiceSeen:
+    """A subscription's invoice of one period. ``state`` is open, failed (the bank refused it; it may still be paid),
+    paid or void. ``first``: of the checkout itself, not of a renewal. ``tries``: how often it was attempted.
+    """
+
+    ref: str
+    amount: int
+    currency: str
+    state: str
+    starts_at: datetime
+    ends_at: datetime
+    first: bool = False
+    tries: int = 0
+    url: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Snapshot:
     """What the provider says about a checkout: the only source of truth about money.
 
@@ -130,8 +147,11 @@ class Snapshot:
     refunds: tuple[RefundSeen, ...] = ()
     disputes: tuple[DisputeSeen, ...] = ()
     unpaid: bool = False  # the provider says that nothing was charged and nothing is under way
-    period_end: datetime | None = None  # mode subscribe
+    period_end: datetime | None = None  # mode subscribe: it is paid until then, or ended then
     ends_at: datetime | None = None  # mode subscribe: it is cancelled, and not charged after this
+    invoices: tuple[InvoiceSeen, ...] = ()  # mode subscribe, oldest first
+    # When the provider was asked. What it said earlier does not undo what it said later. None: not known.
+    asked_at: datetime | None = None
     method: str | None = None  # mode save: the provider's id of the saved method
     method_name: str | None = None  # and what it is, such as "visa 4242"
     failure: str | None = None  # of a charge that was refused: the provider's code, or AUTHENTICATION_REQUIRED

@@ -191,3 +191,39 @@ def test_how_a_dispute_stands(status: str, state: str) -> None:
 def test_the_last_dispute_is_the_last_one_told() -> None:
     disputes = [{"id": "du_2", "created": 20, "status": "won"}, {"id": "du_1", "created": 10, "status": "lost"}]
     assert [one.ref for one in snapshot(PAID, [], disputes).disputes] == ["du_1", "du_2"]
+
+
+def bill(number: int, status: str, **more: Any) -> dict[str, Any]:
+    start = 1_790_000_000 + number * 1000
+    period = {"period": {"start": start, "end": start + 1000}}
+    usual = {"id": f"in_{number}", "status": status, "currency": "eur", "amount_due": 500, "attempt_count": 1}
+    return {**usual, "billing_reason": "subscription_cycle", "lines": {"data": [period]}, **more}
+
+
+@pytest.mark.parametrize(("status", "tries", "state"), [
+    ("paid", 1, "paid"), ("draft", 0, "open"), ("open", 0, "open"), ("open", 2, "failed"), ("void", 1, "void"),
+    ("uncollectible", 4, "void"), ("unheard_of", None, "open"),
+])  # fmt: skip
+def test_how_a_renewal_stands(status: str, tries: int | None, state: str) -> None:
+    [seen] = snapshot(ACTIVE, [], [], [bill(1, status, attempt_count=tries, amount_paid=400)]).invoices
+    assert (seen.ref, seen.state, seen.amount, seen.first) == ("in_1", state, 400 if state == "paid" else 500, False)
+
+
+def test_renewals_are_told_oldest_first_and_only_those_of_a_period() -> None:
+    others = [
+        bill(4, "paid", billing_reason="manual"),
+        bill(3, "paid", lines=None),
+        bill(5, "paid", lines={"data": [1]}),
+    ]
+    first = bill(1, "paid", billing_reason="subscription_create")
+    seen = snapshot(ACTIVE, [], [], [*others, bill(2, "open"), first]).invoices
+    assert [(one.ref, one.first) for one in seen] == [("in_1", True), ("in_2", False)]
+
+
+def test_t239_a_period_that_has_begun_is_not_paid_before_its_invoice_is() -> None:
+    """Stripe moves the current period on when it makes the invoice."""
+    paid_until = datetime.fromtimestamp(1_790_002_000, UTC)
+    assert snapshot(ACTIVE, [], [], [bill(2, "open"), bill(1, "paid")]).period_end == paid_until
+    items = {"data": [{"current_period_start": 1_790_000_000, "current_period_end": 1_795_000_000}]}
+    late = {**ACTIVE, "subscription": {**ACTIVE["subscription"], "status": "past_due", "items": items}}
+    assert snapshot(late, [], []).period_end == datetime.fromtimestamp(1_790_000_000, UTC)

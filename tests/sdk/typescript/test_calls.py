@@ -26,8 +26,10 @@ DRAFT = {
     "answers": {"a/b": {"seq": 3, "by": "agent", "state": "draft", "value": 3}},
 }  # fmt: skip
 EXCHANGED = {"access_token": "at", "token_type": "Bearer", "expires_in": 60, "scope": "files.read files.write"}
-# There is no HTTP client to close, `request` stands for an API's client, and mandates are Python's alone.
-NO_COUNTERPART = {"aclose", "api", "mandate", "mandate_of", "mandates", "charge", "charges", "end_mandate"}
+# There is no HTTP client to close, `request` stands for an API's client; mandates and subscriptions are Python's alone.
+NO_COUNTERPART = {"aclose", "api", "mandate", "mandate_of", "mandates", "charge", "charges", "end_mandate"} | {
+    *("subscriptions", "subscription_of", "renewals"),
+}
 # The service alone checks questions, and forms are made of types of Python.
 NOT_CHECKED_BEFORE = {"InvalidQuestionError", "InvalidAnswerError"}
 

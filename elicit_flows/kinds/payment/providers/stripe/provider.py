@@ -165,29 +165,34 @@ def _started(account: Account, made: reading.Thing) -> Started:
 
 def _look(stripe_client: stripe.StripeClient, ref: str) -> Snapshot:
     found = plain(stripe_client.v1.checkout.sessions.retrieve(ref, {"expand": reading.EXPANDED}), "id", "status")
-    intent = _paid_intent(stripe_client, found)
+    subscription = reading.id_of(found.get("subscription"))
+    invoices = _invoices(stripe_client, subscription) if subscription else []
+    intent = _paid_intent(stripe_client, found, invoices)
     if intent is None:
-        return reading.snapshot(found, [], [])
-    return reading.snapshot(found, *charges.refunds_and_disputes(stripe_client, intent))
+        return reading.snapshot(found, [], [], invoices)
+    return reading.snapshot(found, *charges.refunds_and_disputes(stripe_client, intent), invoices)
 
 
-def _paid_intent(stripe_client: stripe.StripeClient, found: reading.Thing) -> str | None:
+def _paid_intent(stripe_client: stripe.StripeClient, found: reading.Thing, invoices: list[reading.Thing]) -> str | None:
     """The PaymentIntent of refunds and disputes; None if nothing was paid."""
     if found.get("status") != "complete" or found.get("payment_status") != "paid":
         return None
     if found.get("mode") != "subscription":
         return reading.id_of(found.get("payment_intent"))
-    invoice = reading.id_of(reading.within(found, "subscription").get("latest_invoice"))
-    return _invoice_intent(stripe_client, invoice) if invoice else None
+    return _latest_intent(stripe_client, invoices)
+
+
+def _invoices(stripe_client: stripe.StripeClient, subscription: str) -> list[reading.Thing]:
+    """Its newest invoices, newest first: a hundred days of one that renews every day."""
+    found = plain(stripe_client.v1.invoices.list({"subscription": subscription, "limit": PAGE}), "data")
+    return [one for one in found["data"] if isinstance(one, dict)]
 
 
 def _intent(stripe_client: stripe.StripeClient, payment_ref: str) -> str:
     """The PaymentIntent to refund. Raises Refused for a subscription that was never paid."""
     if not payment_ref.startswith("sub_"):
         return payment_ref
-    subscription = plain(stripe_client.v1.subscriptions.retrieve(payment_ref), "id")
-    invoice = reading.id_of(subscription.get("latest_invoice"))
-    intent = _invoice_intent(stripe_client, invoice) if invoice else None
+    intent = _latest_intent(stripe_client, _invoices(stripe_client, payment_ref))
     if intent is None:
         raise Refused("nothing_paid", "Nothing was paid for this subscription.")
     return intent
@@ -209,8 +214,13 @@ def _has_ended(stripe_client: stripe.StripeClient, subscription: str) -> bool:
     return plain(stripe_client.v1.subscriptions.retrieve(subscription), "status")["status"] in reading.ENDED
 
 
-def _invoice_intent(stripe_client: stripe.StripeClient, invoice: str) -> str | None:
-    """The PaymentIntent of an invoice. Since API version 2025-03-31 an invoice does not name its payments."""
-    payments = plain(stripe_client.v1.invoice_payments.list({"invoice": invoice, "status": "paid"}), "data")
+def _latest_intent(stripe_client: stripe.StripeClient, invoices: list[reading.Thing]) -> str | None:
+    """The PaymentIntent of the newest paid invoice. Since API version 2025-03-31 an invoice does not name its
+    payments.
+    """
+    paid = next((one for one in invoices if one.get("status") == "paid" and one.get("amount_paid")), None)
+    if paid is None:
+        return None
+    payments = plain(stripe_client.v1.invoice_payments.list({"invoice": paid["id"], "status": "paid"}), "data")
     intents = [reading.id_of(reading.within(one, "payment").get("payment_intent")) for one in payments["data"]]
     return next((intent for intent in intents if intent), None)

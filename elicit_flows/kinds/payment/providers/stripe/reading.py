@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
 from elicit_flows.kinds.payment.providers.stripe.errors import CODE
 from elicit_flows.kinds.payment.providers.stripe.session import OUR_ID
-from elicit_flows.kinds.payment.values import AUTHENTICATION_REQUIRED, ENDS, DisputeSeen, RefundSeen, Snapshot, State
+from elicit_flows.kinds.payment.values import (
+    AUTHENTICATION_REQUIRED,
+    ENDS,
+    DisputeSeen,
+    InvoiceSeen,
+    RefundSeen,
+    Snapshot,
+    State,
+)
 
 Thing = dict[str, Any]
 
@@ -27,6 +36,8 @@ _SUBSCRIPTIONS = {
     "incomplete_expired": State.FAILED,
 }
 ENDED = ("canceled", "incomplete_expired")
+_INVOICES = {"paid": "paid", "void": "void", "uncollectible": "void"}
+_REASONS = ("subscription_create", "subscription_cycle", "subscription_update")
 # Of a PaymentIntent without a session. Others wait for the person.
 _INTENTS = {
     "succeeded": State.PAID,
@@ -37,10 +48,11 @@ _INTENTS = {
 _DEAD_INTENTS = {"requires_payment_method", "canceled"}  # in a completed session: the delayed payment failed
 
 
-def snapshot(session: Thing, refunds: list[Thing], disputes: list[Thing]) -> Snapshot:
-    """``session`` must have been fetched with ``EXPANDED``. ``refunds`` and ``disputes``: as Stripe lists them, newest
-    first.
+def snapshot(session: Thing, refunds: list[Thing], disputes: list[Thing], invoices: Sequence[Thing] = ()) -> Snapshot:
+    """``session`` must have been fetched with ``EXPANDED``. ``refunds``, ``disputes`` and the subscription's
+    ``invoices``: as Stripe lists them, newest first.
     """
+    bills = tuple(bill for bill in map(_invoice_seen, reversed(invoices)) if bill)
     return Snapshot(
         ref=session["id"],
         state=_state(session),
@@ -54,7 +66,8 @@ def snapshot(session: Thing, refunds: list[Thing], disputes: list[Thing]) -> Sna
         refunds=tuple(refund_seen(one) for one in reversed(refunds)),
         disputes=_disputes_seen(disputes),
         unpaid=session.get("status") in ("open", "expired") and session.get("payment_status") != "paid",
-        period_end=_period_end(within(session, "subscription")),
+        period_end=_period_end(within(session, "subscription"), bills),
+        invoices=bills,
         ends_at=_ends_at(within(session, "subscription")),
         method=id_of(within(session, "setup_intent").get("payment_method")),
         method_name=_method_name(within(session, "setup_intent", "payment_method")),
@@ -167,12 +180,50 @@ def _ends_at(subscription: Thing) -> datetime | None:
     moment = subscription.get("cancel_at")
     if isinstance(moment, int):
         return datetime.fromtimestamp(moment, UTC)
-    return _period_end(subscription) if subscription.get("cancel_at_period_end") is True else None
+    return _of_items(subscription, "current_period_end") if subscription.get("cancel_at_period_end") is True else None
 
 
-def _period_end(subscription: Thing) -> datetime | None:
-    """When it ended, or else the end of the paid period (per item since API version 2025-03-31)."""
+def _period_end(subscription: Thing, bills: tuple[InvoiceSeen, ...]) -> datetime | None:
+    """When it ended, or else the end of the paid period. The current period begins before it is paid for, so the
+    invoices say what is paid.
+    """
+    ended = subscription.get("ended_at")
+    if isinstance(ended, int):
+        return datetime.fromtimestamp(ended, UTC)
+    paid = [bill.ends_at for bill in bills if bill.state == "paid"]
+    if paid:
+        return max(paid)
+    unpaid = subscription.get("status") in ("past_due", "unpaid")
+    return _of_items(subscription, "current_period_start" if unpaid else "current_period_end")
+
+
+def _of_items(subscription: Thing, name: str) -> datetime | None:
+    """The latest such time of its items, which have them since API version 2025-03-31."""
     items = within(subscription, "items").get("data") or []
-    ends = [one["current_period_end"] for one in items if isinstance(one.get("current_period_end"), int)]
-    moment = subscription.get("ended_at") or (max(ends) if ends else None)
-    return datetime.fromtimestamp(moment, UTC) if moment else None
+    times = [one[name] for one in items if isinstance(one.get(name), int)]
+    return datetime.fromtimestamp(max(times), UTC) if times else None
+
+
+def _invoice_seen(invoice: Thing) -> InvoiceSeen | None:
+    """None for one that is not about a period, such as an operator's own in between."""
+    lines = within(invoice, "lines").get("data") or []
+    periods = [within(one, "period") for one in lines if isinstance(one, dict)]
+    starts = [one["start"] for one in periods if isinstance(one.get("start"), int)]
+    ends = [one["end"] for one in periods if isinstance(one.get("end"), int)]
+    reason, tries = invoice.get("billing_reason"), invoice.get("attempt_count")
+    if not (starts and ends) or reason not in _REASONS:
+        return None
+    tries = tries if isinstance(tries, int) else 0
+    state = _INVOICES.get(str(invoice.get("status")), "failed" if tries else "open")
+    url = invoice.get("hosted_invoice_url")
+    return InvoiceSeen(
+        ref=invoice["id"],
+        amount=invoice.get("amount_paid" if state == "paid" else "amount_due") or 0,
+        currency=invoice.get("currency") or "",
+        state=state,
+        starts_at=datetime.fromtimestamp(min(starts), UTC),
+        ends_at=datetime.fromtimestamp(max(ends), UTC),
+        first=reason == "subscription_create",
+        tries=tries,
+        url=url if isinstance(url, str) else None,
+    )

@@ -1,0 +1,255 @@
+"""A subscription's renewals and states, whatever order the provider's answers arrive in."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import Any
+
+import pytest
+
+from elicit_flows.api.owned_rows import own_subscription
+from elicit_flows.domain.errors import NotFound
+from elicit_flows.domain.values import Claim
+from elicit_flows.kinds.payment.values import InvoiceSeen, State
+from elicit_flows.lib import clock
+from elicit_flows.models import (
+    Checkout,
+    Elicitation,
+    Entitlement,
+    Event,
+    Payment,
+    PaymentAccount,
+    Renewal,
+    Subscription,
+)
+from elicit_flows.payments import queries
+from tests.settlement.conftest import Till
+from tests.support import rows
+from tests.support.moving import MovingClock
+
+MONTH, DAY = timedelta(days=30), timedelta(days=1)
+
+
+class Life:
+    """A subscription of 5.00 EUR a month, and what its provider may say of it."""
+
+    def __init__(self, till: Till) -> None:
+        self.till, self.row = till, till.ask(mode="subscribe", interval="month", item="news")
+        self.checkout: Checkout = till.open(self.row)
+        self.start: datetime = clock.now().replace(microsecond=0)
+        self.hear(State.ACTIVE, 1)
+
+    def end_of(self, month: int) -> datetime:
+        return self.start + month * MONTH
+
+    def invoice(self, month: int, state: str = "paid", **more: Any) -> InvoiceSeen:
+        """The invoice of that month; the first is the one that the person paid on the provider's page."""
+        tries = 0 if state == "open" else 1
+        seen = InvoiceSeen(
+            f"in_{month}", 500, "eur", state, self.end_of(month - 1), self.end_of(month), month == 1, tries
+        )
+        return replace(seen, **more)
+
+    def says(self, paid: int, *bills: InvoiceSeen, **more: Any) -> dict[str, Any]:
+        """``paid``: how many months."""
+        known = (*(self.invoice(month) for month in range(1, paid + 1)), *bills)
+        return {"payment_ref": "sub_1", "period_end": self.end_of(paid), "invoices": known, **more}
+
+    def hear(self, state: State, paid: int, *bills: InvoiceSeen, **more: Any) -> None:
+        self.till.hear(self.checkout, state, **self.says(paid, *bills, **more))
+
+    @property
+    def now(self) -> Subscription:
+        return Subscription.objects.get()
+
+    @property
+    def granted(self) -> Entitlement:
+        return Entitlement.objects.get()
+
+    def told(self) -> list[str]:
+        """What its agent was told since it began."""
+        return self.till.told(self.row)[4:]
+
+
+@pytest.fixture
+def life(till: Till) -> Life:
+    return Life(till)
+
+
+def test_it_begins_with_the_payment_and_the_result_names_it(life: Life) -> None:
+    row = life.now
+    assert (row.status, row.amount, row.ref, row.period_end) == ("active", 500, "sub_1", life.end_of(1))
+    assert Elicitation.objects.get().result["subscription"] == row.pk  # type: ignore[index]
+    assert row.payment_id == Payment.objects.get().pk
+    assert not Renewal.objects.exists(), "the first period is the payment itself"
+    assert life.told() == []
+
+
+def test_a_renewal_is_one_entry_with_one_event_and_extends_what_was_bought(life: Life) -> None:
+    for _ in range(3):
+        life.hear(State.ACTIVE, 2)
+    entry = Renewal.objects.get()
+    assert (entry.ref, entry.amount, entry.currency, entry.status) == ("in_2", 500, "eur", "paid")
+    assert (entry.period_start, entry.period_end) == (life.end_of(1), life.end_of(2))
+    assert life.told() == ["subscription.renewed"]
+    assert life.granted.valid_until == life.now.period_end == life.end_of(2)
+    [event] = Event.objects.filter(type="subscription.renewed")
+    assert event.data == {"subscription": life.now.summary(), "renewal": entry.summary()}
+
+
+def test_a_refused_renewal_is_past_due_and_lasts_for_the_days_of_grace(life: Life, moving_clock: MovingClock) -> None:
+    life.hear(State.ACTIVE, 1, life.invoice(2, "failed"))
+    row = life.now
+    assert (row.status, row.period_end, row.grace_until) == ("past_due", life.end_of(1), life.end_of(1) + 3 * DAY)
+    assert row.past_due_since is not None
+    assert life.granted.valid_until == row.grace_until
+    life.hear(State.ACTIVE, 1, life.invoice(2, "failed", tries=2))
+    assert life.told() == ["subscription.past_due"], "each refusal of the same renewal is told once"
+    assert Renewal.objects.get().tries == 2
+    moving_clock.forward(days=32)
+    assert life.granted.usable(live_only=False)
+    moving_clock.forward(days=2)
+    assert not life.granted.usable(live_only=False)
+
+
+def test_a_refused_renewal_that_is_paid_after_all_is_active_again(life: Life) -> None:
+    life.hear(State.ACTIVE, 1, life.invoice(2, "failed"))
+    life.hear(State.ACTIVE, 2)
+    row = life.now
+    assert (row.status, row.past_due_since, row.grace_until) == ("active", None, None)
+    assert life.granted.valid_until == life.end_of(2)
+    life.hear(State.ACTIVE, 1, life.invoice(2, "failed"))  # said before it was paid
+    assert (life.now.status, Renewal.objects.get().status) == ("active", "paid")
+    assert life.told() == ["subscription.past_due", "subscription.renewed"]
+
+
+@pytest.mark.parametrize("days", [0, 14])
+def test_the_operator_says_how_long_the_grace_is(till: Till, days: int) -> None:
+    PaymentAccount.objects.update(renewal_grace=days)
+    life = Life(till)
+    life.hear(State.ACTIVE, 1, life.invoice(2, "failed"))
+    assert life.granted.valid_until == life.now.grace_until == life.end_of(1) + days * DAY
+
+
+def test_a_renewal_that_was_not_attempted_yet_is_no_fault_and_what_was_bought_lasts(life: Life) -> None:
+    """Stripe attempts the charge about an hour after the period has begun."""
+    life.hear(State.ACTIVE, 1, life.invoice(2, "open"))
+    assert (life.now.status, life.told()) == ("active", [])
+    assert life.granted.valid_until == life.end_of(1) + 3 * DAY
+    life.hear(State.ACTIVE, 2)
+    assert life.told() == ["subscription.renewed"]
+
+
+def test_a_renewal_that_was_given_up_is_not_due(life: Life) -> None:
+    life.hear(State.ACTIVE, 1, life.invoice(2, "failed"))
+    life.hear(State.ACTIVE, 1, life.invoice(2, "void"))
+    assert (life.now.status, life.now.grace_until, Renewal.objects.get().status) == ("active", None, "void")
+
+
+def test_months_that_nobody_told_of_are_found_by_one_look(life: Life) -> None:
+    life.hear(State.ACTIVE, 4)
+    assert list(Renewal.objects.order_by("period_start").values_list("ref", flat=True)) == ["in_2", "in_3", "in_4"]
+    assert life.told() == ["subscription.renewed"] * 3
+    assert life.granted.valid_until == life.end_of(4)
+
+
+def test_what_was_paid_before_it_ended_is_recorded_with_its_end(life: Life) -> None:
+    ended = life.start + timedelta(days=40)
+    life.hear(State.CANCELLED, 2, period_end=ended)
+    assert (life.now.status, life.now.ended_at, life.now.cancelled_by) == ("ended", ended, "provider")
+    assert (life.granted.status, life.granted.valid_until) == ("ended", ended)
+    assert life.told() == ["subscription.renewed", "payment.ended"]
+
+
+def test_every_order_of_the_same_answers_ends_alike(till: Till) -> None:
+    """Each three of these four, in every order, with the last of the life at the end."""
+    for number, order in enumerate(itertools.permutations(range(4), 3)):
+        Subscription.objects.all().delete()
+        Entitlement.objects.all().delete()
+        life = Life(till) if number == 0 else life_again(till)
+        answers = [
+            (State.ACTIVE, 1, [life.invoice(2, "open")]),
+            (State.ACTIVE, 1, [life.invoice(2, "failed")]),
+            (State.ACTIVE, 2, []),
+            (State.ACTIVE, 2, [life.invoice(3, "failed")]),
+        ]
+        for index in order:
+            state, paid, bills = answers[index]
+            life.hear(state, paid, *bills)
+        life.hear(State.CANCELLED, 2, life.invoice(3, "void"), period_end=life.end_of(2))
+        assert (life.now.status, life.granted.status) == ("ended", "ended"), order
+        assert life.granted.valid_until == life.end_of(2), order
+        assert life.told().count("subscription.renewed") == 1, order
+        assert life.told().count("payment.ended") == 1, order
+
+
+def life_again(till: Till) -> Life:
+    Event.objects.all().delete()
+    Checkout.objects.all().delete()
+    Payment.objects.all().delete()
+    return Life(till)
+
+
+def test_t237_a_cancellation_is_taken_from_the_answer_to_the_latest_question(life: Life) -> None:
+    asked = clock.now()
+    end = life.end_of(1)
+    life.hear(State.ACTIVE, 1, ends_at=end, asked_at=asked)
+    life.hear(State.ACTIVE, 1, asked_at=asked - timedelta(seconds=2))  # asked before, and answered late
+    assert life.now.ends_at == end
+    life.hear(State.ACTIVE, 1, asked_at=asked + timedelta(seconds=2))
+    assert (life.now.ends_at, Payment.objects.get().ends_at, life.now.cancelled_by) == (None, None, "")
+    life.hear(State.ACTIVE, 1, ends_at=end, asked_at=asked + timedelta(seconds=1))
+    assert life.now.ends_at is None
+    assert life.told() == ["payment.unsubscribed", "subscription.resumed"]
+
+
+def test_t237_what_was_replayed_revives_nothing_that_has_ended(life: Life) -> None:
+    ended = life.start + DAY
+    life.hear(State.CANCELLED, 1, period_end=ended)
+    for paid in (1, 2, 3):
+        life.hear(State.ACTIVE, paid, life.invoice(paid + 1, "failed"), asked_at=clock.now() + DAY)
+    assert (life.now.status, life.granted.status, life.granted.valid_until) == ("ended", "ended", ended)
+    assert not life.granted.usable(live_only=False)
+    assert life.told() == ["payment.ended"]
+    assert not Renewal.objects.exists()
+
+
+def test_t238_nobody_sees_what_others_subscribed_to(life: Life) -> None:
+    other = rows.agent("other-bot")
+    with pytest.raises(NotFound):
+        own_subscription(other.row, life.now.pk)
+    assert own_subscription(life.till.known.row, life.now.pk) == life.now
+    assert not queries.subscriptions_by(Claim(rows.ISSUER, "bob")).exists()
+    assert queries.subscriptions_by(life.now.claim).get() == life.now
+
+
+def test_t239_a_refused_renewal_extends_nothing_beyond_the_grace(life: Life) -> None:
+    """Stripe moves the current period on before it is paid."""
+    for month in (2, 3, 4):
+        life.hear(State.ACTIVE, 1, *(life.invoice(one, "failed") for one in range(2, month + 1)))
+    assert life.granted.valid_until == life.end_of(1) + 3 * DAY
+    assert life.told() == ["subscription.past_due"] * 3
+
+
+@pytest.mark.parametrize(("amount", "currency"), [(501, "eur"), (500, "usd")])
+def test_t240_a_renewal_at_another_price_is_told_to_agent_and_operator(life: Life, amount: int, currency: str) -> None:
+    life.hear(State.ACTIVE, 1, life.invoice(2, amount=amount, currency=currency))
+    life.hear(State.ACTIVE, 1, life.invoice(2, amount=amount, currency=currency))
+    assert life.told() == ["subscription.renewed", "payment.mismatch"]
+    assert f"{amount} {currency}, agreed was 500 eur" in Payment.objects.get().problem
+    assert Event.objects.get(type="payment.mismatch").data["problem"]["code"] == "renewal"
+
+
+def test_t240_one_that_costs_less_is_none_of_their_business(life: Life) -> None:
+    life.hear(State.ACTIVE, 1, life.invoice(2, amount=400))
+    assert life.told() == ["subscription.renewed"]
+
+
+def test_t241_ten_looks_at_once_are_one_entry(life: Life) -> None:
+    """Each renewal is found by the provider's id of its invoice, and the payment's row is locked."""
+    for _ in range(10):
+        life.hear(State.ACTIVE, 3, asked_at=clock.now())
+    assert Renewal.objects.count() == 2
+    assert life.told() == ["subscription.renewed"] * 2
