@@ -18,6 +18,7 @@ from elicit_flows.domain.errors import Unavailable
 from elicit_flows.domain.values import Secret
 from elicit_flows.kinds.payment.providers import PROVIDERS
 from elicit_flows.models import PaymentAccount
+from elicit_flows.models.payment_account import USUAL_GRACE
 
 
 class PaymentAccountForm(TableForm):
@@ -33,6 +34,11 @@ class PaymentAccountForm(TableForm):
         help_text=_("The present ones stay valid beside it. Without any, signed webhooks are refused."),
     )
     forget_webhook_secrets = forms.BooleanField(label=_("Delete the earlier webhook secrets"), required=False)
+
+    def clean_renewal_grace(self) -> int:
+        """Left empty, it is the usual."""
+        typed: int | None = self.cleaned_data["renewal_grace"]
+        return USUAL_GRACE if typed is None else typed
 
     def clean(self) -> dict[str, Any]:
         values = super().clean()

@@ -55,7 +55,7 @@ from elicit_flows.config_file.values import (
 from elicit_flows.domain.values import MAX_ISSUER, MAX_SUBJECT
 from elicit_flows.kinds.payment.providers import PROVIDERS
 from elicit_flows.models.notification import PER_AGENT, PER_PERSON
-from elicit_flows.models.payment_account import MAX_GRACE
+from elicit_flows.models.payment_account import MAX_GRACE, USUAL_GRACE
 
 MAX_RESOURCES = 10
 TOKEN_AUTHS = ("client_secret_basic", "client_secret_post", "private_key_jwt", "none")
@@ -140,7 +140,7 @@ TABLES: Mapping[str, Mapping[str, Key]] = {
         "keep_late": Key(boolean, default=False),
         "allow_save": Key(boolean, default=False),
         "allow_mandates": Key(boolean, default=False),
-        "renewal_grace": Key(whole_number(0, MAX_GRACE), default=3),
+        "renewal_grace": Key(whole_number(0, MAX_GRACE), default=USUAL_GRACE),
     },
     "agent": {
         "slug": Key(slug, required=True),

@@ -126,7 +126,7 @@ class Migration(migrations.Migration):
                 ('keep_late', models.BooleanField(default=False, help_text='Keep a payment that arrives after the request has ended. If off, it is refunded.', verbose_name='keep late payments')),
                 ('allow_save', models.BooleanField(db_default=False, default=False, help_text='Agents may ask people to save a payment method. This service never charges a saved method; only you can, at the provider.', verbose_name='may save payment methods')),
                 ('allow_mandates', models.BooleanField(db_default=False, default=False, help_text='Agents may ask people to allow later charges, within limits that the person sees and can lower or end.', verbose_name='may have mandates')),
-                ('renewal_grace', models.PositiveSmallIntegerField(db_default=3, default=3, help_text='How many days a person may use what they subscribed to after the paid period, while the renewal is not paid.', validators=[django.core.validators.MaxValueValidator(60)], verbose_name='days of grace for renewals')),
+                ('renewal_grace', models.PositiveSmallIntegerField(blank=True, db_default=3, default=3, help_text='How many days a person may use what they subscribed to after the paid period, while the renewal is not paid.', validators=[django.core.validators.MaxValueValidator(60)], verbose_name='days of grace for renewals')),
                 ('enabled', models.BooleanField(default=True, verbose_name='enabled')),
                 ('ignored', models.PositiveIntegerField(default=0, editable=False, help_text='How many webhooks of the other mode, live or test, were ignored.', verbose_name='ignored webhooks')),
             ],

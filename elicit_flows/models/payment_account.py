@@ -9,7 +9,7 @@ from django.utils.translation import gettext_lazy as _
 from elicit_flows.domain.values import MAX_ISSUER, MAX_SUBJECT
 from elicit_flows.lib.clock import now
 
-MAX_GRACE = 60  # days
+USUAL_GRACE, MAX_GRACE = 3, 60  # days
 
 
 class PaymentAccount(models.Model):
@@ -51,8 +51,9 @@ class PaymentAccount(models.Model):
     )
     renewal_grace = models.PositiveSmallIntegerField(
         _("days of grace for renewals"),
-        default=3,
-        db_default=3,
+        default=USUAL_GRACE,
+        db_default=USUAL_GRACE,
+        blank=True,
         validators=[MaxValueValidator(MAX_GRACE)],
         help_text=_(
             "How many days a person may use what they subscribed to after the paid period, while the renewal is not "

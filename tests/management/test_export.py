@@ -177,6 +177,7 @@ refund_mismatch = true
 keep_late = true
 allow_save = true
 allow_mandates = true
+renewal_grace = 7
 
 [[payment_account]]
 slug = "pal"
