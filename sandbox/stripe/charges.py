@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from sandbox.stripe import balance
 from sandbox.stripe.shop import Shop
 from sandbox.stripe.store import Thing, new_id
 
@@ -144,6 +145,7 @@ def succeed(shop: Shop, intent: Thing, paid: Thing) -> None:
     """The money has arrived."""
     amount = intent["amount"]
     paid |= {"status": "succeeded", "paid": True, "captured": True, "amount_captured": amount}
+    paid["balance_transaction"] = balance.charged(shop, paid)
     intent |= {"status": "succeeded", "amount_received": amount, "last_payment_error": None, "processing": None}
     intent |= {"payment_method": paid["payment_method"], "next_action": None}
     shop.emit("payment_intent.succeeded", intent)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from sandbox.stripe import balance
 from sandbox.stripe.errors import StripeError
-from sandbox.stripe.shop import Shop
+from sandbox.stripe.shop import Shop, shown
 from sandbox.stripe.store import Thing, new_id
 
 KIND = "dispute"
@@ -30,6 +31,7 @@ def open_one(shop: Shop, charge: Thing) -> Thing:
         raise StripeError(400, "SANDBOX: only a successful charge that is not disputed yet can be disputed.")
     charge["disputed"] = True
     dispute = shop.put(blank(shop, charge))
+    dispute["balance_transactions"].append(shown(balance.disputed(shop, dispute)))
     shop.emit("charge.dispute.created", dispute)
     shop.emit("charge.dispute.funds_withdrawn", dispute)
     return dispute
@@ -42,6 +44,7 @@ def decide(shop: Shop, dispute: Thing, *, won: bool) -> Thing:
     dispute["status"] = "won" if won else "lost"
     if won:
         shop.get("charge", dispute["charge"])["_refundable"] = True
+        dispute["balance_transactions"].append(shown(balance.dispute_won(shop, dispute)))
         shop.emit("charge.dispute.funds_reinstated", dispute)
     shop.emit("charge.dispute.closed", dispute)
     return dispute

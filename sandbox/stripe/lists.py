@@ -21,6 +21,8 @@ KINDS = {
     "sub": "subscription",
     "in": "invoice",
     "seti": "setup_intent",
+    "re": "refund",
+    "du": "dispute",
 }
 
 

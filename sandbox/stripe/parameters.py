@@ -52,6 +52,7 @@ SIMULATED: dict[str, set[str]] = {
     "POST /v1/refunds": {"expand", "amount", "charge", "metadata", "payment_intent", "reason"},
     "GET /v1/refunds": {*_PAGE, *_CREATED, "charge", "payment_intent"},
     "GET /v1/disputes": {*_PAGE, *_CREATED, "charge", "payment_intent"},
+    "GET /v1/balance_transactions": {*_PAGE, *_CREATED, "type", "source"},
     "GET /v1/events": {*_PAGE, *_CREATED, "type", "types[]"},
 }
 OFF = {path for path in SIMULATED["POST /v1/checkout/sessions"] if path.endswith(".enabled")} | {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from sandbox.stripe import balance
 from sandbox.stripe.errors import StripeError, invalid, required
 from sandbox.stripe.shop import Shop
 from sandbox.stripe.store import Thing, new_id
@@ -18,6 +19,7 @@ def create(shop: Shop, params: Thing, status: str = "succeeded") -> Thing:
     charge["amount_refunded"] += amount
     charge["refunded"] = charge["amount_refunded"] == charge["amount"]
     refund = shop.put(blank(shop, charge, amount, params) | {"status": status})
+    refund["balance_transaction"] = balance.refunded(shop, refund)
     shop.emit("refund.created", refund)
     shop.emit("charge.refunded", charge)
     return refund
@@ -81,6 +83,7 @@ def finish(shop: Shop, refund: Thing, *, ok: bool) -> Thing:
         charge["amount_refunded"] -= refund["amount"]
         charge["refunded"] = False
         refund["failure_reason"] = "lost_or_stolen_card"
+        refund["failure_balance_transaction"] = balance.refund_failed(shop, refund)
     refund["status"] = "succeeded" if ok else "failed"
     shop.emit("refund.updated", refund, before)
     if not ok:

@@ -25,6 +25,7 @@ ONE = {
     "/v1/customers": "customer",
     "/v1/refunds": "refund",
     "/v1/disputes": "dispute",
+    "/v1/balance_transactions": "balance_transaction",
     "/v1/events": "event",
 }
 MANY = {
@@ -35,6 +36,7 @@ MANY = {
         "/v1/charges",
         "/v1/refunds",
         "/v1/disputes",
+        "/v1/balance_transactions",
         "/v1/events",
         "/v1/invoice_payments",
     )

@@ -48,6 +48,10 @@ CALLS = {
     "GET /v1/refunds/:id": ("_refund_retrieve_params", "RefundRetrieveParams"),
     "GET /v1/disputes": ("_dispute_list_params", "DisputeListParams"),
     "GET /v1/disputes/:id": ("_dispute_retrieve_params", "DisputeRetrieveParams"),
+    "GET /v1/balance_transactions": ("_balance_transaction_list_params", "BalanceTransactionListParams"),
+    "GET /v1/balance_transactions/:id": (
+        "_balance_transaction_retrieve_params", "BalanceTransactionRetrieveParams",
+    ),
     "GET /v1/events": ("_event_list_params", "EventListParams"),
     "GET /v1/events/:id": ("_event_retrieve_params", "EventRetrieveParams"),
 }  # fmt: skip

@@ -116,6 +116,7 @@ EXPANDED = {
     "/v1/charges": ["payment_intent", "customer"],
     "/v1/refunds": ["charge", "payment_intent"],
     "/v1/disputes": ["charge"],
+    "/v1/balance_transactions": ["source"],
     "/v1/events": [],
     "/v1/invoice_payments": ["invoice"],
 }
@@ -156,6 +157,18 @@ def test_what_happened_is_of_the_kinds_that_stripe_has(busy: StripeControl) -> N
     events = [{name: one[name] for name in one.keys() - {"_account"}} for one in busy.state()["events"]]
     assert len({one["type"] for one in events}) > 15
     assert [fault for one in events for fault in faults(one)] == []
+
+
+def test_every_movement_of_money_is_in_the_balance(client: stripe.StripeClient, busy: StripeControl) -> None:
+    found = client.v1.balance_transactions.list({"limit": 100, "expand": ["data.source"]}).to_dict()["data"]
+    state = busy.state()
+    paid = sum(one["amount_captured"] for one in state["charges"])
+    back = sum(one["amount"] for one in state["refunds"] if one["status"] == "succeeded")
+    assert sum(one["amount"] for one in found) == paid - back
+    assert {one["reporting_category"] for one in found} == {
+        "charge", "refund", "refund_failure", "dispute", "dispute_reversal"
+    }  # fmt: skip
+    assert all(one["net"] == one["amount"] - one["fee"] for one in found)
 
 
 @pytest.mark.parametrize(
