@@ -28,7 +28,7 @@ FILES = ["requirements", "requirements-extras", "requirements-dev", *(f"tests/pe
 
 
 def main() -> None:
-    uv = os.environ.get("UV", "uv")
+    uv = os.environ.get("UV") or Path(sys.executable).with_name("uv")
     for name in FILES:
         subprocess.run(
             [uv, "pip", "compile", *OPTIONS, f"{name}.in", "--output-file", f"{name}.txt"], cwd=ROOT, check=True

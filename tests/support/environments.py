@@ -35,11 +35,25 @@ def environment(name: str, python: str = sys.executable) -> str:
 
 
 def _install(python: str, home: Path, requirements: Path) -> None:
-    made = [python, "-m", "venv", "--clear", "--without-pip", home]
-    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--python", home / "bin" / "python"]
-    options = ["--quiet", "--no-compile", "--require-hashes", "--no-deps"]
-    installed = [*pip, "install", *options, "--requirement", requirements]
-    for command in (made, installed):
-        ran = subprocess.run(command, capture_output=True, text=True, check=False)
-        if ran.returncode:
-            left_out(f"{requirements.stem}: {' '.join(map(str, command))} failed: {ran.stderr.strip()[-300:]}")
+    """By uv, which needs a tenth of the time; by pip, which knows how this machine reaches its index, if uv cannot."""
+    made = subprocess.run([python, "-m", "venv", "--clear", "--without-pip", home], check=False)
+    there = home / "bin" / "python"
+    by_uv: list[str | Path] = [Path(sys.executable).with_name("uv"), "pip", "install", "--python", there]
+    by_pip: list[str | Path] = [
+        sys.executable,
+        "-m",
+        "pip",
+        "--disable-pip-version-check",
+        "--python",
+        there,
+        "install",
+        "--no-compile",
+    ]
+    said = []
+    for command in (by_uv, by_pip):
+        options: list[str | Path] = ["--quiet", "--require-hashes", "--no-deps", "--requirement", requirements]
+        ran = subprocess.run([*command, *options], capture_output=True, text=True, check=False)
+        if made.returncode == 0 and ran.returncode == 0:
+            return
+        said.append(f"{Path(command[0]).name}: {ran.stderr.strip()[-300:]}")
+    left_out(f"{requirements.stem} cannot be installed: {'; '.join(said)}")
