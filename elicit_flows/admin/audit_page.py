@@ -6,7 +6,7 @@ import csv
 import io
 import zipfile
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, timedelta
+from datetime import date, timedelta
 from typing import Any
 from urllib.parse import urlencode
 
@@ -54,8 +54,8 @@ class Asked:
 
     @property
     def wanted(self) -> AuditFilter:
-        end = _midnight(self.until) + timedelta(days=1)
-        return AuditFilter(_midnight(self.since), end, self.claim, self.agent, self.operator)
+        end = clock.midnight(self.until) + timedelta(days=1)
+        return AuditFilter(clock.midnight(self.since), end, self.claim, self.agent, self.operator)
 
     def address(self, **changed: object) -> str:
         said = {
@@ -156,10 +156,6 @@ def _day(written: str, empty: date | None) -> date | None:
     except ValueError:
         return None
     return found if 2000 <= found.year <= 9000 else None
-
-
-def _midnight(day: date) -> datetime:
-    return datetime(day.year, day.month, day.day, tzinfo=UTC)
 
 
 def _download(request: HttpRequest, asked: Asked, rows: list[Any]) -> HttpResponse:

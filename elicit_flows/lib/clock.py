@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 log = logging.getLogger(__name__)
@@ -75,6 +75,11 @@ def now() -> datetime:
         if abs(stepped) > TOLERATED:
             return datetime.now(UTC) + correction.by - timedelta(seconds=stepped)
     return datetime.now(UTC) + correction.by
+
+
+def midnight(day: date) -> datetime:
+    """When the day begins (UTC)."""
+    return datetime(day.year, day.month, day.day, tzinfo=UTC)
 
 
 def rfc3339(moment: datetime | None) -> str | None:

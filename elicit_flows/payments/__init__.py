@@ -12,5 +12,6 @@ customers        a person's customer id at the provider
 entitlements     what was paid for, and using it
 subscriptions    the life of a subscription: its renewals, its state, its end
 inbound_webhooks the providers' webhooks, stored before they are answered
+reconciliation   what is recorded against the provider's balance transactions
 queries          what agents, operators and people may see
 """

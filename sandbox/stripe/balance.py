@@ -39,15 +39,15 @@ def move(shop: Shop, source: Thing, type: str, category: str, amount: int, fee: 
 
 def charged(shop: Shop, charge: Thing) -> str:
     """The id of the transaction of a charge whose money has arrived. The fee is that of a European card."""
-    type = "charge" if charge["id"].startswith("ch_") else "payment"
+    sort = "charge" if charge["id"].startswith("ch_") else "payment"
     amount = charge["amount_captured"]
-    return str(move(shop, charge, type, "charge", amount, amount * 15 // 1000 + 25)["id"])
+    return str(move(shop, charge, sort, "charge", amount, amount * 15 // 1000 + 25)["id"])
 
 
 def refunded(shop: Shop, refund: Thing) -> str:
     """The money is taken from the balance when the refund is made, also of one that the bank still has to take."""
-    type = "refund" if refund["charge"].startswith("ch_") else "payment_refund"
-    return str(move(shop, refund, type, "refund", -refund["amount"])["id"])
+    sort = "refund" if refund["charge"].startswith("ch_") else "payment_refund"
+    return str(move(shop, refund, sort, "refund", -refund["amount"])["id"])
 
 
 def refund_failed(shop: Shop, refund: Thing) -> str:

@@ -158,6 +158,42 @@ class Snapshot:
     agreed: str = ""  # state APPROVED: names this agreement; it is another once the user has chosen another method
 
 
+class Movement(StrEnum):
+    """What moved money at the provider."""
+
+    CHARGE = "charge"
+    REFUND = "refund"
+    DISPUTE = "dispute"  # the amount that a bank took back, or gave back
+    OTHER = "other"  # payouts, the provider's own fees and the like: nothing of a payment
+
+
+@dataclass(frozen=True, slots=True)
+class BalanceLine:
+    """One balance transaction of an account. ``amount`` is what the payer paid (positive) or got back (negative), in
+    minor units of the payment's currency, before the provider's fee.
+
+    ``payment_ref`` is what refunds refer to: for a renewal, the subscription. ``our_id`` is that of the checkout or
+    the refund, if it is ours. ``refund_ref`` is the provider's id of the refund.
+    """
+
+    ref: str
+    movement: Movement
+    at: datetime
+    amount: int
+    currency: str
+    payment_ref: str | None = None
+    our_id: str | None = None
+    refund_ref: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class BalancePage:
+    """Some lines, in no order. ``after`` is what the next call is given; "" if there are no more."""
+
+    lines: tuple[BalanceLine, ...]
+    after: str = ""
+
+
 @dataclass(frozen=True, slots=True)
 class Notice:
     """A verified webhook of a provider, which says where to look. ``ref`` is the checkout's; ``ref`` and

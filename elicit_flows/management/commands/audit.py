@@ -16,6 +16,7 @@ from django.db import transaction
 
 from elicit_flows.events.publish import LIVE
 from elicit_flows.jobs import audit_lines
+from elicit_flows.lib import clock
 from elicit_flows.models import Event
 from elicit_flows.people import signed_exports
 
@@ -34,8 +35,8 @@ class Command(BaseCommand):
         parser.add_argument("--until", type=date.fromisoformat, metavar="YYYY-MM-DD", help="the last day (UTC)")
 
     def handle(self, *args: Any, file: Path, since: date | None, until: date | None, **options: Any) -> None:
-        first = _midnight(since) if since else datetime.min.replace(tzinfo=UTC)
-        end = _midnight(until) + timedelta(days=1) if until else datetime.max.replace(tzinfo=UTC)
+        first = clock.midnight(since) if since else datetime.min.replace(tzinfo=UTC)
+        end = clock.midnight(until) + timedelta(days=1) if until else datetime.max.replace(tzinfo=UTC)
         count = 0
         try:
             # Never overwrites a file. Only its owner can read it, because it names people.
@@ -49,10 +50,6 @@ class Command(BaseCommand):
         except OSError as error:
             raise CommandError(f"{error.filename} cannot be written ({error.strerror}).") from error
         self.stdout.write(f"{count} entries in {file}, signed in {file}.jws")
-
-
-def _midnight(day: date) -> datetime:
-    return datetime(day.year, day.month, day.day, tzinfo=UTC)
 
 
 def _admin(first: datetime, end: datetime) -> Iterator[Timed]:

@@ -6,7 +6,7 @@ from functools import cache
 from importlib import import_module
 from typing import cast
 
-from elicit_flows.kinds.payment.providers.base import ChargingProvider, PaymentProvider
+from elicit_flows.kinds.payment.providers.base import ChargingProvider, PaymentProvider, ReportingProvider
 from elicit_flows.kinds.payment.providers.guard import Guarded
 
 PROVIDERS = {
@@ -28,3 +28,9 @@ def get(name: str) -> PaymentProvider:
 def charging(name: str) -> ChargingProvider:
     """The provider with that name, which must have mode ``mandate``."""
     return cast(ChargingProvider, get(name))
+
+
+def reporting(name: str) -> ReportingProvider | None:
+    """The provider with that name; None if it does not list its balance transactions."""
+    provider = cast(Guarded, get(name))
+    return cast(ReportingProvider, provider) if hasattr(provider.plug_in, "balance") else None

@@ -3,9 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import datetime
 from typing import Protocol
 
-from elicit_flows.kinds.payment.values import Account, Ask, Charge, Notice, RefundSeen, Snapshot, Started
+from elicit_flows.kinds.payment.values import (
+    Account,
+    Ask,
+    BalancePage,
+    Charge,
+    Notice,
+    RefundSeen,
+    Snapshot,
+    Started,
+)
 
 
 class PaymentError(Exception):
@@ -110,3 +120,10 @@ class ChargingProvider(PaymentProvider, Protocol):
 
     def find_charge(self, account: Account, charge: Charge) -> str | None:
         """The ref of a charge by our id, after its answer was lost; None if there is none."""
+
+
+class ReportingProvider(PaymentProvider, Protocol):
+    """A provider that lists what moved money. Others have no such call, and their accounts cannot be reconciled."""
+
+    def balance(self, account: Account, since: datetime, until: datetime, after: str) -> BalancePage:
+        """The balance transactions from ``since`` to before ``until``; ``after`` is "" for the first page."""

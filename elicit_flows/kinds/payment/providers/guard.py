@@ -8,10 +8,26 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping
+from datetime import datetime
 from typing import Any, TypeVar, cast
 
-from elicit_flows.kinds.payment.providers.base import Broken, ChargingProvider, PaymentError, PaymentProvider
-from elicit_flows.kinds.payment.values import Account, Ask, Charge, Notice, RefundSeen, Snapshot, Started
+from elicit_flows.kinds.payment.providers.base import (
+    Broken,
+    ChargingProvider,
+    PaymentError,
+    PaymentProvider,
+    ReportingProvider,
+)
+from elicit_flows.kinds.payment.values import (
+    Account,
+    Ask,
+    BalancePage,
+    Charge,
+    Notice,
+    RefundSeen,
+    Snapshot,
+    Started,
+)
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -55,6 +71,10 @@ class Guarded:
     def find_charge(self, account: Account, charge: Charge) -> str | None:
         plug_in = cast(ChargingProvider, self.plug_in)
         return _asked(account, (str, type(None)), lambda: plug_in.find_charge(account, charge))
+
+    def balance(self, account: Account, since: datetime, until: datetime, after: str) -> BalancePage:
+        plug_in = cast(ReportingProvider, self.plug_in)
+        return _asked(account, BalancePage, lambda: plug_in.balance(account, since, until, after))
 
     def receive(self, account: Account, headers: Mapping[str, str], body: bytes) -> list[Notice]:
         """Errors are passed on: the provider is answered 500, and sends the webhook again."""

@@ -12,10 +12,20 @@ import stripe
 
 from elicit_flows import http
 from elicit_flows.kinds.payment.providers.base import Busy, Refused, Unclear
-from elicit_flows.kinds.payment.providers.stripe import charges, reading, session, webhooks
+from elicit_flows.kinds.payment.providers.stripe import balance, charges, reading, session, webhooks
 from elicit_flows.kinds.payment.providers.stripe.client import calling, client, plain
 from elicit_flows.kinds.payment.providers.stripe.errors import STALE_KEY
-from elicit_flows.kinds.payment.values import Account, Ask, Charge, Notice, RefundSeen, Snapshot, Started, State
+from elicit_flows.kinds.payment.values import (
+    Account,
+    Ask,
+    BalancePage,
+    Charge,
+    Notice,
+    RefundSeen,
+    Snapshot,
+    Started,
+    State,
+)
 from elicit_flows.lib import clock
 
 LOOK_BACK = timedelta(hours=25)  # sessions and idempotency keys last for a day
@@ -146,6 +156,10 @@ class Stripe:
     def find_charge(self, account: Account, charge: Charge) -> str | None:
         with calling(changes=False):
             return charges.find(client(account), charge)
+
+    def balance(self, account: Account, since: datetime, until: datetime, after: str) -> BalancePage:
+        with calling(changes=False):
+            return balance.page(client(account), since, until, after)
 
     def receive(self, account: Account, headers: Mapping[str, str], body: bytes) -> list[Notice]:
         return webhooks.receive(account, headers.get("stripe-signature", ""), body)

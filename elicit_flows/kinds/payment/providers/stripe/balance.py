@@ -1,0 +1,84 @@
+"""Stripe's balance transactions as lines (docs.stripe.com/reports/balance-transaction-types, reporting categories)."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+import stripe
+
+from elicit_flows.kinds.payment.providers.stripe import reading
+from elicit_flows.kinds.payment.providers.stripe.client import plain
+from elicit_flows.kinds.payment.providers.stripe.session import OUR_ID
+from elicit_flows.kinds.payment.values import BalanceLine, BalancePage, Movement
+
+PAGE = 100
+INVOICE_SLACK = 3600  # seconds between a charge and the record that its invoice was paid by it
+# The category, and whether money came in. The amounts of refunds and disputes are positive at their objects.
+_CATEGORIES = {
+    "charge": (Movement.CHARGE, 1),
+    "charge_failure": (Movement.CHARGE, -1),  # a delayed payment that the bank took back
+    "refund": (Movement.REFUND, -1),
+    "refund_failure": (Movement.REFUND, 1),
+    "dispute": (Movement.DISPUTE, -1),
+    "dispute_reversal": (Movement.DISPUTE, 1),
+}
+
+
+def page(client: stripe.StripeClient, since: datetime, until: datetime, after: str) -> BalancePage:
+    params: Any = {
+        "created": {"gte": int(since.timestamp()), "lt": int(until.timestamp())},
+        "limit": PAGE,
+        "expand": ["data.source"],
+        **({"starting_after": after} if after else {}),
+    }
+    found = plain(client.v1.balance_transactions.list(params), "data")
+    # A subscription's charges name neither the subscription nor our id.
+    unnamed = [
+        one["created"]
+        for one in found["data"]
+        if one.get("reporting_category") in _CATEGORIES and OUR_ID not in reading.within(one, "source", "metadata")
+    ]
+    subscriptions = _subscriptions(client, min(unnamed), max(unnamed)) if unnamed else {}
+    more = bool(found.get("has_more") and found["data"])
+    lines = tuple(_line(one, subscriptions) for one in found["data"])
+    return BalancePage(lines, found["data"][-1]["id"] if more else "")
+
+
+def _line(transaction: reading.Thing, subscriptions: dict[str, str]) -> BalanceLine:
+    movement, sign = _CATEGORIES.get(str(transaction.get("reporting_category")), (Movement.OTHER, 0))
+    source = reading.within(transaction, "source")
+    intent = reading.id_of(source.get("payment_intent"))
+    return BalanceLine(
+        ref=transaction["id"],
+        movement=movement,
+        at=datetime.fromtimestamp(transaction["created"], UTC),
+        # The source's amount: that of the transaction is in the currency of the account.
+        amount=sign * (source.get("amount_captured") or source.get("amount") or 0),
+        currency=source.get("currency") or transaction["currency"],
+        payment_ref=subscriptions.get(intent or "", intent) if sign else None,
+        our_id=reading.within(source, "metadata").get(OUR_ID),
+        refund_ref=source.get("id") if movement is Movement.REFUND else None,
+    )
+
+
+def _subscriptions(client: stripe.StripeClient, first: int, last: int) -> dict[str, str]:
+    """The subscription of each PaymentIntent that paid an invoice in this time (seconds since the epoch)."""
+    params: Any = {
+        "created": {"gte": first - INVOICE_SLACK, "lte": last + INVOICE_SLACK},
+        "status": "paid",
+        "limit": PAGE,
+        "expand": ["data.invoice"],
+    }
+    found: dict[str, str] = {}
+    while True:
+        answer = plain(client.v1.invoice_payments.list(params), "data")
+        for one in answer["data"]:
+            intent = reading.id_of(reading.within(one, "payment").get("payment_intent"))
+            parent = reading.within(one, "invoice", "parent", "subscription_details")
+            subscription = reading.id_of(parent.get("subscription"))
+            if intent and subscription:
+                found[intent] = subscription
+        if not answer.get("has_more") or not answer["data"]:
+            return found
+        params |= {"starting_after": answer["data"][-1]["id"]}
