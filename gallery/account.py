@@ -24,6 +24,8 @@ def a_connection(**more: Any) -> Context:
         "status": "active",
         "health": more.get("status", "ok"),
         "upstream": "none",
+        "untold": False,
+        "removal_url": "",
         "created_at": clock.now() - timedelta(days=3),
         "last_used_at": clock.now() - timedelta(hours=2),
         "unused": False,
@@ -164,8 +166,13 @@ def calls_page() -> Context:
     return {**connection_page(), "days": [uses(("called", "agent"))], "calls": calls, "tokens_never_leave": True}
 
 
-def ended_page(upstream: str = "pending") -> Context:
-    ended = connection_page(status="revoked", upstream=upstream, revoked_at=clock.now())
+def untold(**more: Any) -> Context:
+    """A connection that ended at a provider that cannot be told."""
+    return {"untold": True, "removal_url": "https://drive.example/account/apps", **more}
+
+
+def ended_page(upstream: str = "pending", **more: Any) -> Context:
+    ended = connection_page(status="revoked", upstream=upstream, revoked_at=clock.now(), **more)
     return {**ended, "status": "revoked", "days": [], "of_agent": 0}
 
 

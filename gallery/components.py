@@ -18,6 +18,7 @@ from gallery.account import (
     requests_page,
     sessions,
     told_page,
+    untold,
     uses,
 )
 from gallery.asking import changed_page, request_page, steps
@@ -86,6 +87,10 @@ def _use() -> Context:
     return {**_connection(), "use": uses(USES[1])["uses"][1]}
 
 
+def _untold() -> Context:
+    return _connection(status="revoked", **untold())
+
+
 COMPONENTS: dict[str, tuple[str, Callable[[], Context]]] = {
     "the agent that asks": ("connect/_agent.html", _asking),
     "what the operator says of the agent": ("connect/_agent.html", _described),
@@ -104,6 +109,7 @@ COMPONENTS: dict[str, tuple[str, Callable[[], Context]]] = {
     "a connection's state": ("account/_state.html", lambda: _connection(status="reauthorization_required")),
     "a connection that ended": ("account/_ended.html", _ended),
     "disconnect": ("account/_disconnect.html", _connection),
+    "where to end it": ("account/_removal.html", _untold),
     "what was just disconnected": ("account/_answer.html", _just_ended),
     "what was done": ("account/_use.html", _use),
     "what was called": ("account/_calls.html", lambda: {**calls_page(), "agent": "Drive Bot", "provider": "Drive"}),

@@ -27,6 +27,7 @@ from gallery.account import (
     security_page,
     sessions,
     told_page,
+    untold,
 )
 from gallery.answering import (
     OWN_ANSWERS,
@@ -148,6 +149,7 @@ PAGES: dict[str, tuple[str, str, Callable[[], Context]]] = {
     "account, found": ("account/connections.html", "account", found_page),
     "account, nothing found": ("account/connections.html", "account", lambda: found_page(providers=[], more_url="")),
     "account, disconnected": ("account/connections.html", "account", just_ended),
+    "account, disconnected untold": ("account/connections.html", "account", lambda: just_ended(**untold())),
     "account, all of an agent": ("account/connections.html", "account", lambda: just_ended(all_of="agent")),
     "account, all at a provider": ("account/connections.html", "account", lambda: just_ended(all_of="provider")),
     "account, being deleted": (
@@ -203,6 +205,7 @@ PAGES: dict[str, tuple[str, str, Callable[[], Context]]] = {
     ),
     "connection, calls through the service": ("account/connection.html", "connection", calls_page),
     "connection, ended": ("account/connection.html", "connection", ended_page),
+    "connection, ended untold": ("account/connection.html", "connection", lambda: ended_page("none", **untold())),
     "delete": ("account/delete.html", "delete", delete_page),
     "deleted": ("account/deleted.html", "deleted", everywhere),
     "docs": ("api/docs.html", "docs", docs_page),

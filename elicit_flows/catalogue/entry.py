@@ -22,6 +22,7 @@ from elicit_flows.catalogue.oauth import (
     OtherQuirks,
     Params,
     Registration,
+    Removal,
     Scopes,
     ScopeSet,
 )
@@ -66,6 +67,7 @@ class Entry(Part):
     quirks: OtherQuirks = OtherQuirks()
     account_page: Page | None = None  # the page that documents how to ask for the account
     revoke_page: Page | None = None  # the page that documents how access is ended, by whatever means
+    removal: Removal | None = None
     registration: Registration | None = None
     refresh_tokens: bool = True  # False: it issues none, and an access token is valid until it is revoked
     dead_grant: tuple[DeadGrant, ...] = ()

@@ -27,6 +27,7 @@ _OF_OAUTH = {
     "account_page",
     "metadata",
     "registration",
+    "removal",
     "revoke_page",
 }
 # What a described call may be given.

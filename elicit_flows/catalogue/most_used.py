@@ -31,7 +31,7 @@ def facts(entry: Entry) -> dict[str, bool]:
         "scopes in words": bool(entry.scopes.words or entry.scopes.source_url) and _sorted(entry),
         "account": bool(named) or entry.quirks.account_source != "userinfo",
         "dead grant": bool(entry.dead_grant) or not entry.refresh_tokens,
-        "revocation": bool(ends.revoke or entry.revoke_call or entry.revoke_page),
+        "revocation": bool(ends.revoke or entry.revoke_call or entry.revoke_page or entry.removal),
         "registration": entry.registration is not None,
     }
 

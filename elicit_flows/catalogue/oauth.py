@@ -73,6 +73,13 @@ class Registration(Part):
     source_url: Page
 
 
+class Removal(Part):
+    """Where people end the access themselves: the provider's page ``url``. ``source_url``: the page that says so."""
+
+    url: Page
+    source_url: Page
+
+
 class OAuth1(Part):
     """OAuth 1.0a (RFC 5849). ``request``: where temporary credentials are issued. endpoints.authorize and .token are
     the other two addresses of the protocol.

@@ -171,6 +171,16 @@ class Provider(models.Model):
                 found = entry.oddities(self.variables)
         return replace(found, dead_grant=tuple(map(DeadGrant.of, (settings or self.settings())["dead_grant"])))
 
+    def is_told(self) -> bool:
+        """Whether it can be told that a grant has ended, as far as its settings say: metadata of an issuer may."""
+        said = self.settings()
+        return bool(said["revocation_url"] or said["issuer"] or self.quirks(said).revoke_call)
+
+    def removal_page(self) -> str:
+        """Where people end the access at the provider themselves; "" if that is not known."""
+        entry = catalogue.find(self.preset) if self.preset else None
+        return entry.removal.url if entry and entry.removal else ""
+
     def words_of_scopes(self) -> ScopeWords:
         """What its scopes allow, in words: the preset's in English, the operator's by language ("": not known)."""
         entry = catalogue.find(self.preset) if self.preset else None

@@ -113,7 +113,7 @@ def tell_of_revocation(row: Connection) -> bool:
     if not leases.claim(row, "upstream_next_at", only=pending, upstream_tries=tries, upstream_next_at=until):
         return False
     try:
-        _tell_provider(row)
+        told = _tell_provider(row)
     except (OAuthError, Unavailable) as error:  # Unavailable: the vault cannot open it
         tries = row.upstream_tries
         slug = connections.provider_of(row).slug
@@ -128,7 +128,8 @@ def tell_of_revocation(row: Connection) -> bool:
         leases.held(row, "upstream_next_at").update(**change)
         return False
     mine = leases.held(row, "upstream_next_at")  # late tokens make the revocation due at once
-    return mine.update(upstream=Upstream.DONE, upstream_next_at=None, **_FORGOTTEN) == 1
+    upstream = Upstream.DONE if told else Upstream.NONE
+    return mine.update(upstream=upstream, upstream_next_at=None, **_FORGOTTEN) == 1
 
 
 def _is_told(row: Connection) -> bool:
@@ -140,7 +141,8 @@ def _is_told(row: Connection) -> bool:
     return bool(connections.provider_of(row).settings()["revocation_url"])
 
 
-def _tell_provider(row: Connection) -> None:
+def _tell_provider(row: Connection) -> bool:
+    """False if the provider offers no way to tell it. Raises OAuthError and Unavailable."""
     provider = row.provider and provider_settings.for_person(row.provider, row.variables)
     provider_settings.check(provider, row.bound_to, provider_settings.REVOCATION)
     if row.own_client:
@@ -150,9 +152,10 @@ def _tell_provider(row: Connection) -> None:
         )
         if access and config.token:
             client_credentials.revoke(config.token, credentials.open_fields(row), access)
-        return
+        return True
     access, refresh = connections.opened(row, "access_token"), connections.opened(row, "refresh_token")
     minted.end_all(row, provider or connections.provider_of(row))
     if access or refresh:
         at = provider_settings.oauth(provider or connections.provider_of(row))
-        tell_provider(at, access, refresh, connections.opened(row, "token_secret"), connections.other_sets(row))
+        return tell_provider(at, access, refresh, connections.opened(row, "token_secret"), connections.other_sets(row))
+    return True

@@ -126,6 +126,8 @@ def by_day(uses: list[ConnectionUse]) -> list[Json]:
 
 
 def shown(row: vault.Connection) -> Json:
+    of = row.provider if not (row.typed or row.own_client) else None
+    untold = of is not None and (row.upstream == row.Upstream.FAILED or not of.is_told())
     return {
         "id": row.pk,
         "provider_name": row.provider.name if row.provider else row.account_label,
@@ -140,6 +142,8 @@ def shown(row: vault.Connection) -> Json:
         "health": row.health,
         "refused": row.refresh_refusals > 0,
         "upstream": row.upstream,
+        "untold": untold,
+        "removal_url": of.removal_page() if of and untold else "",
         "created_at": row.created_at,
         "last_used_at": row.last_used_at,
         "unused": clock.now() - (row.last_used_at or row.created_at) > UNUSED,

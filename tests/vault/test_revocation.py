@@ -13,6 +13,7 @@ from elicit_flows.lib import clock
 from elicit_flows.models import Connection, Event
 from elicit_flows.models import Provider as ProviderRow
 from elicit_flows.vault import revocation
+from elicit_flows.web.connections import shown
 from tests.doubles.provider import Provider
 from tests.doubles.server import Request, Response
 from tests.support import jobs, rows
@@ -120,3 +121,23 @@ def test_two_workers_tell_the_provider_once(held: Connection, double: Provider) 
     tell_all()
     assert double.calls["revoke"] == 1
     assert now(held).upstream == "done"
+
+
+def test_a_provider_that_cannot_be_told_is_not_said_to_have_been_told(
+    known: Known, drive_row: ProviderRow, double: Provider
+) -> None:
+    assert drive_row.is_told()
+    untold = rows.provider(double, slug="silent", preset="linkedin")
+    untold.revocation_url = ""
+    untold.save()
+    held = rows.connection(known, untold, rows.grant(double))
+    assert not untold.is_told()
+    vault.revoke(held)
+    tell_all()
+    gone = now(held)
+    assert (gone.upstream, gone.access_token, gone.refresh_token) == ("none", "", "")
+    said = shown(gone)
+    assert (said["untold"], said["removal_url"]) == (
+        True,
+        "https://www.linkedin.com/mypreferences/d/data-sharing-for-permitted-services",
+    )

@@ -543,6 +543,16 @@ def test_of_a_connection_that_ended_the_page_says_whether_the_provider_knows(ups
     assert not page.forms()
 
 
+def test_where_the_provider_cannot_be_told_the_pages_say_where_people_end_it_themselves():
+    for state in ("connection, ended untold", "account, disconnected untold"):
+        page = shown(state)
+        assert "This service cannot tell Acme Drive : end the access in your account there, too." in page.text()
+        assert "Where to end it: drive.example" in page.text()
+        assert "https://drive.example/account/apps" in {link["href"] for link in page.all("a")}
+        assert "will be told" not in page.text()
+    assert "Where to end it" not in render("account/connection.html", ended_page("done")).text()
+
+
 def test_everything_is_deleted_with_a_second_press_on_a_page_that_says_what_stays():
     page = shown("delete")
     assert [form["action"] for form in page.forms()] == ["/account/delete"]
