@@ -1,4 +1,4 @@
-"""The page of one person: who they are, their connections by provider, requests, payments and sessions."""
+"""The page of one person: who they are, their connections by provider, requests, payments, mandates and sessions."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from elicit_flows.admin.base import admin_url
 from elicit_flows.admin.roles import END_SESSIONS, SEE_PEOPLE, may
 from elicit_flows.admin.row_actions import RowAction
 from elicit_flows.domain.values import Claim
-from elicit_flows.models import Connection, Elicitation, IdentityProvider, Payment, SignOut
+from elicit_flows.models import Connection, Elicitation, IdentityProvider, Mandate, Payment, SignOut
 from elicit_flows.models.elicitation import UNFINISHED, WHOLE
 
 FEW, MANY = 10, 50  # rows of a part on the whole page, and on a page of its own
@@ -83,6 +83,12 @@ def _live(rows: QuerySet[Connection], claim: Claim) -> QuerySet[Connection]:
     return live.exclude(status=Connection.Status.REVOKED)
 
 
+def _given(claim: Claim) -> QuerySet[Mandate]:
+    """What the person has agreed to, also if it has ended by now."""
+    rows = Mandate.objects.filter(iss=claim.iss, sub=claim.sub).exclude(status=Mandate.Status.ASKED)
+    return rows.select_related("agent", "payment").order_by("-created_at", "pk")
+
+
 def _context(site: AdminSite, request: HttpRequest, reference: str, claim: Claim) -> dict[str, Any]:
     theirs = {"iss": claim.iss, "sub": claim.sub}
     connections = site.get_model_admin(Connection).get_queryset(request)  # without tokens
@@ -107,9 +113,11 @@ def _context(site: AdminSite, request: HttpRequest, reference: str, claim: Claim
             "connections": live.order_by("provider__name", "-created_at", "pk"),
             "requests": asked.order_by("-created_at", "pk"),
             "payments": paid.order_by("-created_at", "pk"),
+            "mandates": _given(claim),
             "ended": connections.filter(**theirs, status=Connection.Status.REVOKED).order_by("-revoked_at", "pk"),
         }, {"connections": lambda rows: _by_provider(site, rows, revoke=revoke), "requests": _requests,
-            "payments": _payments, "ended": lambda rows: [_connection(site, row, revoke=False) for row in rows]}),
+            "payments": _payments, "mandates": _mandates,
+            "ended": lambda rows: [_connection(site, row, revoke=False) for row in rows]}),
         "disconnect": RowAction(
             "revoke", EVERYTHING, _("Disconnect everything"),
             warning=_("Every agent loses every access of this person at once, and the providers are told."),
@@ -176,3 +184,8 @@ def _requests(rows: list[Elicitation]) -> list[dict[str, Any]]:
 
 def _payments(rows: list[Payment]) -> list[dict[str, Any]]:
     return [{"row": row, "url": admin_url(row), "status": row.get_status_display()} for row in rows]
+
+
+def _mandates(rows: list[Mandate]) -> list[dict[str, Any]]:
+    """With the page of the payment that saved the method: a mandate has no page of its own here."""
+    return [{"row": row, "url": admin_url(row.payment), "status": row.get_status_display()} for row in rows]

@@ -24,17 +24,21 @@ def read(row: Connection) -> dict[str, Json]:
     return {asked: one for asked, one in kept.items() if datetime.fromisoformat(one["expires_at"]) > clock.now()}
 
 
-def end_all(row: Connection, provider: Provider) -> None:
-    """End the tokens of installations at the provider. Those that cannot be ended expire within an hour."""
+def end_all(row: Connection, provider: Provider) -> bool:
+    """End the tokens of installations at the provider. Those that cannot be ended expire within an hour. False if there
+    are none that could be.
+    """
     way = provider.quirks().installation
     try:
         provider_settings.check_app_key(provider, row.bound_to)
     except (Unavailable, ReauthorizationRequired):
-        return  # it would be shown to another host
+        return False  # it would be shown to another host
     if way is None:
-        return
-    for one in read(row).values():
+        return False
+    tokens = read(row)
+    for one in tokens.values():
         try:
             installation.end(way, one["access_token"])
         except oauth.OAuthError as error:
             log.warning("connection %s: a token of an installation was not ended: %s", row.pk, error)
+    return bool(tokens)

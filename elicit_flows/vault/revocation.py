@@ -154,8 +154,9 @@ def _tell_provider(row: Connection) -> bool:
             client_credentials.revoke(config.token, credentials.open_fields(row), access)
         return True
     access, refresh = connections.opened(row, "access_token"), connections.opened(row, "refresh_token")
-    minted.end_all(row, provider or connections.provider_of(row))
-    if access or refresh:
-        at = provider_settings.oauth(provider or connections.provider_of(row))
-        return tell_provider(at, access, refresh, connections.opened(row, "token_secret"), connections.other_sets(row))
-    return True
+    ended = minted.end_all(row, provider or connections.provider_of(row))
+    if not (access or refresh):
+        return True
+    at = provider_settings.oauth(provider or connections.provider_of(row))
+    secret, others = connections.opened(row, "token_secret"), connections.other_sets(row)
+    return tell_provider(at, access, refresh, secret, others) or ended

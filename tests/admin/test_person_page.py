@@ -15,7 +15,7 @@ from pytest_django import Settings
 from elicit_flows import people
 from elicit_flows.admin import persons
 from elicit_flows.lib import clock
-from elicit_flows.models import Agent, Connection, Elicitation, Member, Payment, Provider, SignOut
+from elicit_flows.models import Agent, Connection, Elicitation, Mandate, Member, Payment, Provider, SignOut
 from elicit_flows.web.session_store import SessionStore, stored_key
 from tests.admin.rows import ALICE, CANARIES, ISSUER, Rows, agent, elicitation, payment
 from tests.admin.test_grants import enter
@@ -193,3 +193,22 @@ def test_a_reference_names_a_row_that_is_theirs(rows: Rows) -> None:
     assert persons.reference_to(ALICE) == rows.payment.pk
     Payment.objects.all().delete()
     assert persons.reference_to(ALICE) is None
+
+
+def test_what_agents_may_charge_by_themselves_is_on_the_page(admin: Client, rows: Rows) -> None:
+    def given(description: str, **more: object) -> Mandate:
+        saved = payment(rows.agent, rows.account, mode="mandate", amount=0, status="saved")
+        usual = {"agent": rows.agent, "iss": ISSUER, "sub": "alice", "currency": "eur", "per_charge": 2000}
+        usual |= {"total": 5000, "until": clock.now() + timedelta(days=90), "status": "active"}
+        return Mandate.objects.create(account=rows.account, payment=saved, description=description, **usual | more)
+
+    given("Train tickets")
+    given("Coffee", status="ended")
+    given("Of nobody's leave", status="asked")
+    given("Of Bob", sub="bob")
+    assert "Mandates" not in admin.get(f"/admin/person/{elicitation(rows.agent, 'carol').pk}/").text
+    shown = admin.get(address(rows)).text
+    for words in ("Mandates", "Train tickets", "Coffee", "At most €20.00 per charge and €50.00 in all, until"):
+        assert words in shown, words
+    assert "nobody's leave" not in shown
+    assert "Of Bob" not in shown

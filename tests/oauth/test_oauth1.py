@@ -116,7 +116,8 @@ def test_an_account_is_connected_and_its_token_has_both_parts(
     vault.revoke(row)
     jobs.tell_due_providers()
     row.refresh_from_db()
-    assert (row.upstream, row.access_token, row.token_secret) == ("done", "", "")
+    # This provider has no call for it, so nobody is said to have been told.
+    assert (row.upstream, row.access_token, row.token_secret) == ("none", "", "")
 
 
 def test_somebody_who_says_no_declines(known: Known, old: OAuth1Provider) -> None:
