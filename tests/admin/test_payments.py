@@ -37,7 +37,10 @@ def test_a_payment_account_is_made_and_its_key_noted_by_its_name_alone(admin: Cl
     assert admin.post("/admin/elicit_flows/paymentaccount/add/", form).status_code == 302
     made = vault.account(PaymentAccount.objects.get(slug="second"))
     assert (made.secret_key, made.webhook_secrets) == (Secret(TEST_KEY), (Secret("whsec_ typed"),))
-    said = 'Added. Slug "second"; Provider "stripe"; Days of grace for renewals 3; Enabled false; Secret key; Webhook secret to add.'
+    said = (
+        'Added. Slug "second"; Provider "stripe"; Days of grace for renewals 3; Enabled false; Secret key; '
+        "Webhook secret to add."
+    )
     assert notes(olga) == [(str(PaymentAccount.objects.get(slug="second").pk), said)]
     page = admin.get(f"/admin/elicit_flows/paymentaccount/{PaymentAccount.objects.get(slug='second').pk}/change/").text
     assert "/inbound/second" in page
