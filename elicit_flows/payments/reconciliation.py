@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 
 from elicit_flows.kinds.payment.values import BalanceLine, Movement
-from elicit_flows.models import Checkout, Payment, PaymentAccount, Refund
+from elicit_flows.models import Checkout, Payment, PaymentAccount, Refund, Renewal
 
 # We may hear of a payment late, and a delayed one moves money late: so far beyond the period, lines are looked for.
 SLACK = timedelta(days=7)
@@ -52,7 +52,7 @@ class Reconciliation:
     until: datetime
     sums: Counter[tuple[Movement, str]] = field(default_factory=Counter)  # of the period, by currency
     _found: list[Difference] = field(default_factory=list)
-    _charged: set[str] = field(default_factory=set)
+    _charged: set[str] = field(default_factory=set)  # the ids of payments and renewals
     _refunds: dict[str, int] = field(default_factory=lambda: defaultdict(int))  # by the provider's id
     _refund_lines: dict[str, BalanceLine] = field(default_factory=dict)
 
@@ -67,7 +67,11 @@ class Reconciliation:
     def add(self, lines: Iterable[BalanceLine]) -> None:
         lines = list(lines)
         known = self._payments(lines)
+        refs = [line.renewal_ref for line in lines if line.renewal_ref]
+        made = Renewal.objects.filter(subscription__account=self.account, ref__in=refs)
+        renewals = {row.ref: row for row in made.select_related("subscription")}
         for line in lines:
+            renewal = renewals.get(line.renewal_ref or "")
             payment = known.get(line.our_id or "") or known.get(line.payment_ref or "")
             inside = self.since <= line.at < self.until
             if inside:
@@ -75,8 +79,8 @@ class Reconciliation:
             if line.movement is Movement.REFUND:
                 self._refunds[line.refund_ref or line.ref] -= line.amount
                 self._refund_lines.setdefault(line.refund_ref or line.ref, line)
-            if payment and line.movement is Movement.CHARGE and line.amount > 0:
-                self._charged.add(payment.pk)
+            if line.movement is Movement.CHARGE and line.amount > 0:
+                self._charged.update(row.pk for row in (renewal, payment) if row)
             if not inside or line.movement in (Movement.REFUND, Movement.OTHER):
                 continue
             if payment is None:
@@ -85,7 +89,7 @@ class Reconciliation:
                 if not payment.disputed:
                     self._differs(Fault.DISPUTE_UNKNOWN, line, payment.pk)
             elif line.amount > 0:
-                self._compare_charge(line, payment)
+                self._compare_charge(line, payment, renewal)
 
     def _payments(self, lines: list[BalanceLine]) -> dict[str, Payment]:
         """By the id of a checkout or of a refund of ours, and by the provider's id of the payment."""
@@ -97,8 +101,12 @@ class Reconciliation:
         refunds = Refund.objects.filter(payment__account=self.account, pk__in=ours).select_related("payment")
         return found | {row.pk: row.payment for row in refunds}
 
-    def _compare_charge(self, line: BalanceLine, payment: Payment) -> None:
-        recorded = payment.status in _MONEY_CAME and payment.payment_ref == line.payment_ref
+    def _compare_charge(self, line: BalanceLine, payment: Payment, renewal: Renewal | None) -> None:
+        if line.renewal_ref:
+            recorded = renewal is not None and renewal.status == Renewal.Status.PAID
+        else:
+            recorded = payment.status in _MONEY_CAME and payment.payment_ref == line.payment_ref
+        row = renewal or payment
         if not recorded:
             # Late, paid twice or not as requested: nothing is open once all of it is given back.
             back = Refund.objects.filter(payment=payment, payment_ref=line.payment_ref or "").exclude(
@@ -106,8 +114,8 @@ class Reconciliation:
             )
             if sum(back.values_list("amount", flat=True)) != line.amount:
                 self._differs(Fault.CHARGE_UNKNOWN, line, payment.pk)
-        elif (payment.amount, payment.currency) != (line.amount, line.currency):
-            self._differs(Fault.AMOUNT, line, payment.pk, f"{payment.amount} {payment.currency}")
+        elif (row.amount, row.currency) != (line.amount, line.currency):
+            self._differs(Fault.AMOUNT, line, payment.pk, f"{row.amount} {row.currency}")
 
     def _differs(self, fault: Fault, line: BalanceLine, payment: str, here: str = "") -> None:
         there = f"{abs(line.amount)} {line.currency}"
@@ -126,6 +134,14 @@ class Reconciliation:
             if row.pk not in self._charged:
                 here = f"{row.amount} {row.currency}"
                 yield Difference(Fault.CHARGE_MISSING, row.paid_at or row.created_at, row.pk, row.payment_ref, here, "")
+        renewed = Renewal.objects.filter(
+            subscription__account=self.account, status=Renewal.Status.PAID,
+            paid_at__gte=self.since, paid_at__lt=self.until,
+        ).select_related("subscription")  # fmt: skip
+        for one in renewed.iterator():
+            if one.pk not in self._charged:
+                when, here = one.paid_at or one.created_at, f"{one.amount} {one.currency}"
+                yield Difference(Fault.CHARGE_MISSING, when, one.subscription.payment_id, one.ref, here, "")
 
     def _refunds_compared(self) -> Iterable[Difference]:
         made = Refund.objects.filter(payment__account=self.account).select_related("payment")

@@ -16,6 +16,8 @@ from tests.support.box import Box
 from tests.support.http_user import HttpUser
 from tests.support.process import until
 
+TABLES = ("refund", "cancellation", "entitlement", "checkout", "renewal", "subscription", "payment", "customer")
+
 
 @pytest.fixture(scope="module")
 def counting_box(new_box: Callable[..., Box]) -> Box:
@@ -28,7 +30,7 @@ def till(new_till: Callable[..., Till], counting_box: Box) -> Till:
     """Nothing was ever paid at it."""
     till = new_till(counting_box)
     till.stripe.order("reset")
-    for table in ("refund", "cancellation", "entitlement", "checkout", "payment", "customer"):
+    for table in TABLES:
         till.sql(f"DELETE FROM elicit_flows_{table}")
     return till
 
@@ -46,6 +48,11 @@ def intent(till: Till, asked: Json) -> str:
 
 def refunded(till: Till, asked: Json) -> bool:
     return bool(till.payment(asked)["amount_refunded"] == 300)
+
+
+def renewed(till: Till, times: int) -> bool:
+    statement = "SELECT COUNT(*) FROM elicit_flows_renewal WHERE status = 'paid'"
+    return bool(till.sql(statement)[0][0] == times)
 
 
 def reconciled(till: Till, *more: str) -> list[tuple[str, ...]]:
@@ -119,6 +126,25 @@ def test_refunds_that_only_one_side_knows_are_found(till: Till, http_user: HttpU
     )
 
 
+def test_renewals_that_only_one_side_knows_are_found(till: Till, http_user: HttpUser) -> None:
+    asked = paid(till, http_user, amount=300, mode="subscribe", interval="month")
+    payment = till.payment_id(asked)
+    for number in (1, 2, 3):
+        till.stripe.order("renew", subscription=intent(till, asked))
+        until(partial(renewed, till, number), "the renewal is recorded", timeout=20)
+    assert reconciled(till) == []
+    first, second, third = (row[0] for row in till.sql("SELECT id FROM elicit_flows_renewal ORDER BY created_at, id"))
+    till.sql("DELETE FROM elicit_flows_renewal WHERE id = %s", first)
+    till.sql("UPDATE elicit_flows_renewal SET amount = 250 WHERE id = %s", second)
+    till.sql("UPDATE elicit_flows_renewal SET ref = 'in_forged' WHERE id = %s", third)
+    assert sorted(reconciled(till)) == sorted(
+        [
+            ("charge_unknown", payment, "", "300 eur"), ("amount", payment, "250 eur", "300 eur"),
+            ("charge_unknown", payment, "", "300 eur"), ("charge_missing", payment, "300 eur", ""),
+        ]
+    )  # fmt: skip
+
+
 def test_a_dispute_that_nobody_heard_of_is_found(till: Till, http_user: HttpUser) -> None:
     asked = paid(till, http_user)
     till.stripe.order("dispute", of=intent(till, asked), outcome="open")
@@ -157,7 +183,7 @@ def test_another_amount_than_was_asked_for_is_a_difference_until_it_is_given_bac
 
 def test_money_of_something_else_is_counted_apart(till: Till, http_user: HttpUser) -> None:
     asked = paid(till, http_user)
-    for table in ("entitlement", "checkout", "payment"):
+    for table in TABLES:
         till.sql(f"DELETE FROM elicit_flows_{table}")
     assert reconciled(till) == []
     assert reconciled(till, "--foreign") == [("foreign", "", "", "1999 eur")]

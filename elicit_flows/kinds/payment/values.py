@@ -172,8 +172,8 @@ class BalanceLine:
     """One balance transaction of an account. ``amount`` is what the payer paid (positive) or got back (negative), in
     minor units of the payment's currency, before the provider's fee.
 
-    ``payment_ref`` is what refunds refer to: for a renewal, the subscription. ``our_id`` is that of the checkout or
-    the refund, if it is ours. ``refund_ref`` is the provider's id of the refund.
+    ``payment_ref`` is what refunds refer to: for a renewal, the subscription, and ``renewal_ref`` is then its invoice.
+    ``our_id`` is that of the checkout or the refund, if it is ours. ``refund_ref`` is the provider's id of the refund.
     """
 
     ref: str
@@ -184,6 +184,7 @@ class BalanceLine:
     payment_ref: str | None = None
     our_id: str | None = None
     refund_ref: str | None = None
+    renewal_ref: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

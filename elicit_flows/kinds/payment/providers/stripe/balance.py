@@ -13,6 +13,7 @@ from elicit_flows.kinds.payment.providers.stripe.session import OUR_ID
 from elicit_flows.kinds.payment.values import BalanceLine, BalancePage, Movement
 
 PAGE = 100
+FIRST = "subscription_create"  # the reason of an invoice that the checkout itself paid
 INVOICE_SLACK = 3600  # seconds between a charge and the record that its invoice was paid by it
 # The category, and whether money came in. The amounts of refunds and disputes are positive at their objects.
 _CATEGORIES = {
@@ -39,16 +40,18 @@ def page(client: stripe.StripeClient, since: datetime, until: datetime, after: s
         for one in found["data"]
         if one.get("reporting_category") in _CATEGORIES and OUR_ID not in reading.within(one, "source", "metadata")
     ]
-    subscriptions = _subscriptions(client, min(unnamed), max(unnamed)) if unnamed else {}
+    invoices = _invoices(client, min(unnamed), max(unnamed)) if unnamed else {}
     more = bool(found.get("has_more") and found["data"])
-    lines = tuple(_line(one, subscriptions) for one in found["data"])
+    lines = tuple(_line(one, invoices) for one in found["data"])
     return BalancePage(lines, found["data"][-1]["id"] if more else "")
 
 
-def _line(transaction: reading.Thing, subscriptions: dict[str, str]) -> BalanceLine:
+def _line(transaction: reading.Thing, invoices: dict[str, reading.Thing]) -> BalanceLine:
     movement, sign = _CATEGORIES.get(str(transaction.get("reporting_category")), (Movement.OTHER, 0))
     source = reading.within(transaction, "source")
     intent = reading.id_of(source.get("payment_intent"))
+    invoice = invoices.get(intent or "", {})
+    subscription = reading.id_of(reading.within(invoice, "parent", "subscription_details").get("subscription"))
     return BalanceLine(
         ref=transaction["id"],
         movement=movement,
@@ -56,29 +59,28 @@ def _line(transaction: reading.Thing, subscriptions: dict[str, str]) -> BalanceL
         # The source's amount: that of the transaction is in the currency of the account.
         amount=sign * (source.get("amount_captured") or source.get("amount") or 0),
         currency=source.get("currency") or transaction["currency"],
-        payment_ref=subscriptions.get(intent or "", intent) if sign else None,
+        payment_ref=(subscription or intent) if sign else None,
         our_id=reading.within(source, "metadata").get(OUR_ID),
         refund_ref=source.get("id") if movement is Movement.REFUND else None,
+        renewal_ref=invoice["id"] if subscription and invoice.get("billing_reason") != FIRST else None,
     )
 
 
-def _subscriptions(client: stripe.StripeClient, first: int, last: int) -> dict[str, str]:
-    """The subscription of each PaymentIntent that paid an invoice in this time (seconds since the epoch)."""
+def _invoices(client: stripe.StripeClient, first: int, last: int) -> dict[str, reading.Thing]:
+    """The invoice that each PaymentIntent of this time paid (seconds since the epoch)."""
     params: Any = {
         "created": {"gte": first - INVOICE_SLACK, "lte": last + INVOICE_SLACK},
         "status": "paid",
         "limit": PAGE,
         "expand": ["data.invoice"],
     }
-    found: dict[str, str] = {}
+    found: dict[str, reading.Thing] = {}
     while True:
         answer = plain(client.v1.invoice_payments.list(params), "data")
         for one in answer["data"]:
-            intent = reading.id_of(reading.within(one, "payment").get("payment_intent"))
-            parent = reading.within(one, "invoice", "parent", "subscription_details")
-            subscription = reading.id_of(parent.get("subscription"))
-            if intent and subscription:
-                found[intent] = subscription
+            intent, invoice = reading.within(one, "payment").get("payment_intent"), reading.within(one, "invoice")
+            if "id" in invoice:
+                found[reading.id_of(intent) or ""] = invoice
         if not answer.get("has_more") or not answer["data"]:
             return found
         params |= {"starting_after": answer["data"][-1]["id"]}
