@@ -12,7 +12,7 @@ from elicit_flows.domain.values import Json
 from elicit_flows.sdk import words
 from elicit_flows.sdk.client import Elicit
 from elicit_flows.sdk.frameworks.answers import Answer, asked
-from elicit_flows.sdk.frameworks.ticket import Place, Ticket, Told
+from elicit_flows.sdk.frameworks.pending_question import PendingQuestion, Place, Told
 from elicit_flows.sdk.idempotency import acted_on, named, no_address
 from elicit_flows.sdk.questions import Question, Questions
 from elicit_flows.sdk.shapes import Event, User, claim
@@ -78,13 +78,13 @@ class ClaudeAgentFlows(Questions[Hook]):
 
     async def _decided(self, data: ToolUse, question: Question) -> Json:
         place = Place(data["session_id"], data["tool_use_id"])
-        ticket = Ticket(self._app, place, self._user, data["tool_name"], data["tool_input"], question)
+        pending = PendingQuestion(self._app, place, self._user, data["tool_name"], data["tool_input"], question)
         with no_address():
-            seen = await ticket.look(self._elicit)
+            seen = await pending.look(self._elicit)
             if not seen.over:
                 self._open[data["tool_use_id"]] = asked(seen)
                 return _decision("defer", f"waiting: {words.waiting(seen)}")
-            done = await ticket.act(self._elicit, seen)
+            done = await pending.act(self._elicit, seen)
             if isinstance(done, Told):
                 await acted_on(self._elicit, seen)  # so that the session is not resumed for it again
                 return _decision("deny", done.text)

@@ -16,7 +16,7 @@ from elicit_flows.domain.values import Json
 from elicit_flows.sdk.client import Elicit
 from elicit_flows.sdk.frameworks.answers import RUN, Answer, asked
 from elicit_flows.sdk.frameworks.flows import Asks, FrameworkFlows, Guard
-from elicit_flows.sdk.frameworks.ticket import Place, Ticket, Told
+from elicit_flows.sdk.frameworks.pending_question import PendingQuestion, Place, Told
 from elicit_flows.sdk.idempotency import acted_on, no_address
 from elicit_flows.sdk.outcomes import Outcome, outcome_of
 from elicit_flows.sdk.shapes import Elicitation, claim
@@ -78,7 +78,9 @@ class CrewAIFlows(FrameworkFlows):
     async def _place(self, context: PendingFeedbackContext) -> Place:
         return Place(context.flow_id, context.method_name)
 
-    async def _pause(self, elicit: Elicit, context: Any, ticket: Ticket, seen: Elicitation) -> Elicitation | Told:
+    async def _pause(
+        self, elicit: Elicit, context: Any, pending: PendingQuestion, seen: Elicitation
+    ) -> Elicitation | Told:
         raise HumanFeedbackPending(context=context, callback_info=asked(seen))
 
 
@@ -103,9 +105,9 @@ class Provider:
         user = self.flows._user(flow) if callable(self.flows._user) else self.flows._user
         name, output = f"{context.flow_class}.{context.method_name}", {"output": context.method_output}
         place = await self.flows._place(context)
-        ticket = Ticket(self.flows._app, place, claim(user), name, output, question)
+        pending = PendingQuestion(self.flows._app, place, claim(user), name, output, question)
         with no_address():
-            seen = await ticket.look(elicit)
+            seen = await pending.look(elicit)
             if not seen.over:
-                await self.flows._pause(elicit, context, ticket, seen)
+                await self.flows._pause(elicit, context, pending, seen)
             return seen.id

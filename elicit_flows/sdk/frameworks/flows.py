@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 from elicit_flows.sdk.client import Elicit
 from elicit_flows.sdk.frameworks.answers import Answer
-from elicit_flows.sdk.frameworks.ticket import Place, Ticket, Told
+from elicit_flows.sdk.frameworks.pending_question import PendingQuestion, Place, Told
 from elicit_flows.sdk.functions import dressed, hinted_parameters, outcome_parameters
 from elicit_flows.sdk.idempotency import named, no_address
 from elicit_flows.sdk.outcomes import Completed
@@ -120,7 +120,9 @@ class FrameworkFlows(Questions[Guard]):
         """Where the call is that the framework makes with ``context``."""
 
     @abstractmethod
-    async def _pause(self, elicit: Elicit, context: Any, ticket: Ticket, seen: Elicitation) -> Elicitation | Told:
+    async def _pause(
+        self, elicit: Elicit, context: Any, pending: PendingQuestion, seen: Elicitation
+    ) -> Elicitation | Told:
         """End the run, by raising what the framework takes for that. Or return the question once it is over, or what
         the model is told.
         """
@@ -171,13 +173,13 @@ class FrameworkFlows(Questions[Guard]):
             self._sync = SyncElicit()
         return self._sync
 
-    async def _ticket(self, function: Function, context: Any, arguments: dict[str, Any]) -> Ticket | None:
+    async def _pending(self, function: Function, context: Any, arguments: dict[str, Any]) -> PendingQuestion | None:
         question = await _value(function.asks, **arguments)
         if question is None:
             return None
         user = await _value(self._user, self._whose(context)) if callable(self._user) else self._user
         name = f"{function.call.__module__}.{function.call.__qualname__}"
-        return Ticket(self._app, await self._place(context), claim(user), name, arguments, question)
+        return PendingQuestion(self._app, await self._place(context), claim(user), name, arguments, question)
 
     async def _enter(
         self, elicit: Elicit, function: Function, context: Any, arguments: dict[str, Any]
@@ -185,13 +187,13 @@ class FrameworkFlows(Questions[Guard]):
         """The outcome with which the tool runs, None if nothing is asked, or why it does not run. Raises ElicitError
         without the service's address.
         """
-        ticket = await self._ticket(function, context, arguments)
-        if ticket is None:
+        pending = await self._pending(function, context, arguments)
+        if pending is None:
             return None
         with no_address():
-            seen = await ticket.look(elicit)
-            known = seen if seen.over else await self._pause(elicit, context, ticket, seen)
-            return known if isinstance(known, Told) else await ticket.act(elicit, known)
+            seen = await pending.look(elicit)
+            known = seen if seen.over else await self._pause(elicit, context, pending, seen)
+            return known if isinstance(known, Told) else await pending.act(elicit, known)
 
 
 class NamedRunsFlows(FrameworkFlows):

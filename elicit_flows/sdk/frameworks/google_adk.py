@@ -15,7 +15,7 @@ from elicit_flows.sdk import words
 from elicit_flows.sdk.client import Elicit
 from elicit_flows.sdk.frameworks.answers import Answer, asked
 from elicit_flows.sdk.frameworks.flows import FrameworkFlows
-from elicit_flows.sdk.frameworks.ticket import Place, Ticket, Told
+from elicit_flows.sdk.frameworks.pending_question import PendingQuestion, Place, Told
 from elicit_flows.sdk.shapes import Elicitation
 
 REQUEST = "adk_request_confirmation"
@@ -65,7 +65,9 @@ class GoogleADKFlows(FrameworkFlows):
         found = told.get("elicitation") if isinstance(told, dict) else None
         return Place(context.session.id, str(context.function_call_id), found)
 
-    async def _pause(self, elicit: Elicit, context: Any, ticket: Ticket, seen: Elicitation) -> Elicitation | Told:
+    async def _pause(
+        self, elicit: Elicit, context: Any, pending: PendingQuestion, seen: Elicitation
+    ) -> Elicitation | Told:
         context.request_confirmation(hint=seen.message, payload=asked(seen))
         context.actions.skip_summarization = True  # the model does not answer before the person has
         return Told(f"waiting: {words.waiting(seen)}")

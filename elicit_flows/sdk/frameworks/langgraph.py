@@ -12,7 +12,7 @@ from langgraph.types import Command, StateSnapshot, interrupt
 from elicit_flows.sdk.client import Elicit
 from elicit_flows.sdk.frameworks.answers import Answer, asked
 from elicit_flows.sdk.frameworks.flows import FrameworkFlows
-from elicit_flows.sdk.frameworks.ticket import Place, Ticket, Told
+from elicit_flows.sdk.frameworks.pending_question import PendingQuestion, Place, Told
 from elicit_flows.sdk.shapes import Elicitation
 
 NO_THREAD = "The run has no thread_id: {'configurable': {'thread_id': …}}. A graph that pauses needs a checkpointer."
@@ -49,10 +49,12 @@ class LangGraphFlows(FrameworkFlows):
     def _whose(self, context: Any) -> RunnableConfig:
         return get_config()
 
-    async def _pause(self, elicit: Elicit, context: Any, ticket: Ticket, seen: Elicitation) -> Elicitation | Told:
+    async def _pause(
+        self, elicit: Elicit, context: Any, pending: PendingQuestion, seen: Elicitation
+    ) -> Elicitation | Told:
         while not seen.over:
             told = interrupt(asked(seen))
-            seen = await ticket.look(elicit, told.get("elicitation") if isinstance(told, dict) else None)
+            seen = await pending.look(elicit, told.get("elicitation") if isinstance(told, dict) else None)
         return seen
 
 

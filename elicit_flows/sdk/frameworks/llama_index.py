@@ -14,7 +14,7 @@ from elicit_flows.domain.values import Json
 from elicit_flows.sdk.client import Elicit
 from elicit_flows.sdk.frameworks.answers import Answer, asked
 from elicit_flows.sdk.frameworks.flows import NamedRunsFlows
-from elicit_flows.sdk.frameworks.ticket import Place, Ticket, Told
+from elicit_flows.sdk.frameworks.pending_question import PendingQuestion, Place, Told
 from elicit_flows.sdk.shapes import Elicitation
 
 
@@ -82,9 +82,11 @@ class LlamaIndexFlows(NamedRunsFlows):
     async def _place(self, context: Context[Any]) -> Place:
         return Place(await self._run(context), "")
 
-    async def _pause(self, elicit: Elicit, context: Any, ticket: Ticket, seen: Elicitation) -> Elicitation | Told:
+    async def _pause(
+        self, elicit: Elicit, context: Any, pending: PendingQuestion, seen: Elicitation
+    ) -> Elicitation | Told:
         while not seen.over:
             # The tool is run again from its beginning when the event arrives.
             told = await context.wait_for_event(AnswerEvent, waiter_event=QuestionEvent(**asked(seen)), timeout=None)
-            seen = await ticket.look(elicit, told.elicitation)
+            seen = await pending.look(elicit, told.elicitation)
         return seen

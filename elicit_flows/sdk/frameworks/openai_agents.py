@@ -24,7 +24,7 @@ from elicit_flows.sdk import words
 from elicit_flows.sdk.client import Elicit
 from elicit_flows.sdk.frameworks.answers import Answer, asked
 from elicit_flows.sdk.frameworks.flows import Function, NamedRunsFlows, Tool
-from elicit_flows.sdk.frameworks.ticket import Place, Ticket, Told
+from elicit_flows.sdk.frameworks.pending_question import PendingQuestion, Place, Told
 from elicit_flows.sdk.idempotency import no_address
 from elicit_flows.sdk.shapes import Elicitation
 
@@ -90,7 +90,9 @@ class OpenAIAgentsFlows(NamedRunsFlows):
     async def _place(self, context: ToolContext[Any] | Call) -> Place:
         return Place(await self._run(context), context.tool_call_id)
 
-    async def _pause(self, elicit: Elicit, context: Any, ticket: Ticket, seen: Elicitation) -> Elicitation | Told:
+    async def _pause(
+        self, elicit: Elicit, context: Any, pending: PendingQuestion, seen: Elicitation
+    ) -> Elicitation | Told:
         # The call was approved by somebody else than the person.
         return Told(f"waiting: {words.waiting(seen)}")
 
@@ -111,8 +113,8 @@ class Approval:
         """The call's question, None if it has none."""
         args, kwargs = self.schema.to_call_args(self.schema.params_pydantic_model(**params))
         call, arguments = self.function.given(Call(context, call_id), *args, **kwargs)
-        ticket = await self.flows._ticket(self.function, call, arguments)
-        if ticket is None:
+        pending = await self.flows._pending(self.function, call, arguments)
+        if pending is None:
             return None
         with no_address():
-            return await ticket.look(self.flows._asynchronous())
+            return await pending.look(self.flows._asynchronous())

@@ -11,7 +11,7 @@ from elicit_flows.domain.values import Json
 from elicit_flows.sdk.client import Elicit
 from elicit_flows.sdk.frameworks.answers import Answer, asked
 from elicit_flows.sdk.frameworks.flows import FrameworkFlows, Function, Tool
-from elicit_flows.sdk.frameworks.ticket import Place, Ticket, Told
+from elicit_flows.sdk.frameworks.pending_question import PendingQuestion, Place, Told
 from elicit_flows.sdk.shapes import Elicitation
 
 NO_ID = "The run has no conversation_id, which says what is resumed: agent.run(…, conversation_id=…)."
@@ -78,5 +78,7 @@ class PydanticAIFlows(FrameworkFlows):
         found = told.get("elicitation") if context.tool_call_approved and isinstance(told, dict) else None
         return Place(context.conversation_id, context.tool_call_id, found)
 
-    async def _pause(self, elicit: Elicit, context: Any, ticket: Ticket, seen: Elicitation) -> Elicitation | Told:
+    async def _pause(
+        self, elicit: Elicit, context: Any, pending: PendingQuestion, seen: Elicitation
+    ) -> Elicitation | Told:
         raise ApprovalRequired(metadata=asked(seen))

@@ -14,7 +14,7 @@ from elicit_flows.domain.values import Json
 from elicit_flows.sdk.client import Elicit
 from elicit_flows.sdk.frameworks.answers import Answer, asked
 from elicit_flows.sdk.frameworks.flows import FrameworkFlows
-from elicit_flows.sdk.frameworks.ticket import Place, Ticket, Told
+from elicit_flows.sdk.frameworks.pending_question import PendingQuestion, Place, Told
 from elicit_flows.sdk.shapes import Elicitation, User
 
 GO_ON = "The person has answered. Call the tool again with the same arguments to go on."
@@ -65,7 +65,9 @@ class SmolagentsFlows(FrameworkFlows):
     async def _place(self, context: Any) -> Place:
         return Place(_current()[0], "")
 
-    async def _pause(self, elicit: Elicit, context: Any, ticket: Ticket, seen: Elicitation) -> Elicitation | Told:
+    async def _pause(
+        self, elicit: Elicit, context: Any, pending: PendingQuestion, seen: Elicitation
+    ) -> Elicitation | Told:
         raise Waiting(asked(seen))
 
 

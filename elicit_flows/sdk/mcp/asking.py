@@ -23,7 +23,7 @@ from elicit_flows.sdk.mcp.context import Asker
 from elicit_flows.sdk.mcp.functions import Function
 from elicit_flows.sdk.mcp.identity import NoUser, user_of
 from elicit_flows.sdk.mcp.messages import NotRun, Words
-from elicit_flows.sdk.mcp.pending_question import Chain, Ticket
+from elicit_flows.sdk.mcp.pending_question import Chain, PendingQuestion
 from elicit_flows.sdk.mcp.settings import Settings
 from elicit_flows.sdk.outcomes import Completed, Declined, Outcome
 from elicit_flows.sdk.questions import Question
@@ -68,7 +68,7 @@ class Run:
     passed: dict[str, str] = field(default_factory=dict)
     spent: bool = False
     completed: list[Completed] = field(default_factory=list)
-    _new: list[tuple[Asker, Ticket, Completed]] = field(default_factory=list)
+    _new: list[tuple[Asker, PendingQuestion, Completed]] = field(default_factory=list)
     _resumed: bool = False
 
     async def resume(self) -> None:
@@ -85,12 +85,12 @@ class Run:
         if chain.run != self._name(self.asker):
             raise self.call.bad_state()
         self.passed, self.spent = dict(chain.passed), chain.spent
-        ticket = chain.ticket(user_of(self.asker.settings, self.call.token), self.asker.settings.ask_again_after)
-        outcome = await self._answer(self.asker, ticket)
+        pending = chain.pending(user_of(self.asker.settings, self.call.token), self.asker.settings.ask_again_after)
+        outcome = await self._answer(self.asker, pending)
         self._resumed = True
-        await self._claim(self.asker, ticket, outcome)
+        await self._claim(self.asker, pending, outcome)
 
-    async def ticket(self, asker: Asker, place: int, make: Asks) -> Ticket | None:
+    async def pending(self, asker: Asker, place: int, make: Asks) -> PendingQuestion | None:
         """What ``make`` asks for these arguments, and for the outcomes so far if it has parameters for them."""
         question = make(**self.arguments, **dict(zip(outcome_parameters(make), self.completed, strict=False)))
         if inspect.isawaitable(question):
@@ -101,19 +101,19 @@ class Run:
         asked = (question.kind, question.params, question.message, question.options)
         server = self.call.server(asker.settings)
         key = self._digest(server, place, user.iss, user.sub, self.call.who, asked, self.arguments)
-        return Ticket(place, key, question, user, asker.settings.ask_again_after)
+        return PendingQuestion(place, key, question, user, asker.settings.ask_again_after)
 
-    async def guard(self, asker: Asker, ticket: Ticket, rest: Sequence[Ticket]) -> None:
+    async def guard(self, asker: Asker, pending: PendingQuestion, rest: Sequence[PendingQuestion]) -> None:
         """Ask what a guard asks. ``rest``: what the others will ask. Raises Ended unless it is completed."""
-        known = await self._known(asker, ticket)
-        outcome = ticket.question.outcome(await self._answer(asker, ticket, rest)) if known is None else known
+        known = await self._known(asker, pending)
+        outcome = pending.question.outcome(await self._answer(asker, pending, rest)) if known is None else known
         if not isinstance(outcome, Completed):
-            if not await tells(self.call, asker, ticket, outcome) and self.call.attempt.goes_on:
+            if not await tells(self.call, asker, pending, outcome) and self.call.attempt.goes_on:
                 raise Ended(self.call.leave())
             raise self.ends(messages.ended(asker.settings, outcome))
         self.completed.append(outcome)
         if known is None:
-            self._new.append((asker, ticket, outcome))
+            self._new.append((asker, pending, outcome))
 
     async def act(self) -> None:
         """Claim the guards' answers. Raises Ended if another run has."""
@@ -121,8 +121,8 @@ class Run:
         if not await acts(self.call, ended):
             raise self._used(ended[-1][1].elicitation)
         self.call.begun = True
-        for asker, ticket, done in self._new:
-            await self._pass(asker, ticket, done)
+        for asker, pending, done in self._new:
+            await self._pass(asker, pending, done)
         if any(_connected(done) for _, done in ended):
             await self.call.tools_changed()
 
@@ -130,22 +130,22 @@ class Run:
         """Ask from inside the function. Raises Ended if the call ends before that is over, and ElicitError."""
         place, self.place = self.place, self.place + 1
         try:
-            ticket = await self.ticket(asker, place, make)
-            if ticket is None:
+            pending = await self.pending(asker, place, make)
+            if pending is None:
                 raise TypeError("There is nothing to ask.")
-            known = await self._known(asker, ticket)
+            known = await self._known(asker, pending)
             if known is not None:
                 return known
             # What is asked now differs from what was answered, so nothing after it was answered either.
             self.passed = {at: one for at, one in self.passed.items() if int(at) < place}
-            seen = await ticket.ask(asker.elicit())
-            chain = Chain(self._name(self.asker), self.passed, self.spent, place, seen.id, ticket.key)
+            seen = await pending.ask(asker.elicit())
+            chain = Chain(self._name(self.asker), self.passed, self.spent, place, seen.id, pending.key)
             if not seen.over:
                 self.asker.earlier.keep(chain)
-            ticket = replace(ticket, found=seen.id, chain=asdict(chain))
-            outcome = await self._answer(asker, ticket)
-            await self._claim(asker, ticket, outcome)
-            return ticket.question.outcome(outcome)
+            pending = replace(pending, found=seen.id, chain=asdict(chain))
+            outcome = await self._answer(asker, pending)
+            await self._claim(asker, pending, outcome)
+            return pending.question.outcome(outcome)
         except (NotRun, NoUser, LIBRARY_ERROR) as refused:
             raise Ended(error=refused) from refused
 
@@ -165,41 +165,41 @@ class Run:
         finally:
             _RUN.reset(token)
 
-    async def _answer(self, asker: Asker, ticket: Ticket, rest: Sequence[Ticket] = ()) -> Outcome:
+    async def _answer(self, asker: Asker, pending: PendingQuestion, rest: Sequence[PendingQuestion] = ()) -> Outcome:
         """How it ended. Raises Ended if the call ends before that."""
         elicit, settings = asker.elicit(), asker.settings
         try:
             if self.call.modern:
                 state = None if self._resumed else self.call.state
-                answer = await revision_2026_07_28.asked(elicit, settings, self.call, ticket, state)
+                answer = await revision_2026_07_28.asked(elicit, settings, self.call, pending, state)
             else:
-                tickets = [ticket, *rest]
-                answer = await revision_2025_11_25.asked(elicit, settings, asker.followers, self.call, tickets)
+                questions = [pending, *rest]
+                answer = await revision_2025_11_25.asked(elicit, settings, asker.followers, self.call, questions)
         except StillWaiting as waiting:
             answer = waiting.elicitation
         if isinstance(answer, Outcome):
             return answer
         raise self.ends(messages.waiting(answer)) if isinstance(answer, Elicitation) else Ended(answer)
 
-    async def _known(self, asker: Asker, ticket: Ticket) -> Outcome | None:
+    async def _known(self, asker: Asker, pending: PendingQuestion) -> Outcome | None:
         """How it ended in an earlier run of this call, which acted on it; None if it asked for something else."""
         elicit = asker.elicit()
-        seen = await ticket.again(elicit, self.passed.get(str(ticket.place)))
-        return ticket.question.outcome(await ticket.outcome(elicit, seen)) if seen and seen.over else None
+        seen = await pending.again(elicit, self.passed.get(str(pending.place)))
+        return pending.question.outcome(await pending.outcome(elicit, seen)) if seen and seen.over else None
 
-    async def _claim(self, asker: Asker, ticket: Ticket, outcome: Outcome) -> None:
+    async def _claim(self, asker: Asker, pending: PendingQuestion, outcome: Outcome) -> None:
         """Claim the answer to a question from inside. Raises Ended if another run has."""
         # With a no, an earlier answer that is good for one run is used up too. So then the no is as well.
         tell = isinstance(outcome, Declined) and not self.spent
-        if not await (tells(self.call, asker, ticket, outcome) if tell else acts(self.call, [(asker, outcome)])):
+        if not await (tells(self.call, asker, pending, outcome) if tell else acts(self.call, [(asker, outcome)])):
             raise self._used(outcome.elicitation)
         self.asker.earlier.forget(self._name(self.asker))
-        await self._pass(asker, ticket, outcome)
+        await self._pass(asker, pending, outcome)
         if _connected(outcome):
             await self.call.tools_changed()
 
-    async def _pass(self, asker: Asker, ticket: Ticket, outcome: Outcome) -> None:
-        self.passed[str(ticket.place)] = outcome.elicitation.id
+    async def _pass(self, asker: Asker, pending: PendingQuestion, outcome: Outcome) -> None:
+        self.passed[str(pending.place)] = outcome.elicitation.id
         self.spent = self.spent or outcome.elicitation.kind not in CONNECTS
         if isinstance(outcome, Completed):
             await _after(asker.settings, outcome)
@@ -218,8 +218,8 @@ class Run:
             return None
         if chain is None:
             return None
-        ticket = chain.ticket(user_of(self.asker.settings, self.call.token), 0)
-        seen = await ticket.again(self.asker.elicit(), chain.id)
+        pending = chain.pending(user_of(self.asker.settings, self.call.token), 0)
+        seen = await pending.again(self.asker.elicit(), chain.id)
         if seen is None or seen.consumed_at is not None:
             self.asker.earlier.forget(chain.run)
             return None
@@ -247,9 +247,9 @@ def current_run() -> Run:
     return run
 
 
-async def tells(call: Call, asker: Asker, ticket: Ticket, no: Outcome) -> bool:
+async def tells(call: Call, asker: Asker, pending: PendingQuestion, no: Outcome) -> bool:
     """Whether this run is the one that reports the no. A user who declined is not asked again for a while."""
-    if isinstance(no, Declined) and ticket.ask_again_after and await ticket.keep(asker.elicit(), no):
+    if isinstance(no, Declined) and pending.ask_again_after and await pending.keep(asker.elicit(), no):
         await call.attempt.begins()
         call.attempt.acts = True
         return True

@@ -85,14 +85,16 @@ class Guard:
         has to name all that the call needs.
         """
         asks = list(enumerate(self.asks))
-        tickets = {
-            place: await run.ticket(asker, place, make) for place, (asker, make) in asks if not outcome_parameters(make)
+        questions = {
+            place: await run.pending(asker, place, make)
+            for place, (asker, make) in asks
+            if not outcome_parameters(make)
         }
         for place, (asker, make) in asks:
-            ticket = tickets[place] if place in tickets else await run.ticket(asker, place, make)
-            if ticket is not None:
-                rest = [tickets[later] for later in range(place + 1, len(asks)) if later in tickets]
-                await run.guard(asker, ticket, [one for one in rest if one is not None])
+            pending = questions[place] if place in questions else await run.pending(asker, place, make)
+            if pending is not None:
+                rest = [questions[later] for later in range(place + 1, len(asks)) if later in questions]
+                await run.guard(asker, pending, [one for one in rest if one is not None])
 
     @property
     def confirms(self) -> bool:

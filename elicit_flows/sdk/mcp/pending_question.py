@@ -26,7 +26,7 @@ CALL = "mcp_call"  # the member of an elicitation's metadata that says which cal
 
 
 @dataclass(frozen=True, slots=True)
-class Ticket:
+class PendingQuestion:
     """``key`` identifies server, user, client, tool and arguments. ``place``: the guard's position on the tool.
     ``ask_again_after``: seconds for which a no stands. ``found``: the elicitation, if it is known. ``chain``: what the
     client's state has to say about a question from inside a function, see ``Chain``.
@@ -123,9 +123,9 @@ class Chain:
             return None
         return cls(**{name: state[name] for name in ("run", "passed", "spent", "place", "id", "key")})
 
-    def ticket(self, user: Claim, ask_again_after: float) -> Ticket:
+    def pending(self, user: Claim, ask_again_after: float) -> PendingQuestion:
         """The question that it waits for, which was asked before and is not asked anew."""
-        return Ticket(self.place, self.key, _ASKED, user, ask_again_after, self.id, asdict(self))
+        return PendingQuestion(self.place, self.key, _ASKED, user, ask_again_after, self.id, asdict(self))
 
 
 _ASKED = Question("", {}, "", {})

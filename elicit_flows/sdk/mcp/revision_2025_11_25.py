@@ -16,7 +16,7 @@ from elicit_flows.sdk.client import Elicit
 from elicit_flows.sdk.errors import ElicitError
 from elicit_flows.sdk.idempotency import taken_back
 from elicit_flows.sdk.mcp.calls import GONE, LIBRARY_ERROR, Call
-from elicit_flows.sdk.mcp.pending_question import Ticket
+from elicit_flows.sdk.mcp.pending_question import PendingQuestion
 from elicit_flows.sdk.mcp.settings import Settings
 from elicit_flows.sdk.outcomes import Outcome, outcome_of
 from elicit_flows.sdk.shapes import Elicitation
@@ -26,14 +26,14 @@ log = logging.getLogger(__name__)
 
 
 async def asked(
-    elicit: Elicit, settings: Settings, followers: Followers, call: Call, tickets: Iterable[Ticket]
+    elicit: Elicit, settings: Settings, followers: Followers, call: Call, questions: Iterable[PendingQuestion]
 ) -> Outcome | Elicitation | Any:
-    """How the first of ``tickets`` ended; its elicitation if the call ends before that.
+    """How the first of ``questions`` ended; its elicitation if the call ends before that.
 
     The others are the questions that this call will ask afterwards: a refusal has to name them all. Raises the
     library's -32042.
     """
-    first, *rest = tickets
+    first, *rest = questions
     seen = await first.ask(elicit)
     if seen.over:
         return await first.outcome(elicit, seen)
@@ -45,7 +45,7 @@ async def asked(
     if settings.push:
         async with call.awaited(settings):
             return await _pushed(elicit, settings, call, followers.follow(elicit, call, seen), seen)
-    needed = [seen, *[one for ticket in rest if not (one := await ticket.ask(elicit)).over]]
+    needed = [seen, *[one for pending in rest if not (one := await pending.ask(elicit)).over]]
     for one in needed:
         followers.follow(elicit, call, one)
     raise call.required(asdict(one) for one in needed)

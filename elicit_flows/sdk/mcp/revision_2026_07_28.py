@@ -13,7 +13,7 @@ from elicit_flows.domain.values import Json
 from elicit_flows.sdk.client import Elicit
 from elicit_flows.sdk.idempotency import taken_back
 from elicit_flows.sdk.mcp.calls import Call
-from elicit_flows.sdk.mcp.pending_question import Ticket
+from elicit_flows.sdk.mcp.pending_question import PendingQuestion
 from elicit_flows.sdk.mcp.settings import Settings
 from elicit_flows.sdk.outcomes import Outcome
 from elicit_flows.sdk.shapes import Elicitation
@@ -21,16 +21,16 @@ from elicit_flows.wires.reply import ACCEPT
 
 
 async def asked(
-    elicit: Elicit, settings: Settings, call: Call, ticket: Ticket, state: Json | None
+    elicit: Elicit, settings: Settings, call: Call, pending: PendingQuestion, state: Json | None
 ) -> Outcome | Elicitation | Any:
     """How it ended; the elicitation if the call ends before that; or else the result that the call is answered with.
 
     ``state``: what this server sent with its last answer, None for a question that this cannot be about.
     """
-    if state is None or state.get("place") != ticket.place:
-        seen = await ticket.ask(elicit)
-        return await ticket.outcome(elicit, seen) if seen.over else _first(settings, call, ticket, seen)
-    again = await ticket.again(elicit, state.get("id"))
+    if state is None or state.get("place") != pending.place:
+        seen = await pending.ask(elicit)
+        return await pending.outcome(elicit, seen) if seen.over else _first(settings, call, pending, seen)
+    again = await pending.again(elicit, state.get("id"))
     if again is None:
         raise call.bad_state()
     seen = again
@@ -42,19 +42,19 @@ async def asked(
         async with call.awaited(settings):
             seen = await elicit.wait(seen, timeout=call.left(settings))
     if seen.over:
-        return await ticket.outcome(elicit, seen)
+        return await pending.outcome(elicit, seen)
     if state.get("round", 0) >= settings.rounds:
         return seen
     later = {**state, "round": state.get("round", 0) + 1, "agreed": agreed}
     return call.put_off(later) if agreed else call.ask(asdict(seen), later)
 
 
-def _first(settings: Settings, call: Call, ticket: Ticket, seen: Elicitation) -> Any:
+def _first(settings: Settings, call: Call, pending: PendingQuestion, seen: Elicitation) -> Any:
     way = settings.way(call.client, call.client_version, call.opens_links)
     if way == "refuse":
         raise call.no_links()
     if way == "link":
         return seen
-    state = {"place": ticket.place, "id": seen.id, "round": 1, "agreed": False, **ticket.chain}
+    state = {"place": pending.place, "id": seen.id, "round": 1, "agreed": False, **pending.chain}
     call.attempt.waits(seen, state)
     return call.ask(asdict(seen), state)

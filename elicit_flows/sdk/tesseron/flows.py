@@ -13,7 +13,7 @@ from elicit_flows.sdk.client import Elicit
 from elicit_flows.sdk.idempotency import named
 from elicit_flows.sdk.shapes import User, claim
 from elicit_flows.sdk.tesseron.invocation import Invocation
-from elicit_flows.sdk.tesseron.pending_question import Tickets
+from elicit_flows.sdk.tesseron.pending_question import PendingQuestions
 from elicit_flows.sdk.tesseron.questions import ActionQuestions
 
 DEFAULT_TIMEOUT_MS = 60_000  # Tesseron's own, for an action that was registered without one
@@ -45,5 +45,5 @@ class TesseronFlows:
         """
         seconds = timeout_ms / 1000
         end = self._began.setdefault(ctx, time.monotonic()) + seconds - min(seconds / 10, MOST_RESERVED)
-        tickets = Tickets(self._elicit, self._user, [self._app, ctx.action_name, to_json_value(arguments)])
-        return ActionQuestions(Invocation(ctx, end), self._elicit, tickets, self._show)
+        questions = PendingQuestions(self._elicit, self._user, [self._app, ctx.action_name, to_json_value(arguments)])
+        return ActionQuestions(Invocation(ctx, end), self._elicit, questions, self._show)

@@ -14,7 +14,7 @@ from elicit_flows.sdk.shapes import Elicitation
 STALE = (Status.EXPIRED, Status.CANCELLED)  # nobody answered, and an earlier call may have reported that
 
 
-class Tickets:
+class PendingQuestions:
     """The questions of one user in one ``call``: JSON with the app, the action and its arguments."""
 
     def __init__(self, elicit: Elicit, user: Claim, call: Any) -> None:

@@ -22,7 +22,7 @@ from elicit_flows.sdk.outcomes import Completed, Failed, Outcome, outcome_of
 from elicit_flows.sdk.questions import Question, Questions
 from elicit_flows.sdk.shapes import Elicitation
 from elicit_flows.sdk.tesseron.invocation import Invocation, Pending
-from elicit_flows.sdk.tesseron.pending_question import Tickets
+from elicit_flows.sdk.tesseron.pending_question import PendingQuestions
 from elicit_flows.wires import forms, tesseron
 from elicit_flows.wires.reply import ACCEPT, Reply
 
@@ -41,10 +41,10 @@ class ActionQuestions(Questions[Awaitable[Outcome]]):
     the service refuses. Cancelling the invocation cancels its question.
     """
 
-    def __init__(self, invocation: Invocation, elicit: Elicit, tickets: Tickets, show: OnUrl | None) -> None:
+    def __init__(self, invocation: Invocation, elicit: Elicit, questions: PendingQuestions, show: OnUrl | None) -> None:
         self._invocation = invocation
         self._elicit = elicit
-        self._tickets = tickets
+        self._questions = questions
         self._show = show
 
     async def agreed(self, question: str) -> bool:
@@ -69,7 +69,7 @@ class ActionQuestions(Questions[Awaitable[Outcome]]):
         return self._outcome(question)
 
     async def _outcome(self, question: Question) -> Outcome:
-        seen = await self._tickets.ask(question)
+        seen = await self._questions.ask(question)
         try:
             outcome = outcome_of(seen) if seen.over else await self._answered(seen)
         except Pending:

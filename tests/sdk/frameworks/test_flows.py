@@ -14,7 +14,7 @@ import pytest
 from elicit_flows.sdk import Completed, Elicit, Elicitation, SyncElicit
 from elicit_flows.sdk.frameworks import Answer, FrameworkFlows
 from elicit_flows.sdk.frameworks.answers import RUN
-from elicit_flows.sdk.frameworks.ticket import Place, Ticket, Told
+from elicit_flows.sdk.frameworks.pending_question import PendingQuestion, Place, Told
 from elicit_flows.sdk.questions import Plain
 from elicit_flows.sdk.testing import ScriptedUser, Service
 
@@ -44,7 +44,9 @@ class Flows(FrameworkFlows):
     async def _place(self, context: Context) -> Place:
         return Place(context.run, context.call, context.resumed)
 
-    async def _pause(self, elicit: Elicit, context: Any, ticket: Ticket, seen: Elicitation) -> Elicitation | Told:
+    async def _pause(
+        self, elicit: Elicit, context: Any, pending: PendingQuestion, seen: Elicitation
+    ) -> Elicitation | Told:
         raise Paused(seen)
 
 

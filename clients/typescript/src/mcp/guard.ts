@@ -14,7 +14,7 @@ import * as pushed from "./pushed.ts";
 import type { Answer, Followers } from "./pushed.ts";
 import * as rounds from "./rounds.ts";
 import type { Settings } from "./settings.ts";
-import { Ticket } from "./ticket.ts";
+import { PendingQuestion } from "./pending-question.ts";
 
 const REGISTER = "Register this tool with flows.registerTool, so that its guard knows its name.";
 
@@ -26,7 +26,7 @@ export interface Asker {
 }
 
 type Callback = (...given: unknown[]) => unknown;
-type Due = readonly [Asker, Ticket];
+type Due = readonly [Asker, PendingQuestion];
 
 /** The guards of each guarded callback, from the outermost to the innermost, and the tool itself. */
 const KNOWN = new WeakMap<Callback, Guard>();
@@ -73,15 +73,15 @@ export class Guard {
   }
 
   async #guarded(call: Call, given: readonly unknown[]): Promise<unknown> {
-    const tickets = await this.#tickets(call);
+    const questions = await this.#questions(call);
     const ended: [Asker, Completed][] = [];
-    for (const [at, [asker, ticket]] of tickets.entries()) {
-      const answer = await asked(call, asker, ticket, tickets.slice(at + 1));
+    for (const [at, [asker, pending]] of questions.entries()) {
+      const answer = await asked(call, asker, pending, questions.slice(at + 1));
       if ("result" in answer) return answer.result;
       if ("open" in answer) return call.answer(messages.waiting(answer.open));
       const { outcome } = answer;
       if (outcome.status !== "completed") {
-        await told(asker, ticket, outcome);
+        await told(asker, pending, outcome);
         return call.answer(messages.ended(asker.settings, outcome));
       }
       ended.push([asker, outcome]);
@@ -93,15 +93,15 @@ export class Guard {
     call.begun = true;
     for (const [asker, done] of ended) await asker.settings.after?.(done);
     // The guard nearest to the tool was wrapped around it first, so its outcome comes first.
-    return await this.#tool(...this.#outcomes(tickets, ended).reverse(), ...given);
+    return await this.#tool(...this.#outcomes(questions, ended).reverse(), ...given);
   }
 
   /** One for each guard, in the order in which they ask; undefined for one that had nothing to ask. */
-  #outcomes(tickets: readonly Due[], ended: readonly [Asker, Completed][]): (Completed | undefined)[] {
-    return this.#asks.map((_, place) => ended[tickets.findIndex(([, ticket]) => ticket.place === place)]?.[1]);
+  #outcomes(questions: readonly Due[], ended: readonly [Asker, Completed][]): (Completed | undefined)[] {
+    return this.#asks.map((_, place) => ended[questions.findIndex(([, pending]) => pending.place === place)]?.[1]);
   }
 
-  async #tickets(call: Call): Promise<Due[]> {
+  async #questions(call: Call): Promise<Due[]> {
     const found: Due[] = [];
     for (const [place, [asker, make]] of this.#asks.entries()) {
       const question = await make(call.given);
@@ -110,20 +110,20 @@ export class Guard {
       const user = userOf(settings, call.token);
       const { kind, params, message, options = {} } = question;
       const key = await call.key(settings, place, user, [kind, params, message, options]);
-      found.push([asker, new Ticket(place, key, question, user, settings.askAgainAfter)]);
+      found.push([asker, new PendingQuestion(place, key, question, user, settings.askAgainAfter)]);
     }
     return found;
   }
 }
 
 /** `rest`: what will be asked afterwards. */
-async function asked(call: Call, asker: Asker, ticket: Ticket, rest: readonly Due[]): Promise<Answer> {
+async function asked(call: Call, asker: Asker, pending: PendingQuestion, rest: readonly Due[]): Promise<Answer> {
   const { settings } = asker;
   const elicit = asker.elicit();
   try {
-    if (call.modern) return await rounds.asked(elicit, settings, call, ticket);
+    if (call.modern) return await rounds.asked(elicit, settings, call, pending);
     const later = rest.map(([, one]) => one);
-    return await pushed.asked(elicit, settings, asker.followers(), call, [ticket, ...later]);
+    return await pushed.asked(elicit, settings, asker.followers(), call, [pending, ...later]);
   } catch (error) {
     if (error instanceof StillWaiting) return { open: error.elicitation };
     throw error;
@@ -131,9 +131,9 @@ async function asked(call: Call, asker: Asker, ticket: Ticket, rest: readonly Du
 }
 
 /** A no is reported, and a user who declined is not asked again for a while. */
-async function told(asker: Asker, ticket: Ticket, no: Outcome): Promise<void> {
+async function told(asker: Asker, pending: PendingQuestion, no: Outcome): Promise<void> {
   const elicit = asker.elicit();
-  if (no.status === "declined" && ticket.askAgainAfter && (await ticket.keep(elicit, no))) return;
+  if (no.status === "declined" && pending.askAgainAfter && (await pending.keep(elicit, no))) return;
   await actedOn(elicit, no.elicitation);
 }
 

@@ -12,19 +12,20 @@ import type { Elicitation } from "../shapes.ts";
 import type { Call, Server } from "./calls.ts";
 import { NotRun } from "./messages.ts";
 import type { Settings } from "./settings.ts";
-import type { Ticket } from "./ticket.ts";
+import type { PendingQuestion } from "./pending-question.ts";
 
 /** How a question ended; the elicitation if the call ends before that. */
 export type Answer = { outcome: Outcome } | { open: Elicitation } | { result: { [name: string]: unknown } };
 
 /**
- * How the first of `tickets` ended. The others are the questions that this call will ask afterwards: a refusal has to
+ * How the first of `questions` ended. The others are the questions that this call will ask afterwards: a refusal has to
  * name them all. Throws the library's -32042.
  */
 export async function asked(
-  elicit: Elicit, settings: Settings, followers: Followers, call: Call, tickets: readonly [Ticket, ...Ticket[]],
+  elicit: Elicit, settings: Settings, followers: Followers, call: Call,
+  questions: readonly [PendingQuestion, ...PendingQuestion[]],
 ): Promise<Answer> {
-  const [first, ...rest] = tickets;
+  const [first, ...rest] = questions;
   const seen = await first.ask(elicit);
   if (seen.over) return { outcome: await first.outcome(elicit, seen) };
   const way = call.way(settings);
@@ -35,8 +36,8 @@ export async function asked(
     return await call.awaited(settings, () => pushed(elicit, settings, call, follower, seen));
   }
   const needed = [seen];
-  for (const ticket of rest) {
-    const one = await ticket.ask(elicit);
+  for (const pending of rest) {
+    const one = await pending.ask(elicit);
     if (!one.over) needed.push(one);
   }
   for (const one of needed) followers.follow(elicit, call, one);

@@ -39,7 +39,7 @@ class Told:
 
 
 @dataclass(frozen=True, slots=True)
-class Ticket:
+class PendingQuestion:
     """``tool`` and ``arguments`` are part of the question: a yes to one call is none to another."""
 
     app: str

@@ -14,7 +14,7 @@ const CALL = "mcp_call"; // the member of an elicitation's metadata that says wh
 const NOTE_SECONDS = 5;
 
 /** `key` identifies server, user, client, tool and arguments. `place`: the guard's position on the tool. */
-export class Ticket extends Keyed {
+export class PendingQuestion extends Keyed {
   readonly place: number;
   /** Seconds for which a no stands. */
   readonly askAgainAfter: number;
