@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import aclosing, contextmanager
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -73,6 +73,22 @@ async def unfinished(elicit: Elicit, user: Claim, mine: Callable[[Elicitation], 
             if one.consumed_at is None and mine(one):
                 found.append(one)
     return found[::-1]
+
+
+async def withdraw(elicit: Elicit, questions: Iterable[Elicitation]) -> None:
+    """Cancel questions whose answers are of no use any more. The same call may ask them anew.
+
+    What its user answered before that stays answered. Raises ElicitError.
+    """
+    for one in questions:
+        try:
+            seen = await elicit.cancel(one)
+        except ElicitError as refused:
+            if refused.status != CONFLICT:
+                raise
+        else:
+            if seen.status is Status.CANCELLED:
+                await acted_on(elicit, seen)
 
 
 async def taken_back(elicit: Elicit, elicitation: Elicitation, action: str) -> Outcome:

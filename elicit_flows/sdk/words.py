@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
 from elicit_flows.sdk.outcomes import Cancelled, Declined, Expired, Failed, Outcome
@@ -38,3 +39,9 @@ def no(outcome: Outcome) -> No:
 def waiting(elicitation: Elicitation) -> str:
     """The words while the user has not answered."""
     return f"The user has not done it yet. Their link is {elicitation.url} ; call this tool again when they have."
+
+
+def waiting_for(urls: Sequence[str]) -> str:
+    """The words while the user has not answered all of several questions."""
+    links = ", ".join(urls)
+    return f"The user has not done it all yet. Their links are {links} ; call this tool again when they have."

@@ -7,6 +7,7 @@ revision 2026-07-28. What was answered is not asked again: ``requestState`` has 
 from __future__ import annotations
 
 import inspect
+import math
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
@@ -16,7 +17,7 @@ from typing import Any
 from elicit_flows.domain.values import Json
 from elicit_flows.sdk.errors import StillWaiting
 from elicit_flows.sdk.functions import outcome_parameters
-from elicit_flows.sdk.idempotency import acted_on
+from elicit_flows.sdk.idempotency import acted_on, withdraw
 from elicit_flows.sdk.mcp import messages, revision_2025_11_25, revision_2026_07_28
 from elicit_flows.sdk.mcp.calls import LIBRARY_ERROR, TOOL, Call
 from elicit_flows.sdk.mcp.context import Asker
@@ -57,7 +58,8 @@ class Ended(BaseException):
 @dataclass(slots=True)
 class Run:
     """``asker``: that of the first guard. ``place``: of the next question from inside. ``passed``: the elicitations
-    that were acted on, by place. ``spent``: one of them is good for one run only. ``completed``: the guards' outcomes.
+    that were acted on, by place. ``spent``: one of them is good for one run only. ``completed``: the guards' outcomes,
+    by place.
     """
 
     asker: Asker
@@ -67,7 +69,7 @@ class Run:
     place: int
     passed: dict[str, str] = field(default_factory=dict)
     spent: bool = False
-    completed: list[Completed] = field(default_factory=list)
+    completed: dict[int, Completed] = field(default_factory=dict)
     _new: list[tuple[Asker, PendingQuestion, Completed]] = field(default_factory=list)
     _resumed: bool = False
 
@@ -86,13 +88,13 @@ class Run:
             raise self.call.bad_state()
         self.passed, self.spent = dict(chain.passed), chain.spent
         pending = chain.pending(user_of(self.asker.settings, self.call.token), self.asker.settings.ask_again_after)
-        outcome = await self._answer(self.asker, pending)
+        outcome = (await self._answers(self.asker, [pending]))[pending.place]
         self._resumed = True
         await self._claim(self.asker, pending, outcome)
 
     async def pending(self, asker: Asker, place: int, make: Asks) -> PendingQuestion | None:
         """What ``make`` asks for these arguments, and for the outcomes so far if it has parameters for them."""
-        question = make(**self.arguments, **dict(zip(outcome_parameters(make), self.completed, strict=False)))
+        question = make(**self.arguments, **dict(zip(outcome_parameters(make), self.outcomes(place), strict=False)))
         if inspect.isawaitable(question):
             question = await question
         if question is None:
@@ -103,17 +105,31 @@ class Run:
         key = self._digest(server, place, user.iss, user.sub, self.call.who, asked, self.arguments)
         return PendingQuestion(place, key, question, user, asker.settings.ask_again_after)
 
-    async def guard(self, asker: Asker, pending: PendingQuestion, rest: Sequence[PendingQuestion]) -> None:
-        """Ask what a guard asks. ``rest``: what the others will ask. Raises Ended unless it is completed."""
-        known = await self._known(asker, pending)
-        outcome = pending.question.outcome(await self._answer(asker, pending, rest)) if known is None else known
-        if not isinstance(outcome, Completed):
-            if not await tells(self.call, asker, pending, outcome) and self.call.attempt.goes_on:
-                raise Ended(self.call.leave())
-            raise self.ends(messages.ended(asker.settings, outcome))
-        self.completed.append(outcome)
-        if known is None:
-            self._new.append((asker, pending, outcome))
+    def outcomes(self, before: float = math.inf) -> list[Completed]:
+        """Those of the guards above ``before``, a place, in the order of the guards."""
+        return [self.completed[place] for place in sorted(self.completed) if place < before]
+
+    async def guards(self, asker: Asker, questions: Sequence[PendingQuestion], rest: Sequence[PendingQuestion]) -> None:
+        """Ask at once what one or more guards ask. ``rest``: what the others will ask. Raises Ended unless all are
+        completed.
+        """
+        known = {one.place: done for one in questions if (done := await self._known(asker, one)) is not None}
+        new = [one for one in questions if one.place not in known]
+        found = await self._answers(asker, new, rest) if new else {}
+        outcomes = known | {one.place: one.question.outcome(found[one.place]) for one in new if one.place in found}
+        for one in questions:
+            outcome = outcomes.get(one.place)
+            if isinstance(outcome, Completed):
+                self.completed[one.place] = outcome
+                if one.place not in known:
+                    self._new.append((asker, one, outcome))
+            elif outcome is not None:
+                if not await tells(self.call, asker, one, outcome) and self.call.attempt.goes_on:
+                    raise Ended(self.call.leave())
+                if not self.call.attempt.goes_on:  # a task takes them back once it has its result
+                    left = [await other.ask(asker.elicit()) for other in new if other.place not in found]
+                    await withdraw(asker.elicit(), left)
+                raise self.ends(messages.ended(asker.settings, outcome))
 
     async def act(self) -> None:
         """Claim the guards' answers. Raises Ended if another run has."""
@@ -143,7 +159,7 @@ class Run:
             if not seen.over:
                 self.asker.earlier.keep(chain)
             pending = replace(pending, found=seen.id, chain=asdict(chain))
-            outcome = await self._answer(asker, pending)
+            outcome = (await self._answers(asker, [pending]))[place]
             await self._claim(asker, pending, outcome)
             return pending.question.outcome(outcome)
         except (NotRun, NoUser, LIBRARY_ERROR) as refused:
@@ -165,21 +181,21 @@ class Run:
         finally:
             _RUN.reset(token)
 
-    async def _answer(self, asker: Asker, pending: PendingQuestion, rest: Sequence[PendingQuestion] = ()) -> Outcome:
-        """How it ended. Raises Ended if the call ends before that."""
-        elicit, settings = asker.elicit(), asker.settings
+    async def _answers(
+        self, asker: Asker, questions: Sequence[PendingQuestion], rest: Sequence[PendingQuestion] = ()
+    ) -> dict[int, Outcome]:
+        """How they ended, by place: all of them, or else one is a no. Raises Ended if the call ends before that."""
         try:
             if self.call.modern:
                 state = None if self._resumed else self.call.state
-                answer = await revision_2026_07_28.asked(elicit, settings, self.call, pending, state)
+                answer = await revision_2026_07_28.asked(asker.elicit(), asker.settings, self.call, questions, state)
             else:
-                questions = [pending, *rest]
-                answer = await revision_2025_11_25.asked(elicit, settings, asker.followers, self.call, questions)
+                answer = await revision_2025_11_25.asked(asker, self.call, questions, rest)
         except StillWaiting as waiting:
-            answer = waiting.elicitation
-        if isinstance(answer, Outcome):
+            answer = [waiting.elicitation]
+        if isinstance(answer, dict):
             return answer
-        raise self.ends(messages.waiting(answer)) if isinstance(answer, Elicitation) else Ended(answer)
+        raise self.ends(messages.waiting(answer)) if isinstance(answer, list) else Ended(answer)
 
     async def _known(self, asker: Asker, pending: PendingQuestion) -> Outcome | None:
         """How it ended in an earlier run of this call, which acted on it; None if it asked for something else."""

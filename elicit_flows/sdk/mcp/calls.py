@@ -8,6 +8,7 @@ import re
 import time
 from collections.abc import AsyncIterator, Iterable, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
+from dataclasses import asdict
 from typing import Any, cast
 
 import anyio
@@ -189,9 +190,10 @@ class Call:
         given = {name: answer.model_dump() for name, answer in (self._context.input_responses or {}).items()}
         return mcp_2026_07_28.reply(given, key)
 
-    def ask(self, body: Json, state: Json) -> Any:
+    def ask(self, questions: Iterable[Elicitation], state: Json) -> Any:
         """The result that asks the client."""
-        return _input_required(mcp_2026_07_28.message(body) | {"requestState": json.dumps(state)})
+        asked = {one.id: mcp_2026_07_28.input_request(asdict(one)) for one in questions}
+        return _input_required(mcp_2026_07_28.waiting(json.dumps(state)) | {"inputRequests": asked})
 
     def put_off(self, state: Json) -> Any:
         """The result that asks nothing, because the user is still busy: the client calls again."""

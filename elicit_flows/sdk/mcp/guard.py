@@ -74,7 +74,7 @@ class Guard:
             await self._ask(run)
             await run.act()
             with run.made(), call.no_legacy_refusal():
-                return await self.function.run(context, arguments, run.completed)
+                return await self.function.run(context, arguments, run.outcomes())
         except Ended as ended:
             if ended.error is None:
                 return ended.result
@@ -82,7 +82,7 @@ class Guard:
 
     async def _ask(self, run: Run) -> None:
         """Ask what the guards ask. Those that need no outcome of an earlier one say what at once, because a refusal
-        has to name all that the call needs.
+        has to name all that the call needs, and ``together`` asks it all.
         """
         asks = list(enumerate(self.asks))
         questions = {
@@ -90,11 +90,17 @@ class Guard:
             for place, (asker, make) in asks
             if not outcome_parameters(make)
         }
+        asked = set[int]()
         for place, (asker, make) in asks:
             pending = questions[place] if place in questions else await run.pending(asker, place, make)
-            if pending is not None:
-                rest = [questions[later] for later in range(place + 1, len(asks)) if later in questions]
-                await run.guard(asker, pending, [one for one in rest if one is not None])
+            if pending is None or place in asked:
+                continue
+            later = [one for at, one in questions.items() if one is not None and at > place and at not in asked]
+            now = [pending]
+            if asker.settings.together:
+                now += [one for one in later if self.asks[one.place][0] == asker]
+            asked.update(one.place for one in now)
+            await run.guards(asker, now, [one for one in later if one.place not in asked])
 
     @property
     def confirms(self) -> bool:

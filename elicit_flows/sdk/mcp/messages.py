@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from elicit_flows.domain.values import Json
@@ -51,8 +51,12 @@ class NotRun(Exception):
         self.words = words
 
 
-def waiting(elicitation: Elicitation) -> Words:
-    return Words.of("waiting", words.waiting(elicitation), elicitation, url=elicitation.url)
+def waiting(questions: Sequence[Elicitation]) -> Words:
+    """The words while the user has not answered."""
+    if len(questions) > 1:
+        urls = [one.url for one in questions]
+        return Words.of("waiting", words.waiting_for(urls), urls=urls)
+    return Words.of("waiting", words.waiting(questions[0]), questions[0], url=questions[0].url)
 
 
 def waiting_for(message: str, urls: Iterable[str]) -> Words:

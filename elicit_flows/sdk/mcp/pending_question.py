@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Coroutine, Mapping
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any, Self
@@ -14,7 +14,7 @@ from elicit_flows.domain.values import Claim, Json
 from elicit_flows.sdk.client import Elicit
 from elicit_flows.sdk.errors import ElicitError
 from elicit_flows.sdk.idempotency import acted_on
-from elicit_flows.sdk.outcomes import Declined, Outcome, outcome_of
+from elicit_flows.sdk.outcomes import Completed, Declined, Outcome, outcome_of
 from elicit_flows.sdk.questions import Question
 from elicit_flows.sdk.shapes import Elicitation
 
@@ -100,6 +100,26 @@ class PendingQuestion:
                 return None
             raise
         return seen if (seen.subject, seen.metadata.get(CALL)) == (self.user, self.key) else None
+
+
+async def until_a_no(
+    waits: Mapping[int, Coroutine[Any, Any, Outcome | Elicitation]],
+) -> dict[int, Outcome | Elicitation]:
+    """What these return, by place: all of it, or as much as there is when the first of them returns a no."""
+    tasks = {place: asyncio.ensure_future(one) for place, one in waits.items()}
+    try:
+        for returned in asyncio.as_completed(tasks.values()):
+            if is_no(await returned):
+                break
+    finally:
+        for task in tasks.values():
+            task.cancel()
+        await asyncio.gather(*tasks.values(), return_exceptions=True)
+    return {at: task.result() for at, task in tasks.items() if not task.cancelled() and task.exception() is None}
+
+
+def is_no(found: Outcome | Elicitation) -> bool:
+    return isinstance(found, Outcome) and not isinstance(found, Completed)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,45 +7,58 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING
 
 from elicit_flows.sdk.client import Elicit
 from elicit_flows.sdk.errors import ElicitError
 from elicit_flows.sdk.idempotency import taken_back
 from elicit_flows.sdk.mcp.calls import GONE, LIBRARY_ERROR, Call
-from elicit_flows.sdk.mcp.pending_question import PendingQuestion
+from elicit_flows.sdk.mcp.pending_question import PendingQuestion, is_no, until_a_no
 from elicit_flows.sdk.mcp.settings import Settings
 from elicit_flows.sdk.outcomes import Outcome, outcome_of
 from elicit_flows.sdk.shapes import Elicitation
 from elicit_flows.wires.reply import ACCEPT
 
+if TYPE_CHECKING:
+    from elicit_flows.sdk.mcp.context import Asker
+
 log = logging.getLogger(__name__)
 
 
 async def asked(
-    elicit: Elicit, settings: Settings, followers: Followers, call: Call, questions: Iterable[PendingQuestion]
-) -> Outcome | Elicitation | Any:
-    """How the first of ``questions`` ended; its elicitation if the call ends before that.
+    asker: Asker, call: Call, questions: Sequence[PendingQuestion], rest: Sequence[PendingQuestion]
+) -> dict[int, Outcome] | list[Elicitation]:
+    """How ``questions`` ended, by place: all of them, or else one is a no. The open ones if the call ends before that.
 
-    The others are the questions that this call will ask afterwards: a refusal has to name them all. Raises the
-    library's -32042.
+    ``rest``: the questions that this call will ask afterwards: a refusal has to name them all. Raises the library's
+    -32042.
     """
-    first, *rest = questions
-    seen = await first.ask(elicit)
-    if seen.over:
-        return await first.outcome(elicit, seen)
+    elicit, settings, followers = asker.elicit(), asker.settings, asker.followers
+    seen = {one.place: await one.ask(elicit) for one in questions}
+    ended = {one.place: await one.outcome(elicit, seen[one.place]) for one in questions if seen[one.place].over}
+    waiting = {place: one for place, one in seen.items() if place not in ended}
+    if not waiting or any(map(is_no, ended.values())):
+        return ended
     way = settings.way(call.client, call.client_version, call.opens_links)
     if way == "refuse":
         raise call.no_links()
     if way == "link":
-        return seen
+        return list(waiting.values())
     if settings.push:
+        pushed = {
+            place: _pushed(elicit, settings, call, followers.follow(elicit, call, one), one)
+            for place, one in waiting.items()
+        }
         async with call.awaited(settings):
-            return await _pushed(elicit, settings, call, followers.follow(elicit, call, seen), seen)
-    needed = [seen, *[one for pending in rest if not (one := await pending.ask(elicit)).over]]
+            found = await until_a_no(pushed)
+        ended |= {place: one for place, one in found.items() if isinstance(one, Outcome)}
+        if any(map(is_no, ended.values())):
+            return ended
+        return [one for place, one in waiting.items() if place not in ended] or ended
+    needed = [*waiting.values(), *[one for pending in rest if not (one := await pending.ask(elicit)).over]]
     for one in needed:
         followers.follow(elicit, call, one)
     raise call.required(asdict(one) for one in needed)

@@ -12,6 +12,7 @@ from typing import Any
 from elicit_flows.domain.values import Json
 from elicit_flows.sdk.client import Elicit
 from elicit_flows.sdk.errors import ElicitError
+from elicit_flows.sdk.idempotency import withdraw
 from elicit_flows.sdk.mcp.calls import LIBRARY_ERROR
 from elicit_flows.sdk.mcp.task import INTERNAL_ERROR, Task, beat, text_result, waits_for
 from elicit_flows.sdk.mcp.task_attempt import Attempt
@@ -59,6 +60,8 @@ class Runs:
                 log.warning("the result of a task could not be stored: %s", refused)
                 said = text_result(TOO_LONG.format(bytes=len(str(ended.get("result")))), is_error=True)
                 await self._elicit().add_to_note(task.first, {"result": json.dumps(said)})
+            if "at" not in ended:  # a no has ended it: what it asked beside that is of no use any more
+                await withdraw(self._elicit(), [one for one in task.asked if not one.over])
 
     async def _beat(self, task: Task, attempt: Attempt) -> None:
         while True:

@@ -26,6 +26,7 @@ class Given(TypedDict, total=False):
     progress_every: float
     ask_again_after: float
     push: bool
+    together: bool
     otherwise: Otherwise
     clients: Mapping[str, Ways]
     after: Hook | None
@@ -48,6 +49,8 @@ class Settings:
     - ``ask_again_after``: seconds for which a user who declined is not asked again by the same call.
     - ``push``: with 2025-11-25, ask with ``elicitation/create``; False: refuse with -32042 until the user has
       finished.
+    - ``together``: ask what all guards of a tool ask at once, and not one after the other; the first no ends the call,
+      and the other questions are taken back. A guard that uses what earlier ones brought still asks after them.
     - ``otherwise``: for clients that cannot open links: ``"link"`` puts the link into the tool's answer, ``"refuse"``
       ends the call with an error.
     - ``clients``: by the client's name, for clients that can do more or less than they declare: ``"url"``, ``"link"``
@@ -66,6 +69,7 @@ class Settings:
     progress_every: float = 10.0
     ask_again_after: float = 60.0
     push: bool = True
+    together: bool = False
     otherwise: Otherwise = "link"
     clients: Mapping[str, Ways] = field(default_factory=dict)
     after: Hook | None = None

@@ -1,13 +1,14 @@
 """A task: an elicitation with a note, which holds what any process needs to continue it.
 
 The elicitation's status is the task's. Members of the note: ``call``, the parameters of the tool call. ``at`` and
-``state``: the question that the task waits for, and the guard's state for it. ``reply el_…``: the client's answer to
-that question. ``beat``: when the process that runs the tool was last alive. ``result`` or ``error``: the end.
+``state``: the questions that the task waits for, and the guards' state for them. ``reply el_…``: the client's answer to
+one of them. ``beat``: when the process that runs the tool was last alive. ``result`` or ``error``: the end.
 """
 
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -39,13 +40,11 @@ def marked(said: Words) -> Json:
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """A task as it was last read. ``first``: the elicitation with the note. ``asked``: the one that the task
-    waits for.
-    """
+    """A task as it was last read. ``first``: the elicitation with the note. ``asked``: what the task waits for."""
 
     id: str
     first: Elicitation
-    asked: Elicitation
+    asked: Sequence[Elicitation]
     note: dict[str, str]
 
     @classmethod
@@ -55,11 +54,12 @@ class Task:
         note = await elicit.note(first)
         if "call" not in note:
             return None
-        if note["at"] != first:
-            asked = await elicit.get(note["at"])
-            # Read the note after the question: a run notes that it begins before it claims the answer.
+        at = note["at"].split()
+        if at != [first]:
+            asked = [seen if one == first else await elicit.get(one) for one in at]
+            # Read the note after the questions: a run notes that it begins before it claims the answers.
             return cls(id, seen, asked, await elicit.note(first))
-        return cls(id, seen, seen, note)
+        return cls(id, seen, [seen], note)
 
     @property
     def call(self) -> Json:
@@ -68,17 +68,26 @@ class Task:
 
     @property
     def replies(self) -> dict[str, Json]:
-        """The client's answer to the question that the task waits for, by the question's id."""
-        action = self.note.get(_reply(self.asked.id))
-        return {self.asked.id: {"action": action}} if action else {}
-
-    @property
-    def agreed(self) -> bool:
-        return self.note.get(_reply(self.asked.id)) == ACCEPT
+        """The client's answers to the questions that the task waits for, by the questions' ids."""
+        said = {one.id: self.note.get(_reply(one.id)) for one in self.asked}
+        return {asked: {"action": action} for asked, action in said.items() if action}
 
     @property
     def refused(self) -> bool:
-        return bool(self.replies) and not self.agreed
+        return any(reply["action"] != ACCEPT for reply in self.replies.values())
+
+    @property
+    def ends(self) -> bool:
+        """Whether nothing more is to be answered: all questions are over, or one was answered with a no."""
+        over = [one for one in self.asked if one.over]
+        no = self.refused or any(one.status is not Status.COMPLETED for one in over)
+        return no or len(over) == len(self.asked)
+
+    @property
+    def acted_on(self) -> Elicitation | None:
+        """A question whose answer a run of the tool has claimed."""
+        claimed = [one for one in self.asked if one.consumed_at is not None]
+        return next((one for one in claimed if self.refused or one.status is not Status.CANCELLED), None)
 
     @property
     def ending(self) -> Ending | None:
@@ -87,18 +96,19 @@ class Task:
             return wire.COMPLETED, {"result": self._noted("result")}
         if "error" in self.note:
             return wire.FAILED, {"error": self._noted("error")}
-        if self.asked.status is Status.CANCELLED and not self.refused:
+        cancelled = any(one.status is Status.CANCELLED for one in self.asked)
+        if cancelled and not self.refused and all(one.over for one in self.asked):
             return wire.CANCELLED, {}
-        if self.asked.consumed_at is None or self._alive:
+        if self.acted_on is None or self._alive:
             return None
         if "beat" in self.note:
             return wire.FAILED, {"error": DIED}
-        return wire.COMPLETED, {"result": marked(used(self.asked))}
+        return wire.COMPLETED, {"result": marked(used(self.acted_on))}
 
     @property
     def due(self) -> bool:
         """Whether the tool is to be called again, to run, to report a no, or to ask the next question."""
-        return self.ending is None and self.asked.consumed_at is None and (self.asked.over or self.refused)
+        return self.ending is None and self.acted_on is None and self.ends
 
     def attempt(self, elicit: Elicit) -> Attempt:
         return Attempt(self._noted("state"), self.replies, lambda: elicit.add_to_note(self.first, beat()))
@@ -113,13 +123,14 @@ class Task:
         return wire.created(self._members(wire.INPUT_REQUIRED))
 
     def _going_on(self) -> Ending:
-        if self.asked.over or self.agreed:
+        left = [] if self.ends else [one for one in self.asked if not one.over and one.id not in self.replies]
+        if not left:
             return wire.WORKING, {}
-        return wire.INPUT_REQUIRED, {"inputRequests": {self.asked.id: rounds.input_request(asdict(self.asked))}}
+        return wire.INPUT_REQUIRED, {"inputRequests": {one.id: rounds.input_request(asdict(one)) for one in left}}
 
     def _members(self, status: str) -> Json:
         created = self.first.created_at or datetime.now(UTC)
-        updated = self.asked.finished_at or self.asked.created_at or created
+        updated = max([one.finished_at or one.created_at or created for one in self.asked])
         return wire.task(self.id, status, created, updated, self.first.expires_at or created)
 
     @property
@@ -131,9 +142,9 @@ class Task:
         return json.loads(self.note[name])
 
 
-def waits_for(asked: Elicitation, state: Json | None) -> dict[str, str | None]:
-    """What is noted when a guard waits for its user."""
-    return {"at": asked.id, "state": json.dumps(state)}
+def waits_for(asked: Sequence[Elicitation], state: Json | None) -> dict[str, str | None]:
+    """What is noted when guards wait for their user."""
+    return {"at": " ".join(one.id for one in asked), "state": json.dumps(state)}
 
 
 def replied(asked: Elicitation, action: str) -> dict[str, str | None]:

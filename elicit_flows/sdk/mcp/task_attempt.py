@@ -6,7 +6,7 @@ task of it. When the user has finished, the extension calls the tool again in a 
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -21,14 +21,14 @@ class Attempt:
     """``state`` and ``replies``: what guard and client said before. ``begin`` notes that the tool is about to run. All
     three belong to a task that continues; a call that may become a task has none of them.
 
-    ``asked``: what a guard waits for. ``acts``: this attempt acts on the answers. ``left``: it ended without an answer
+    ``asked``: what guards wait for. ``acts``: this attempt acts on the answers. ``left``: it ended without an answer
     for the client.
     """
 
     state: Json | None = None
     replies: Mapping[str, Json] = field(default_factory=dict)
     begin: Callable[[], Awaitable[object]] | None = None
-    asked: Elicitation | None = None
+    asked: Sequence[Elicitation] = ()
     acts: bool = False
     left: bool = False
 
@@ -36,7 +36,7 @@ class Attempt:
     def goes_on(self) -> bool:
         return self.begin is not None
 
-    def waits(self, asked: Elicitation, state: Json) -> None:
+    def waits(self, asked: Sequence[Elicitation], state: Json) -> None:
         self.asked, self.state = asked, state
 
     async def begins(self) -> None:

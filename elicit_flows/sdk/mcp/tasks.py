@@ -16,10 +16,9 @@ from mcp.server.request_state import AESGCMRequestStateCodec, InvalidRequestStat
 from mcp.shared.inbound import decode_header_value
 
 from elicit_flows.domain.errors import Invalid
-from elicit_flows.domain.status import Status
 from elicit_flows.domain.values import Json
 from elicit_flows.sdk.errors import ElicitError
-from elicit_flows.sdk.idempotency import CONFLICT, acted_on
+from elicit_flows.sdk.idempotency import withdraw
 from elicit_flows.sdk.mcp.calls import INVALID_PARAMS, error
 from elicit_flows.sdk.mcp.context import Asker
 from elicit_flows.sdk.mcp.listing import is_fastmcp
@@ -70,14 +69,14 @@ class Tasks:
         attempt = Attempt()
         with attempt.made():
             result = await call_next(context)
-        if attempt.asked is None or result.get("resultType") != rounds.RESULT_TYPE:
+        if not attempt.asked or result.get("resultType") != rounds.RESULT_TYPE:
             return result
         said = {name: value for name, value in context.params.items() if name != "_meta"}
         noted = {"call": json.dumps(said), **waits_for(attempt.asked, attempt.state)}
-        note = await self._elicit().add_to_note(attempt.asked, noted)
+        note = await self._elicit().add_to_note(attempt.asked[0], noted)
         return Task(
-            self._ids.seal(json.dumps([attempt.asked.id, _principal(context)]).encode()),
-            attempt.asked,
+            self._ids.seal(json.dumps([attempt.asked[0].id, _principal(context)]).encode()),
+            attempt.asked[0],
             attempt.asked,
             note,
         ).created()
@@ -88,25 +87,21 @@ class Tasks:
         return task.told()
 
     async def _update(self, context: Any, task: Task, call_next: Next) -> Json:
+        said: dict[str, str | None] = {}
         try:
-            reply = rounds.reply(context.params.get("inputResponses") or {}, task.asked.id)
+            for one in task.asked:
+                reply = rounds.reply(context.params.get("inputResponses") or {}, one.id)
+                if reply and one.id not in task.replies:
+                    said |= replied(one, reply.action)
         except Invalid as malformed:
             raise error(INVALID_PARAMS, str(malformed)) from malformed
-        if reply and not task.replies and task.ending is None:
-            await self._elicit().add_to_note(task.first, replied(task.asked, reply.action))
+        if said and task.ending is None:
+            await self._elicit().add_to_note(task.first, said)
             await self._runs.moment(await self._named(context), _tool(context, call_next))
         return wire.acknowledged()
 
     async def _cancel(self, context: Any, task: Task, call_next: Next) -> Json:
-        if not task.asked.over:
-            try:
-                seen = await self._elicit().cancel(task.asked)
-            except ElicitError as refused:
-                if refused.status != CONFLICT:
-                    raise
-            else:
-                if seen.status is Status.CANCELLED:
-                    await acted_on(self._elicit(), seen)
+        await withdraw(self._elicit(), [one for one in task.asked if not one.over])
         return wire.acknowledged()
 
     async def _named(self, context: Any) -> Task:

@@ -242,6 +242,21 @@ async def chosen(folder: str, answer: Answered[Plan], sure: Completed) -> str:
     return ran(f"{sure.elicitation.message} {answer.data.plan}")
 
 
+def about_both(first: Completed, second: Answered[Plan], house: str) -> Question | None:
+    return Question("confirm", {}, f"Really sell {house} for {second.data.plan}?", {}) if house == "castle" else None
+
+
+at_once = flows.having(together=True)
+
+
+@app.tool()
+@at_once.confirm("Sell it?")
+@at_once.form(Plan, message="Which plan?")
+@at_once.ask(about_both)
+async def sells(yes: Completed, answer: Answered[Plan], house: str) -> str:
+    return ran(f"sold {house} {yes.elicitation.message} {answer.data.plan}")
+
+
 @flows.confirm("Show it?")
 async def shown(name: str) -> str:
     return ran(f"shown {name}")

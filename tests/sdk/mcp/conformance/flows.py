@@ -17,6 +17,7 @@ from tests.sdk.mcp.conformance.tasks import add_tasks
 CLIENT = "conformance-test-client"
 GO_ON, BEGIN, END = "May the suite go on?", "May the suite begin?", "May the suite end?"
 ANSWERED = {GO_ON, BEGIN, END, *tasks.ANSWERED}
+LATE = tasks.LATE
 ASKED_WITH_DEFAULTS, ASKED_FOR_CHOICES = "Is this right?", "Which do you like?"
 DONE = "state-ok"
 

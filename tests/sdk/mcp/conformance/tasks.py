@@ -10,9 +10,11 @@ from elicit_flows.sdk.mcp import McpFlows
 from elicit_flows.wires.mcp_tasks import EXTENSION
 from tests.sdk.mcp.conformance.asking import asking
 
-COMPUTE, DELETE, FAIL, BREAK, GREET = ANSWERED = (
-    "May it compute?", "May it delete?", "May it fail?", "May it break?", "May it greet?",
+COMPUTE, DELETE, FAIL, BREAK, GREET, ONE, OTHER = ANSWERED = (
+    "May it compute?", "May it delete?", "May it fail?", "May it break?", "May it greet?", "May it do one thing?",
+    "May it do the other?",
 )  # fmt: skip
+LATE = {ONE, OTHER}
 LONG = 60  # seconds
 
 
@@ -20,6 +22,15 @@ def computing(seconds: int, label: str = "") -> Question | None:
     """Nothing where it takes no time; what takes long nobody answers."""
     message = COMPUTE if seconds < LONG else f"{COMPUTE} It takes long."
     return Question("confirm", {}, message, {}) if seconds else None
+
+
+def add_at_once(app: MCPServer, flows: McpFlows) -> None:
+    @app.tool()
+    @flows.confirm(ONE)
+    @flows.confirm(OTHER)
+    async def multi_input() -> str:
+        """Asks for two things at once."""
+        return "did both"
 
 
 def add_tasks(app: MCPServer, flows: McpFlows) -> None:
@@ -59,6 +70,8 @@ def add_tasks(app: MCPServer, flows: McpFlows) -> None:
     @flows.confirm(GREET)
     async def greeted(name: str, context: Context) -> str:
         return f"Hello, {name}!"
+
+    add_at_once(app, flows.having(together=True))
 
     @app.tool(structured_output=False)
     async def test_tool_with_task(context: Context) -> str | InputRequiredResult:

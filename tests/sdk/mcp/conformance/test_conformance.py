@@ -6,6 +6,7 @@ import functools
 import sys
 import tomllib
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,7 @@ LEAST = {OLD: 65, NEW: 110}  # checks of required scenarios; when this was writt
 TASKS = {
     f"tasks-{name}" for name in (
         "lifecycle", "capability-negotiation", "wire-fields", "request-state-removal", "request-headers",
-        "dispatch-and-envelope", "required-task-error", "mrtr-composition",
+        "dispatch-and-envelope", "required-task-error", "mrtr-composition", "mrtr-input",
     )
 }  # fmt: skip
 LEAST_ON_TASKS = 30
@@ -59,12 +60,17 @@ def report(
 
     def yes() -> None:
         for asked in questions_to(elicit_box, bob, kind="confirm", status="pending"):
-            if asked["message"] in flows.ANSWERED:
+            if asked["message"] in flows.ANSWERED and not (asked["message"] in flows.LATE and is_new(asked)):
                 bob.open(asked["url"])
                 if "submit" in bob.page.forms:  # else it was taken back meanwhile
                     bob.press("submit")
 
     return functools.cache(lambda revision: run(fixtures.url, revision, tmp_path_factory.mktemp(revision), yes))
+
+
+def is_new(asked: dict[str, Any]) -> bool:
+    """Whether the suite may still look at a question that it has not answered."""
+    return datetime.now(UTC) - datetime.fromisoformat(asked["created_at"]) < timedelta(seconds=3)
 
 
 def questions_to(service: Service, user: ScriptedUser, **which: str) -> list[dict[str, Any]]:
@@ -96,7 +102,7 @@ def test_what_fails_besides_has_a_reason(report: Reports, revision: str) -> None
     assert report(revision).failing() - required(revision) == set(BASELINE[revision])
 
 
-def test_what_the_suite_has_on_tasks_passes_but_for_what_the_baseline_says(report: Reports) -> None:
+def test_all_that_the_suite_has_on_tasks_passes(report: Reports) -> None:
     """A scenario without a failure may have stopped early."""
     checks = [one for one in report(NEW).checks if one.scenario in TASKS]
     assert {one.scenario for one in checks} == TASKS
