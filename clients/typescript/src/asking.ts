@@ -1,12 +1,20 @@
 /** Ask and wait: one method for each kind of question. */
 
-import { Connections } from "./connections.ts";
 import { StillWaiting } from "./errors.ts";
-import type { Json, Kind, Params, Step } from "./kinds.ts";
+import type { Json, Kind, MandateLimits, Params, Step } from "./kinds.ts";
+import { Mandates } from "./mandates.ts";
 import { outcomeOf } from "./outcomes.ts";
 import type { Outcome } from "./outcomes.ts";
 import * as questions from "./questions.ts";
-import type { Asked, Completion, ConfirmWords, CredentialsOf, OAuthTerms, PaymentDetails } from "./questions.ts";
+import type {
+  Asked,
+  Completion,
+  ConfirmWords,
+  CredentialsOf,
+  MandateDetails,
+  OAuthTerms,
+  PaymentDetails,
+} from "./questions.ts";
 import type { Elicitation, User } from "./shapes.ts";
 
 /** A function that shows the link to the user. */
@@ -45,7 +53,7 @@ export interface AskOptions extends Options {
 type Worded = AskOptions & { message: string };
 
 /** Each method creates an elicitation, shows its link, and waits for the end: see `ask`. */
-export abstract class Asking extends Connections {
+export abstract class Asking extends Mandates {
   abstract create<K extends Kind>(
     kind: K, user: User, params: Params[K], options: Options & { message: string },
   ): Promise<Elicitation<K>>;
@@ -69,6 +77,15 @@ export abstract class Asking extends Connections {
     user: User, amount: number, currency: string, options: AskOptions & PaymentDetails,
   ): Promise<Outcome<"payment">> {
     return await this.#asked(user, questions.payment(amount, currency, options), options);
+  }
+
+  /**
+   * Ask `user` to allow charges in `currency` within `limits` for `description`, and wait. Pass the outcome to `charge`.
+   */
+  async mandate(
+    user: User, currency: string, limits: MandateLimits, options: AskOptions & MandateDetails,
+  ): Promise<Outcome<"payment">> {
+    return await this.#asked(user, questions.mandate(currency, limits, options), options);
   }
 
   /**

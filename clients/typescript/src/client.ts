@@ -10,7 +10,7 @@ import type { Json, Kind, Params } from "./kinds.ts";
 import type { Outcome } from "./outcomes.ts";
 import { claim, draft, elicitation as asElicitation, note, object, userCode, word } from "./reading.ts";
 import type { Draft, Elicitation, Event, GivenAnswer, Status, User, UserCode } from "./shapes.ts";
-import { Limit, MAX_RETRIES, TIMEOUT, Transport } from "./transport.ts";
+import { Limit, MAX_RETRIES, randomKey, TIMEOUT, Transport } from "./transport.ts";
 
 const ELICITATIONS = "/v1/elicitations";
 const PAYMENTS = "/v1/payments";
@@ -286,11 +286,6 @@ function paymentPath(payment: OfPayment): string {
   if (typeof payment === "string") return `${PAYMENTS}/${encodeURIComponent(payment)}`;
   if (payment.status === "completed") return `${PAYMENTS}/${encodeURIComponent(payment.result.payment)}`;
   throw new NotCompleted(payment);
-}
-
-/** 128 random bits. Unlike randomUUID it is there on pages without TLS too. */
-function randomKey(): string {
-  return Array.from(crypto.getRandomValues(new Uint8Array(16)), (one) => one.toString(16).padStart(2, "0")).join("");
 }
 
 function now(): number {

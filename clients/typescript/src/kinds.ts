@@ -26,6 +26,41 @@ export type Step = { [K in Exclude<Kind, "steps">]: { kind: K; params: Params[K]
   "steps"
 >];
 
+/** What a user allows with a mandate. Amounts are in minor units. */
+export interface MandateLimits {
+  /** At most for each charge. */
+  per_charge: number;
+  /** In 24 hours. */
+  per_day?: number;
+  /** In 30 days. */
+  per_month?: number;
+  /** In all. */
+  total: number;
+  /** The end, as an RFC 3339 time. */
+  until: string;
+  /** `before` announces each charge a day before, so that the user can refuse it; `after` is the default. */
+  notice?: "before" | "after";
+}
+
+interface PaymentParams {
+  amount: number;
+  currency: string;
+  description: string;
+  account?: string;
+  mode?: "pay" | "save" | "subscribe";
+  interval?: "day" | "week" | "month" | "year";
+  item?: string;
+  uses?: number;
+}
+
+interface MandateParams {
+  mode: "mandate";
+  currency: string;
+  description: string;
+  account?: string;
+  mandate: MandateLimits;
+}
+
 /** What a question of each kind takes as `params`. */
 export interface Params {
   oauth: {
@@ -36,16 +71,7 @@ export interface Params {
     connection?: string;
     variables?: Record<string, string>;
   };
-  payment: {
-    amount: number;
-    currency: string;
-    description: string;
-    account?: string;
-    mode?: "pay" | "save" | "subscribe";
-    interval?: "day" | "week" | "month" | "year";
-    item?: string;
-    uses?: number;
-  };
+  payment: PaymentParams | MandateParams;
   credentials: { fields?: readonly CredentialsField[]; provider?: string; seal_to?: Json };
   form: { schema?: Json; order?: readonly string[]; questions?: readonly Json[]; shared?: boolean };
   confirm: { detail?: string; danger?: boolean; confirm_label?: string; decline_label?: string };
@@ -72,6 +98,8 @@ export interface Results {
     status: "paid" | "active" | "saved";
     receipt_url: string | null;
     entitlement?: string;
+    /** Of mode `mandate`: its id. */
+    mandate?: string;
   };
   credentials: { connection: string; provider?: string; scopes?: string[]; account?: Account | null };
   form: { content: Json; skipped?: Json };

@@ -1,6 +1,6 @@
 /** The kinds of questions and their parameters, in one place: what `Elicit` asks, and what guards ask. */
 
-import type { CredentialsField, Json, Kind, Params, Step } from "./kinds.ts";
+import type { CredentialsField, Json, Kind, MandateLimits, Params, Step } from "./kinds.ts";
 
 /** What `create` takes, without the user. */
 export type Asked<K extends Kind> = { kind: K; params: Params[K]; message: string };
@@ -47,6 +47,13 @@ export interface PaymentDetails {
   terms?: PaymentTerms;
 }
 
+export interface MandateDetails {
+  message?: string;
+  description: string;
+  /** The slug of the payment account, if the agent has several. */
+  account?: string;
+}
+
 /** The fields that the user fills in, or the slug of a provider whose fields the operator configured. */
 export type CredentialsOf = { message?: string } & ({ fields: readonly CredentialsField[] } | { provider: string });
 
@@ -63,6 +70,14 @@ export function payment(
 ): Asked<"payment"> {
   const params = { amount, currency, description, ...terms };
   return { kind: "payment", params, message: message || `Pay for: ${description}` };
+}
+
+export function mandate(
+  currency: string, limits: MandateLimits, { message, description, account }: MandateDetails,
+): Asked<"payment"> {
+  const params = { mode: "mandate" as const, currency, description, mandate: limits };
+  const asked = { ...params, ...(account === undefined ? {} : { account }) };
+  return { kind: "payment", params: asked, message: message || `Allow charges for: ${description}` };
 }
 
 export function credentials(given: CredentialsOf): Asked<"credentials"> {

@@ -342,3 +342,8 @@ async function sleep(seconds: number, signal: AbortSignal | undefined): Promise<
     signal?.addEventListener("abort", stop, { once: true });
   });
 }
+
+/** 128 random bits. Unlike randomUUID it is there on pages without TLS too. */
+export function randomKey(): string {
+  return Array.from(crypto.getRandomValues(new Uint8Array(16)), (one) => one.toString(16).padStart(2, "0")).join("");
+}

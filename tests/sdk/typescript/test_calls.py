@@ -25,11 +25,11 @@ DRAFT = {
     "elicitation": "el_1", "status": "pending", "seq": 3, "missing": ["name"],
     "answers": {"a/b": {"seq": 3, "by": "agent", "state": "draft", "value": 3}},
 }  # fmt: skip
+CHARGE = {"amount": 200, "description": "A ticket", "item": "ride", "uses": 2, "metadata": {"order": 7}}
+LIMITS = {"per_charge": 2000, "total": 10000, "until": "2027-01-01T00:00:00Z"}
 EXCHANGED = {"access_token": "at", "token_type": "Bearer", "expires_in": 60, "scope": "files.read files.write"}
-# There is no HTTP client to close, `request` stands for an API's client; mandates and subscriptions are Python's alone.
-NO_COUNTERPART = {"aclose", "api", "mandate", "mandate_of", "mandates", "charge", "charges", "end_mandate"} | {
-    *("subscriptions", "subscription_of", "renewals"),
-}
+# There is no HTTP client to close, `request` stands for an API's client, and subscriptions are Python's alone.
+NO_COUNTERPART = {"aclose", "api", "subscriptions", "subscription_of", "renewals"}
 # The service alone checks questions, and forms are made of types of Python.
 NOT_CHECKED_BEFORE = {"InvalidQuestionError", "InvalidAnswerError"}
 
@@ -63,6 +63,12 @@ SCRIPT: list[Any] = [
     ("PATCH", f"{ONE}/note", Reply({"note": {"mail": "m-1"}})),
     ("GET", f"{ONE}/note", Reply({"note": {}})),
     ("POST", "/v1/payments/pa_1/refunds", DROP, Reply({"id": "re_1"}, 201)),
+    ("GET", "/v1/mandates", Reply({"data": [{"id": "ma_1"}], "next_cursor": None})),
+    ("GET", "/v1/mandates/ma%2F1", Reply({"id": "ma/1", "used": {"total": 200}})),
+    ("POST", "/v1/mandates/ma%2F1/charges", DROP, Reply({"id": "mc_1", "status": "paid"}, 201)),
+    ("GET", "/v1/mandates/ma%2F1/charges", Reply({"data": [{"id": "mc_1"}], "next_cursor": None})),
+    ("POST", "/v1/mandates/ma%2F1/end", Reply({"id": "ma/1", "status": "ended"})),
+    ("POST", "/v1/mandates/ma_2/charges", Reply({"id": "mc_2", "status": "paid"}, 201)),
     ("GET", "/v1/agent", problem(429, "too_many_requests", {"Retry-After": "60"})),
     ("GET", "/v1/elicitations/..%2Fconnections", Reply("<html>", 200, {"Content-Type": "text/html"})),
     ("GET", "/v1/elicitations/el_2", Reply({}, 302, {"Location": "http://127.0.0.1:1/stolen"})),
@@ -76,6 +82,7 @@ SCRIPT: list[Any] = [
         "POST", "/v1/elicitations",
         Reply(ELICITATION | {"status": "failed", "error": {"code": "no_access", "message": "It is closed."}}, 201),
         Reply(ELICITATION | {"kind": "payment", "status": "declined"}, 201),
+        Reply(COMPLETED | {"kind": "payment", "result": {"mandate": "ma_2"}}, 201),
     ),
 ]  # fmt: skip
 
@@ -113,6 +120,11 @@ SENT: list[Any] = [
     ("PATCH", f"{ONE}/note", {}, {"note": {"mail": "m-1", "old": None}}),
     ("GET", f"{ONE}/note", {}, None),
     *[("POST", "/v1/payments/pa_1/refunds", {}, {})] * 2,
+    ("GET", "/v1/mandates", {"iss": "i", "sub": "s", "status": "active", "limit": "100"}, None),
+    ("GET", "/v1/mandates/ma%2F1", {}, None),
+    *[("POST", "/v1/mandates/ma%2F1/charges", {}, CHARGE)] * 2,
+    ("GET", "/v1/mandates/ma%2F1/charges", {"limit": "100"}, None),
+    ("POST", "/v1/mandates/ma%2F1/end", {}, None),
     ("GET", "/v1/agent", {}, None),
     ("GET", "/v1/elicitations/..%2Fconnections", {}, None),
     ("GET", "/v1/elicitations/el_2", {}, None),
@@ -125,6 +137,16 @@ SENT: list[Any] = [
             "params": {"amount": 500, "currency": "usd", "description": "A report"},
         },
     ),
+    (
+        "POST", "/v1/elicitations", {},
+        {
+            "kind": "payment", "subject": USER, "message": "Allow charges for: Tickets",
+            "params": {
+                "mode": "mandate", "currency": "eur", "description": "Tickets", "account": "shop", "mandate": LIMITS,
+            },
+        },
+    ),
+    ("POST", "/v1/mandates/ma_2/charges", {}, {"amount": 300, "description": "Another"}),
     *[("GET", "/v1/elicitations/el_3", {}, None)] * 2,
     ("GET", ONE, {"wait": "1", "after_seq": "1"}, None),
     ("GET", "/v1/elicitations/el_4", {}, None),
@@ -137,11 +159,15 @@ def test_each_call_sends_what_the_api_takes_and_reads_what_it_answers(
     assert [(one.method, one.path, one.query, one.body) for one in service.asked] == SENT
     assert {one.headers["authorization"] for one in service.asked} == {"Bearer key-of-the-tests"}
     assert {one.headers["idempotency-key"] for one in service.asked if "refunds" in one.path} == {"refund-1"}
-    assert said.pop("all listed") == ["el_3", "el_1", "pa_1"]
+    assert said.pop("all listed") == ["el_3", "el_1", "pa_1", "ma_1", "mc_1"]
+    charges = [one.headers["idempotency-key"] for one in service.asked if one.path.endswith("/charges") and one.body]
+    assert charges[:2] == ["charge-1"] * 2
+    assert len(charges[2]) == 32
     assert {name: said[name] for name in said if name not in {"methods", "exports", "listed", "end"}} == {
         "connection": "failing", "dropped": "UnreachableError", "imported": "cn_1", "proof": "a.b.c",
         "exchanged": ["Bearer at", ["files.read", "files.write"], True], "secret": "sk-1", "draft": [["name"], 3],
         "drafted": 3, "again": "el_1", "submitted": True, "note": [{"mail": "m-1"}, {}], "refund": "re_1",
+        "mandate": {"total": 200}, "charge": "paid", "ended": "ended", "charged": "mc_2", "uncharged": "NotCompleted",
         "limited": ["RateLimitedError", 60], "foreign": ["UnexpectedAnswerError", "unexpected_answer"],
         "elsewhere": "http_302", "after": 1,
         "failed": [None, "no_access", "It is closed."], "unpaid": ["NotCompleted", "declined"], "open": "not_over",

@@ -36,6 +36,11 @@ AFTER = {
     "Errors": 'say("left", why);',
     "Waiting for long": 'say("left", [elicitation.over, outcome.status, outcome.elicitation.id === kept]);',
     "Events": 'say("left", [cursor !== null]);',
+    "Charge later": """
+        const made: unknown[] = [];
+        for await (const one of elicit.charges(allowed)) made.push([one["amount"], one["status"]]);
+        say("left", [made, (await elicit.endMandate(allowed))["status"]]);
+    """,
     "Webhooks": """
         const arrived = (body: string): Request => new Request("http://127.0.0.1/", { method: "POST", headers, body });
         const statuses = [(await receive(arrived(body))).status, (await receive(arrived(`${body} `))).status];
@@ -126,6 +131,12 @@ def test_events(run: Run, alice: ScriptedUser) -> None:
     program = run("events")
     alice.submit(program.link())
     assert left(program) == [True]
+
+
+def test_charge_later(run: Run, alice: ScriptedUser) -> None:
+    program = run("charge_later")
+    alice.pay(program.link())
+    assert left(program) == [[[1290, "paid"]], "ended"]
 
 
 def test_webhooks(run: Run) -> None:

@@ -32,6 +32,12 @@ say("again", (await elicit.askAgain("el_1", { message: "Now." })).id);
 say("submitted", (await elicit.complete("el_1", { name: { state: "submitted", value: "Atlas" } })).over);
 say("note", [await elicit.addToNote("el_1", { mail: "m-1", old: null }), await elicit.note("el_1")]);
 say("refund", (await elicit.refund("pa_1", { idempotencyKey: "refund-1" }))["id"]);
+for await (const one of elicit.mandates(user, { status: "active" })) say("listed", one["id"]);
+say("mandate", (await elicit.mandateOf("ma/1"))["used"]);
+const details = { description: "A ticket", item: "ride", uses: 2, metadata: { order: 7 }, idempotencyKey: "charge-1" };
+say("charge", (await elicit.charge("ma/1", 200, details))["status"]);
+for await (const one of elicit.charges("ma/1")) say("listed", one["id"]);
+say("ended", (await elicit.endMandate("ma/1"))["status"]);
 say("limited", await elicit.agent().catch((error) => [error.name, error.retryAfter]));
 say("foreign", await elicit.get("../connections").catch((error) => [error.name, error.code]));
 say("elsewhere", await elicit.get("el_2").catch((error) => error.code));
@@ -40,6 +46,11 @@ const failed = await elicit.confirm(user, { message: "May I?", onUrl: () => say(
 say("failed", failed.status === "failed" && [failed.action, failed.code, failed.message]);
 const unpaid = await elicit.payment(user, 500, "usd", { description: "A report", onUrl: () => undefined });
 say("unpaid", await elicit.refund(unpaid).catch((error) => [error.name, error.outcome.status]));
+const limits = { per_charge: 2000, total: 10000, until: "2027-01-01T00:00:00Z" };
+const allowing = { description: "Tickets", account: "shop", onUrl: () => undefined };
+const allowed = await elicit.mandate(user, "eur", limits, allowing);
+say("charged", (await elicit.charge(allowed, 300, { description: "Another" }))["id"]);
+say("uncharged", await elicit.charge(unpaid, 1, { description: "None" }).catch((error) => error.name));
 for (const [why, make] of Object.entries({
   open: async () => sdk.outcomeOf(await elicit.get("el_3")),
   url: async () => new sdk.Elicit({ url: "ftp://127.0.0.1" }),
