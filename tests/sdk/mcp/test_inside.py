@@ -28,6 +28,7 @@ from tests.sdk.mcp.test_cases import (
     played,
 )
 from tests.sdk.mcp.test_tasks import Client
+from tests.support.machine import within
 from tests.support.process import until
 
 USED = "cancelled: Another call with this answer"
@@ -36,7 +37,7 @@ USED = "cancelled: Another call with this answer"
 @pytest.fixture(scope="module")
 def tools(new_tools: Callable[..., Tools]) -> Tools:
     """For alice alone; a call waits a second for her."""
-    return new_tools(settings={"hold": 1, "rounds": 4, "ask_again_after": 0})
+    return new_tools(settings={"hold": within(1), "rounds": 4, "ask_again_after": 0})
 
 
 @pytest.fixture
