@@ -6,6 +6,7 @@ from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 from elicit_flows.lib import clock
+from gallery.asking import ORDER
 from gallery.brands import PICTURE
 from gallery.everywhere import Context, everywhere
 
@@ -201,6 +202,7 @@ def payments() -> list[Context]:
         "livemode": True,
         "date": clock.now() - timedelta(days=2),
         "receipt_url": "https://pay.example/receipt",
+        "order": None,
         "period_end": None,
         "ends_at": None,
         "cancelling": False,
@@ -217,6 +219,7 @@ def payments() -> list[Context]:
         {**paid, **month, "description": "The weekly", "ends_at": month["period_end"]},
         {**paid, **month, "description": "The daily", "cancelling": True},
         {**paid, "description": "An old card", "status": "removed", "mode": "save", "amount": 0, "receipt_url": ""},
+        {**paid, "description": "Things", "order": ORDER, "amount": 990},
         {**paid, "description": "Odd", "status": "mismatch", "livemode": False, "receipt_url": ""},
     ]
     return [{**one, "id": f"pa_{number}"} for number, one in enumerate(shown, 1)]

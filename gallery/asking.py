@@ -121,6 +121,17 @@ def link_page() -> Context:
     return {**request_page(), "kind": "link", **kind_templates("link"), "what": what}
 
 
+ORDER: Context = {
+    "lines": [
+        {"name": "The paper, by post", "quantity": 2, "unit_amount": 400, "amount": 800},
+        {"name": "Sending", "quantity": 1, "unit_amount": 133, "amount": 133},
+    ],
+    "tax": 57,
+    "number": "PO-2026-17",
+    "purpose": "For the office in Berlin",
+}
+
+
 def payment_page(mode: str = "pay", interval: str | None = None, **more: Any) -> Context:
     what = {
         "title": "The paper",
@@ -134,6 +145,7 @@ def payment_page(mode: str = "pay", interval: str | None = None, **more: Any) ->
         "interval": interval,
         "next_charge": date(2026, 12, 22) if mode == "subscribe" else None,
         "mandate": None,
+        "order": more.pop("order", None),
         "item": "paper",
         "uses": None,
     }

@@ -43,6 +43,7 @@ from gallery.answering import (
 )
 from gallery.asking import (
     CHOICES,
+    ORDER,
     changed_page,
     code_to_type,
     device_page,
@@ -99,6 +100,7 @@ PAGES: dict[str, tuple[str, str, Callable[[], Context]]] = {
     "link": ("connect/consent.html", "consent", link_page),
     "payment": ("connect/consent.html", "consent", payment_page),
     "payment, nothing paid": ("connect/consent.html", "consent", lambda: payment_page(came_back=True)),
+    "payment, an order": ("connect/consent.html", "consent", lambda: payment_page(order=ORDER)),
     "save": ("connect/consent.html", "consent", lambda: payment_page("save")),
     "mandate": ("connect/consent.html", "consent", lambda: payment_page("mandate")),
     "mandate, announced": ("connect/consent.html", "consent", lambda: payment_page("mandate", notice="before")),
@@ -127,6 +129,7 @@ PAGES: dict[str, tuple[str, str, Callable[[], Context]]] = {
         f"payment, {status}": ("connect/done.html", "done", partial(payment_outcome_page, status))
         for status in map(str, Status)
     },
+    "payment, an order paid": ("connect/done.html", "done", lambda: payment_outcome_page(order=ORDER)),
     "refused": ("refused.html", "refused", refused_page),
     **{name: (name, "refused", dict) for name in BARE},
     "unsubscribe": ("unsubscribe.html", "unsubscribe", unsubscribe_page),

@@ -10,13 +10,14 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
-from django.utils.translation import get_language, ngettext
+from django.utils.translation import get_language, ngettext, pgettext_lazy
 from django.utils.translation import gettext_lazy as _
 
 from elicit_flows.admin.base import ExportAdmin, ReadOnlyInline, admin_url
 from elicit_flows.admin.roles import may
 from elicit_flows.domain.errors import Conflict
 from elicit_flows.domain.values import Json
+from elicit_flows.kinds.payment import order
 from elicit_flows.lib import amounts
 from elicit_flows.models import Cancellation, Checkout, Event, Payment, Refund
 from elicit_flows.payments import refunds
@@ -61,7 +62,7 @@ class Cancellations(ReadOnlyInline):
 
 class PaymentAdmin(ExportAdmin):
     change_form_template = "admin/change_form_of_person.html"
-    personal = frozenset({"iss", "sub", "description", "payment_ref", "receipt_url"})
+    personal = frozenset({"iss", "sub", "description", "bought", "payment_ref", "receipt_url"})
     list_display = (
         "status", "shown_amount", "agent", "account", "livemode", "cancelled", "refunded_amount", "disputed", "sub",
         "created_at", "id",
@@ -78,14 +79,27 @@ class PaymentAdmin(ExportAdmin):
     inlines = (Checkouts, Refunds, Cancellations)
     fields = (
         "id", "what_to_do", "status", "problem", "agent", "account", "livemode", "elicitation", "iss", "sub", "mode",
-        "interval", "shown_amount", "description", "item", "uses", "period_end", "ends_at", "refunded_amount",
+        "interval", "shown_amount", "description", "bought", "item", "uses", "period_end", "ends_at", "refunded_amount",
         "disputed", "payment_ref", "receipt_url", "created_at", "paid_at", "events",
     )  # fmt: skip
-    readonly_fields = ("what_to_do", "livemode", "shown_amount", "refunded_amount", "events")
+    readonly_fields = ("what_to_do", "livemode", "shown_amount", "bought", "refunded_amount", "events")
 
     @admin.display(description=_("Amount"), ordering="amount")
     def shown_amount(self, row: Payment) -> str:
         return show_amount(row.amount, row.currency)
+
+    @admin.display(description=pgettext_lazy("purchase", "order"))
+    def bought(self, row: Payment) -> SafeString | str:
+        """The lines, the tax, and what the agent says of the order."""
+        if row.order is None:
+            return "-"
+        lines = [
+            f"{one['quantity']} × {one['name']}: {show_amount(one['amount'], row.currency)}"
+            for one in order.shown(row.order)["lines"]
+        ]
+        lines += [f"{_('tax')}: {show_amount(row.order['tax'], row.currency)}"] if row.order["tax"] else []
+        lines += [row.order[name] for name in ("number", "purpose") if row.order[name]]
+        return format_html_join("<br>", "{}", ((line,) for line in lines))
 
     @admin.display(description=_("Live"), boolean=True, ordering="account__livemode")
     def livemode(self, row: Payment) -> bool:

@@ -12,14 +12,14 @@ from ninja import Schema
 from pydantic import Field, RootModel, create_model
 
 from elicit_flows.api.form_shapes import FormAsked, FormParams, FormResult
-from elicit_flows.api.schemas import Absent, Account, AskedMode, Metadata, Strict
+from elicit_flows.api.schemas import Absent, Account, AskedMode, Metadata, Order, Strict
 from elicit_flows.elicitations import multi_step
 from elicit_flows.kinds.confirm import params as confirm
 from elicit_flows.kinds.credentials import fields
 from elicit_flows.kinds.link.kind import MAX_URL
 from elicit_flows.kinds.oauth.mcp_server import MAX_URL as MAX_MCP_URL
 from elicit_flows.kinds.oauth.params import MAX_REASON, MAX_SCOPES
-from elicit_flows.kinds.payment import mandate
+from elicit_flows.kinds.payment import mandate, order
 from elicit_flows.kinds.payment import params as payment
 from elicit_flows.oauth import SCOPE_TOKEN
 
@@ -105,6 +105,23 @@ class MandateAsked(Schema):
     notice: Literal["before", "after"]
 
 
+class OrderLineParams(Strict):
+    name: str = Field(min_length=1, max_length=order.MAX_NAME, description="What is bought.")
+    quantity: int | None = Field(None, ge=1, le=order.MAX_QUANTITY, description="When left out: 1.")
+    unit_amount: int = Field(ge=0, le=order.MAX_AMOUNT, description="The price of one, in minor units.")
+
+
+class OrderParams(Strict):
+    """What the amount is made of. The lines and the tax have to come to the amount."""
+
+    lines: list[OrderLineParams] = Field(min_length=1, max_length=order.MAX_LINES)
+    tax: int | None = Field(
+        None, ge=0, le=order.MAX_AMOUNT, description="In minor units, on top of the lines. When left out: 0."
+    )
+    number: str | None = Field(None, min_length=1, max_length=order.MAX_NUMBER, description="Your order number.")
+    purpose: str | None = Field(None, min_length=1, max_length=order.MAX_PURPOSE, description="What the order is for.")
+
+
 class PaymentParams(Strict):
     amount: int | None = Field(
         None,
@@ -120,6 +137,7 @@ class PaymentParams(Strict):
     item: str | None = Field(None, min_length=1, max_length=payment.MAX_ITEM, description="What the user may use then.")
     uses: int | None = Field(None, ge=1, le=payment.MAX_USES, description="How often. When left out: without limit.")
     mandate: MandateParams | None = Field(None, description="The limits of mode mandate, which needs them.")
+    order: OrderParams | None = Field(None, description="The lines of mode pay, which the user sees before they pay.")
 
 
 class PaymentAsked(Schema):
@@ -132,6 +150,7 @@ class PaymentAsked(Schema):
     item: str | None
     uses: int | None
     mandate: MandateAsked | Absent = None
+    order: Order | Absent = None
 
 
 class PaymentResult(Schema):
@@ -148,6 +167,7 @@ class PaymentResult(Schema):
     entitlement: str | Absent = None
     mandate: str | Absent = None
     subscription: str | Absent = None
+    order_number: str | Absent = Field(None, description="That of your order, if it has one.")
 
 
 class CredentialsField(Strict):

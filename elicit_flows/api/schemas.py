@@ -258,6 +258,21 @@ PaymentStatus = Literal[
 ]  # refunded: paid, and refunded in full
 
 
+class OrderLine(Schema):
+    name: str
+    quantity: int
+    unit_amount: int = Field(description="The price of one, in minor units.")
+
+
+class Order(Schema):
+    """What the amount of a payment is made of, in minor units."""
+
+    lines: list[OrderLine]
+    tax: int
+    number: str | None
+    purpose: str | None
+
+
 class Payment(Schema):
     """``amount`` and ``amount_refunded`` are in minor units. ``status`` mismatch: the payment differs from the request;
     removed: the person has removed a saved method.
@@ -275,6 +290,7 @@ class Payment(Schema):
     description: str
     item: str | None
     uses: int | None
+    order: Order | None
     status: PaymentStatus
     amount_refunded: int
     dispute: Literal["open", "won", "lost"] | None

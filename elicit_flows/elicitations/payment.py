@@ -14,7 +14,8 @@ from functools import partial
 
 from django.conf import settings
 from django.db import IntegrityError, transaction
-from django.utils.translation import get_language
+from django.utils import translation
+from django.utils.translation import get_language, gettext
 
 from elicit_flows import events, kinds, vault
 from elicit_flows.domain.errors import NotFound, Over, ProviderBroken, ProviderUnavailable, TooMany
@@ -25,7 +26,7 @@ from elicit_flows.events import wakeups
 from elicit_flows.job_table import PAYMENTS
 from elicit_flows.kinds.payment import providers
 from elicit_flows.kinds.payment.providers.base import Broken, Busy, PaymentError, PaymentProvider, Refused, Unclear
-from elicit_flows.kinds.payment.values import AUTHENTICATION_REQUIRED, Ask, Snapshot, State
+from elicit_flows.kinds.payment.values import AUTHENTICATION_REQUIRED, Ask, Line, Order, Snapshot, State
 from elicit_flows.lib import clock, rate_limits
 from elicit_flows.lib.backoff import CircuitBreaker
 from elicit_flows.lib.sentences import sentence
@@ -120,7 +121,17 @@ def _ask(payment: Payment, checkout: Checkout) -> Ask:
         interval=payment.interval or None,
         customer=customers.of(payment),
         language=checkout.language,
+        order=_order(payment, checkout.language),
     )
+
+
+def _order(payment: Payment, language: str) -> Order | None:
+    if payment.order is None:
+        return None
+    with translation.override(language or None):
+        tax_name = gettext("Tax")
+    lines = tuple(Line(**line) for line in payment.order["lines"])
+    return Order(lines, payment.order["tax"], tax_name, payment.order["number"])
 
 
 def back_from_checkout(slug: str, checkout_id: str) -> tuple[Elicitation, bool]:
@@ -274,6 +285,8 @@ def result(payment: Payment) -> Json:
     subscription = getattr(payment, "subscription", None)
     if subscription:
         granted |= {"subscription": subscription.pk}
+    if payment.order and payment.order["number"]:
+        granted |= {"order_number": payment.order["number"]}
     return {
         "payment": payment.pk,
         "livemode": payment.account.livemode,

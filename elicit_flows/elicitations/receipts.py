@@ -27,13 +27,13 @@ def receipt(payment: Payment) -> str:
     if payment.status not in PAID:
         raise Conflict("There is no receipt yet: this payment is not paid.")
     said = payment.summary()
-    kept = ("elicitation", "mode", "amount", "currency", "description", "item", "status", "amount_refunded", "dispute")
+    kept = ("elicitation", "mode", "amount", "currency", "description", "item", "order")
     return vault.sign_receipt(
         {
             "iss": settings.ELICIT_PUBLIC_URL,
             "iat": int(time.time()),
             "payment": payment.pk,
-            **{name: said[name] for name in (*kept, "paid_at")},
+            **{name: said[name] for name in (*kept, "status", "amount_refunded", "dispute", "paid_at")},
             "agent": payment.agent.slug,
             "subject_hash": subject_hash(payment.claim),
             "provider": payment.account.provider,

@@ -556,6 +556,7 @@ class Migration(migrations.Migration):
                 ('item', models.CharField(blank=True, max_length=200, verbose_name='item')),
                 ('interval', models.CharField(blank=True, db_default='', max_length=8, verbose_name='interval')),
                 ('uses', models.PositiveIntegerField(null=True, verbose_name='uses')),
+                ('order', models.JSONField(null=True, verbose_name='order')),
                 ('status', models.CharField(choices=[('open', 'Open'), ('processing', 'Processing'), ('paid', 'Paid'), ('saved', 'Saved'), ('removed', 'Removed'), ('active', 'Active'), ('ended', 'Ended'), ('mismatch', 'Mismatch'), ('closed', 'Closed')], default='open', max_length=16, verbose_name='status')),
                 ('refunded', models.BigIntegerField(default=0)),
                 ('disputed', models.CharField(blank=True, max_length=8, verbose_name='dispute')),

@@ -53,6 +53,8 @@ class Payment(models.Model):
     # Mode subscribe: day, week, month or year.
     interval = models.CharField(_("interval"), max_length=8, blank=True, db_default="")
     uses = models.PositiveIntegerField(_("uses"), null=True)  # of the item; None: without limit
+    # What the amount is made of, as it was asked for (kinds.payment.order): never changed afterwards.
+    order = models.JSONField(pgettext_lazy("purchase", "order"), null=True)
     status = models.CharField(_("status"), max_length=16, choices=Status.choices, default=Status.OPEN)
     refunded = models.BigIntegerField(default=0)
     disputed = models.CharField(_("dispute"), max_length=8, blank=True)  # "", open, won, lost
@@ -111,6 +113,7 @@ class Payment(models.Model):
             "description": self.description,
             "item": self.item or None,
             "uses": self.uses,
+            "order": self.order,
             "status": "refunded" if whole else str(self.status),
             "amount_refunded": self.refunded,
             "dispute": self.disputed or None,

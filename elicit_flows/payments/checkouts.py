@@ -38,6 +38,7 @@ def expect_payment(row: Elicitation, account: PaymentAccount) -> Payment:
         item=asked["item"] or "",
         interval=asked["interval"] or "",
         uses=asked["uses"],
+        order=asked.get("order"),
     )
 
 

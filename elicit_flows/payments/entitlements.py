@@ -36,7 +36,8 @@ def valid(agent: Agent, claim: Claim, account: PaymentAccount, asked: Json) -> E
     params.
 
     Everything that decides how much money arrives, and where, must be the same: a person who paid less, in test mode,
-    or nothing (mode save) has not paid for this. The account also fixes livemode, which never changes.
+    or nothing (mode save) has not paid for this. Nor is one order another, even where the sums are the same. The
+    account also fixes livemode, which never changes.
     """
     rows = Entitlement.objects.filter(
         agent=agent,
@@ -53,7 +54,8 @@ def valid(agent: Agent, claim: Claim, account: PaymentAccount, asked: Json) -> E
     )
     rows = rows.select_related("payment__account").order_by("created_at")
     only_live = live_only(agent)
-    return next((row for row in rows if row.usable(live_only=only_live)), None)
+    same = (row for row in rows if row.payment.order == asked.get("order"))
+    return next((row for row in same if row.usable(live_only=only_live)), None)
 
 
 def live_only(agent: Agent) -> bool:

@@ -58,7 +58,16 @@ from elicit_flows.sdk.outcomes import (
     outcome_of,
 )
 from elicit_flows.sdk.proxied import check_answered
-from elicit_flows.sdk.questions import ConfirmWords, MandateLimits, Options, PaymentTerms, Question, Questions
+from elicit_flows.sdk.questions import (
+    ConfirmWords,
+    MandateLimits,
+    Options,
+    Order,
+    OrderLine,
+    PaymentTerms,
+    Question,
+    Questions,
+)
 from elicit_flows.sdk.shapes import (
     Connection,
     Draft,
@@ -104,6 +113,8 @@ __all__ = [
     "NotFoundError",
     "OnUrl",
     "Options",
+    "Order",
+    "OrderLine",
     "Outcome",
     "PaymentTerms",
     "PermissionDeniedError",

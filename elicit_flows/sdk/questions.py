@@ -42,13 +42,33 @@ class Options(TypedDict, total=False):
     idempotency_key: str
 
 
+class OrderLine(TypedDict, total=False):
+    """``unit_amount`` is the price of one in minor units, ``quantity`` is 1 if it is left out."""
+
+    name: Required[str]
+    quantity: int
+    unit_amount: Required[int]
+
+
+class Order(TypedDict, total=False):
+    """What an amount is made of: ``lines``, and the ``tax`` on them in minor units. Together they are the amount.
+    ``number`` and ``purpose`` are the agent's own.
+    """
+
+    lines: Required[list[OrderLine]]
+    tax: int
+    number: str
+    purpose: str
+
+
 class PaymentTerms(TypedDict, total=False):
     """The terms of a payment.
 
     ``mode``: pay (the default), save or subscribe; save is refused unless the operator allows it for the account.
     ``interval``: day, week, month or year, for subscribe. ``account``: the slug of the payment account, if the agent
     has several. ``item``: what the user may use once it is paid, ``uses``: how often. An item that was paid for on the
-    same terms is not asked for again while ``reuse`` is ``"if_valid"``.
+    same terms is not asked for again while ``reuse`` is ``"if_valid"``. ``order``: the lines that the user sees, in
+    mode pay.
     """
 
     mode: str
@@ -56,6 +76,7 @@ class PaymentTerms(TypedDict, total=False):
     account: str
     item: str
     uses: int
+    order: Order
 
 
 class MandateLimits(TypedDict, total=False):

@@ -8,6 +8,7 @@ from django.views.decorators.http import require_POST, require_safe
 from elicit_flows import elicitations
 from elicit_flows.domain.errors import NotFound
 from elicit_flows.domain.values import Claim, Json
+from elicit_flows.kinds.payment import order
 from elicit_flows.models import Payment
 from elicit_flows.payments import queries
 from elicit_flows.web import account, account_mandates, pages, paging, session
@@ -79,6 +80,7 @@ def _paid(row: Payment) -> Json:
         "livemode": row.account.livemode,
         "date": row.paid_at or row.created_at,
         "signed": row.status in elicitations.PAID,
+        "order": order.shown(row.order) if row.order else None,
         "receipt_url": pages.receipt_link(row.receipt_url),
         "period_end": row.period_end,
         "ends_at": row.ends_at,

@@ -16,6 +16,7 @@ from elicit_flows.brands import page_brand
 from elicit_flows.domain.errors import FlowError, NotFound, Over, ProviderUnavailable, TooMany, WrongUser
 from elicit_flows.domain.status import TERMINAL, Status
 from elicit_flows.domain.values import Json
+from elicit_flows.kinds.payment import order
 from elicit_flows.lib import ids, rate_limits, text
 from elicit_flows.lib.sentences import spoken
 from elicit_flows.lib.thread_pools import asks_outside
@@ -202,6 +203,7 @@ def outcome(
     ``why``: the attempt failed and may be repeated. ``late``: the person answered again, and their first answer counts.
     """
     status = Status.EXPIRED if row.overdue else Status(row.status)
+    bought = {"order": order.shown(row.params["order"])} if row.kind == "payment" and "order" in row.params else {}
     connection, back = (row.result or {}).get("connection"), row.head.return_url or ""
     context = {
         "brand": page_brand.of(row.agent_id),
@@ -214,7 +216,7 @@ def outcome(
         "why": said(why),
         "over": status in TERMINAL,
         "outcome_templates": [f"connect/kinds/{row.kind}_outcome.html", "connect/_outcome.html"],
-        "asked": row.params,
+        "asked": {**row.params, **bought},
         "receipt_url": receipt_link((row.result or {}).get("receipt_url")),
         "agent_name": row.agent.name,
         "error": told((row.error or {}).get("message", "")),

@@ -13,7 +13,7 @@ CURRENCIES = WHOLE | set(_HUNDREDTHS.split())
 MAXIMUM = 100_000_000
 
 
-def read(given: Any, field: str = "amount") -> tuple[int, str]:
+def read(given: Any, field: str = "amount", least: int = 1) -> tuple[int, str]:
     """The amount in minor units, and its currency. Raises MollieError."""
     if not isinstance(given, dict) or given.keys() != {"currency", "value"}:
         raise unfit(field, "The amount needs a currency and a value, and nothing else")
@@ -24,7 +24,7 @@ def read(given: Any, field: str = "amount") -> tuple[int, str]:
     if not isinstance(value, str) or not re.fullmatch(form, value):
         raise unfit(f"{field}.value", "The value is no string with the right number of decimals")
     minor = int(value.replace(".", ""))
-    if minor < 1:
+    if minor < least:
         raise unfit(field, "The amount is lower than the minimum")
     if minor > MAXIMUM:
         raise unfit(field, "The amount is higher than the maximum")

@@ -18,7 +18,6 @@ MAX_METADATA = 1024  # bytes
 UNSIMULATED = frozenset(
     {
         *(
-            "lines",
             "billingAddress",
             "shippingAddress",
             "method",
@@ -64,9 +63,26 @@ def amount(field: str, value: Any) -> None:
     money.read(value, field)
 
 
+def lines(field: str, value: Any) -> None:
+    """Each has a description, a quantity and two amounts. What they come to is looked at with the payment's amount."""
+    if not isinstance(value, list) or not value:
+        raise unfit(field, "The lines are invalid")
+    for number, line in enumerate(value):
+        here = f"{field}.{number}"
+        if not isinstance(line, dict) or line.keys() != {"description", "quantity", "unitPrice", "totalAmount"}:
+            raise unfit(here, "SANDBOX: a description, a quantity, a unit price and a total amount are simulated")
+        text(f"{here}.description", line["description"])
+        if not isinstance(line["quantity"], int) or line["quantity"] < 1:
+            raise unfit(f"{here}.quantity", "The quantity is invalid")
+        price, _ = money.read(line["unitPrice"], f"{here}.unitPrice", least=0)
+        if money.read(line["totalAmount"], f"{here}.totalAmount", least=0)[0] != price * line["quantity"]:
+            raise unfit(f"{here}.totalAmount", "The total amount is not the unit price times the quantity")
+
+
 PAYMENT: dict[str, Callable[[str, Any], None]] = {
     "amount": amount,
     "description": text,
+    "lines": lines,
     "redirectUrl": address,
     "cancelUrl": address,
     "webhookUrl": address,

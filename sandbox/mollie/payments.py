@@ -6,7 +6,7 @@ from typing import Any
 
 from sandbox.mollie import money
 from sandbox.mollie.double import Double, Thing, new_id
-from sandbox.mollie.errors import MollieError
+from sandbox.mollie.errors import MollieError, unfit
 from sandbox.mollie.parameters import PAYMENT, checked
 
 LIVES = 15 * 60  # seconds after which an open payment without a method expires
@@ -17,6 +17,8 @@ MAX_DESCRIPTION = 255
 def create(double: Double, profile: str, given: Any) -> Thing:
     asked = checked(given, PAYMENT, ("amount", "description", "redirectUrl"))
     minor, currency = money.read(asked["amount"])
+    if "lines" in asked and sum(money.read(one["totalAmount"], least=0)[0] for one in asked["lines"]) != minor:
+        raise unfit("lines", "The lines do not come to the amount")
     payment: Thing = {
         "resource": "payment",
         "id": new_id("tr"),
@@ -24,6 +26,7 @@ def create(double: Double, profile: str, given: Any) -> Thing:
         "createdAt": double.moment(double.now()),
         "amount": money.written(minor, currency),
         "description": asked["description"][:MAX_DESCRIPTION],
+        **({"lines": asked["lines"]} if "lines" in asked else {}),
         "method": None,
         "metadata": asked.get("metadata"),
         "status": "open",

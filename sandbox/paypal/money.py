@@ -13,9 +13,9 @@ _HUNDREDTHS = "AUD BRL CAD CHF CNY CZK DKK EUR GBP HKD ILS MXN MYR NOK NZD PHP P
 CURRENCIES = WHOLE | set(_HUNDREDTHS.split())
 
 
-def read(given: Any, field: str = "amount") -> tuple[int, str]:
+def read(given: Any, field: str = "amount", least: int = 1) -> tuple[int, str]:
     """The amount in the smallest unit, and its currency. Raises PayPalError."""
-    if not isinstance(given, dict) or given.keys() != {"currency_code", "value"}:
+    if not isinstance(given, dict) or given.keys() - {"breakdown"} != {"currency_code", "value"}:
         raise unfit(f"/{field}", "INVALID_PARAMETER_SYNTAX", "SANDBOX: a currency code and a value, and nothing else")
     currency, value = given["currency_code"], given["value"]
     if currency not in CURRENCIES:
@@ -26,7 +26,7 @@ def read(given: Any, field: str = "amount") -> tuple[int, str]:
     if currency in WHOLE and rest:
         raise PayPalError(422, "DECIMALS_NOT_SUPPORTED", field=f"/{field}/value")
     minor = int(whole) if currency in WHOLE else int(whole) * 100 + int(rest.ljust(2, "0"))
-    if minor < 1:
+    if minor < least:
         raise PayPalError(422, "CANNOT_BE_ZERO_OR_NEGATIVE", field=f"/{field}/value")
     return minor, currency
 

@@ -29,7 +29,8 @@ def create(double: Double, merchant: str, given: Any) -> Thing:
         "purchase_units": [
             {
                 "reference_id": "default",
-                "amount": money.written(minor, currency),
+                "amount": {**money.written(minor, currency), **parts(unit)},
+                **({"items": unit["items"]} if "items" in unit else {}),
                 "payee": {"merchant_id": merchant},
                 **({"description": unit["description"][:127]} if "description" in unit else {}),
                 **({"custom_id": unit["custom_id"]} if "custom_id" in unit else {}),
@@ -45,6 +46,10 @@ def create(double: Double, merchant: str, given: Any) -> Thing:
     }
     double.orders[order["id"]] = order
     return order
+
+
+def parts(unit: Thing) -> Thing:
+    return {"breakdown": unit["amount"]["breakdown"]} if "breakdown" in unit["amount"] else {}
 
 
 def approve(double: Double, order: Thing, how: str) -> None:

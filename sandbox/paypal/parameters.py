@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 from urllib.parse import urlsplit
 
 from sandbox.paypal import money
-from sandbox.paypal.errors import unfit
+from sandbox.paypal.errors import PayPalError, unfit
 
 Given = dict[str, Any]
-MAX_CUSTOM_ID, MAX_DESCRIPTION = 255, 3000
+MAX_CUSTOM_ID, MAX_DESCRIPTION, MAX_ITEM_NAME = 255, 3000, 127
 # The parameters of each model, and whether the double simulates them. What it does not simulate is refused rather than
 # silently ignored.
 MODELS: dict[str, dict[str, bool]] = {
@@ -18,9 +19,18 @@ MODELS: dict[str, dict[str, bool]] = {
         **dict.fromkeys(("processing_instruction", "payer", "application_context"), False),
     },
     "PurchaseUnitRequest": {
-        **dict.fromkeys(("amount", "description", "custom_id"), True),
+        **dict.fromkeys(("amount", "description", "custom_id", "items"), True),
         **dict.fromkeys(("reference_id", "payee", "payment_instruction", "invoice_id", "soft_descriptor"), False),
-        **dict.fromkeys(("items", "shipping", "supplementary_data"), False),
+        **dict.fromkeys(("shipping", "supplementary_data"), False),
+    },
+    "AmountWithBreakdown": dict.fromkeys(("currency_code", "value", "breakdown"), True),
+    "AmountBreakdown": {
+        **dict.fromkeys(("item_total", "tax_total"), True),
+        **dict.fromkeys(("shipping", "handling", "insurance", "shipping_discount", "discount"), False),
+    },
+    "ItemRequest": {
+        **dict.fromkeys(("name", "unit_amount", "quantity"), True),
+        **dict.fromkeys(("tax", "description", "sku", "url", "category", "image_url", "upc", "billing_plan"), False),
     },
     "PaymentSource": {
         "paypal": True,
@@ -79,6 +89,7 @@ def order(given: Any) -> tuple[Given, Given]:
         raise unfit("/purchase_units", "NOT_SUPPORTED", "SANDBOX: one purchase unit is simulated")
     unit = model("PurchaseUnitRequest", units[0], "/purchase_units/0", ("amount",))
     money.read(unit["amount"], "purchase_units/0/amount")
+    items(unit)
     for key, most in (("description", MAX_DESCRIPTION), ("custom_id", MAX_CUSTOM_ID)):
         words(unit, key, most, "/purchase_units/0")
     source = model("PaymentSource", asked["payment_source"], "/payment_source", ("paypal",))
@@ -96,6 +107,30 @@ def order(given: Any) -> tuple[Given, Given]:
     if context.get("locale") not in {None, *LOCALES}:
         raise unfit(f"{field}/locale", "INVALID_PARAMETER_VALUE")
     return unit, context
+
+
+def items(unit: Given) -> None:
+    """Items need their total, and the parts of the amount have to come to it. Raises PayPalError."""
+    field = "/purchase_units/0"
+    amount = model("AmountWithBreakdown", unit["amount"], f"{field}/amount", ("value",))
+    if "items" not in unit and "breakdown" not in amount:
+        return
+    parts = model("AmountBreakdown", amount.get("breakdown", {}), f"{field}/amount/breakdown", ())
+    if "item_total" not in parts:
+        raise PayPalError(422, "ITEM_TOTAL_REQUIRED", field=f"{field}/amount/breakdown/item_total")
+    sums = {name: money.read(one, f"purchase_units/0/amount/breakdown/{name}", 0)[0] for name, one in parts.items()}
+    total = 0
+    for number, one in enumerate(unit.get("items", [])):
+        here = f"{field}/items/{number}"
+        item = model("ItemRequest", one, here, ("name", "unit_amount", "quantity"))
+        words(item, "name", MAX_ITEM_NAME, here)
+        if not isinstance(item["quantity"], str) or not re.fullmatch("[1-9][0-9]{0,9}", item["quantity"]):
+            raise unfit(f"{here}/quantity", "INVALID_PARAMETER_SYNTAX")
+        total += int(item["quantity"]) * money.read(item["unit_amount"], f"{here[1:]}/unit_amount", 0)[0]
+    if total != sums["item_total"]:
+        raise PayPalError(422, "ITEM_TOTAL_MISMATCH", field=f"{field}/amount/breakdown/item_total")
+    if sum(sums.values()) != money.read(amount)[0]:
+        raise PayPalError(422, "AMOUNT_MISMATCH", field=f"{field}/amount/value")
 
 
 def refund(given: Any) -> Given:

@@ -22,6 +22,7 @@ from tests.settlement.conftest import Till
 from tests.support import money
 from tests.support.rows import ALICE_CLAIM, Known
 
+LINES = [{"name": "A notebook", "quantity": 2, "unit_amount": 250}]
 SUBSCRIBED = {"mode": "subscribe", "interval": "month"}
 
 
@@ -88,6 +89,21 @@ def test_t121_a_test_is_no_answer_to_a_question_for_real_money_nor_the_reverse(t
     first, second = ("main", "live") if live else ("live", "main")
     assert not pay(till, ask(till, account=first)).problem
     row = ask(till, account=second)
+    assert (row.status, row.reused) == ("pending", False)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [None, {"lines": LINES, "number": "PO-18"}, {"lines": [{"name": "A pen", "unit_amount": 500}], "number": "PO-17"}],
+    ids=str,
+)
+def test_t245_a_yes_to_one_order_answers_no_other(till: Till, other: dict[str, Any] | None) -> None:
+    order = {"lines": LINES, "number": "PO-17"}
+    assert not pay(till, ask(till, order=order)).problem
+    again = ask(till, order=order)
+    assert again.result is not None
+    assert (again.reused, again.result["order_number"]) == (True, "PO-17")
+    row = ask(till, **({"order": other} if other else {}))
     assert (row.status, row.reused) == ("pending", False)
 
 

@@ -21,7 +21,7 @@ export {
   UnreachableError,
 } from "./errors.ts";
 export type { Mistake } from "./errors.ts";
-export type { Account, CredentialsField, Json, Kind, MandateLimits, Metadata, Params, Results, Step } from "./kinds.ts";
+export type { Account, CredentialsField, Json, Kind, MandateLimits, Metadata, Order, Params, Results, Step } from "./kinds.ts";
 export type { ChargeDetails, OfMandate } from "./mandates.ts";
 export { outcomeOf } from "./outcomes.ts";
 export type { Cancelled, Completed, Declined, Expired, Failed, Outcome } from "./outcomes.ts";

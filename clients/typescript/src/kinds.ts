@@ -42,6 +42,14 @@ export interface MandateLimits {
   notice?: "before" | "after";
 }
 
+/** What an amount is made of. The lines and the tax have to come to the amount. */
+export interface Order {
+  lines: readonly { name: string; quantity?: number; unit_amount: number }[];
+  tax?: number;
+  number?: string;
+  purpose?: string;
+}
+
 interface PaymentParams {
   amount: number;
   currency: string;
@@ -51,6 +59,7 @@ interface PaymentParams {
   interval?: "day" | "week" | "month" | "year";
   item?: string;
   uses?: number;
+  order?: Order;
 }
 
 interface MandateParams {
@@ -100,6 +109,7 @@ export interface Results {
     entitlement?: string;
     /** Of mode `mandate`: its id. */
     mandate?: string;
+    order_number?: string;
   };
   credentials: { connection: string; provider?: string; scopes?: string[]; account?: Account | null };
   form: { content: Json; skipped?: Json };

@@ -1,6 +1,6 @@
 /** The kinds of questions and their parameters, in one place: what `Elicit` asks, and what guards ask. */
 
-import type { CredentialsField, Json, Kind, MandateLimits, Params, Step } from "./kinds.ts";
+import type { CredentialsField, Json, Kind, MandateLimits, Order, Params, Step } from "./kinds.ts";
 
 /** What `create` takes, without the user. */
 export type Asked<K extends Kind> = { kind: K; params: Params[K]; message: string };
@@ -16,6 +16,8 @@ export interface PaymentTerms {
   item?: string;
   /** How often. */
   uses?: number;
+  /** The lines that the user sees, in mode pay. Together with the tax they are the amount. */
+  order?: Order;
 }
 
 /** The words of a confirmation. */

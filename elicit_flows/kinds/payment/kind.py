@@ -8,7 +8,7 @@ import calendar
 from datetime import date, datetime, timedelta
 
 from elicit_flows.domain.values import Json
-from elicit_flows.kinds.payment import params, providers
+from elicit_flows.kinds.payment import order, params, providers
 from elicit_flows.kinds.payment.values import Account
 from elicit_flows.lib import clock, text
 
@@ -23,22 +23,27 @@ class Payment:
     leaves = True
 
     def clean(self, given: Json) -> Json:
-        """``{amount, currency, description, account, mode, interval, item, uses, mandate?}``. Raises Invalid."""
+        """``{amount, currency, description, account, mode, interval, item, uses, mandate?, order?}``.
+
+        Raises Invalid.
+        """
         return params.clean(given)
 
     def describe(self, asked: Json, config: Account | None) -> Json:
         """``{title, host, host_warning, livemode, next_charge, amount, currency, description, mode, interval, item,
-        uses, mandate}``.
+        uses, mandate, order}``.
 
         ``title`` is what is paid for, ``amount`` is in minor units (see ``lib.amounts``). ``host`` is the ASCII host
         that comes next, "" if the account is switched off. ``livemode`` False means that no real money moves.
-        ``mandate`` is None or has the limits in minor units, and ``until`` as a time.
+        ``order`` is None, or as ``order.shown`` says. ``mandate`` is None or has the limits in minor units, and
+        ``until`` as a time.
         ``next_charge`` is the day of a subscription's second payment if the first is made today (UTC), or else None.
         """
         url = (config.api_base or providers.get(config.provider).host) if config else ""
         limits = asked.get("mandate")
         return {name: asked[name] for name in _SHOWN} | {
             "mandate": limits and {**limits, "until": datetime.fromisoformat(limits["until"])},
+            "order": order.shown(asked["order"]) if asked.get("order") else None,
             "title": asked["description"],
             "host": text.ascii_host(url),
             "host_warning": text.host_warning(url),

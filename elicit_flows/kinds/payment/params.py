@@ -6,8 +6,8 @@ from typing import Any
 
 from elicit_flows.domain.errors import Invalid
 from elicit_flows.domain.values import Json, is_slug
-from elicit_flows.kinds.payment import mandate
-from elicit_flows.lib import money, text
+from elicit_flows.kinds.payment import mandate, order
+from elicit_flows.lib import money
 
 MODES = ("pay", "save", "subscribe", "mandate")
 FREE = ("save", "mandate")  # nothing is charged on the page
@@ -16,33 +16,30 @@ MAX_AMOUNT = 99_999_999  # Stripe accepts at most eight digits
 MAX_DESCRIPTION = 250
 MAX_ITEM = 200
 MAX_USES = 1_000_000
-_NAMES = ("amount", "currency", "description", "account", "mode", "interval", "item", "uses", "mandate")
+_NAMES = ("amount", "currency", "description", "account", "mode", "interval", "item", "uses", "mandate", "order")
 
 Error = dict[str, object]
 
 
 def clean(params: Json) -> Json:
     """All parameters; None for those left out, "pay" for ``mode``, 0 for the ``amount`` of modes save and mandate.
-    ``mandate`` is there only in that mode.
+    ``mandate`` is there only in that mode, and ``order`` only if it is given.
 
     The description is returned as one line without invisible characters. Raises Invalid with all errors.
     """
     given = {name: params.get(name) for name in _NAMES}
     given["mode"] = mode = "pay" if given["mode"] is None else given["mode"]
     given["amount"] = 0 if mode in FREE and given["amount"] is None else given["amount"]
-    given["description"] = _line(given["description"])
+    given["description"] = order.one_line(given["description"])
     unknown = [name for name in params if name not in _NAMES]
     errors = [_error(name, f"There is no such parameter; use {', '.join(_NAMES)}.") for name in unknown]
-    errors += _price(given) + _account(given) + _mode(given) + _purchase(given) + _mandate(given)
+    errors += _price(given) + _account(given) + _mode(given) + _purchase(given) + _mandate(given) + _order(given)
     if errors:
         raise Invalid(errors)
-    if given["mandate"] is None:
-        del given["mandate"]
+    for name in ("mandate", "order"):
+        if given[name] is None:
+            del given[name]
     return given
-
-
-def _line(description: Any) -> Any:
-    return " ".join(text.visible(description).split()) if isinstance(description, str) else description
 
 
 def _price(given: Json) -> list[Error]:
@@ -92,7 +89,7 @@ def _purchase(given: Json) -> list[Error]:
     item, uses = given["item"], given["uses"]
     errors = []
     # Whether it can name an item. It is compared character by character, so it may have no invisible ones.
-    if item is not None and not (isinstance(item, str) and 0 < len(item) <= MAX_ITEM and item == _line(item)):
+    if item is not None and not (isinstance(item, str) and 0 < len(item) <= MAX_ITEM and item == order.one_line(item)):
         errors.append(_error("item", f"Give 1 to {MAX_ITEM} visible characters on one line."))
     if uses is not None and not (_is_integer(uses) and 1 <= uses <= MAX_USES):
         errors.append(_error("uses", f"Give a whole number from 1 to {MAX_USES}, or leave it out."))
@@ -112,6 +109,22 @@ def _mandate(given: Json) -> list[Error]:
     ]
     if given["item"] is not None:
         errors.append(_error("item", "Leave it out: each charge of a mandate says its own."))
+    return errors
+
+
+def _order(given: Json) -> list[Error]:
+    """The order's errors, or one of the amount if it is not what the lines and the tax come to."""
+    if given["order"] is None:
+        return []
+    if given["mode"] != "pay":
+        return [_error("order", "Leave it out: only mode pay has an order.")]
+    given["order"], wrong = order.clean(given["order"])
+    errors: list[Error] = [{"loc": ["params", "order", *where], "message": message} for where, message in wrong]
+    amount = given["amount"]
+    if not wrong and _is_integer(amount) and amount != order.total(given["order"]):
+        lines, tax = order.subtotal(given["order"]), given["order"]["tax"]
+        sums = f"The lines are {lines} and the tax is {tax}, together {lines + tax}, and the amount is {amount}."
+        errors.append(_error("amount", f"{sums} Correct the amount, a line or the tax."))
     return errors
 
 

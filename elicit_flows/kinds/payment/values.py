@@ -44,6 +44,30 @@ class Account:
 
 
 @dataclass(frozen=True, slots=True)
+class Line:
+    """``unit_amount`` is the price of one."""
+
+    name: str
+    quantity: int
+    unit_amount: int
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """What the amount of an ask is made of. ``tax_name`` is in the payer's language, ``number`` is the agent's."""
+
+    lines: tuple[Line, ...]
+    tax: int
+    tax_name: str
+    number: str | None = None
+
+    @property
+    def all_lines(self) -> tuple[Line, ...]:
+        """With the tax as the last line, for providers that have no other place for it."""
+        return (*self.lines, Line(self.tax_name, 1, self.tax)) if self.tax else self.lines
+
+
+@dataclass(frozen=True, slots=True)
 class Ask:
     """One checkout to open. ``our_id`` is returned in every snapshot, and says nothing about the person.
 
@@ -63,6 +87,7 @@ class Ask:
     interval: str | None = None  # subscribe: day | week | month | year
     customer: str | None = None
     language: str = ""  # of the page that it was opened from, as the settings spell it: "pt-br"; "" if it is not known
+    order: Order | None = None  # mode pay; its sum is the amount
 
 
 @dataclass(frozen=True, slots=True)

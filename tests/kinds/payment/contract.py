@@ -16,7 +16,7 @@ from elicit_flows.domain.values import Secret
 from elicit_flows.kinds.payment import providers
 from elicit_flows.kinds.payment.params import MODES
 from elicit_flows.kinds.payment.providers.base import BadNotice, PaymentProvider, Refused
-from elicit_flows.kinds.payment.values import SUCCESSES, Account, Ask, Charge, Snapshot, State
+from elicit_flows.kinds.payment.values import SUCCESSES, Account, Ask, Charge, Line, Order, Snapshot, State
 from elicit_flows.lib import clock
 from tests.kinds.payment.answers import ask
 
@@ -143,6 +143,22 @@ class ProviderContract:
         assert said.payment_ref
         assert (said.receipt_url or "").startswith("http") is self.has_receipts
         assert said.our_id == "co_1"
+
+    @pytest.mark.parametrize("tax", [0, 190])
+    def test_an_order_is_paid_as_the_sum_of_its_lines_and_tax(self, house: House, tax: int) -> None:
+        lines = (Line("A notebook <b>", 2, 450), Line("A pen", 1, 99), Line("A sticker", 3, 0))
+        order = Order(lines, tax, "Steuer", "PO-17")
+        said = self.paid(house, amount=999 + tax, order=order)
+        assert (said.state, said.amount, said.our_id) == (State.PAID, 999 + tax, "co_1")
+
+    def test_t242_an_order_whose_parts_come_to_something_else_is_never_paid_as_asked(self, house: House) -> None:
+        """Nothing of ours makes one. A provider that adds up refuses it, and one that does not says what it took."""
+        order = Order((Line("A notebook", 2, 450),), 100, "Tax")
+        try:
+            said = self.paid(house, amount=1999, order=order)
+        except Refused:
+            return
+        assert said.amount == 1000
 
     def test_a_card_that_is_declined_leaves_it_open(self, provider: PaymentProvider, house: House) -> None:
         ref, url = self.started(house)

@@ -32,6 +32,7 @@ def test_the_person_is_told_what_is_paid_and_where() -> None:
         "item": "report",
         "uses": 3,
         "mandate": None,
+        "order": None,
     }
 
 

@@ -58,6 +58,8 @@ class DoubleUser(ActingUser):
             return connected(self._state.connect(asked))
         if kind == "payment" and action in PAID:
             paid = {"amount": params["amount"], "currency": params["currency"], "status": "paid", "receipt_url": None}
+            named = (params.get("order") or {}).get("number")
+            paid |= {"order_number": named} if named else {}
             return {"payment": number("pa"), "livemode": False, **paid}
         if action != "submit" or kind in ("oauth", "payment"):
             raise AssertionError(f"This {kind} does not offer {action}")

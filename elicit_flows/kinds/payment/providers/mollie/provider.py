@@ -53,6 +53,7 @@ class Mollie:
                         "cancelUrl": ask.cancel_url,
                         "webhookUrl": ask.notify_url,
                         "metadata": {reading.OUR_ID: ask.our_id},
+                        **_lines(ask),
                         **({"locale": _LOCALES[ask.language]} if ask.language in _LOCALES else {}),
                     },
                     idempotency_key=key,
@@ -134,6 +135,22 @@ class Mollie:
 
     def receive(self, account: Account, headers: Mapping[str, str], body: bytes) -> list[Notice]:
         return webhooks.receive(account, headers, body)
+
+
+def _lines(ask: Ask) -> dict[str, list[dict[str, object]]]:
+    if ask.order is None:
+        return {}
+    return {
+        "lines": [
+            {
+                "description": line.name,
+                "quantity": line.quantity,
+                "unitPrice": _amount(line.unit_amount, ask.currency),
+                "totalAmount": _amount(line.quantity * line.unit_amount, ask.currency),
+            }
+            for line in ask.order.all_lines
+        ]
+    }
 
 
 def _amount(minor: int, currency: str) -> dict[str, str]:

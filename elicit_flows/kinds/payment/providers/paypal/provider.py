@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from datetime import timedelta
 from functools import partial
 from types import MappingProxyType
+from typing import Any
 from urllib.parse import urlsplit
 
 from apimatic_core.authentication.multiple.single_auth import Single
@@ -17,7 +18,9 @@ from apimatic_core.response_handler import ResponseHandler
 from apimatic_core.types.parameter import Parameter
 from paypalserversdk.configuration import Server
 from paypalserversdk.http.http_method_enum import HttpMethodEnum
+from paypalserversdk.models.amount_breakdown import AmountBreakdown
 from paypalserversdk.models.amount_with_breakdown import AmountWithBreakdown
+from paypalserversdk.models.item_request import ItemRequest
 from paypalserversdk.models.money import Money
 from paypalserversdk.models.order_request import OrderRequest
 from paypalserversdk.models.payment_source import PaymentSource
@@ -73,7 +76,7 @@ class PayPal:
             **locale,
         )
         unit = PurchaseUnitRequest(
-            amount=AmountWithBreakdown(**amounts.written(ask.amount, ask.currency)),
+            **_priced(ask),
             description=ask.description[:MAX_DESCRIPTION],
             custom_id=ask.our_id,
         )
@@ -158,6 +161,26 @@ class PayPal:
 
     def receive(self, account: Account, headers: Mapping[str, str], body: bytes) -> list[Notice]:
         return webhooks.receive(account, headers, body)
+
+
+def _priced(ask: Ask) -> dict[str, Any]:
+    """The amount and, of an order, the items and the tax that it is made of."""
+    whole = amounts.written(ask.amount, ask.currency)
+    if ask.order is None:
+        return {"amount": AmountWithBreakdown(**whole)}
+    items = [
+        ItemRequest(name=line.name, unit_amount=_money(line.unit_amount, ask), quantity=str(line.quantity))
+        for line in ask.order.lines
+    ]
+    parts = AmountBreakdown(
+        item_total=_money(ask.amount - ask.order.tax, ask),
+        tax_total=_money(ask.order.tax, ask),
+    )
+    return {"amount": AmountWithBreakdown(**whole, breakdown=parts), "items": items}
+
+
+def _money(minor: int, ask: Ask) -> Money:
+    return Money(**amounts.written(minor, ask.currency))
 
 
 def _snapshot(account: Account, order: Thing, disputes: tuple[DisputeSeen, ...] = ()) -> Snapshot:

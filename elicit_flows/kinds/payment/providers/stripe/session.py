@@ -5,10 +5,11 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from typing import Any
 
-from elicit_flows.kinds.payment.values import Ask
+from elicit_flows.kinds.payment.values import Ask, Line
 from elicit_flows.lib import clock
 
 OUR_ID = "our_id"  # in the metadata of every object that we create
+ORDER_NUMBER = "order_number"
 SHORTEST, LONGEST = timedelta(minutes=30), timedelta(hours=24)
 _SLACK = timedelta(minutes=1)  # between our clock and Stripe's
 _GRID = 600  # seconds
@@ -24,6 +25,8 @@ _DATA = {"pay": "payment_intent_data", "save": "setup_intent_data", "subscribe":
 def params(ask: Ask) -> dict[str, Any]:
     """They do not name the payer, and only the ask decides what is paid."""
     named = {OUR_ID: ask.our_id}
+    if ask.order and ask.order.number:
+        named[ORDER_NUMBER] = ask.order.number
     asked: dict[str, Any] = {
         "mode": _MODES[ask.mode],
         "client_reference_id": ask.our_id,
@@ -42,16 +45,22 @@ def params(ask: Ask) -> dict[str, Any]:
 
 
 def _selling(ask: Ask) -> dict[str, Any]:
-    """One line item. Dashboard settings that could change the amount are turned off."""
-    price: dict[str, Any] = {
-        "currency": ask.currency,
-        "unit_amount": ask.amount,
-        "product_data": {"name": ask.description},
-    }
-    if ask.mode == "subscribe":
-        price["recurring"] = {"interval": ask.interval}
+    """The order's lines, or one. Dashboard settings that could change the amount are turned off."""
+    lines = ask.order.all_lines if ask.order else (Line(ask.description, 1, ask.amount),)
+    rhythm = {"recurring": {"interval": ask.interval}} if ask.mode == "subscribe" else {}
     return {
-        "line_items": [{"price_data": price, "quantity": 1}],
+        "line_items": [
+            {
+                "price_data": {
+                    "currency": ask.currency,
+                    "unit_amount": line.unit_amount,
+                    "product_data": {"name": line.name},
+                    **rhythm,
+                },
+                "quantity": line.quantity,
+            }
+            for line in lines
+        ],
         "adaptive_pricing": {"enabled": False},
         "allow_promotion_codes": False,
         "automatic_tax": {"enabled": False},
