@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
-import zipfile
 from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import Any
@@ -20,11 +17,9 @@ from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
-from elicit_flows import people
 from elicit_flows.admin import persons
 from elicit_flows.admin.audit_lists import AUDIT_LISTS, AuditFilter, AuditList
-from elicit_flows.admin.audit_log import record_for_model
-from elicit_flows.admin.base import MAX_CSV_ROWS, csv_cells
+from elicit_flows.admin.base import MAX_CSV_ROWS, read_period, signed_csv
 from elicit_flows.admin.roles import EXPORT, SEE_PEOPLE, may
 from elicit_flows.domain.values import Claim
 from elicit_flows.lib import clock
@@ -32,7 +27,6 @@ from elicit_flows.models import Agent
 
 SIZE = 50
 MAX_COUNT = 1000  # rows are counted up to here, since counting millions of rows would make the page slow
-DAYS = 30  # of the period, unless another one is chosen
 NAMES = ("what", "person", "agent", "operator", "since", "until")
 
 
@@ -82,7 +76,9 @@ def page(site: AdminSite, request: HttpRequest) -> HttpResponse:
             raise PermissionDenied
         rows = list(asked.list.rows(asked.wanted)[: MAX_CSV_ROWS + 1])
         if len(rows) <= MAX_CSV_ROWS:
-            return _download(request, asked, rows)
+            named = f"{asked.what}-{asked.since}-{asked.until}"
+            said = f"Exported the audit of {asked.since} to {asked.until}, {asked.what}"
+            return signed_csv(request, LogEntry, named, said, asked.list.columns, map(asked.list.values, rows))
         problem = _("This period has more than %(most)d rows. Choose a shorter one.") % {"most": MAX_CSV_ROWS}
     who = given.get("who", "") if problem else (f"{asked.claim.iss} {asked.claim.sub}" if asked.claim else "")
     context = {**site.each_context(request), **_context(request, asked), "problem": problem, "who": who}
@@ -128,15 +124,7 @@ def _person(typed: str) -> tuple[str, str]:
 
 def _read(given: dict[str, str]) -> tuple[Asked, str]:
     """What is asked for, and what is wrong with it. What is wrong is left out."""
-    today = clock.now().date()
-    until, since = _day(given.get("until", ""), today), _day(given.get("since", ""), None)
-    problem = "" if until else _("Write the days as year, month and day, such as 2026-11-23.")
-    until = until or today
-    if given.get("since") and since is None:
-        problem = _("Write the days as year, month and day, such as 2026-11-23.")
-    since = since or until - timedelta(days=DAYS)
-    if since > until:
-        since, problem = until, _("The first day must not be after the last.")
+    since, until, problem = read_period(given)
     operator = given.get("operator", "")
     person = persons.row_of(given.get("person", ""))
     asked = Asked(
@@ -146,30 +134,3 @@ def _read(given: dict[str, str]) -> tuple[Asked, str]:
         User.objects.filter(pk=int(operator)).first() if operator.isdecimal() and len(operator) < 10 else None,
     )  # fmt: skip
     return asked, problem
-
-
-def _day(written: str, empty: date | None) -> date | None:
-    if not written:
-        return empty
-    try:
-        found = date.fromisoformat(written)
-    except ValueError:
-        return None
-    return found if 2000 <= found.year <= 9000 else None
-
-
-def _download(request: HttpRequest, asked: Asked, rows: list[Any]) -> HttpResponse:
-    """The file and its signature in one archive. The audit log notes it."""
-    lines = io.StringIO()
-    writer = csv.writer(lines, quoting=csv.QUOTE_ALL)
-    writer.writerow(asked.list.columns)
-    writer.writerows(csv_cells(asked.list.values(row)) for row in rows)
-    content, name = lines.getvalue().encode(), f"{asked.what}-{asked.since}-{asked.until}.csv"
-    archive = io.BytesIO()
-    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as files:
-        files.writestr(name, content)
-        files.writestr(f"{name}.jws", people.sign_bytes(content, name) + "\n")
-    said = f"Exported the audit of {asked.since} to {asked.until}, {asked.what}: {len(rows)} rows, signed."
-    record_for_model(request.user, LogEntry, said, None, name)
-    named = {"Content-Disposition": f'attachment; filename="{name.removesuffix(".csv")}.zip"'}
-    return HttpResponse(archive.getvalue(), content_type="application/zip", headers=named)

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import csv
+import io
+import zipfile
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import date, timedelta
 from typing import Any
 
 from django.contrib import admin
@@ -17,15 +20,18 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
 from django.utils.http import urlencode
+from django.utils.translation import gettext, override
 from django.utils.translation import gettext_lazy as _
-from django.utils.translation import override
 
+from elicit_flows import people
 from elicit_flows.admin import audit_log
 from elicit_flows.admin.audit_log import record_for_model
 from elicit_flows.admin.roles import EXPORT, SEE_PEOPLE, SWITCH, may
+from elicit_flows.lib import clock
 from elicit_flows.lib.clock import rfc3339
 
 MAX_CSV_ROWS = 50_000
+DAYS = 30  # of a period, unless another one is chosen
 # ``formfield_overrides``: several rows are chosen by boxes to tick, which need no script and have names to read out.
 CHECKBOXES: dict[Any, Any] = {ManyToManyField: {"widget": CheckboxSelectMultiple}}
 # Spreadsheets take a cell that begins so for a formula (OWASP, CSV injection); some also the full-width forms.
@@ -48,12 +54,58 @@ def list_url(model: type[Model], **filters: Any) -> str:
 def escape_formula(value: object) -> str:
     """The value as text that a spreadsheet does not run (threat T113)."""
     text = "" if value is None else str(value)
+    if isinstance(value, int):
+        return text
     return f"'{text}" if text.startswith(_FORMULA) else text
 
 
 def csv_cells(values: Iterable[Any]) -> list[str]:
     """Times as RFC 3339, everything else as text, no formulas."""
     return [escape_formula(rfc3339(value) if hasattr(value, "astimezone") else value) for value in values]
+
+
+def read_period(given: Mapping[str, str]) -> tuple[date, date, str]:
+    """The first and the last day of a form, and what is wrong with them. What is wrong is left out."""
+    days: dict[str, date] = {}
+    problem = ""
+    for name in ("since", "until"):
+        try:
+            found = date.fromisoformat(given.get(name) or "x")
+        except ValueError:
+            found = date.min
+        if 2000 <= found.year <= 9000:
+            days[name] = found
+        elif given.get(name):
+            problem = gettext("Write the days as year, month and day, such as 2026-11-23.")
+    until = days.get("until") or clock.now().date()
+    since = days.get("since") or until - timedelta(days=DAYS)
+    if since > until:
+        return until, until, gettext("The first day must not be after the last.")
+    return since, until, problem
+
+
+def signed_csv(
+    request: HttpRequest,
+    model: type[Model],
+    name: str,
+    said: str,
+    columns: Sequence[str],
+    rows: Iterable[Iterable[Any]],
+) -> HttpResponse:
+    """A file NAME.csv and its signature in one archive. The audit log notes ``said`` at ``model``, in English."""
+    lines, count = io.StringIO(), 0
+    writer = csv.writer(lines, quoting=csv.QUOTE_ALL)
+    writer.writerow(columns)
+    for count, row in enumerate(rows, start=1):  # noqa: B007  how many there were
+        writer.writerow(csv_cells(row))
+    content = lines.getvalue().encode()
+    archive = io.BytesIO()
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as files:
+        files.writestr(f"{name}.csv", content)
+        files.writestr(f"{name}.csv.jws", people.sign_bytes(content, f"{name}.csv") + "\n")
+    record_for_model(request.user, model, f"{said}: {count} rows, signed.", None, f"{name}.csv")
+    named = {"Content-Disposition": f'attachment; filename="{name}.zip"'}
+    return HttpResponse(archive.getvalue(), content_type="application/zip", headers=named)
 
 
 class PersonalDataMixin:

@@ -21,6 +21,7 @@ from elicit_flows.admin import (
     audit_page,
     connections,
     dashboard,
+    money_page,
     person_page,
     provider_page,
     request_page,
@@ -79,6 +80,7 @@ class OperatorsSite(AdminSite):
                 name="provider_test",
             ),
             path("audit/", self.admin_view(partial(audit_page.page, self)), name="audit"),
+            path("money/", self.admin_view(partial(money_page.page, self)), name="money"),
             path("grants/", self.admin_view(partial(connections.export_page, self)), name="grants"),
         ]
         return [*urls, *super().get_urls()]

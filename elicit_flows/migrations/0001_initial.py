@@ -1025,6 +1025,10 @@ class Migration(migrations.Migration):
             index=models.Index(fields=['created_at'], name='payment_month'),
         ),
         migrations.AddIndex(
+            model_name='payment',
+            index=models.Index(condition=models.Q(('paid_at__isnull', False)), fields=['paid_at'], name='payment_paid'),
+        ),
+        migrations.AddIndex(
             model_name='inbound',
             index=models.Index(condition=models.Q(('try_at__isnull', False)), fields=['account', 'try_at'], name='inbound_due'),
         ),
@@ -1107,6 +1111,10 @@ class Migration(migrations.Migration):
         migrations.AddIndex(
             model_name='refund',
             index=models.Index(fields=['status'], name='refund_status'),
+        ),
+        migrations.AddIndex(
+            model_name='refund',
+            index=models.Index(condition=models.Q(('done_at__isnull', False)), fields=['done_at'], name='refund_done'),
         ),
         migrations.AddConstraint(
             model_name='refund',
@@ -1387,6 +1395,10 @@ class Migration(migrations.Migration):
         migrations.AddIndex(
             model_name='renewal',
             index=models.Index(fields=['subscription', '-created_at', '-id'], name='renewal_list'),
+        ),
+        migrations.AddIndex(
+            model_name='renewal',
+            index=models.Index(condition=models.Q(('paid_at__isnull', False)), fields=['paid_at'], name='renewal_paid'),
         ),
         migrations.AddConstraint(
             model_name='renewal',

@@ -85,6 +85,8 @@ class Payment(models.Model):
             models.Index(fields=["sub", "agent", "-created_at", "-id"], name="payment_person"),
             # operators look at the payments of a month
             models.Index(fields=["created_at"], name="payment_month"),
+            # what was charged and refunded in a period
+            models.Index(fields=["paid_at"], name="payment_paid", condition=models.Q(paid_at__isnull=False)),
             # payments that need an operator's attention
             models.Index(fields=["status", "created_at"], name="payment_status"),
             models.Index(fields=["disputed"], name="payment_disputed"),
@@ -220,6 +222,7 @@ class Refund(models.Model):
         indexes = [
             models.Index(fields=["try_at"], name="refund_due", condition=models.Q(try_at__isnull=False)),
             models.Index(fields=["status"], name="refund_status"),
+            models.Index(fields=["done_at"], name="refund_done", condition=models.Q(done_at__isnull=False)),
         ]
 
     def __str__(self) -> str:

@@ -128,7 +128,10 @@ class Renewal(models.Model):
         verbose_name = _("renewal")
         verbose_name_plural = _("renewals")
         constraints = [models.UniqueConstraint(fields=["subscription", "ref"], name="one_renewal_per_ref")]
-        indexes = [models.Index(fields=["subscription", "-created_at", "-id"], name="renewal_list")]
+        indexes = [
+            models.Index(fields=["subscription", "-created_at", "-id"], name="renewal_list"),
+            models.Index(fields=["paid_at"], name="renewal_paid", condition=models.Q(paid_at__isnull=False)),
+        ]
 
     def __str__(self) -> str:
         return self.id

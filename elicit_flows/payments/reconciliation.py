@@ -10,10 +10,10 @@ from enum import StrEnum
 
 from elicit_flows.kinds.payment.values import BalanceLine, Movement
 from elicit_flows.models import Checkout, Payment, PaymentAccount, Refund, Renewal
+from elicit_flows.payments.bookkeeping import MONEY_CAME, Period
 
 # We may hear of a payment late, and a delayed one moves money late: so far beyond the period, lines are looked for.
 SLACK = timedelta(days=7)
-_MONEY_CAME = (Payment.Status.PAID, Payment.Status.ACTIVE, Payment.Status.ENDED)
 
 
 class Fault(StrEnum):
@@ -105,7 +105,7 @@ class Reconciliation:
         if line.renewal_ref:
             recorded = renewal is not None and renewal.status == Renewal.Status.PAID
         else:
-            recorded = payment.status in _MONEY_CAME and payment.payment_ref == line.payment_ref
+            recorded = payment.status in MONEY_CAME and payment.payment_ref == line.payment_ref
         row = renewal or payment
         if not recorded:
             # Late, paid twice or not as requested: nothing is open once all of it is given back.
@@ -127,18 +127,12 @@ class Reconciliation:
         return sorted(found, key=lambda one: (one.at, one.ref))
 
     def _charges_missing(self) -> Iterable[Difference]:
-        paid = Payment.objects.filter(
-            account=self.account, status__in=_MONEY_CAME, paid_at__gte=self.since, paid_at__lt=self.until, amount__gt=0
-        )
-        for row in paid.exclude(mode="save").iterator():
+        period = Period(self.since, self.until, account=self.account)
+        for row in period.charges().iterator():
             if row.pk not in self._charged:
                 here = f"{row.amount} {row.currency}"
                 yield Difference(Fault.CHARGE_MISSING, row.paid_at or row.created_at, row.pk, row.payment_ref, here, "")
-        renewed = Renewal.objects.filter(
-            subscription__account=self.account, status=Renewal.Status.PAID,
-            paid_at__gte=self.since, paid_at__lt=self.until,
-        ).select_related("subscription")  # fmt: skip
-        for one in renewed.iterator():
+        for one in period.renewals().select_related("subscription").iterator():
             if one.pk not in self._charged:
                 when, here = one.paid_at or one.created_at, f"{one.amount} {one.currency}"
                 yield Difference(Fault.CHARGE_MISSING, when, one.subscription.payment_id, one.ref, here, "")
@@ -158,8 +152,7 @@ class Reconciliation:
                 if recorded != there:
                     said = f"{recorded} {row.payment.currency}", f"{there} {line.currency}"
                     yield Difference(Fault.REFUND_AMOUNT, line.at, row.payment_id, ref, *said)
-        done = made.filter(status=Refund.Status.DONE, done_at__gte=self.since, done_at__lt=self.until)
-        for row in done.iterator():
+        for row in Period(self.since, self.until, account=self.account).refunds().select_related("payment").iterator():
             if row.ref not in self._refunds:
                 here = f"{row.amount} {row.payment.currency}"
                 when = row.done_at or row.created_at
