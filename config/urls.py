@@ -75,6 +75,8 @@ urlpatterns = [
     path("account/payments/mandates/<str:mandate_id>/lower", account_mandates.lower),
     path("account/payments/mandates/<str:mandate_id>/end", account_mandates.end),
     path("account/payments/mandates/<str:mandate_id>/charges/<str:charge_id>/refuse", account_mandates.refuse),
+    path("account/payments/subscriptions/<str:subscription_id>", account_payments.subscription),
+    path("account/payments/subscriptions/<str:subscription_id>/keep", account_payments.keep),
     path("account/payments/<str:payment_id>/receipt", account_payments.receipt),
     path("account/payments/<str:payment_id>/cancel", account_payments.cancel),
     path("account/export", privacy.export),

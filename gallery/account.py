@@ -205,9 +205,14 @@ def payments() -> list[Context]:
         "order": None,
         "period_end": None,
         "ends_at": None,
+        "subscription": "",
+        "past_due": False,
+        "grace_until": None,
         "cancelling": False,
     }
     month = {"status": "active", "mode": "subscribe", "period_end": datetime(2026, 12, 22, tzinfo=UTC)}
+    month["subscription"] = "su_1"
+    late = {"past_due": True, "grace_until": datetime(2026, 12, 25, tzinfo=UTC)}
     shown = [
         paid,
         {**paid, "description": "Half of it", "amount_refunded": 61700, "dispute": "open"},
@@ -219,6 +224,7 @@ def payments() -> list[Context]:
         {**paid, **month, "description": "The weekly", "ends_at": month["period_end"]},
         {**paid, **month, "description": "The daily", "cancelling": True},
         {**paid, "description": "An old card", "status": "removed", "mode": "save", "amount": 0, "receipt_url": ""},
+        {**paid, **month, **late, "description": "The magazine"},
         {**paid, "description": "Things", "order": ORDER, "amount": 990},
         {**paid, "description": "Odd", "status": "mismatch", "livemode": False, "receipt_url": ""},
     ]
@@ -265,6 +271,16 @@ def mandate_page(number: int = 0, **more: Any) -> Context:
         for name, value in {"per_charge": "20.00", "per_day": "40.00", "per_month": "", "total": "1234.50"}.items()
     ]
     shown = {"mandate": {**mandates()[number], "fields": fields}, "charges": charges, "just": "", "wrong": ""}
+    return room_page("payments", **{**shown, **more})
+
+
+def subscription_page(number: int = 6, *, kept: bool = False, **more: Any) -> Context:
+    """With a renewal in every state."""
+    start, end = datetime(2026, 11, 22, tzinfo=UTC), datetime(2026, 12, 22, tzinfo=UTC)
+    renewal = {"amount": 123450, "currency": "eur", "start": start, "end": end, "receipt_url": "", "pay_url": ""}
+    renewals = [{**renewal, "id": f"rn_{status}", "status": status} for status in ("open", "failed", "void", "paid")]
+    renewals[1]["pay_url"] = renewals[3]["receipt_url"] = "https://pay.example/invoice"
+    shown = {"payment": payments()[number], "renewals": renewals, "kept": kept}
     return room_page("payments", **{**shown, **more})
 
 

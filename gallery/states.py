@@ -26,6 +26,7 @@ from gallery.account import (
     requests_page,
     security_page,
     sessions,
+    subscription_page,
     told_page,
     untold,
 )
@@ -168,6 +169,13 @@ PAGES: dict[str, tuple[str, str, Callable[[], Context]]] = {
     "payments, none": ("account/payments.html", "account", lambda: payments_page(payments=[])),
     "payments, one cancelled": ("account/payments.html", "account", lambda: payments_page(just_ended=payments()[8])),
     "payments, one removed": ("account/payments.html", "account", lambda: payments_page(just_ended=payments()[9])),
+    "one subscription": ("account/subscription.html", "account", subscription_page),
+    "one subscription, refused": ("account/subscription.html", "account", lambda: subscription_page(10)),
+    "one subscription, kept": (
+        "account/subscription.html",
+        "account",
+        lambda: subscription_page(kept=True, renewals=[]),
+    ),
     "mandates": (
         "account/payments.html",
         "account",

@@ -8,7 +8,7 @@ from typing import Literal
 from ninja import Schema
 from pydantic import Field
 
-from elicit_flows.api.schemas import Payment, Subject
+from elicit_flows.api.schemas import Payment, Strict, Subject
 
 
 class Subscription(Schema):
@@ -34,6 +34,12 @@ class Subscription(Schema):
     cancelled_by: Literal["person", "agent", "provider"] | None
     created_at: datetime
     ended_at: datetime | None
+
+
+class CancelRequest(Strict):
+    at: Literal["period_end", "now"] = Field(
+        "period_end", description="now: the user loses what is paid for. Refund it, if you owe it to them."
+    )
 
 
 class SubscriptionList(Schema):

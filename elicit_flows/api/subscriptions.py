@@ -7,9 +7,11 @@ from typing import Literal
 from django.http import HttpResponse
 from ninja import Query, Router
 
+from elicit_flows import elicitations
 from elicit_flows.api import schemas, subscription_shapes
 from elicit_flows.api.owned_rows import own_subscription
 from elicit_flows.api.responses import AgentRequest, answer, listed
+from elicit_flows.lib.thread_pools import asks_outside
 from elicit_flows.models import Renewal, Subscription
 from elicit_flows.payments import queries
 
@@ -32,6 +34,21 @@ def list_all(request: AgentRequest, query: Query[Filter]) -> HttpResponse:
 @router.get("/{subscription_id}", response=subscription_shapes.Subscription, summary="Get a subscription")
 def get(request: AgentRequest, subscription_id: str) -> HttpResponse:
     """As your operator's provider last said. It is asked every day, and whenever it sends a webhook."""
+    return answer(own_subscription(request.auth, subscription_id).summary())
+
+
+@router.post("/{subscription_id}/cancel", response=subscription_shapes.Subscription, summary="Cancel a subscription")
+@asks_outside
+def cancel(
+    request: AgentRequest, subscription_id: str, ask: subscription_shapes.CancelRequest | None = None
+) -> HttpResponse:
+    """Nothing more is charged. It ends with the paid period, or now. If the provider does not answer, it is told until
+    it does: ``ends_at`` or the status says when it has confirmed. Cancelling it again is harmless.
+
+    There is no call that takes it back: only the user can, at ``/account/payments``.
+    """
+    row = own_subscription(request.auth, subscription_id)
+    elicitations.cancel_subscription(row, at_once=ask is not None and ask.at == "now")
     return answer(own_subscription(request.auth, subscription_id).summary())
 
 

@@ -14,7 +14,7 @@ notify                the person is told that it waits for them
 notes                 data that the agent stores with its elicitation
 payment               the provider's checkout page, and the result of the payment
 mandates              charges under a mandate, and its end
-payment_cancellation  the user ends a subscription or removes a saved payment method
+payment_cancellation  ending or keeping a subscription, and removing a saved payment method
 payment_sweep         the worker's part of payments: webhooks, open checkouts, cancellations, refunds
 receipts              signed receipts for payments
 multi_step            several questions in one elicitation
@@ -41,7 +41,7 @@ from elicit_flows.elicitations.mandates import charge_mandate, end_mandate, own_
 from elicit_flows.elicitations.notes import change_note, read_note
 from elicit_flows.elicitations.outcomes import cancel, complete, consume, decline, expire, sweep
 from elicit_flows.elicitations.payment import back_from_checkout
-from elicit_flows.elicitations.payment_cancellation import cancel_payment
+from elicit_flows.elicitations.payment_cancellation import cancel_payment, cancel_subscription, resume_subscription
 from elicit_flows.elicitations.payment_sweep import follow_up, payment_accounts_due, payments_due
 from elicit_flows.elicitations.receipts import PAID, mandate_document, receipt
 from elicit_flows.elicitations.transitions import find, suggested_locale
@@ -66,6 +66,7 @@ __all__ = [
     "begin",
     "cancel",
     "cancel_payment",
+    "cancel_subscription",
     "change_note",
     "charge_mandate",
     "check_import",
@@ -97,6 +98,7 @@ __all__ = [
     "refuse_charge",
     "replace_persons_code",
     "resume",
+    "resume_subscription",
     "save_page",
     "submit",
     "suggested_locale",

@@ -40,7 +40,7 @@ slow_accounts: CircuitBreaker[int] = CircuitBreaker(rest=20.0, slow=10.0)
 # What the provider's page is for: a mandate begins with a saved method; a charge has one if its bank wants the person.
 _AT_PROVIDER = {"mandate": "save", charges.MODE: "pay"}
 LINK_LASTS = timedelta(days=1)
-_TRY_AGAIN = sentence("The payment provider does not answer now. Try again in a moment.")
+TRY_AGAIN = sentence("The payment provider does not answer now. Try again in a moment.")
 
 
 def open_checkout(row: Elicitation) -> str | None:
@@ -90,8 +90,8 @@ def _open(row: Elicitation, payment: Payment, checkout: Checkout) -> str | None:
             checkouts.another_key(checkout)
         log.warning("payment account %s: %s", account.slug, trouble)
         if isinstance(trouble, Broken):
-            raise ProviderBroken(_TRY_AGAIN, elicitation=row.pk) from None
-        raise ProviderUnavailable(_TRY_AGAIN, elicitation=row.pk, retry_after=5) from None
+            raise ProviderBroken(TRY_AGAIN, elicitation=row.pk) from None
+        raise ProviderUnavailable(TRY_AGAIN, elicitation=row.pk, retry_after=5) from None
     with transaction.atomic():
         checkouts.lock_payment(row)
         locked = Elicitation.objects.select_for_update().get(pk=row.pk)
@@ -100,7 +100,7 @@ def _open(row: Elicitation, payment: Payment, checkout: Checkout) -> str | None:
         opened = checkouts.opened(checkout, started, vault.seal_url(checkout, started.url))
         # If it was changed meanwhile, another press of the button may have opened it, or the sweep may have ended it.
         if not opened and checkout.status == Checkout.Status.OVER:
-            raise ProviderUnavailable(_TRY_AGAIN, elicitation=row.pk, retry_after=5)
+            raise ProviderUnavailable(TRY_AGAIN, elicitation=row.pk, retry_after=5)
         if locked.status == Status.PENDING:
             move(row, Status.STARTED)
     return vault.open_url(checkout)

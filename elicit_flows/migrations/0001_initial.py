@@ -586,6 +586,8 @@ class Migration(migrations.Migration):
             name='Cancellation',
             fields=[
                 ('id', models.CharField(default=functools.partial(elicit_flows.lib.ids.name, *('ca',), **{}), max_length=64, primary_key=True, serialize=False, verbose_name='ID')),
+                ('by', models.CharField(choices=[('person', 'Person'), ('agent', 'Agent'), ('time', 'Time'), ('policy', 'Policy')], db_default='person', default='person', max_length=16, verbose_name='requested by')),
+                ('at_once', models.BooleanField(db_default=False, default=False, verbose_name='at once')),
                 ('tries', models.PositiveIntegerField(default=0, verbose_name='tries')),
                 ('problem', models.CharField(blank=True, max_length=500, verbose_name='problem')),
                 ('asked_at', models.DateTimeField(default=elicit_flows.lib.clock.now, verbose_name='requested at')),

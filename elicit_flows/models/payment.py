@@ -246,11 +246,21 @@ class Refund(models.Model):
 
 class Cancellation(models.Model):
     """``try_at`` None: the provider has confirmed it. ``problem``: why the last attempt failed. It is never
-    given up.
+    given up. ``at_once``: a subscription ends now, and not with its paid period.
     """
+
+    class By(models.TextChoices):
+        PERSON = "person", _("Person")
+        AGENT = "agent", _("Agent")
+        TIME = "time", _("Time")
+        POLICY = "policy", _("Policy")
 
     id = models.CharField(_("ID"), max_length=64, primary_key=True, default=partial(ids.name, "ca"))
     payment = models.OneToOneField(Payment, models.CASCADE, verbose_name=_("payment"), related_name="cancellation")
+    by = models.CharField(
+        _("requested by"), max_length=16, choices=By.choices, default=By.PERSON, db_default=By.PERSON.value
+    )
+    at_once = models.BooleanField(_("at once"), default=False, db_default=False)
     tries = models.PositiveIntegerField(_("tries"), default=0)
     problem = models.CharField(_("problem"), max_length=500, blank=True)
     asked_at = models.DateTimeField(_("requested at"), default=now)

@@ -20,16 +20,17 @@ Status = Payment.Status
 RETRIES = RetrySchedule.doubling(timedelta(seconds=1), timedelta(hours=6))
 
 
-def ask(payment: Payment, by: Mandate.By = Mandate.By.PERSON) -> Cancellation:
+def ask(payment: Payment, by: Mandate.By = Mandate.By.PERSON, *, at_once: bool = False) -> Cancellation:
     """Record the cancellation; a second request is the same one. Raises Conflict if there is nothing to cancel.
 
     The agent can no longer use a saved method from now on, and its mandate ends with it. A subscription continues until
-    its provider says when it ends.
+    its provider says when it ends. ``at_once``: it is to end now, also if it is cancelled for a later day.
     """
     with transaction.atomic():
         payment = Payment.objects.select_for_update().get(pk=payment.pk)
         known = Cancellation.objects.filter(payment=payment).first()
-        if known and (known.try_at or payment.status == Status.REMOVED):
+        sooner = at_once and payment.status == Status.ACTIVE
+        if known and (payment.status == Status.REMOVED or (known.try_at and (known.at_once or not sooner))):
             return known
         if payment.status == Status.SAVED:
             payment.status = Status.REMOVED
@@ -39,11 +40,25 @@ def ask(payment: Payment, by: Mandate.By = Mandate.By.PERSON) -> Cancellation:
             # Each in a transaction of its own; what is missed is given up when its time has come.
             transaction.on_commit(partial(charges.end_announced, payment))
             events.publish(payment.agent, "payment.removed", {"payment": payment.summary()}, payment.elicitation)
-        elif payment.status != Status.ACTIVE or payment.ends_at:
+        elif payment.status != Status.ACTIVE or (payment.ends_at and not sooner):
             raise Conflict("There is nothing to cancel: it has ended, or has been cancelled already.")
         now = clock.now()
-        anew = {"asked_at": now, "try_at": now, "done_at": None, "tries": 0, "problem": ""}
+        who = known.by if known and payment.ends_at else by.value  # whoever cancelled it first
+        anew = {
+            "by": who,
+            "at_once": sooner,
+            "asked_at": now,
+            "try_at": now,
+            "done_at": None,
+            "tries": 0,
+            "problem": "",
+        }
         return Cancellation.objects.update_or_create(payment=payment, defaults=anew)[0]
+
+
+def withdraw(payment: Payment) -> None:
+    """The person keeps the subscription: a cancellation that the provider has yet to hear of is not told any more."""
+    Cancellation.objects.filter(payment=payment).delete()
 
 
 def due(account: int, limit: int) -> Iterable[Cancellation]:

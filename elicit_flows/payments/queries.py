@@ -82,11 +82,13 @@ def subscriptions_by(claim: Claim) -> QuerySet[Subscription]:
 
 
 def renewals_of(subscription: Subscription) -> QuerySet[Renewal]:
-    return Renewal.objects.filter(subscription=subscription)
+    return Renewal.objects.filter(subscription=subscription).select_related("subscription")
 
 
 def made_by(claim: Claim) -> QuerySet[Payment]:
     """What this person paid, saved or subscribed to, for all agents, and payments that did not match."""
     shown = (*WENT_THROUGH, Payment.Status.MISMATCH)
     rows = Payment.objects.filter(iss=claim.iss, sub=claim.sub, status__in=shown)
-    return rows.select_related("agent", "account", "elicitation", "cancellation").order_by("-created_at")
+    return rows.select_related("agent", "account", "elicitation", "cancellation", "subscription__account").order_by(
+        "-created_at"
+    )

@@ -14,7 +14,7 @@ from elicit_flows import events
 from elicit_flows.domain.values import Json
 from elicit_flows.kinds.payment.values import ENDS, SUCCESSES, InvoiceSeen, Snapshot
 from elicit_flows.lib import clock
-from elicit_flows.models import Payment, Renewal, Subscription
+from elicit_flows.models import Cancellation, Payment, Renewal, Subscription
 from elicit_flows.payments import entitlements
 
 Status = Subscription.Status
@@ -81,8 +81,13 @@ def _take_cancellation(row: Subscription, said: Snapshot) -> None:
     if row.ends_at is None:
         row.cancelled_by = ""
     elif not row.cancelled_by:
-        cancelled = hasattr(row.payment, "cancellation")
-        row.cancelled_by = Subscription.By.PERSON if cancelled else Subscription.By.PROVIDER
+        row.cancelled_by = _canceller(row)
+
+
+def _canceller(row: Subscription) -> str:
+    """Who asked for it here; otherwise it was done at the provider."""
+    asked = Cancellation.objects.filter(payment=row.payment).first()
+    return asked.by if asked else Subscription.By.PROVIDER.value
 
 
 def _renewed(row: Subscription, seen: InvoiceSeen) -> Iterator[str]:
@@ -129,7 +134,7 @@ def _take_state(row: Subscription) -> None:
 
 def _end(row: Subscription, said: Snapshot) -> None:
     row.status, row.past_due_since, row.ended_at = Status.ENDED, None, said.period_end or clock.now()
-    row.cancelled_by = row.cancelled_by or Subscription.By.PROVIDER
+    row.cancelled_by = row.cancelled_by or _canceller(row)
     row.save(update_fields=["status", "past_due_since", "ended_at", "cancelled_by"])
     row.payment.status = Payment.Status.ENDED
     row.payment.save(update_fields=["status"])

@@ -36,6 +36,13 @@ class Subscriptions(ABC):
         """Return the subscription: its state, until when it is paid, and whether it is cancelled."""
         return await self._transport.fetch(dict, "GET", _path(subscription))
 
+    async def cancel_subscription(self, subscription: str | Outcome, *, now: bool = False) -> Json:
+        """Cancel it at the end of the paid period, or ``now``. Returns the subscription. Only its user can take a
+        cancellation back.
+        """
+        body = {"at": "now" if now else "period_end"}
+        return await self._transport.fetch(dict, "POST", f"{_path(subscription)}/cancel", json=body)
+
     async def renewals(self, subscription: str | Outcome) -> AsyncGenerator[Json, None]:
         """The periods after the first, newest first."""
         async with aclosing(self._transport.pages(dict, f"{_path(subscription)}/renewals", {"limit": PAGE})) as found:

@@ -117,6 +117,7 @@ class SyncElicit:
     charge = _blocking(Elicit.charge)
     end_mandate = _blocking(Elicit.end_mandate)
     subscription_of = _blocking(Elicit.subscription_of)
+    cancel_subscription = _blocking(Elicit.cancel_subscription)
 
     draft = _blocking(Elicit.draft)
     answer = _blocking(Elicit.answer)

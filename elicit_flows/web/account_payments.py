@@ -1,4 +1,4 @@
-"""What a person paid, subscribed to and saved: the list, the signed receipt, and ending what goes on."""
+"""What a person paid, subscribed to and saved: the list, signed receipts, renewals, ending or keeping what goes on."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from elicit_flows import elicitations
 from elicit_flows.domain.errors import NotFound
 from elicit_flows.domain.values import Claim, Json
 from elicit_flows.kinds.payment import order
-from elicit_flows.models import Payment
+from elicit_flows.lib.thread_pools import asks_outside
+from elicit_flows.models import Payment, Renewal
 from elicit_flows.payments import queries
 from elicit_flows.web import account, account_mandates, pages, paging, session
 
@@ -63,6 +64,47 @@ def cancel(request: HttpRequest, me: session.Person, payment_id: str) -> HttpRes
     return pages.SeeOther(f"/account/payments?ended={payment_id}")
 
 
+@require_safe
+@pages.for_person
+def subscription(request: HttpRequest, me: session.Person, subscription_id: str) -> HttpResponse:
+    """The periods of one subscription after the first."""
+    row = queries.subscriptions_by(me.claim).filter(pk=subscription_id).first()
+    if row is None:
+        raise NotFound("You have no such subscription.")
+    page = paging.cut(request, paging.newest(queries.renewals_of(row), "created_at"), lambda one: one.created_at)
+    context = {
+        "payment": _paid(queries.made_by(me.claim).get(pk=row.payment_id)),
+        "renewals": [_renewal(one) for one in page.rows],
+        "kept": request.GET.get("done") == "kept" and row.payment.status == Payment.Status.ACTIVE and not row.ends_at,
+        "tab": "payments",
+        **paging.search(request, page),
+    }
+    return account.show(request, me, "subscription", context)
+
+
+@require_POST
+@asks_outside
+@pages.for_person
+def keep(request: HttpRequest, me: session.Person, subscription_id: str) -> HttpResponse:
+    """Take back a cancellation before it takes effect."""
+    row = elicitations.resume_subscription(subscription_id, me.claim)
+    return pages.SeeOther(f"/account/payments/subscriptions/{row.pk}?done=kept")
+
+
+def _renewal(one: Renewal) -> Json:
+    pay = one.status == Renewal.Status.FAILED and one.subscription.status == "past_due"
+    return {
+        "id": one.pk,
+        "amount": one.amount,
+        "currency": one.currency,
+        "status": str(one.status),
+        "start": one.period_start,
+        "end": one.period_end,
+        "receipt_url": pages.receipt_link(one.receipt_url) if one.status == Renewal.Status.PAID else "",
+        "pay_url": pages.receipt_link(one.receipt_url) if pay else "",
+    }
+
+
 def _just_ended(request: HttpRequest, claim: Claim) -> Json | None:
     """What the person has just cancelled or removed, according to the address; None if that is not true."""
     if "ended" not in request.GET:
@@ -72,7 +114,7 @@ def _just_ended(request: HttpRequest, claim: Claim) -> Json | None:
 
 
 def _paid(row: Payment) -> Json:
-    said, cancellation = row.summary(), getattr(row, "cancellation", None)
+    said, cancellation, going = row.summary(), getattr(row, "cancellation", None), getattr(row, "subscription", None)
     names = ("description", "mode", "amount", "currency", "amount_refunded", "status", "dispute")
     return {name: said[name] for name in names} | {
         "id": row.pk,
@@ -84,5 +126,8 @@ def _paid(row: Payment) -> Json:
         "receipt_url": pages.receipt_link(row.receipt_url),
         "period_end": row.period_end,
         "ends_at": row.ends_at,
+        "subscription": going.pk if going else "",
+        "past_due": going is not None and going.status == "past_due",
+        "grace_until": going.grace_until if going else None,
         "cancelling": cancellation is not None and cancellation.try_at is not None,
     }

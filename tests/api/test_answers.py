@@ -114,6 +114,7 @@ def test_every_described_call_answers_as_described(
     assert call("POST", f"{one}/end", allowed.pk).json()["status"] == "ended"
     going, one = money.subscription(known, paid.account), "/v1/subscriptions/{subscription_id}"
     assert call("GET", one, going.pk).json() == call("GET", "/v1/subscriptions").json()["data"][0] == going.summary()
+    assert call("POST", f"{one}/cancel", going.pk, json={"at": "now"}).json()["status"] == "active", "told later"
     refused = money.renewal(going).summary()
     assert call("GET", f"{one}/renewals", going.pk).json() == {"data": [refused], "next_cursor": None}
     used = call("POST", "/v1/entitlements/{entitlement_id}/consume", granted.pk, json={"key": "call-17"}).json()

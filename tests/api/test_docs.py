@@ -63,6 +63,7 @@ CALLS = {
     "GET /v1/subscriptions",
     "GET /v1/subscriptions/{subscription_id}",
     "GET /v1/subscriptions/{subscription_id}/renewals",
+    "POST /v1/subscriptions/{subscription_id}/cancel",
     "GET /v1/entitlements",
     "POST /v1/entitlements/{entitlement_id}/consume",
     "GET /v1/webhooks/deliveries",
@@ -303,9 +304,9 @@ def test_no_field_has_a_default(described: dict[str, Any]) -> None:
 def test_unknown_fields_are_described_as_refused(described: dict[str, Any]) -> None:
     ours = [operation for _, path, operation in operations(described) if path != PATH]
     bodies = [operation["requestBody"] for operation in ours if "requestBody" in operation]
-    assert len(bodies) == 14
+    assert len(bodies) == 15
     assert all(one["additionalProperties"] is False for one in kinds_of(described, "CreateElicitation").values())
-    strict = ("Complete", "Subject", "TokenRequest", "ProofRequest", "Report", "RefundRequest")
+    strict = ("Complete", "Subject", "TokenRequest", "ProofRequest", "Report", "RefundRequest", "CancelRequest")
     for name in (*strict, "ConsumeRequest", "ImportConnection", "ChargeRequest"):
         assert described["components"]["schemas"][name]["additionalProperties"] is False
 

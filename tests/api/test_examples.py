@@ -163,6 +163,7 @@ def walk_calls(call: Recorder, names: dict[str, str]) -> None:
     call("past_due", "GET", "/v1/subscriptions", params=user | {"status": "past_due"})
     call("one", "GET", going)
     call("all", "GET", f"{going}/renewals")
+    call("cancel", "POST", f"{going}/cancel", json={"at": "period_end"})
     call("report", "GET", "/v1/entitlements", params=user)
     call("use", "POST", f"/v1/entitlements/{names['entitlement']}/consume", json={"key": "tool-call-17"})
     call("pending", "GET", "/v1/webhooks/deliveries", params={"status": "pending", "limit": 1})

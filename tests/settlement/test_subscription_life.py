@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
+from elicit_flows import elicitations
 from elicit_flows.api.owned_rows import own_subscription
-from elicit_flows.domain.errors import NotFound
+from elicit_flows.domain.errors import Conflict, NotFound
 from elicit_flows.domain.values import Claim
 from elicit_flows.kinds.payment.values import InvoiceSeen, State
 from elicit_flows.lib import clock
@@ -203,6 +204,22 @@ def test_t237_a_cancellation_is_taken_from_the_answer_to_the_latest_question(lif
     life.hear(State.ACTIVE, 1, ends_at=end, asked_at=asked + timedelta(seconds=1))
     assert life.now.ends_at is None
     assert life.told() == ["payment.unsubscribed", "subscription.resumed"]
+
+
+def test_t236_what_was_cancelled_is_taken_up_again_by_its_payer_alone(life: Life) -> None:
+    life.hear(State.ACTIVE, 1, ends_at=life.end_of(1), asked_at=clock.now())
+    with pytest.raises(NotFound):
+        elicitations.resume_subscription(life.now.pk, Claim(rows.ISSUER, "bob"))
+    assert life.now.ends_at == life.end_of(1)
+    assert life.told() == ["payment.unsubscribed"]
+
+
+def test_one_that_is_not_cancelled_or_has_ended_is_not_taken_up_again(life: Life) -> None:
+    for ended in (False, True):
+        if ended:
+            life.hear(State.CANCELLED, 1)
+        with pytest.raises(Conflict):
+            elicitations.resume_subscription(life.now.pk, life.now.claim)
 
 
 def test_t237_what_was_replayed_revives_nothing_that_has_ended(life: Life) -> None:

@@ -67,6 +67,7 @@ def test_t50_every_form_posts_with_a_token_and_says_what_it_does(name: str):
         "erase",
         "remove",
         "unsubscribe",
+        "keep",
         "signout",
         "signout-everywhere",
         "signout-others",
@@ -315,12 +316,13 @@ def test_who_comes_back_without_paying_is_told_so():
 def test_the_account_page_offers_to_end_what_goes_on_and_says_how_far_that_is():
     page = shown("payments")
     offered = [form.get("data-action") for form in page.forms() if "/account/payments/" in str(form["action"])]
-    assert sorted(map(str, offered)) == ["remove", "unsubscribe", "unsubscribe"]
+    assert sorted(map(str, offered)) == ["keep", "remove", *["unsubscribe"] * 3]
     for said in (
         "Next charge December 22, 2026", "State Cancelled Date", "Ends December 22, 2026",
         "Nothing more is charged. You can use it until it ends.",
         "The payment provider has not confirmed that yet; it is told again until it does.",
         "Payment method removed, nothing was charged through this service",
+        "State The last charge was refused Date", "You can use it until December 25, 2026, and longer once it is paid.",
     ):  # fmt: skip
         assert said in page.text(), said
 
@@ -578,7 +580,7 @@ def test_the_account_page_shows_payments_as_their_reader_writes_money():
     ):
         assert said in text, said
     receipts = [link for link in page.all("a") if link["href"] == "https://pay.example/receipt"]
-    assert len(receipts) == 7
+    assert len(receipts) == 9
     assert {link["rel"] for link in receipts} == {"noopener noreferrer"}
     assert "Nothing yet." in shown("payments, none").text()
 

@@ -6,7 +6,12 @@ from functools import cache
 from importlib import import_module
 from typing import cast
 
-from elicit_flows.kinds.payment.providers.base import ChargingProvider, PaymentProvider, ReportingProvider
+from elicit_flows.kinds.payment.providers.base import (
+    ChargingProvider,
+    PaymentProvider,
+    ReportingProvider,
+    SubscribingProvider,
+)
 from elicit_flows.kinds.payment.providers.guard import Guarded
 
 PROVIDERS = {
@@ -34,3 +39,8 @@ def reporting(name: str) -> ReportingProvider | None:
     """The provider with that name; None if it does not list its balance transactions."""
     provider = cast(Guarded, get(name))
     return cast(ReportingProvider, provider) if hasattr(provider.plug_in, "balance") else None
+
+
+def subscribing(name: str) -> SubscribingProvider:
+    """The provider with that name, which must have mode ``subscribe``."""
+    return cast(SubscribingProvider, get(name))

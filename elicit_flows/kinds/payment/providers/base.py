@@ -110,6 +110,18 @@ class PaymentProvider(Protocol):
         """
 
 
+class SubscribingProvider(PaymentProvider, Protocol):
+    """A provider whose subscriptions can be ended and continued: it has mode ``subscribe`` in ``modes``. ``ref`` is the
+    checkout's, and the snapshots say what it is afterwards.
+    """
+
+    def end(self, account: Account, ref: str, key: str) -> Snapshot:
+        """End a subscription at once: nothing is charged any more, and nothing is refunded. Safe to repeat."""
+
+    def resume(self, account: Account, ref: str, key: str) -> Snapshot:
+        """Take back a cancellation that has not taken effect. One that has ended stays ended. Safe to repeat."""
+
+
 class ChargingProvider(PaymentProvider, Protocol):
     """A provider that charges saved methods: it has mode ``mandate`` in ``modes``. Others have no such calls."""
 

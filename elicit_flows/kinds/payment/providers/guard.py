@@ -17,6 +17,7 @@ from elicit_flows.kinds.payment.providers.base import (
     PaymentError,
     PaymentProvider,
     ReportingProvider,
+    SubscribingProvider,
 )
 from elicit_flows.kinds.payment.values import (
     Account,
@@ -63,6 +64,14 @@ class Guarded:
 
     def cancel(self, account: Account, ref: str, key: str) -> Snapshot:
         return _asked(account, Snapshot, lambda: self.plug_in.cancel(account, ref, key))
+
+    def end(self, account: Account, ref: str, key: str) -> Snapshot:
+        plug_in = cast(SubscribingProvider, self.plug_in)
+        return _asked(account, Snapshot, lambda: plug_in.end(account, ref, key))
+
+    def resume(self, account: Account, ref: str, key: str) -> Snapshot:
+        plug_in = cast(SubscribingProvider, self.plug_in)
+        return _asked(account, Snapshot, lambda: plug_in.resume(account, ref, key))
 
     def charge(self, account: Account, charge: Charge, key: str) -> Snapshot:
         plug_in = cast(ChargingProvider, self.plug_in)

@@ -137,6 +137,22 @@ class Stripe:
                 stripe_client.v1.payment_methods.detach(method)
             return _look(stripe_client, ref)
 
+    def end(self, account: Account, ref: str, key: str) -> Snapshot:
+        """Repeating has no further effect, so ``key`` is not sent, as in ``cancel``."""
+        with calling(changes=True):
+            stripe_client = client(account)
+            _end(stripe_client, _subscription(stripe_client, ref))
+            return _look(stripe_client, ref)
+
+    def resume(self, account: Account, ref: str, key: str) -> Snapshot:
+        """Repeating has no further effect, so ``key`` is not sent, as in ``cancel``."""
+        with calling(changes=True):
+            stripe_client = client(account)
+            subscription = _subscription(stripe_client, ref)
+            if not _has_ended(stripe_client, subscription):
+                stripe_client.v1.subscriptions.update(subscription, {"cancel_at_period_end": False})
+            return _look(stripe_client, ref)
+
     def charge(self, account: Account, charge: Charge, key: str) -> Snapshot:
         """Charge at once. Refused is raised only if nothing was made: everything after that is Unclear."""
         try:
@@ -185,6 +201,14 @@ def _look(stripe_client: stripe.StripeClient, ref: str) -> Snapshot:
     if intent is None:
         return reading.snapshot(found, [], [], invoices)
     return reading.snapshot(found, *charges.refunds_and_disputes(stripe_client, intent), invoices)
+
+
+def _subscription(stripe_client: stripe.StripeClient, ref: str) -> str:
+    """The subscription of a checkout. Raises Refused if it has none."""
+    found = reading.id_of(plain(stripe_client.v1.checkout.sessions.retrieve(ref), "id").get("subscription"))
+    if found is None:
+        raise Refused("no_subscription", "There is no subscription at this checkout.")
+    return found
 
 
 def _paid_intent(stripe_client: stripe.StripeClient, found: reading.Thing, invoices: list[reading.Thing]) -> str | None:
