@@ -60,11 +60,14 @@ class View:
         self.route = route
         self._outside = getattr(view, "asks_outside", False) or getattr(_admin(view), "asks_outside", False)
         self.operations = _operations(view)
-        asking = (one for one in self.operations if getattr(one.view_func, "asks_outside", False))
+        asking = [one for one in self.operations if getattr(one.view_func, "asks_outside", False)]
         self._methods = {method for one in asking for method in one.methods}
+        some = (one for one in asking if getattr(one.view_func, "for_some_agents", False))
+        self._for_some = {method for one in some for method in one.methods}
 
-    def asks_outside(self, method: str) -> bool:
-        return self._outside or method in self._methods
+    def asks_outside(self, method: str, *, managed: bool = True) -> bool:
+        """``managed``: whether it may be a request of an agent with managed access."""
+        return self._outside or (method in self._methods and (managed or method not in self._for_some))
 
 
 def _admin(view: object) -> object:
@@ -221,7 +224,7 @@ class Service:
         if ApiProxy.wants(scope):
             await self._api_proxy(scope, receive, send)
             return
-        outside = resolved(scope["path"]).asks_outside(scope["method"])
+        outside = resolved(scope["path"]).asks_outside(scope["method"], managed=auth.may_be_managed(send.key_hash))
         pool = self._agents_outside if outside else self._agents
         if send.agent_id is None:
             await self._django(scope, receive, send, pool=pool, key=_address(scope))

@@ -123,8 +123,8 @@ class AgentAdmin(SwitchableAdmin):
     fields = (
         "slug", "name", "logo", "site", "description", "enabled", "key_hint", "identity_providers", "all_providers",
         "providers", "mcp_servers", "payment_accounts", "import_connections", "notify", "require_user_token",
-        "tokens_never_leave", "user_token_audiences", "requests_per_minute", "return_urls", "webhook_url",
-        "has_webhook_secret", "new_webhook_secret", "webhook_disabled_at", "created_at",
+        "tokens_never_leave", "managed_access", "user_token_audiences", "requests_per_minute", "return_urls",
+        "webhook_url", "has_webhook_secret", "new_webhook_secret", "webhook_disabled_at", "created_at",
     )  # fmt: skip
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:

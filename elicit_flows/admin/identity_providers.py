@@ -47,6 +47,24 @@ class IdentityProviderForm(ClientForm):
         label=_("Audiences"), help_text=_("The names by which the proxy knows this service. One per line.")
     )
 
+    managed_hosts = LinesField(
+        label=_("Hosts that it decides about"),
+        help_text=_(
+            "Hosts of remote MCP servers, such as mcp.example.com or *.example.com: the identity provider says who may "
+            "use them, and nobody is sent there (enterprise-managed authorization). * is any host. One per line."
+        ),
+    )
+    managed_refusal = forms.ChoiceField(
+        label=_("When the organisation refuses"),
+        choices=[(name, name) for name in ("page", "fail")],
+        initial="page",
+        required=False,
+        help_text=_("Page: the person can connect as usual. Fail: they cannot connect in another way."),
+    )
+
+    def clean_managed_refusal(self) -> str:
+        return self.cleaned_data["managed_refusal"] or "page"
+
     def clean_order(self) -> int:
         return self.cleaned_data["order"] or 0
 
@@ -66,7 +84,7 @@ class IdentityProviderAdmin(ClientAdmin):
         (None, {"fields": ("slug", "name", "icon", "order", "sort", "issuer", "max_age", "enabled")}),
         (_("For OpenID Connect"), {"fields": (
             "redirect_uri", "client_id", "has_client_secret", "new_client_secret", "forget_client_secret", "scopes",
-            "introspect",
+            "introspect", "managed_hosts", "managed_refusal",
         )}),
         (_("For a site that signs in its own users"), {"fields": ("sign_in_url",)}),
         (_("For a proxy that signs people in"), {"fields": ("header", "audiences")}),

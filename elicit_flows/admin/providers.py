@@ -143,6 +143,15 @@ class ProviderForm(ClientForm):
     resources = LinesField(
         label=_("Resources"), help_text=_("The audiences of the tokens (RFC 8707). One URI per line.")
     )
+    managed_by = forms.CharField(
+        label=_("Managed by"),
+        required=False,
+        max_length=64,
+        help_text=_(
+            "The slug of the identity provider that says who may connect, so that nobody is sent to the provider "
+            "(enterprise-managed authorization). Empty: people connect themselves."
+        ),
+    )
     dead_grant = JsonListField(
         label=_("Signs of an ended grant"),
         help_text=_(
@@ -259,7 +268,7 @@ class ProviderAdmin(ClientAdmin):
             "device_authorization_url", "client_id", "has_client_secret", "new_client_secret", "forget_client_secret",
             "has_app_key", "new_app_key", "forget_app_key",
             "grant", "pkce", "par", "dpop", "registration", "registered_as", "dead_grant",
-            "metadata", "metadata_url",
+            "metadata", "metadata_url", "managed_by",
         )}),
         (_("API"), {"fields": ("api_urls",)}),
         (_("For credentials"), {"fields": ("fields", "find_url", "verify")}),

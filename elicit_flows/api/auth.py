@@ -22,7 +22,8 @@ remembered: TtlCache[str, Agent] = TtlCache(REMEMBER, most=1000)
 
 
 class Known(NamedTuple):
-    """The agent that a key belonged to when it was last looked up, and its requests per minute.
+    """The agent that a key belonged to when it was last looked up, its requests per minute, and whether it has managed
+    access.
 
     It proves nothing, because the key may have been revoked. It only says whose requests to count before a thread is
     free.
@@ -30,6 +31,7 @@ class Known(NamedTuple):
 
     agent_id: int
     per_minute: int
+    managed: bool
     at: float
 
 
@@ -65,8 +67,14 @@ def look_up(wanted: list[str]) -> dict[str, Agent]:
     for each, agent in found.items():
         remembered.put(each, agent)
         per_minute = agent.requests_per_minute or settings.ELICIT_AGENT_REQUESTS_PER_MINUTE
-        known.put(each, Known(agent.pk, per_minute, time.monotonic()))
+        known.put(each, Known(agent.pk, per_minute, agent.managed_access, time.monotonic()))
     return found
+
+
+def may_be_managed(wanted: str) -> bool:
+    """Whether the agent with this key, given as its hash, may have managed access: also if it is not known yet."""
+    found = known.get(wanted)
+    return found is None or found.managed
 
 
 def presented(authorization: bytes) -> str:

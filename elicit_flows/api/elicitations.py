@@ -18,6 +18,7 @@ from elicit_flows.domain.errors import Invalid
 from elicit_flows.domain.status import OPEN, Status
 from elicit_flows.domain.values import Claim, Json, Question
 from elicit_flows.lib import clock
+from elicit_flows.lib.thread_pools import asks_outside_for_some
 from elicit_flows.models import Elicitation
 
 Whole = Annotated[int, Query(), Field(ge=0)]
@@ -36,6 +37,7 @@ class Filter(schemas.OfUser, schemas.Paging):
     summary="Ask a user",
     openapi_extra=openapi.IDEMPOTENT,
 )
+@asks_outside_for_some
 def create(request: AgentRequest, ask: schemas.CreateElicitation) -> HttpResponse:
     """Creates a link for one person. With ``reuse: if_valid`` an existing connection or entitlement may answer at once.
     Send ``Idempotency-Key`` (1 to 255 visible ASCII characters) so that a retry does not ask twice.
@@ -63,6 +65,7 @@ def create(request: AgentRequest, ask: schemas.CreateElicitation) -> HttpRespons
     if replayed:
         elicitations.expire(row)
         return answer(row.snapshot(), Idempotency_Replayed="true")
+    elicitations.connect_at_once(row)
     return answer(row.snapshot(), status=201, Location=f"/v1/elicitations/{row.pk}")
 
 

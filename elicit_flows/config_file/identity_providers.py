@@ -27,7 +27,7 @@ REQUIRED: Mapping[str, tuple[str, ...]] = {
     Type.ACCOUNTS: (),
 }
 ALLOWED: Mapping[str, tuple[str, ...]] = {
-    Type.OPENID: ("client_id", "client_secret", "scopes", "max_age", "introspect"),
+    Type.OPENID: ("client_id", "client_secret", "scopes", "max_age", "introspect", "managed_hosts", "managed_refusal"),
     Type.SITE: ("sign_in_url", "jwks_url", "keys", "max_age"),
     Type.PROXY: ("header", "audiences", "jwks_url", "keys"),
     Type.ACCOUNTS: ("max_age",),

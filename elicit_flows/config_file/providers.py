@@ -26,6 +26,7 @@ ADDRESSES = (
 OAUTH_KEYS = (
     *ADDRESSES, "client_id", "client_secret", "app_key", "token_auth", "scopes", "grant", "pkce", "par", "dpop",
     "resources", "registration", "dead_grant", "metadata", "metadata_url",
+    "managed_by",
 )  # fmt: skip
 CREDENTIALS_KEYS = ("fields", "find_url", "verify")
 # Keys of both types: they say where and how tokens are requested and revoked.
@@ -169,6 +170,7 @@ def conflicts(values: Json, given: Collection[str], stored: Provider | None) -> 
         )
     if values["par"] == "required" and not values["issuer"]:
         yield "issuer", sentence("is missing; the address for pushed requests is in its metadata")
+    yield from _managed_conflicts(values)
     yield from _client_secret_conflicts(values)
     yield from _app_key_conflicts(values, entry)
 
@@ -202,6 +204,14 @@ def _registration_conflicts(values: Json) -> Iterator[tuple[str, str]]:
             "token_auth",
             sentence('must be "none" or "private_key_jwt": a document that everybody can read has no secret'),
         )
+
+
+def _managed_conflicts(values: Json) -> Iterator[tuple[str, str]]:
+    """With ``managed_by`` an identity provider vouches for people to the provider's issuer."""
+    if values["managed_by"] and not values["issuer"]:
+        yield "issuer", sentence("is missing; an identity provider vouches for people to an issuer")
+    if values["managed_by"] and values["dpop"] != "off":
+        yield "dpop", sentence("must be off with managed_by")
 
 
 def _app_key_conflicts(values: Json, entry: catalogue.Entry | None) -> Iterator[tuple[str, str]]:

@@ -118,6 +118,10 @@ def _missing_references(tables: Tables) -> Iterator[Fault]:
         table: {*model._default_manager.values_list("slug", flat=True), *(entry.slug for entry in tables.of(table))}
         for table, model in MODELS.items()
     }
+    for entry in tables.of("provider"):
+        managed_by = entry.values["managed_by"]
+        if managed_by and managed_by not in known["identity_provider"]:
+            yield tables.fault(entry, "managed_by", f"there is no identity_provider {managed_by}; add its table")
     for entry in tables.of("agent"):
         for key, table in REFERENCES.items():
             for slug in entry.values[key] or []:

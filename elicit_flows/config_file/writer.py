@@ -32,8 +32,8 @@ Record = Callable[[Difference], None]
 _IDENTITY_COLUMNS = ("name", "order", "sort", "issuer", *(name for name in TYPE_KEYS if name != "client_secret"))
 _PROVIDER_COLUMNS = (
     "name", "preset", "variables", "given", "sort", *ADDRESSES, "client_id", "token_auth", "scopes", "scope_words",
-    "grant", "pkce", "par", "registration", "dpop", "resources", "dead_grant", "metadata", "metadata_url", "api_urls",
-    *CREDENTIALS_KEYS,
+    "grant", "pkce", "par", "registration", "dpop", "resources", "dead_grant", "metadata", "metadata_url", "managed_by",
+    "api_urls", *CREDENTIALS_KEYS,
 )  # fmt: skip
 _ACCOUNT_COLUMNS = (
     "provider", "client_id", "api_base", "livemode", "refund_mismatch", "keep_late", "allow_save", "allow_mandates",
@@ -41,7 +41,7 @@ _ACCOUNT_COLUMNS = (
 )  # fmt: skip
 _AGENT_COLUMNS = (
     "name", "site", "description", "mcp_servers", "import_connections", "notify", "require_user_token",
-    "tokens_never_leave", "user_token_audiences", "requests_per_minute", "return_urls", "webhook_url",
+    "tokens_never_leave", "managed_access", "user_token_audiences", "requests_per_minute", "return_urls", "webhook_url",
 )  # fmt: skip
 
 

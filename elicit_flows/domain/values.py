@@ -130,6 +130,7 @@ class Grant:
     variables: Mapping[str, str] = field(default_factory=dict)  # what the person named in the provider's addresses
     metadata: Json = field(default_factory=dict)  # what the provider said beside the tokens; nothing of it is secret
     resource: str = ""  # the only resource that the tokens are for (RFC 8707), "" if that was not asked
+    managed_by: str = ""  # the identity provider that vouched for the person, by its slug
     sets: Mapping[str, Grant] = field(default_factory=dict)  # the tokens of other scope sets, by the set's name
 
 

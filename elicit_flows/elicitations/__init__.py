@@ -8,6 +8,7 @@ device_grant          nobody leaves: the page shows a user code, and the worker 
 callback              resume: the browser comes back; submit: the right user answers on our own page; finish: what
                       came of it; choose: another account came back than was expected, and the user decides
 form_drafts           what a form's page and the agent's viewers see of answers that are not sent yet, and may change
+managed               the person's organisation has decided, and nobody leaves for a provider
 outcomes              complete, decline, cancel, expire; consume: the agent claims the result, once
 connection_import     tokens that were granted elsewhere
 notify                the person is told that it waits for them
@@ -37,6 +38,7 @@ from elicit_flows.elicitations.form_drafts import (
     read_draft,
     save_page,
 )
+from elicit_flows.elicitations.managed import SignInAgain, connect_at_once
 from elicit_flows.elicitations.mandates import charge_mandate, end_mandate, own_mandate, refuse_charge
 from elicit_flows.elicitations.notes import change_note, read_note
 from elicit_flows.elicitations.outcomes import cancel, complete, consume, decline, expire, sweep
@@ -60,6 +62,7 @@ __all__ = [
     "Given",
     "NotShownYet",
     "Polls",
+    "SignInAgain",
     "View",
     "ask_again",
     "back_from_checkout",
@@ -72,6 +75,7 @@ __all__ = [
     "check_import",
     "choose",
     "complete",
+    "connect_at_once",
     "consume",
     "create",
     "create_user_code",

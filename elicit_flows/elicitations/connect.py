@@ -28,7 +28,7 @@ from elicit_flows.domain.errors import (
 )
 from elicit_flows.domain.status import OPEN, Status
 from elicit_flows.domain.values import Claim, Json, Leave
-from elicit_flows.elicitations import form_drafts, mcp_servers, payment, variables
+from elicit_flows.elicitations import form_drafts, managed, mcp_servers, payment, variables
 from elicit_flows.elicitations.transitions import (
     callback_name,
     config_of,
@@ -129,6 +129,9 @@ def look(elicitation_id: str, claim: Claim, typed: Mapping[str, str] | None = No
     values = variables.known(row, provider) if typed is None else typed
     what = kind.describe(row.params, config_of(row, provider and vault.for_person(provider, values)))
     what["variables"] = variables.asked(provider, values)
+    what["managed"] = typed is None and managed.offered(row)
+    if what["managed"]:
+        what["host"] = what["host_warning"] = ""
     if meant := vault.connection_to_renew(row):
         what["again"], what["again_since"] = meant.account_label, meant.created_at
     steps = row.parent.steps.order_by("place").select_related("agent") if row.parent else ()
@@ -159,7 +162,7 @@ def begin(elicitation_id: str, claim: Claim, browser: str, press: str | None, gi
 
     ``browser`` is the session's own secret. ``press`` identifies one rendered button, so that pressing it twice is one
     attempt. ``given``: what the form says of the provider's addresses. Raises NotFound, WrongUser, Over, StartAgain,
-    BadRequest, TooMany, ProviderUnavailable, Invalid for what was typed, and NotShownYet.
+    BadRequest, TooMany, ProviderUnavailable, Invalid for what was typed, NotShownYet and SignInAgain.
     """
     row = find_for(elicitation_id, claim)
     if row.status == Status.SETTLING:
@@ -170,6 +173,8 @@ def begin(elicitation_id: str, claim: Claim, browser: str, press: str | None, gi
         with traced("begin", row):
             if kinds.get(row.kind).takes_money:
                 return payment.open_checkout(row)
+            if managed.connect_by_button(row, (given or Given()).host):
+                return None
             attempt = _pressed(row, browser, press) or _left(row, browser, press, given or Given())
             stash = vault.open_stash(attempt.stash, attempt.state_hash) if attempt else {"url": ""}
             if attempt and stash.get("hand_over"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any
 
 from django.core.exceptions import ValidationError
@@ -33,15 +34,25 @@ class OpenIdProvider:
 
 
 @dataclass(frozen=True, slots=True)
+class Issued:
+    """What an OpenID provider issued at a sign-in and can be shown again."""
+
+    id_token: Secret
+    id_token_until: datetime
+    refresh_token: Secret | None
+
+
+@dataclass(frozen=True, slots=True)
 class SignedIn:
     """``auth_time`` is in seconds since 1970, as the provider reports it. ``label`` is the person's name on pages.
-    ``email`` is "" unless the provider says that it has verified it.
+    ``email`` is "" unless the provider says that it has verified it. ``issued``: by an OpenID provider.
     """
 
     claim: Claim
     auth_time: int | None
     label: str
     email: str = ""
+    issued: Issued | None = None
 
 
 def begin(
@@ -117,7 +128,7 @@ def finish(
         since=began,
     )
     id_token.check(signed, expected)
-    return _signed_in(signed.claims)
+    return _signed_in(signed.claims, tokens)
 
 
 def _metadata(op: OpenIdProvider) -> oauth.Metadata:
@@ -157,13 +168,18 @@ def client_of(op: OpenIdProvider, found: oauth.Metadata) -> oauth.Client:
     return oauth.Client(op.client_id, secret, auth, op.issuer)
 
 
-def _signed_in(said: dict[str, Any]) -> SignedIn:
+def _signed_in(said: dict[str, Any], tokens: oauth.Tokens) -> SignedIn:
     at = jwt_claims.seconds(said.get("auth_time"))
     return SignedIn(
         claim=Claim(said["iss"], said["sub"]),
         auth_time=None if at is None else int(at),
         label=label_of(said),
         email=verified_email(said),
+        issued=Issued(
+            Secret(tokens.id_token or ""),
+            datetime.fromtimestamp(jwt_claims.seconds(said["exp"]) or 0, UTC),
+            Secret(tokens.refresh_token) if tokens.refresh_token else None,
+        ),
     )
 
 

@@ -23,6 +23,7 @@ from elicit_flows.models import (
     Delivery,
     Elicitation,
     Event,
+    IdentityAssertion,
     Inbound,
     LoginAssertion,
     NotificationSettings,
@@ -44,6 +45,7 @@ KEEP_SIGN_OUTS = timedelta(seconds=2 * settings.SESSION_COOKIE_AGE)  # every ear
 AGE = {
     "attempts": "expires_at",
     "login_assertions": "created_at",
+    "identity_assertions": "expires_at",
     "deliveries": "created_at",
     "events": "created_at",
     "inbound": "received_at",
@@ -105,6 +107,7 @@ def due() -> dict[str, QuerySet[Any]]:
     return {
         "attempts": Attempt.objects.filter(expires_at__lt=clock.now() - KEEP_ATTEMPTS),
         "login_assertions": LoginAssertion.objects.filter(created_at__lt=clock.now() - KEEP_LOGIN_ASSERTIONS),
+        "identity_assertions": IdentityAssertion.objects.filter(expires_at__lt=clock.now()),
         "deliveries": Delivery.objects.exclude(status="pending").filter(created_at__lt=_before("DELIVERIES")),
         "events": Event.objects.filter(created_at__lt=_before("EVENTS")).exclude(delivery__status="pending"),
         "inbound": Inbound.objects.filter(try_at=None, received_at__lt=_before("INBOUND")),

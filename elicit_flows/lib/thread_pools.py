@@ -37,6 +37,12 @@ def asks_outside(view: V) -> V:
     return view
 
 
+def asks_outside_for_some(view: V) -> V:
+    """Declare that this view may call an outside server for agents with managed access, and for no others."""
+    view.asks_outside = view.for_some_agents = True  # type: ignore[attr-defined]
+    return view
+
+
 def mark(outside: bool) -> None:
     """Set what this thread may do: the ``initializer`` of an executor."""
     _local.outside = outside

@@ -21,7 +21,16 @@ from elicit_flows.models.notification import (
 from elicit_flows.models.operator import Operator
 from elicit_flows.models.payment import Cancellation, Checkout, Payment, Refund
 from elicit_flows.models.payment_account import Customer, Inbound, PaymentAccount
-from elicit_flows.models.person import Erasure, Invitation, LoginAssertion, Member, Passkey, SignedIn, SignOut
+from elicit_flows.models.person import (
+    Erasure,
+    IdentityAssertion,
+    Invitation,
+    LoginAssertion,
+    Member,
+    Passkey,
+    SignedIn,
+    SignOut,
+)
 from elicit_flows.models.picture import Picture
 from elicit_flows.models.provider import IdentityProvider, Provider, Registration
 from elicit_flows.models.subscription import Renewal, Subscription
@@ -48,6 +57,7 @@ __all__ = [
     "Event",
     "Feed",
     "Health",
+    "IdentityAssertion",
     "IdentityProvider",
     "Inbound",
     "Invitation",

@@ -60,6 +60,12 @@ class Agent(models.Model):
         db_default=False,
         help_text=_("The agent gets no token and no typed secret. It calls providers' APIs through this service."),
     )
+    managed_access = models.BooleanField(
+        _("managed access"),
+        default=False,
+        db_default=False,
+        help_text=_("The agent gets tokens with no page where a user's organisation has decided about that."),
+    )
     user_token_audiences = models.JSONField(_("audiences of users' tokens"), default=list, db_default=[], blank=True)
     requests_per_minute = models.PositiveIntegerField(
         _("requests per minute"),

@@ -35,6 +35,9 @@ class Connection(models.Model):
     ``resource``: the only resource that its tokens are for (RFC 8707), "" if the provider was not asked for one token
     for each.
 
+    ``managed_by``: the slug of the identity provider that let the person there and is asked for each token, "" if the
+    person connected it themselves.
+
     ``minted`` (sealed): the tokens of installations that were issued for this connection and have not expired, see
     ``vault.installation_tokens``.
 
@@ -82,6 +85,7 @@ class Connection(models.Model):
     metadata = models.JSONField(_("metadata"), default=dict, db_default={}, editable=False)
     variables = models.JSONField(_("variables"), default=dict, db_default={}, editable=False)
     resource = models.CharField(_("resource"), max_length=1000, blank=True, default="", db_default="", editable=False)
+    managed_by = models.CharField(_("managed by"), max_length=64, blank=True, default="", db_default="", editable=False)
     issued_at = models.DateTimeField(_("token issued at"), default=now)
     expires_at = models.DateTimeField(_("token expires at"), null=True)
     generation = models.PositiveIntegerField(_("number of tokens"), default=1)
@@ -159,7 +163,7 @@ class Connection(models.Model):
     @property
     def renewable(self) -> bool:
         """Whether it can get another token."""
-        return bool(self.refresh_token) or self.own_client
+        return bool(self.refresh_token or self.managed_by) or self.own_client
 
     @property
     def reported(self) -> bool:

@@ -140,6 +140,36 @@ class LoginAssertion(models.Model):
         return str(self.pk)
 
 
+class IdentityAssertion(models.Model):
+    """What an identity provider issued when a person signed in here, to be shown to it again (``vault.managed``).
+
+    ``id_token`` and ``refresh_token`` are sealed. The ID token can be used until ``id_token_until``, and nothing after
+    ``expires_at``.
+    """
+
+    identity_provider = models.ForeignKey(IdentityProvider, models.CASCADE)
+    iss = models.CharField(max_length=MAX_ISSUER)
+    sub = models.CharField(max_length=MAX_SUBJECT)
+    id_token = models.TextField(editable=False)
+    refresh_token = models.TextField(blank=True, editable=False)
+    id_token_until = models.DateTimeField()
+    created_at = models.DateTimeField(default=clock.now)
+    expires_at = models.DateTimeField()
+
+    class Meta:
+        verbose_name = _("proof of sign-in")
+        verbose_name_plural = _("proofs of sign-in")
+        constraints = [models.UniqueConstraint(fields=["iss", "sub"], name="one_identity_assertion_per_person")]
+        indexes = [models.Index(fields=["expires_at"], name="identity_assertion_purge")]
+
+    def __str__(self) -> str:
+        return str(self.pk)
+
+    @property
+    def claim(self) -> Claim:
+        return Claim(self.iss, self.sub)
+
+
 class Erasure(models.Model):
     """A request to erase a person's data.
 

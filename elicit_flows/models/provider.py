@@ -23,6 +23,9 @@ class IdentityProvider(models.Model):
 
     ``client_id``, ``client_secret`` (sealed by the vault), ``scopes`` and ``introspect`` are for OpenID.
     ``config_file.identity_providers`` says which other column belongs to which sort.
+
+    ``managed_hosts``: the hosts of remote MCP servers to which it lets people, see ``vault.managed``.
+    ``managed_refusal``: what follows when it does not, ``page`` (the person connects as usual) or ``fail``.
     """
 
     class Sort(models.TextChoices):
@@ -60,6 +63,10 @@ class IdentityProvider(models.Model):
     keys = models.JSONField(_("keys"), default=list, db_default=[], blank=True)
     header = models.CharField(_("header"), max_length=100, blank=True, default="", db_default="")
     audiences = models.JSONField(_("audiences"), default=list, db_default=[], blank=True)
+    managed_hosts = models.JSONField(_("hosts that it decides about"), default=list, db_default=[], blank=True)
+    managed_refusal = models.CharField(
+        _("when the organisation refuses"), max_length=8, default="page", db_default="page"
+    )
     enabled = models.BooleanField(_("enabled"), default=True)
 
     class Meta:
@@ -85,6 +92,8 @@ class Provider(models.Model):
     ``mcp``: the address of a remote MCP server that a person went to, as an agent wrote it. Nobody configured such a
     row: what is in it was discovered, see ``vault.mcp_servers``. ``client_slug`` names the authorization server, with
     which this service has one client for all its MCP servers. ``default_scopes``: requested if an agent names none.
+
+    ``managed_by``: the slug of the identity provider that lets people there, "" if none does.
 
     ``given`` lists what the operator set; all other columns are copied from the preset when the row is written, and
     read from the preset again when they are used. None: the row is older than this list, and all columns count.
@@ -132,6 +141,7 @@ class Provider(models.Model):
     client_slug = models.SlugField(max_length=64, blank=True, default="", db_default="", editable=False)
     default_scopes = models.JSONField(default=list, db_default=[], editable=False)
     api_urls = models.JSONField(_("API addresses"), default=list, db_default=[], blank=True)
+    managed_by = models.CharField(_("managed by"), max_length=64, blank=True, default="", db_default="")
     enabled = models.BooleanField(_("enabled"), default=True)
     # What one person named in the addresses, see ``vault.for_person``. It is not stored.
     named: Mapping[str, str] = MappingProxyType({})

@@ -30,11 +30,17 @@ from elicit_flows.oauth.errors import (
     DiscoveryError,
     InvalidGrant,
     IssuerMismatch,
+    NotAllowed,
+    NotSignedIn,
     NotYet,
     OAuthError,
     ProviderError,
     Transient,
 )
+from elicit_flows.oauth.id_jag import ID_TOKEN, JWT_BEARER, REFRESH_TOKEN
+from elicit_flows.oauth.id_jag import Wanted as WantedIdJag
+from elicit_flows.oauth.id_jag import exchange as exchange_for_id_jag
+from elicit_flows.oauth.id_jag import redeem as redeem_id_jag
 from elicit_flows.oauth.metadata import Metadata, discover, discovered, forget
 from elicit_flows.oauth.private_key_jwt import public_key
 from elicit_flows.oauth.protected_resource import ProtectedResource, bearer_challenge, find_resource
@@ -53,8 +59,11 @@ from elicit_flows.oauth.ways import Assertion, DescribedCall, Installation, OAut
 
 __all__ = [
     "DEVICE_GRANT",
+    "ID_TOKEN",
+    "JWT_BEARER",
     "MOST_INTERVAL",
     "PLAIN",
+    "REFRESH_TOKEN",
     "SCOPE_TOKEN",
     "TYPE_SAID",
     "Assertion",
@@ -68,6 +77,8 @@ __all__ = [
     "InvalidGrant",
     "IssuerMismatch",
     "Metadata",
+    "NotAllowed",
+    "NotSignedIn",
     "NotYet",
     "OAuth1",
     "OAuthError",
@@ -78,6 +89,7 @@ __all__ = [
     "ScopeSet",
     "Tokens",
     "Transient",
+    "WantedIdJag",
     "access_token_hash",
     "adapt_url",
     "authorization_url",
@@ -88,6 +100,7 @@ __all__ = [
     "client_credentials",
     "discover",
     "discovered",
+    "exchange_for_id_jag",
     "fetch",
     "find_resource",
     "forget",
@@ -103,6 +116,7 @@ __all__ = [
     "read_tokens",
     "redeem",
     "redeem_device",
+    "redeem_id_jag",
     "refresh",
     "refused_client",
     "register",

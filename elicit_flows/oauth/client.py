@@ -35,7 +35,7 @@ _OF_THE_CLIENT = frozenset({"invalid_client", "unauthorized_client", "access_den
 _CODES = _OF_THE_CLIENT | {"invalid_request", "unsupported_grant_type", "invalid_target"}  # of RFC 6749 and RFC 8707
 
 # Parameters of a token request that are removed from the provider's error messages.
-_SECRETS = ("refresh_token", "code", "code_verifier", "device_code", "token")
+_SECRETS = ("refresh_token", "code", "code_verifier", "device_code", "token", "subject_token", "assertion")
 
 Form = Mapping[str, str | list[str]]  # a list repeats the parameter
 

@@ -27,6 +27,24 @@ class DiscoveryError(OAuthError):
 class InvalidGrant(OAuthError):
     """The code or refresh token is not valid, or no longer valid (RFC 6749, section 5.2)."""
 
+    code = "invalid_grant"
+
+
+class NotAllowed(InvalidGrant):
+    """The organisation's identity provider does not vouch for this person to that server. ``said`` is its code."""
+
+    code = "organisation_refused"
+
+    def __init__(self, said: str) -> None:
+        super().__init__(f"The organisation does not allow this ({said}).")
+        self.said = said
+
+
+class NotSignedIn(InvalidGrant):
+    """The identity provider can be asked about this person only when they have signed in again."""
+
+    code = "sign_in_again"
+
 
 class IssuerMismatch(OAuthError):
     """The answer does not come from the server that was asked (RFC 9207)."""

@@ -48,6 +48,7 @@ class Metadata:
     sends_iss: bool
     requires_par: bool
     scopes: tuple[str, ...] | None = None
+    grant_types: tuple[str, ...] | None = None
     reads_client_documents: bool = False  # draft-ietf-oauth-client-id-metadata-document
 
     def offers_s256(self) -> bool:
@@ -112,6 +113,7 @@ def _fetch(issuer: str, *, for_mcp: bool = False) -> Metadata:
                 sends_iss=document.get("authorization_response_iss_parameter_supported") is True,
                 requires_par=document.get("require_pushed_authorization_requests") is True,
                 scopes=_strings(document, "scopes_supported"),
+                grant_types=_strings(document, "grant_types_supported"),
                 reads_client_documents=document.get("client_id_metadata_document_supported") is True,
                 **endpoints,
             )

@@ -73,7 +73,7 @@ def read_tokens(reply: http.Reply, *, bound: bool = False) -> Tokens:
         access_token=access_token,
         refresh_token=secret(body, "refresh_token"),
         expires_in=lifetime(body.get("expires_in")),
-        scopes=_scopes(body.get("scope")),
+        scopes=scopes(body.get("scope")),
         id_token=secret(body, "id_token"),
         token_type=token_type,
         said=body,
@@ -199,7 +199,7 @@ def lifetime(value: object) -> int | None:
     return value if 0 < value <= MAX_LIFE else None
 
 
-def _scopes(value: object) -> tuple[str, ...] | None:
+def scopes(value: object) -> tuple[str, ...] | None:
     """The scopes. RFC 6749 separates them with spaces; GitHub uses commas and Twitch an array."""
     if value is None:
         return None

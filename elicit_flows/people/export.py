@@ -8,7 +8,7 @@ from elicit_flows import vault
 from elicit_flows.domain.values import Claim, Json
 from elicit_flows.elicitations.receipts import PAID
 from elicit_flows.lib import clock
-from elicit_flows.models import Agent, Connection, Customer, Elicitation, Entitlement, Payment
+from elicit_flows.models import Agent, Connection, Customer, Elicitation, Entitlement, IdentityAssertion, Payment
 from elicit_flows.payments import entitlements, queries
 from elicit_flows.people import contacts, local_accounts
 from elicit_flows.people.sessions import sessions_of
@@ -62,6 +62,14 @@ def export_data(claim: Claim) -> Json:
                 "used_at": clock.rfc3339(row.used_at),
             }
             for row in sessions_of(claim)
+        ],
+        "identity_assertions": [
+            {
+                "identity_provider": row.identity_provider.slug,
+                "created_at": clock.rfc3339(row.created_at),
+                "expires_at": clock.rfc3339(row.expires_at),
+            }
+            for row in IdentityAssertion.objects.filter(**mine).select_related("identity_provider")
         ],
     }
 

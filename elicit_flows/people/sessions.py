@@ -12,7 +12,7 @@ from django.db.models import QuerySet
 
 from elicit_flows.domain.values import Claim
 from elicit_flows.lib import clock, ids
-from elicit_flows.models import Member, SignedIn, SignOut
+from elicit_flows.models import IdentityAssertion, Member, SignedIn, SignOut
 from elicit_flows.people import push
 
 NOTED_EVERY = timedelta(hours=1)
@@ -24,8 +24,11 @@ def session_epoch(claim: Claim) -> str:
 
 
 def end_sessions(claim: Claim) -> None:
-    """Begin a new epoch, which ends all earlier sessions. No browser shows messages any more: one may be lost."""
+    """Begin a new epoch, which ends all earlier sessions. No browser shows messages any more: one may be lost. What was
+    issued at the sign-ins is used no more.
+    """
     push.of(claim).delete()
+    IdentityAssertion.objects.filter(iss=claim.iss, sub=claim.sub).delete()
     SignedIn.objects.filter(iss=claim.iss, sub=claim.sub).delete()
     SignOut.objects.update_or_create(iss=claim.iss, sub=claim.sub, defaults={"epoch": ids.token(), "at": clock.now()})
 

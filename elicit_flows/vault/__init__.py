@@ -34,6 +34,15 @@ from elicit_flows.vault.credentials import existing_connection, keep_credentials
 from elicit_flows.vault.dpop import proof
 from elicit_flows.vault.installation_tokens import installation_token
 from elicit_flows.vault.keyring import KeyUse, check_keys, key_uses, new_entry, retire, verify_keys
+from elicit_flows.vault.managed import (
+    answering,
+    can_vouch,
+    is_managed,
+    keep_assertion,
+    organisation,
+    vouched_before,
+    vouched_grant,
+)
 from elicit_flows.vault.mcp_servers import discover_mcp_server, known_mcp_server
 from elicit_flows.vault.notes import Note, open_note, seal_note
 from elicit_flows.vault.payment_accounts import account, open_url, seal_account, seal_url
@@ -101,11 +110,13 @@ __all__ = [
     "Refreshes",
     "access_to_api",
     "account",
+    "answering",
     "app_key",
     "app_key_moved",
     "by_use",
     "calls_left_out",
     "calls_of",
+    "can_vouch",
     "check_keys",
     "client_id",
     "client_secret",
@@ -128,7 +139,9 @@ __all__ = [
     "hosts_of",
     "import_connection",
     "installation_token",
+    "is_managed",
     "keep",
+    "keep_assertion",
     "keep_credentials",
     "key_uses",
     "known_mcp_server",
@@ -145,6 +158,7 @@ __all__ = [
     "open_stash",
     "open_url",
     "openid",
+    "organisation",
     "owned",
     "pending_grant",
     "possible_accounts",
@@ -188,6 +202,8 @@ __all__ = [
     "uses_of",
     "verify_export",
     "verify_keys",
+    "vouched_before",
+    "vouched_grant",
     "webhook_secrets",
     "with_held_scopes",
 ]

@@ -80,7 +80,7 @@ def keep(
     row.status = Status.ACTIVE
     row.account_label = grant.account_label or grant.account_id or ""
     row.refresh_token, row.minted, row.metadata = "", "", {}  # a new grant replaces all of the old one
-    row.variables, row.resource = dict(grant.variables), grant.resource
+    row.variables, row.resource, row.managed_by = dict(grant.variables), grant.resource, grant.managed_by
     row.dpop_key = seal(grant.dpop_key, sealed_at(row, "dpop_key"))
     row.token_secret = seal(grant.token_secret, sealed_at(row, "token_secret"))
     row.bound_to = dict(provider_settings.bound_hosts(provider) if grant.bound_to is None else grant.bound_to)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
+from typing import Any
 
 from elicit_flows.domain.values import Grant, Json, Secret
 
@@ -29,7 +30,7 @@ def dump(grant: Grant) -> Json:
 
 def load(said: Json) -> Grant:
     """The grant that ``dump`` returned."""
-    secrets = {
+    secrets: Any = {
         name: Secret(said[name]) if said.get(name) else None for name in ("refresh_token", "dpop_key", "token_secret")
     }
     return Grant(

@@ -20,7 +20,7 @@ from elicit_flows.kinds.oauth import refresh as ask_provider
 from elicit_flows.lib import clock, counters, health
 from elicit_flows.models import Agent, Connection, ConnectionUse, leases
 from elicit_flows.oauth import ClientRefused, InvalidGrant, OAuthError, ProviderError
-from elicit_flows.vault import connections, credentials, provider_settings, revocation
+from elicit_flows.vault import connections, credentials, managed, provider_settings, revocation
 from elicit_flows.vault.refresh_schedule import LEASE, next_refresh, refused_to_death
 
 log = logging.getLogger(__name__)
@@ -93,6 +93,8 @@ def ask(row: Connection) -> Outcome:
         config = provider_settings.oauth(provider or connections.provider_of(row))
         if row.resource:  # whatever the MCP server names by now, the new token is for what the person allowed
             config = replace(config, resources=(row.resource,))
+        if row.managed_by:
+            return managed.renewed(row, connections.provider_of(row), config)
         account, key = row.account_id or None, connections.opened(row, "dpop_key")
         return ask_provider(config, secret or Secret(""), tuple(row.scopes), account, key, connections.other_sets(row))
     except (OAuthError, Unavailable) as error:
@@ -107,7 +109,7 @@ def settle(row: Connection, outcome: Outcome, tell: Tell = events.publish) -> Co
     if isinstance(outcome, Grant):
         return _record(row, outcome, tell)
     if isinstance(outcome, InvalidGrant):
-        return end(row, "invalid_grant", tell)
+        return end(row, outcome.code, tell)
     if isinstance(outcome, provider_settings.HostChanged):
         return end(row, provider_settings.MOVED, tell)
     if isinstance(outcome, ClientRefused) and outcome.code in CLIENT_OVER:

@@ -19,5 +19,6 @@ def show(request: HttpRequest, slug: str) -> JsonResponse:
     row = Provider.objects.filter(named, registration="document", enabled=True).first()
     if row is None:
         raise Http404
-    said = client_document(vault.oauth(row), f"{settings.ELICIT_PUBLIC_URL}/callback/{slug}")
+    callback = f"{settings.ELICIT_PUBLIC_URL}/callback/{slug}"
+    said = client_document(vault.oauth(row), callback, managed=vault.is_managed(row))
     return JsonResponse(said, headers={"Cache-Control": "public, max-age=300"})

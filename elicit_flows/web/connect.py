@@ -101,6 +101,9 @@ def proceed(request: HttpRequest, me: Person, elicitation_id: str) -> HttpRespon
         return _page(request, me, elicitation_id, refused, typed)
     except elicitations.NotShownYet:
         return _page(request, me, elicitation_id, None, typed)
+    except elicitations.SignInAgain:
+        session.sign_out(request)
+        raise session.SignInNeeded(f"/c/{elicitation_id}") from None
     return pages.SeeOther(url or f"/c/{elicitation_id}/done")
 
 

@@ -54,9 +54,10 @@ def callback(request: HttpRequest, slug: str) -> HttpResponse:
     answer = Answer(dict(request.GET.lists()))
     kept = pending_logins.take(request, slug, ids.digest(answer.one("state") or ""))
     stash = vault.open_stash(kept["stash"], kept["state_hash"])
+    row = find(slug, Sort.OPENID)
     try:
         signed_in = identity.finish(
-            vault.openid(find(slug, Sort.OPENID)),
+            vault.openid(row),
             redirect_uri=_redirect_uri(slug),
             answer=answer,
             nonce=stash["nonce"],
@@ -70,6 +71,7 @@ def callback(request: HttpRequest, slug: str) -> HttpResponse:
         return pages.refused(request, error.status, error.title, error.detail, back_url=kept["next"])
     health.succeeded("identity", slug)
     session.sign_in(request, signed_in)
+    vault.keep_assertion(row, signed_in)
     return pages.SeeOther(kept["next"])
 
 

@@ -79,6 +79,8 @@ client_secret = "canary-of-the-client"
 scopes = ["openid", "profile"]
 max_age = 0
 introspect = true
+managed_hosts = ["mcp.example.com"]
+managed_refusal = "fail"
 
 [[identity_provider]]
 slug = "site"
@@ -118,6 +120,7 @@ resources = ["https://api.example.com/"]
 dead_grant = [{{ status = 400, path = ["error", "code"], words = ["gone", "dead"] }}]
 metadata = [{{ name = "site", from = "call", path = ["*", "id"], type = "host", hosts = ["*.example.com"] }}]
 metadata_url = "https://api.example.com/sites"
+managed_by = "corp"
 api_urls = ["https://api.example.com/v2", "https://uploads.example.com"]
 
 [[provider]]
@@ -207,6 +210,7 @@ import_connections = true
 notify = true
 require_user_token = true
 tokens_never_leave = true
+managed_access = true
 user_token_audiences = ["elicit"]
 mcp_servers = ["mcp.example.com", "*.example.org"]
 requests_per_minute = 60

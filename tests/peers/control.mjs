@@ -7,6 +7,7 @@
 //   POST /_control/clients     client metadata as in RFC 7591
 //   POST /_control/documents   {address: document}: what clients of such an address say about themselves
 //   POST /_control/faults      {endpoint: {status?, times?, delay_ms?, drop?}}: before the library sees the call
+//   GET  /_control/registered  the clients that registered themselves, or were added
 //   POST /_control/reset       counts and faults forgotten, settings as at the start, everybody signed out
 //   POST /_control/rotate      {keep_old?, same_kid?}: new signing keys
 //   POST /_control/settings    any of those that are changeable, below
@@ -33,7 +34,7 @@ const credentials = {
   refresh_token: 'RefreshToken',
   client_credentials: 'ClientCredentials',
 };
-const changeable = ['access_token_ttl', 'rotate_refresh_tokens', 'pkce', 'dpop_nonce', 'resources', 'jwt_access_tokens'];
+const changeable = ['access_token_ttl', 'rotate_refresh_tokens', 'pkce', 'dpop_nonce', 'resources', 'jwt_access_tokens', 'managed', 'trusts'];
 
 export class Control {
   counts = {};
@@ -100,6 +101,7 @@ export class Control {
     },
     documents: (documents) => Object.assign(this.config.documents, documents),
     faults: (faults) => Object.assign(this.faults, faults),
+    registered: () => this.store.all('Client'),
     reset: () => this.reset(),
     rotate: (how) => {
       const kids = this.keys.rotate(how);

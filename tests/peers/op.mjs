@@ -7,6 +7,7 @@ import { createServer } from 'node:http';
 import { Provider, errors, interactionPolicy } from 'oidc-provider';
 import { Control } from './control.mjs';
 import { SigningKeys } from './keys.mjs';
+import * as managed from './managed.mjs';
 import * as pages from './pages.mjs';
 import { Store } from './store.mjs';
 
@@ -32,6 +33,8 @@ const defaults = {
   jwt_access_tokens: false, // such tokens, as JWTs (RFC 9068)
   device_interval: 1, // seconds between two polls of one device code
   registration: false, // clients may register themselves, or name a document that says who they are
+  managed: {}, // what its organisation allows, and
+  trusts: '', // whose word it takes: managed.mjs
   documents: {}, // address -> what stands there, for such clients
 };
 
@@ -142,6 +145,7 @@ let callback;
 function build() {
   provider = new Provider(config.issuer, setup());
   control.listen(provider);
+  managed.register(provider, config, keys, getResourceServerInfo);
   provider.use(async (ctx, next) => {
     await next();
     if (ctx.oidc?.route === 'device_authorization' && ctx.body?.device_code) ctx.body.interval = config.device_interval;

@@ -48,6 +48,10 @@ export class Store {
     return entry && entry.until > now() ? entry.payload : undefined;
   }
 
+  all(model) {
+    return [...this.entries].filter(([key]) => key.startsWith(`${model}:`)).map(([, { payload }]) => payload);
+  }
+
   first(model, matches) {
     for (const key of this.entries.keys()) {
       const payload = key.startsWith(`${model}:`) ? this.get(key) : undefined;

@@ -40,6 +40,7 @@ from elicit_flows.models import (
     Event,
     Feed,
     Health,
+    IdentityAssertion,
     IdentityProvider,
     Inbound,
     Invitation,
@@ -85,8 +86,9 @@ OURS = (
     Entitlement, MandateCharge, Mandate, Renewal, Subscription, Refund, Cancellation, Inbound, Checkout, Payment, Draft,
     UserCode, Elicitation,
     Agent.identity_providers.through, Agent.providers.through, Agent.payment_accounts.through, SpendLimit, Agent,
-    Customer, ReceiptKey, PaymentAccount, Registration, ProviderRow, LoginAssertion, IdentityProvider, VaultKey,
-    SignedIn, Session, SignOut, Erasure, Operator, LogEntry, User.groups.through, User, Tally, Health, Passkey,
+    Customer, ReceiptKey, PaymentAccount, Registration, ProviderRow, LoginAssertion, IdentityAssertion,
+    IdentityProvider, VaultKey, SignedIn, Session, SignOut, Erasure, Operator,
+    LogEntry, User.groups.through, User, Tally, Health, Passkey,
     Invitation, Member,
 )  # fmt: skip
 EMPTIED = [f'"{model._meta.db_table}"' for model in OURS]

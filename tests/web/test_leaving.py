@@ -214,6 +214,7 @@ def test_t119_the_deletion_and_the_export_know_every_table_that_names_a_person()
         "Elicitation",
         "Member",
         "PushSubscription",
+        "IdentityAssertion",
         "Recipient",
         "SignedIn",
     }

@@ -37,9 +37,14 @@ def client_metadata(config: OAuthProvider, redirect_uri: str) -> Json:
     return said
 
 
-def client_document(config: OAuthProvider, redirect_uri: str) -> Json:
-    """The document at the address that is our ``client_id``; with private_key_jwt it contains our public key."""
+def client_document(config: OAuthProvider, redirect_uri: str, *, managed: bool = False) -> Json:
+    """The document at the address that is our ``client_id``; with private_key_jwt it contains our public key.
+
+    ``managed``: an organisation decides who may connect, so assertions are presented too (RFC 7523).
+    """
     said = {"client_id": config.client_id, **client_metadata(config, redirect_uri)}
+    if managed:
+        said["grant_types"].append(oauth.JWT_BEARER)
     if config.token_auth == "private_key_jwt" and config.client_secret:
         said["jwks"] = {"keys": [oauth.public_key(config.client_secret.reveal())]}
     return said
@@ -51,7 +56,10 @@ def register(config: OAuthProvider, redirect_uri: str) -> oauth.Registered:
         found = oauth.discover(config.issuer or "", for_mcp=bool(config.mcp))
         if found.registration_endpoint is None:
             raise errors.ProviderUnavailable("The provider does not offer dynamic client registration.")
-        return oauth.register(found.registration_endpoint, client_metadata(config, redirect_uri))
+        metadata = client_metadata(config, redirect_uri)
+        if oauth.JWT_BEARER in (found.grant_types or ()):
+            metadata["grant_types"].append(oauth.JWT_BEARER)
+        return oauth.register(found.registration_endpoint, metadata)
     except oauth.Transient as trouble:
         raise errors.ProviderUnavailable(str(trouble), retry_after=2) from None
     except oauth.OAuthError as refusal:
