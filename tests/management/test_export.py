@@ -120,12 +120,12 @@ resources = ["https://api.example.com/"]
 dead_grant = [{{ status = 400, path = ["error", "code"], words = ["gone", "dead"] }}]
 metadata = [{{ name = "site", from = "call", path = ["*", "id"], type = "host", hosts = ["*.example.com"] }}]
 metadata_url = "https://api.example.com/sites"
-managed_by = "corp"
 api_urls = ["https://api.example.com/v2", "https://uploads.example.com"]
 
 [[provider]]
 slug = "mcp"
 issuer = "https://mcp.example.com"
+managed_by = "corp"
 registration = "dynamic"
 
 [[provider]]
