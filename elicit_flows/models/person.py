@@ -8,9 +8,9 @@ from django.contrib.sessions.models import Session
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
-from elicit_flows.domain.values import MAX_ISSUER, MAX_SUBJECT, Claim
+from elicit_flows.domain.values import MAX_ISSUER, MAX_SUBJECT, Claim, Json
 from elicit_flows.lib import clock, ids
-from elicit_flows.lib.clock import now
+from elicit_flows.lib.clock import now, rfc3339
 from elicit_flows.models.provider import IdentityProvider
 
 
@@ -108,6 +108,11 @@ class SignedIn(models.Model):
     def __str__(self) -> str:
         return str(self.pk)
 
+    def said(self) -> Json:
+        """The session in a person's data export."""
+        times = {"began_at": rfc3339(self.began_at), "used_at": rfc3339(self.used_at)}
+        return {"browser": self.browser, "system": self.system, **times}
+
 
 class LoginAssertion(models.Model):
     """A single-use sign-in assertion of a site, stored until its browser redeems it.
@@ -165,9 +170,10 @@ class IdentityAssertion(models.Model):
     def __str__(self) -> str:
         return str(self.pk)
 
-    @property
-    def claim(self) -> Claim:
-        return Claim(self.iss, self.sub)
+    def said(self) -> Json:
+        """What a person's data export says of it."""
+        times = {"created_at": rfc3339(self.created_at), "expires_at": rfc3339(self.expires_at)}
+        return {"identity_provider": self.identity_provider.slug, **times}
 
 
 class Erasure(models.Model):

@@ -54,22 +54,9 @@ def export_data(claim: Claim) -> Json:
             for row in Customer.objects.filter(**mine).select_related("account")
         ],
         "notifications": contacts.about(claim),
-        "sessions": [
-            {
-                "browser": row.browser,
-                "system": row.system,
-                "began_at": clock.rfc3339(row.began_at),
-                "used_at": clock.rfc3339(row.used_at),
-            }
-            for row in sessions_of(claim)
-        ],
+        "sessions": [row.said() for row in sessions_of(claim)],
         "identity_assertions": [
-            {
-                "identity_provider": row.identity_provider.slug,
-                "created_at": clock.rfc3339(row.created_at),
-                "expires_at": clock.rfc3339(row.expires_at),
-            }
-            for row in IdentityAssertion.objects.filter(**mine).select_related("identity_provider")
+            row.said() for row in IdentityAssertion.objects.filter(**mine).select_related("identity_provider")
         ],
     }
 
