@@ -97,6 +97,27 @@ def sessions() -> list[Context]:
     ]
 
 
+def authorizations() -> list[Context]:
+    """One in each state."""
+    return [
+        {
+            "id": f"xa_{number}",
+            "host": "weather.example",
+            "url": "https://weather.example/report",
+            "agent_name": "Drive Bot",
+            "amount": 10_000 + number,
+            "symbol": "USDC",
+            "decimals": 6,
+            "payee": "0x209693Bc6afc0C5328bA36FaF03C514EF312287C",
+            "network": "Base",
+            "status": status,
+            "livemode": number > 1,
+            "date": clock.now(),
+        }
+        for number, status in enumerate(("reserved", "signed", "lapsed"), 1)
+    ]
+
+
 def payments_page(**more: Any) -> Context:
     return {**room_page("payments", payments=payments(), part="", just_ended=None), **more}
 

@@ -24,6 +24,25 @@ def confirm_page(**more: Any) -> Context:
     return {**request_page(), **asked, "what": what, "faults": {}, "typed": {}, **more}
 
 
+def x402_page(**more: Any) -> Context:
+    what = {
+        "title": "weather.example",
+        "host": "weather.example",
+        "host_warning": "",
+        "url": "https://weather.example/report",
+        "method": "GET",
+        "description": "A weather report",
+        "payee": "0x209693Bc6afc0C5328bA36FaF03C514EF312287C",
+        "amount": 12_500,
+        "symbol": "USDC",
+        "decimals": 6,
+        "network": "Base",
+        "test": True,
+    }
+    asked = {"kind": "x402", **kind_templates("x402"), "submit_url": "/c/el_1/submit"}
+    return {**request_page(), **asked, "what": {**what, **more}, "faults": {}, "typed": {}}
+
+
 def credentials_page(**more: Any) -> Context:
     fields = [
         {"name": "key", "label": "API key", "secret": True, "help": "You find it under Settings."},

@@ -12,6 +12,7 @@ from gallery.account import (
     a_connection,
     account_page,
     answered_page,
+    authorizations,
     calls_page,
     mandates,
     payments,
@@ -126,5 +127,6 @@ COMPONENTS: dict[str, tuple[str, Callable[[], Context]]] = {
         "account/_mandate.html",
         lambda: {"mandate": mandates()[0], "agent": "Travel Bot", "what": "Train tickets"},
     ),
+    "a payment by HTTP 402": ("account/_authorization.html", lambda: {"one": authorizations()[0]}),
     "more of a list": ("account/_more.html", lambda: {"more_url": "/account?after=1-cn_1", "start_url": "/account"}),
 }

@@ -11,6 +11,7 @@ from gallery.account import (
     account_page,
     activity_page,
     answered_page,
+    authorizations,
     calls_page,
     connection_page,
     delete_page,
@@ -41,6 +42,7 @@ from gallery.answering import (
     refused_credentials,
     tokens_page,
     wrong_form_page,
+    x402_page,
 )
 from gallery.asking import (
     CHOICES,
@@ -89,6 +91,7 @@ PAGES: dict[str, tuple[str, str, Callable[[], Context]]] = {
     "a client of one's own": ("connect/form.html", "form", tokens_page),
     "credentials of a provider that is off": ("connect/form.html", "form", provider_off),
     "credentials, refused": ("connect/form.html", "form", refused_credentials),
+    "x402": ("connect/form.html", "form", x402_page),
     "form": ("connect/form.html", "form", form_page),
     "form, own answers": ("connect/form.html", "form", lambda: form_page({"questions": OWN_ANSWERS})),
     "form, refused": ("connect/form.html", "form", wrong_form_page),
@@ -185,6 +188,16 @@ PAGES: dict[str, tuple[str, str, Callable[[], Context]]] = {
         "account/payments.html",
         "account",
         lambda: payments_page(part="mandates", payments=[], mandates=[]),
+    ),
+    "paid by the operator": (
+        "account/payments.html",
+        "account",
+        lambda: payments_page(part="x402", payments=[], authorizations=authorizations()),
+    ),
+    "paid by the operator, none": (
+        "account/payments.html",
+        "account",
+        lambda: payments_page(part="x402", payments=[], authorizations=[]),
     ),
     "one mandate": ("account/mandate.html", "account", mandate_page),
     "one mandate, lowered": ("account/mandate.html", "account", lambda: mandate_page(just="lowered")),

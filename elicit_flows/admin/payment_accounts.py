@@ -12,11 +12,13 @@ from django.utils.translation import gettext_lazy as _
 
 from elicit_flows import vault
 from elicit_flows.admin.base import SwitchableAdmin
-from elicit_flows.admin.forms import SecretField, TableForm, address_field
+from elicit_flows.admin.forms import LinesField, SecretField, TableForm, address_field
 from elicit_flows.config_file import payment_accounts as rules
 from elicit_flows.domain.errors import Unavailable
 from elicit_flows.domain.values import Secret
 from elicit_flows.kinds.payment.providers import PROVIDERS
+from elicit_flows.kinds.x402.networks import NETWORKS
+from elicit_flows.kinds.x402.wallet import PROVIDER as WALLETS
 from elicit_flows.models import PaymentAccount
 from elicit_flows.models.payment_account import USUAL_GRACE
 
@@ -25,7 +27,14 @@ class PaymentAccountForm(TableForm):
     table = "payment_account"
     secret_fields: ClassVar[dict[str, str]] = {"secret_key": "new_secret_key"}
 
-    provider = forms.ChoiceField(label=_("Provider"), choices=[(name, name) for name in PROVIDERS])
+    provider = forms.ChoiceField(label=_("Provider"), choices=[(name, name) for name in (*PROVIDERS, WALLETS)])
+    network = forms.ChoiceField(
+        label=_("Network"),
+        required=False,
+        choices=[("", "-"), *((one.id, one.name) for one in NETWORKS.values())],
+        help_text=_("Of a wallet (x402), as are the limits in the smallest unit of USDC: 1000000 is 1 USDC."),
+    )
+    payees = LinesField(label=_("Payees"), help_text=_("The addresses that a wallet may pay. None: anybody."))
     api_base = address_field(_("API base"), help_text=_("Only for the sandbox. Otherwise leave it empty."))
     new_secret_key = SecretField(rules.check_secret_key, label=_("Secret key"))
     new_webhook_secret = SecretField(
@@ -91,7 +100,8 @@ class PaymentAccountAdmin(SwitchableAdmin):
     fields = (
         "slug", "webhook_address", "provider", "livemode", "api_base", "client_id", "has_secret_key", "new_secret_key",
         "has_webhook_secret", "new_webhook_secret", "forget_webhook_secrets", "refund_mismatch",
-        "keep_late", "allow_save", "allow_mandates", "renewal_grace", "ignored", "enabled",
+        "keep_late", "allow_save", "allow_mandates", "renewal_grace", "network", "max_per_payment", "max_per_day",
+        "payees", "ignored", "enabled",
     )  # fmt: skip
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:

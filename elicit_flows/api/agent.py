@@ -15,7 +15,8 @@ from elicit_flows.api.responses import AgentRequest, answer
 from elicit_flows.domain.values import Json
 from elicit_flows.elicitations import agent_access, creation, notify
 from elicit_flows.elicitations.transitions import STEPS
-from elicit_flows.models import Agent, Provider
+from elicit_flows.kinds.x402.networks import NETWORKS
+from elicit_flows.models import Agent, PaymentAccount, Provider
 from elicit_flows.payments import queries
 
 router = Router(tags=["agent"])
@@ -32,6 +33,19 @@ class UsableAccount(Schema):
     provider: str = Field(examples=["stripe"])
     livemode: bool = Field(description="Whether real money moves.")
     modes: list[schemas.AskedMode]
+
+
+class UsableWallet(Schema):
+    """An account that pays by HTTP 402. The amounts are in the token's smallest unit."""
+
+    slug: str
+    livemode: bool = Field(description="Whether real money moves.")
+    network: str = Field(description="Its CAIP-2 name.", examples=["eip155:8453"])
+    asset: str = Field(description="The contract of the token that it pays with.")
+    symbol: str = Field(examples=["USDC"])
+    max_per_payment: int
+    max_per_day: int = Field(description="In any 24 hours, for all agents together.")
+    payees: list[str] = Field(description="Empty: anybody may be paid.")
 
 
 class Spending(Schema):
@@ -60,7 +74,7 @@ class Limits(Schema):
 
 
 class ThisAgent(Schema):
-    """``kinds`` are those that you may ask now: payment needs a payment account, oauth a provider."""
+    """``kinds`` are those that you may ask now: payment needs a payment account, x402 a wallet, oauth a provider."""
 
     object: Literal["agent"]
     slug: str
@@ -72,6 +86,7 @@ class ThisAgent(Schema):
         description="The hosts whose MCP servers you may ask for by their address; * is any host."
     )
     payment_accounts: list[UsableAccount]
+    wallets: list[UsableWallet]
     return_urls: list[str]
     webhook_url: str | None
     webhook_disabled: bool = Field(description="Whether deliveries were stopped because it failed for too long.")
@@ -92,7 +107,8 @@ def get(request: AgentRequest) -> HttpResponse:
     who, allowed = request.auth, agent_access.of(request.auth)
     by_slug = sorted(allowed.providers.values(), key=lambda row: row.slug)
     accounts = sorted(allowed.accounts.values(), key=lambda row: row.slug)
-    lacking = set() if accounts else {"payment"}
+    wallets = sorted(allowed.wallets.values(), key=lambda row: row.slug)
+    lacking = {kind for kind, usable in (("payment", accounts), ("x402", wallets)) if not usable}
     if not who.mcp_servers and not any(row.sort == Provider.Sort.OAUTH for row in by_slug):
         lacking.add("oauth")
     said = {
@@ -112,6 +128,7 @@ def get(request: AgentRequest) -> HttpResponse:
             }
             for row in accounts
         ],
+        "wallets": list(map(_wallet, wallets)),
         "return_urls": who.return_urls,
         "webhook_url": who.webhook_url or None,
         "webhook_disabled": who.webhook_disabled_at is not None,
@@ -122,6 +139,12 @@ def get(request: AgentRequest) -> HttpResponse:
         "limits": _limits(who),
     }
     return answer(said)
+
+
+def _wallet(row: PaymentAccount) -> Json:
+    known = NETWORKS[row.network]
+    names = ("slug", "livemode", "network", "max_per_payment", "max_per_day", "payees")
+    return {name: getattr(row, name) for name in names} | {"asset": known.asset, "symbol": known.symbol}
 
 
 def _limits(who: Agent) -> Json:

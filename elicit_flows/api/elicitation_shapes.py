@@ -16,7 +16,10 @@ from elicit_flows.domain.status import Status
 class ElicitationError(Schema):
     """``message`` is a sentence that may be shown."""
 
-    code: Literal["provider_error", "provider_changed", "organisation_refused", "invalid_content", "payment_mismatch"]
+    code: Literal[
+        "provider_error", "provider_changed", "organisation_refused", "invalid_content", "payment_mismatch",
+        "payment_refused", "over_limit",
+    ]  # fmt: skip
     message: str
 
 

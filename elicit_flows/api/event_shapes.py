@@ -8,6 +8,7 @@ from typing import Any, Final, Literal
 from ninja import Schema
 from pydantic import Field, RootModel, create_model
 
+from elicit_flows.api.authorization_shapes import Authorization
 from elicit_flows.api.elicitation_shapes import Elicitation
 from elicit_flows.api.kind_shapes import of_kind, union
 from elicit_flows.api.mandate_shapes import ChargeData, MandateData
@@ -63,6 +64,10 @@ class OverLimitData(Schema):
     mandate: str | Absent = Field(None, description="Of a charge under a mandate: its id.")
 
 
+class AuthorizationData(Schema):
+    authorization: Authorization
+
+
 class DisabledData(Schema):
     url: str
     reason: str
@@ -91,6 +96,7 @@ DATA: Final[dict[str, type[Any]]] = {
     "payment.removed": PaymentData,
     "payment.mismatch": MismatchData,
     "payment.over_limit": OverLimitData,
+    "payment.authorized": AuthorizationData,
     "mandate.created": MandateData,
     "mandate.changed": MandateData,
     "mandate.ended": MandateData,

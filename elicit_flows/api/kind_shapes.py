@@ -11,6 +11,7 @@ from typing import Annotated, Any, Final, Literal, NamedTuple
 from ninja import Schema
 from pydantic import Field, RootModel, create_model
 
+from elicit_flows.api import x402_shapes as x402
 from elicit_flows.api.form_shapes import FormAsked, FormParams, FormResult
 from elicit_flows.api.schemas import Absent, Account, AskedMode, Metadata, Order, Strict
 from elicit_flows.elicitations import multi_step
@@ -259,6 +260,7 @@ ONE: Final = {
     "form": KindShapes("Form", FormParams, FormAsked, FormResult),
     "confirm": KindShapes("Confirm", ConfirmParams, ConfirmAsked, ConfirmResult),
     "link": KindShapes("Link", LinkParams, LinkAsked, LinkResult),
+    "x402": KindShapes("X402", x402.X402Params, x402.X402Asked, x402.X402Result),
 }
 
 
@@ -280,6 +282,7 @@ def union(models: list[type[Any]], by: str) -> Any:
 
 
 Message = Annotated[str, Field(min_length=1, max_length=multi_step.MAX_MESSAGE)]
+_IN_STEPS: Final = {kind: shapes for kind, shapes in ONE.items() if kind not in multi_step.ALONE}
 _STEPS: Final = [
     create_model(
         f"{shapes.name}Step",
@@ -288,7 +291,7 @@ _STEPS: Final = [
         params=(shapes.params, ...),
         message=(Message | None, Field(None, description="When left out: the message of the whole.")),
     )
-    for kind, shapes in ONE.items()
+    for kind, shapes in _IN_STEPS.items()
 ]
 _STEPS_ASKED: Final = [
     create_model(
@@ -298,7 +301,7 @@ _STEPS_ASKED: Final = [
         params=(shapes.asked, ...),
         message=(str, ...),
     )
-    for kind, shapes in ONE.items()
+    for kind, shapes in _IN_STEPS.items()
 ]
 _STEPS_DONE: Final = [
     create_model(
@@ -307,7 +310,7 @@ _STEPS_DONE: Final = [
         kind=(of_kind(kind), ...),
         result=(shapes.result, ...),
     )
-    for kind, shapes in ONE.items()
+    for kind, shapes in _IN_STEPS.items()
 ]
 
 

@@ -7,8 +7,18 @@ from collections.abc import Iterator
 from elicit_flows import vault
 from elicit_flows.domain.errors import NotFound
 from elicit_flows.lib.compiled_query import CompiledQuery
-from elicit_flows.models import Agent, Connection, Delivery, Elicitation, Entitlement, Mandate, Payment, Subscription
-from elicit_flows.payments import queries
+from elicit_flows.models import (
+    Agent,
+    Authorization,
+    Connection,
+    Delivery,
+    Elicitation,
+    Entitlement,
+    Mandate,
+    Payment,
+    Subscription,
+)
+from elicit_flows.payments import authorizations, queries
 
 _ONE = CompiledQuery(lambda agent, pk: Elicitation.objects.filter(agent=agent, parent=None, pk=pk), 1, "el")
 _SEVERAL = CompiledQuery(lambda pks: Elicitation.objects.filter(parent=None, pk__among=pks), ["el"])
@@ -65,4 +75,11 @@ def own_subscription(agent: Agent, subscription_id: str) -> Subscription:
     row = queries.subscriptions_of(agent).filter(pk=subscription_id).first()
     if row is None:
         raise NotFound("There is no subscription with this id.")
+    return row
+
+
+def own_authorization(agent: Agent, authorization_id: str) -> Authorization:
+    row = authorizations.of_agent(agent).filter(pk=authorization_id).first()
+    if row is None:
+        raise NotFound("There is no authorization with this id.")
     return row

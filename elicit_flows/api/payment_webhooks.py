@@ -38,7 +38,7 @@ def receive(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 def _receive(request: HttpRequest, slug: str) -> None:
-    row = PaymentAccount.objects.filter(slug=slug, enabled=True).first()
+    row = PaymentAccount.objects.filter(slug=slug, enabled=True, network="").first()
     if row is None:
         raise NotFound("There is no such payment account.")
     account, provider = vault.account(row), providers.get(row.provider)

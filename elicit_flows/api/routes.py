@@ -8,6 +8,7 @@ from ninja.errors import HttpError, ValidationError
 from elicit_flows import __version__
 from elicit_flows.api import (
     agent,
+    authorizations,
     connections,
     deliveries,
     drafts,
@@ -56,6 +57,7 @@ api.add_router("/token", token_exchange.router)
 api.add_router("/payments", payments.router)
 api.add_router("/mandates", mandates.router)
 api.add_router("/subscriptions", subscriptions.router)
+api.add_router("/authorizations", authorizations.router)
 api.add_router("/entitlements", entitlements.router)
 api.add_router("/webhooks", deliveries.router)
 

@@ -44,7 +44,7 @@ class Subject(Strict):
     sub: str = Field(min_length=1, max_length=MAX_SUBJECT, examples=["u-1"])
 
 
-Kind = Literal["oauth", "payment", "credentials", "form", "confirm", "link", "steps"]
+Kind = Literal["oauth", "payment", "credentials", "form", "confirm", "link", "x402", "steps"]
 
 
 # The form of a language tag (RFC 5646, section 2.1). Which languages there are is another matter.

@@ -8,12 +8,20 @@ from typing import Any
 
 from elicit_flows import http, vault
 from elicit_flows.config_file.values import InvalidValue, url
+from elicit_flows.domain.errors import Unavailable
 from elicit_flows.domain.values import Json, Secret
 from elicit_flows.kinds.payment import providers
+from elicit_flows.kinds.x402 import wallet
+from elicit_flows.kinds.x402.networks import NETWORKS
 from elicit_flows.lib.sentences import sentence
-from elicit_flows.models import Payment, PaymentAccount
+from elicit_flows.models import Authorization, Payment, PaymentAccount
 
 MAX_WEBHOOK_SECRETS = 5
+MAX_PAYEES = 100
+# Keys that only accounts of x402 have, those that they need, and those of accounts that people pay at.
+_OF_WALLETS = ("network", "max_per_payment", "max_per_day", "payees")
+_NEEDED_BY_WALLETS = ("network", "max_per_payment", "max_per_day", "client_id")
+_OF_CHECKOUTS = ("webhook_secrets", "api_base", "refund_mismatch", "keep_late", "allow_save", "allow_mandates")
 _KEY = re.compile(r"[!-~]{1,500}")
 _CLIENT_ID = re.compile(r"[A-Za-z0-9_-]{1,200}")
 _OTHER_KEYS = ("pk_", "whsec_")  # Stripe's publishable keys and webhook secrets, which are easily mistaken for the key
@@ -52,15 +60,35 @@ def client_id(value: Any) -> str:
     return value
 
 
+def payee(value: Any) -> str:
+    """An address that a wallet may pay."""
+    if not isinstance(value, str) or not wallet.ADDRESS.fullmatch(value):
+        raise InvalidValue(sentence("must be an address: 0x and 40 hexadecimal digits"))
+    return value
+
+
 def needs_webhook_secret(provider: str) -> bool:
     """Whether webhooks of this provider are refused as long as the account has no webhook secret."""
-    return providers.get(provider).signed
+    return provider != wallet.PROVIDER and providers.get(provider).signed
 
 
 def conflicts(values: Json, given: Collection[str], stored: PaymentAccount | None) -> Iterator[tuple[str, str]]:
     """What is wrong with the values together, and with changing ``stored`` to them, as (key, message)."""
+    if stored and wallet.PROVIDER in (stored.provider, values["provider"]) and stored.provider != values["provider"]:
+        yield "provider", sentence("cannot change to or from x402; give the other account a slug of its own")
+    elif values["provider"] == wallet.PROVIDER:
+        yield from _wallet_conflicts(values, stored)
+    else:
+        yield from _checkout_conflicts(values, stored)
+
+
+def _checkout_conflicts(values: Json, stored: PaymentAccount | None) -> Iterator[tuple[str, str]]:
+    """For an account that is paid."""
     yield from _key_conflicts(values)
     plug_in, provider = providers.get(values["provider"]), values["provider"]
+    for name in _OF_WALLETS:
+        if values[name]:
+            yield name, sentence("must not be set: only accounts of x402 have it")
     if plug_in.has_client_id and not values["client_id"]:
         yield "client_id", sentence("is missing: keys of %(provider)s have one", provider=provider)
     if values["client_id"] and not plug_in.has_client_id:
@@ -71,9 +99,44 @@ def conflicts(values: Json, given: Collection[str], stored: PaymentAccount | Non
         what = sentence("is true, but %(provider)s has no mode mandate; leave it out", provider=provider)
         yield "allow_mandates", what
     if stored and Payment.objects.filter(account=stored).exists():
-        for name in ("provider", "livemode"):
-            if getattr(stored, name) != values[name]:
-                yield name, "cannot change once there are payments; give the other account a slug of its own"
+        yield from _unchanged(values, stored, ("provider", "livemode"))
+
+
+def _unchanged(values: Json, stored: PaymentAccount, names: tuple[str, ...]) -> Iterator[tuple[str, str]]:
+    for name in names:
+        if getattr(stored, name) != values[name]:
+            yield name, "cannot change once there are payments; give the other account a slug of its own"
+
+
+def _key_of_wallet(values: Json) -> Iterator[tuple[str, str]]:
+    """Whether the key is that of the address: somebody who mistypes one would pay from another wallet."""
+    try:
+        address = vault.wallet_address(values["secret_key"])
+    except Unavailable:
+        yield "provider", sentence("needs the package eth-account, see requirements-extras.txt")
+    else:
+        if not address or address.lower() != values["client_id"].lower():
+            yield "client_id", sentence("must be the address that secret_key belongs to, 0x and 40 hexadecimal digits")
+
+
+def _wallet_conflicts(values: Json, stored: PaymentAccount | None) -> Iterator[tuple[str, str]]:
+    """For an account that pays."""
+    for name in _NEEDED_BY_WALLETS:
+        if not values[name]:
+            yield name, sentence("is missing: accounts of x402 need it")
+    for name in _OF_CHECKOUTS:
+        if values[name]:
+            yield name, sentence("must not be set: accounts of x402 have none")
+    if (values["max_per_day"] or 0) < (values["max_per_payment"] or 0):
+        yield "max_per_day", sentence("must not be less than max_per_payment")
+    known = NETWORKS.get(values["network"])
+    if known and values["livemode"] and known.test:
+        yield "livemode", sentence("is true, but no real money moves on this network")
+    if known and not values["livemode"] and not known.test:
+        yield "livemode", sentence("is false, but real money moves on this network; set livemode = true")
+    yield from _key_of_wallet(values)
+    if stored and Authorization.objects.filter(account=stored).exists():
+        yield from _unchanged(values, stored, ("network", "client_id"))
 
 
 def _key_conflicts(values: Json) -> Iterator[tuple[str, str]]:

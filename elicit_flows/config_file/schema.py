@@ -19,11 +19,13 @@ from elicit_flows.config_file.notifications import (
     push_host,
 )
 from elicit_flows.config_file.payment_accounts import (
+    MAX_PAYEES,
     MAX_WEBHOOK_SECRETS,
     api_base,
     check_secret_key,
     check_signing_secret,
     client_id,
+    payee,
 )
 from elicit_flows.config_file.providers import (
     credential_fields,
@@ -54,6 +56,9 @@ from elicit_flows.config_file.values import (
 )
 from elicit_flows.domain.values import MAX_ISSUER, MAX_SUBJECT
 from elicit_flows.kinds.payment.providers import PROVIDERS
+from elicit_flows.kinds.x402.networks import NETWORKS
+from elicit_flows.kinds.x402.params import MAX_AMOUNT
+from elicit_flows.kinds.x402.wallet import PROVIDER as WALLETS
 from elicit_flows.models.notification import PER_AGENT, PER_PERSON
 from elicit_flows.models.payment_account import MAX_GRACE, USUAL_GRACE
 
@@ -133,7 +138,7 @@ TABLES: Mapping[str, Mapping[str, Key]] = {
     },
     "payment_account": {
         "slug": Key(slug, required=True),
-        "provider": Key(one_of(*PROVIDERS), required=True),
+        "provider": Key(one_of(*PROVIDERS, WALLETS), required=True),
         "client_id": Key(client_id, default=""),
         "secret_key": Key(secret(check_secret_key), required=True),
         "webhook_secrets": Key(list_of(secret(check_signing_secret), most=MAX_WEBHOOK_SECRETS), default=[]),
@@ -144,6 +149,10 @@ TABLES: Mapping[str, Mapping[str, Key]] = {
         "allow_save": Key(boolean, default=False),
         "allow_mandates": Key(boolean, default=False),
         "renewal_grace": Key(whole_number(0, MAX_GRACE), default=USUAL_GRACE),
+        "network": Key(one_of(*NETWORKS), default=""),
+        "max_per_payment": Key(whole_number(1, MAX_AMOUNT)),
+        "max_per_day": Key(whole_number(1, MAX_AMOUNT)),
+        "payees": Key(list_of(payee, most=MAX_PAYEES), default=[]),
     },
     "agent": {
         "slug": Key(slug, required=True),

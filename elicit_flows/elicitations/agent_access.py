@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from elicit_flows.kinds.x402 import wallet
 from elicit_flows.lib.ttl_cache import TtlCache
 from elicit_flows.models import Agent, IdentityProvider, PaymentAccount, Provider
 
@@ -15,11 +16,14 @@ OTHER_ISSUER = "This is not the issuer of an identity provider that this agent m
 
 @dataclass(frozen=True, slots=True)
 class Permits:
-    """``issuers`` are the agent's identity providers; ``providers`` and ``accounts`` by slug."""
+    """``issuers`` are the agent's identity providers; the others by slug. ``wallets`` are the payment accounts that
+    pay, ``accounts`` those that are paid.
+    """
 
     issuers: frozenset[str]
     providers: dict[str, Provider]
     accounts: dict[str, PaymentAccount]
+    wallets: dict[str, PaymentAccount]
 
 
 # By the agent's primary key. One second, as for API keys: a change takes effect in all processes within this time.
@@ -33,8 +37,10 @@ def of(agent: Agent) -> Permits:
         providers = Provider.objects.filter(enabled=True, mcp="")
         if not agent.all_providers:
             providers = providers.filter(agent=agent)
-        accounts = PaymentAccount.objects.filter(agent=agent, enabled=True)
-        permits = Permits(frozenset(issuers), {row.slug: row for row in providers}, {row.slug: row for row in accounts})
+        accounts = {row.slug: row for row in PaymentAccount.objects.filter(agent=agent, enabled=True)}
+        wallets = {slug: row for slug, row in accounts.items() if row.provider == wallet.PROVIDER}
+        paid = {slug: row for slug, row in accounts.items() if slug not in wallets}
+        permits = Permits(frozenset(issuers), {row.slug: row for row in providers}, paid, wallets)
         _remembered.put(agent.pk, permits)
     return permits
 

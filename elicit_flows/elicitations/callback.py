@@ -43,6 +43,7 @@ from elicit_flows.elicitations.transitions import (
 from elicit_flows.lib import clock, ids, rate_limits
 from elicit_flows.lib.compiled_query import CompiledQuery
 from elicit_flows.models import Attempt, Connection, Elicitation, Provider
+from elicit_flows.payments import authorizations
 
 log = logging.getLogger(__name__)
 SAME, BOTH, REPLACE, BACK = "same", "both", "replace", "back"
@@ -174,6 +175,9 @@ def _record(row: Elicitation, outcome: Finish, provider: Provider | None) -> boo
                 if held:
                     vault.store_pending_grant(row, meant, grant)
                 return held
+        if row.kind == "x402":
+            outcome = authorizations.reserve(row)
+            result = outcome.result
         if outcome.credentials:
             label = kinds.get(row.kind).describe(row.params, None)["title"]
             kept = vault.keep_credentials(row.agent, row.claim, provider, label, outcome.credentials, grant)

@@ -21,7 +21,7 @@ from elicit_flows.kinds.payment import providers
 from elicit_flows.lib import clock, telemetry
 from elicit_flows.lib.compiled_query import prepared_cursor
 from elicit_flows.models import Agent, Elicitation, PaymentAccount, Provider
-from elicit_flows.payments import checkouts, mandates, spend_limits
+from elicit_flows.payments import authorizations, checkouts, mandates, spend_limits
 
 OPEN_PER_PERSON = 1000  # open elicitations of one agent for one person
 OPEN_OF_ALL = 5000  # open elicitations of all agents for one person: one agent alone cannot use them up
@@ -57,8 +57,8 @@ def create(agent: Agent, question: Question) -> tuple[Elicitation, bool]:
     earlier = _earlier(agent, question) if question.idempotency_key else None
     if earlier:
         return earlier, True
-    asked, connected = _checked(agent, question)
     try:
+        asked, connected = _checked(agent, question)
         try:
             return _insert(agent, asked, connected), False
         except IntegrityError:
@@ -140,6 +140,8 @@ def _one(agent: Agent, question: Question, allowed: Permits) -> Asked:
         if agent.tokens_never_leave and question.kind == "credentials" and params[name]:
             what = "This agent gets nothing that a user typed; name a provider, and call its API through this service."
             raise Invalid.at(f"params.{name}", what)
+    if question.kind == "x402":
+        authorizations.choose(allowed.wallets, params)
     server, again = params.get("mcp"), params.get("connection")
     plug_in = mcp_servers.check_asked(agent, server) if server else _plug_in(question.kind, kind, params, allowed)
     provider = plug_in if isinstance(plug_in, Provider) else None

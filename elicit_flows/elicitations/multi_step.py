@@ -13,6 +13,8 @@ from elicit_flows.kinds.params import Fault, fault, is_text, unknown
 
 MOST = 10
 MAX_MESSAGE = 2000
+# A step may be done long before the last one, and what is reserved for a 402 has to be used within minutes.
+ALONE = ("x402",)
 _STEP = ("kind", "params", "message")
 
 
@@ -52,6 +54,8 @@ def _faults(place: int, step: Any) -> Iterator[Fault]:
             yield fault([*at, name], f"There is no such key; use {', '.join(_STEP)}.")
     if not isinstance(step.get("kind"), str):
         yield fault([*at, "kind"], "Name the kind.")
+    if step.get("kind") in ALONE:
+        yield fault([*at, "kind"], f"Kind {step['kind']} cannot be a step; ask for it alone.")
     if not isinstance(step.get("params", {}), dict):
         yield fault([*at, "params"], "Give an object.")
     if step.get("message") is not None and not is_text(step["message"], MAX_MESSAGE):

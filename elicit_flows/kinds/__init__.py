@@ -17,6 +17,7 @@ REGISTRY = {
     "form": "elicit_flows.kinds.form.kind.Form",
     "confirm": "elicit_flows.kinds.confirm.kind.Confirm",
     "link": "elicit_flows.kinds.link.Link",
+    "x402": "elicit_flows.kinds.x402.kind.X402",
 }
 
 

@@ -30,3 +30,14 @@ def show(amount_minor: int, currency: str, locale: str | Locale) -> str:
     amount = Decimal(amount_minor).scaleb(-places, _EXACT)
     shown = pattern.apply(amount, known, currency=currency.upper(), currency_digits=False)
     return _CODE_BEFORE_NUMBER.sub("\u00a0", shown).replace(" ", "\u00a0")
+
+
+def token(amount: int, decimals: int, symbol: str, locale: str | Locale) -> str:
+    """``0.01 USDC``: an amount in a token's smallest unit, exact, with at least two decimals. Its space does not
+    break.
+    """
+    known = locale if isinstance(locale, Locale) else locales.parse(locale) or Locale("en")
+    pattern = parse_pattern(known.decimal_formats[None].pattern)
+    pattern.frac_prec = (min(2, decimals), decimals)
+    shown = pattern.apply(Decimal(amount).scaleb(-decimals, _EXACT), known)
+    return f"{shown} {symbol}".replace(" ", "\u00a0")

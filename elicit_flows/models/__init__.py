@@ -1,6 +1,7 @@
 """The database tables, one file for each area."""
 
 from elicit_flows.models.agent import Agent, SpendLimit
+from elicit_flows.models.authorization import Authorization
 from elicit_flows.models.brand import Brand
 from elicit_flows.models.connection import Connection, ConnectionCall, ConnectionUse, PendingGrant
 from elicit_flows.models.counters import Health, Tally
@@ -39,6 +40,7 @@ __all__ = [
     "Agent",
     "Attempt",
     "AuditPosition",
+    "Authorization",
     "Brand",
     "Cancellation",
     "Channel",

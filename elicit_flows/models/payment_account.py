@@ -60,6 +60,11 @@ class PaymentAccount(models.Model):
             "paid."
         ),
     )
+    # Of a wallet that pays by HTTP 402. Amounts are in the token's smallest unit.
+    network = models.CharField(_("network"), max_length=64, blank=True, default="", db_default="")
+    max_per_payment = models.BigIntegerField(_("at most per payment"), null=True, blank=True)
+    max_per_day = models.BigIntegerField(_("at most in 24 hours"), null=True, blank=True)
+    payees = models.JSONField(_("payees"), default=list, db_default=[], blank=True)
     enabled = models.BooleanField(_("enabled"), default=True)
     ignored = models.PositiveIntegerField(
         _("ignored webhooks"),

@@ -8,6 +8,7 @@ disputes         chargebacks
 mandates         a person's standing yes to charges: given, lowered, ended
 charges          charges under a mandate, reserved against its limits
 spend_limits     how much an agent may ask of one person
+authorizations   payments by HTTP 402 from the operator's wallets
 customers        a person's customer id at the provider
 entitlements     what was paid for, and using it
 subscriptions    the life of a subscription: its renewals, its state, its end

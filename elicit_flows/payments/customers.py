@@ -8,6 +8,7 @@ from django.db.models import QuerySet
 from elicit_flows.domain.values import Claim
 from elicit_flows.kinds.payment.values import Snapshot
 from elicit_flows.models import Customer, Entitlement, Mandate, Payment, Subscription
+from elicit_flows.payments import authorizations
 
 
 def of(payment: Payment) -> str | None:
@@ -50,5 +51,6 @@ def rename(claim: Claim, name: str) -> None:
         Mandate.objects.filter(**mine).exclude(payment__status__in=RUNNING).update(iss="", sub=name)
         Subscription.objects.filter(**mine).exclude(payment__status__in=RUNNING).update(iss="", sub=name)
         Payment.objects.filter(**mine).exclude(status__in=RUNNING).update(iss="", sub=name)
+        authorizations.forget_person(claim, name)
         if not running(claim).exists():
             Customer.objects.filter(**mine).delete()

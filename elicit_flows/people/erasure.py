@@ -119,17 +119,22 @@ def _events(erasure: Erasure) -> QuerySet[Event]:
     named = Q(data__subject__iss=erasure.iss, data__subject__sub=erasure.sub)
     allowed = Q(data__mandate__subject__iss=erasure.iss, data__mandate__subject__sub=erasure.sub)
     paid = Q(data__payment__subject__iss=erasure.iss, data__payment__subject__sub=erasure.sub)
+    authorized = Q(data__authorization__subject__iss=erasure.iss, data__authorization__subject__sub=erasure.sub)
     asked_at = clock.rfc3339(erasure.asked_at)
     named &= Q(data__created_at__lte=asked_at) | Q(type="payment.over_limit", created_at__lte=erasure.asked_at)
     allowed &= Q(data__mandate__created_at__lte=asked_at)
     going = Q(data__subscription__subject__iss=erasure.iss, data__subscription__subject__sub=erasure.sub)
     going &= Q(data__subscription__created_at__lte=asked_at)
+    allowed |= authorized & Q(data__authorization__created_at__lte=asked_at)
     return Event.objects.filter(named | allowed | going | (paid & Q(data__payment__created_at__lte=asked_at)))
 
 
 def _blanked(data: Json, erasure: Erasure) -> Json:
     nobody = {"subject": {"iss": "", "sub": erasure.pk}}
-    things = {name: data[name] for name in ("payment", "mandate", "subscription") if isinstance(data.get(name), dict)}
+    names = ("payment", "mandate", "subscription", "authorization")
+    things = {name: data[name] for name in names if isinstance(data.get(name), dict)}
     if things:
-        return {**data, **{name: {**thing, **nobody} for name, thing in things.items()}}
+        # The address of a resource can say who it was for.
+        without = {"url": ""} if "authorization" in things else {}
+        return {**data, **{name: {**thing, **nobody, **without} for name, thing in things.items()}}
     return {**data, **{name: empty for name, empty in BLANK.items() if name in data}, **nobody}

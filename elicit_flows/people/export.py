@@ -9,7 +9,7 @@ from elicit_flows.domain.values import Claim, Json
 from elicit_flows.elicitations.receipts import PAID
 from elicit_flows.lib import clock
 from elicit_flows.models import Agent, Connection, Customer, Elicitation, Entitlement, IdentityAssertion, Payment
-from elicit_flows.payments import entitlements, queries
+from elicit_flows.payments import authorizations, entitlements, queries
 from elicit_flows.people import contacts, local_accounts
 from elicit_flows.people.sessions import sessions_of
 
@@ -30,21 +30,16 @@ def export_data(claim: Claim) -> Json:
         ],
         "payments": [_payment(row) for row in _in_order(payments)],
         "mandates": [
-            {
-                **_by(row.agent),
-                **_without(row.summary(), "subject"),
-                "charges": [_without(one.summary(), "mandate", "metadata") for one in queries.charges_of(row)],
-            }
+            _of_agent(row, charges=[_without(one.summary(), "mandate", "metadata") for one in queries.charges_of(row)])
             for row in _in_order(queries.mandates_by(claim))
         ],
         "subscriptions": [
-            {
-                **_by(row.agent),
-                **_without(row.summary(), "subject"),
-                "renewals": [_without(one.summary(), "subscription") for one in _in_order(queries.renewals_of(row))],
-            }
+            _of_agent(
+                row, renewals=[_without(one.summary(), "subscription") for one in _in_order(queries.renewals_of(row))]
+            )
             for row in _in_order(queries.subscriptions_by(claim))
         ],
+        "authorizations": [_of_agent(row) for row in _in_order(authorizations.by_person(claim))],
         "entitlements": [
             {**_by(row.agent), **_without(row.summary(live_only=entitlements.live_only(row.agent)), "subject")}
             for row in _in_order(Entitlement.objects.filter(**mine).select_related("payment__account"))
@@ -67,6 +62,10 @@ def _in_order(rows: Any) -> Any:
 
 def _by(agent: Agent) -> Json:
     return {"agent": {"slug": agent.slug, "name": agent.name}}
+
+
+def _of_agent(row: Any, **more: Json | list[Json]) -> Json:
+    return {**_by(row.agent), **_without(row.summary(), "subject"), **more}
 
 
 def _without(said: Json, *names: str) -> Json:

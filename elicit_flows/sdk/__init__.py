@@ -5,7 +5,7 @@ The modules, from the public surface downwards:
   client, sync    one agent at one service: ``Elicit``, and ``SyncElicit``, which runs it in a thread (sync_runner)
   asking          ask and wait, one method for each kind; drafts: shared forms; notes: data that the agent keeps;
                   mandates: charging what a user allowed
-                  subscriptions: what users subscribed to
+                  subscriptions: what users subscribed to; x402: paying for what answers 402
   checks          the checks of a question before it is sent
   typed_forms     forms from Python types, and answers as those types; it needs pydantic
   questions       a question, as a value; outcomes: how it ended, as a value; shapes: what the API answers

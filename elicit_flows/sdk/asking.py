@@ -111,6 +111,29 @@ class Asking(ABC):
         )
         return await self._ask(asked, user, on_url, timeout)
 
+    async def x402(
+        self,
+        user: User,
+        url: str,
+        challenge: Json,
+        *,
+        method: str = "GET",
+        account: str | None = None,
+        message: str = "",
+        on_url: OnUrl,
+        timeout: float | None = None,
+        **options: Unpack[Options],
+    ) -> Outcome:
+        """Ask ``user`` whether ``url`` may be paid from a wallet of the operator's, and wait.
+
+        ``challenge`` is what it asked for with its 402 (x402 version 2; ``sdk.x402.challenge_of`` reads it). Pass the
+        outcome to ``payment_header``, or let ``pay_request`` do all of it. ``account``: the slug of the wallet; without
+        it, the first that fits. Raises InvalidRequestError with the reason when no wallet pays that, and
+        PermissionDeniedError ``over_limit``. ``on_url``, ``timeout``, ``options`` and errors: see ``ask``.
+        """
+        asked = _QUESTION.x402(url, challenge, method=method, account=account, message=message, **options)
+        return await self._ask(asked, user, on_url, timeout)
+
     async def credentials(
         self,
         user: User,

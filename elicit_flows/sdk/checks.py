@@ -1,6 +1,6 @@
 """Checks of a question before it is sent, so that a decorator with a wrong question fails where it is written.
 
-Payments, forms and confirms are checked by the service's own code, which needs no Django.
+Payments, forms, confirms and x402 are checked by the service's own code, which needs no Django.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from elicit_flows.domain.values import Json
 from elicit_flows.kinds.confirm import params as confirm
 from elicit_flows.kinds.form import params as form
 from elicit_flows.kinds.payment import params as payment
+from elicit_flows.kinds.x402 import params as x402
 from elicit_flows.sdk.errors import InvalidQuestionError
 
 MAX_MESSAGE = 2000
@@ -21,6 +22,7 @@ _READERS: dict[str, Callable[[Json], object]] = {
     "payment": payment.clean,
     "form": form.read,
     "confirm": confirm.clean,
+    "x402": x402.clean,
 }
 _REUSE = ("if_valid", "never")
 

@@ -35,12 +35,13 @@ from elicit_flows.sdk.questions import Options
 from elicit_flows.sdk.shapes import Elicitation, Event, GivenAnswer, User, UserCode, claim
 from elicit_flows.sdk.subscriptions import Subscriptions
 from elicit_flows.sdk.transport import MAX_RETRIES, TIMEOUT, OnResponse, Transport
+from elicit_flows.sdk.x402 import Paying
 
 POLL_SECONDS = 25
 PAGE = 100
 
 
-class Elicit(Asking, Connections, Drafts, Mandates, Notes, Proxied, Subscriptions):
+class Elicit(Asking, Connections, Drafts, Mandates, Notes, Paying, Proxied, Subscriptions):
     """One agent at one service.
 
     ``url`` defaults to ELICIT_URL, ``api_key`` to ELICIT_API_KEY or the file var/demo.key. ``retry_for`` is the number

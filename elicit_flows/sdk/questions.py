@@ -201,6 +201,23 @@ class Questions(ABC, Generic[R_co]):
         params |= {"account": account} if account else {}
         return self._checked("payment", params, message or f"Allow charges for: {description}", options)
 
+    def x402(
+        self,
+        url: str,
+        challenge: Json,
+        *,
+        method: str = "GET",
+        account: str | None = None,
+        message: str = "",
+        **options: Unpack[Options],
+    ) -> R_co:
+        """Have an HTTP 402 paid from a wallet of the operator's: ``challenge`` is what ``url`` asked for (x402
+        version 2). ``account``: the slug of the wallet; without it, the first that fits.
+        """
+        params: Json = {"url": url, "method": method, "challenge": challenge}
+        params |= {"account": account} if account else {}
+        return self._checked("x402", params, message or f"Pay for what {url} offers."[:2000], options)
+
     def credentials(
         self,
         fields: Iterable[Json] | None = None,

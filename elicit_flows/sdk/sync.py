@@ -107,6 +107,7 @@ class SyncElicit:
     oauth = _blocking(Elicit.oauth)
     payment = _blocking(Elicit.payment)
     mandate = _blocking(Elicit.mandate)
+    x402 = _blocking(Elicit.x402)
     credentials = _blocking(Elicit.credentials)
     confirm = _blocking(Elicit.confirm)
     url_action = _blocking(Elicit.url_action)
@@ -118,6 +119,8 @@ class SyncElicit:
     end_mandate = _blocking(Elicit.end_mandate)
     subscription_of = _blocking(Elicit.subscription_of)
     cancel_subscription = _blocking(Elicit.cancel_subscription)
+    payment_header = _blocking(Elicit.payment_header)
+    pay_request = _blocking(Elicit.pay_request)
 
     draft = _blocking(Elicit.draft)
     answer = _blocking(Elicit.answer)

@@ -135,6 +135,12 @@ def money(amount: int, currency: str) -> str:
     return amounts.show(amount, currency, _locale())
 
 
+@register.simple_tag
+def token_amount(amount: int, decimals: int, symbol: str) -> str:
+    """An amount in a token's smallest unit: ``{% token_amount 10000 6 "USDC" %}`` is 0.01 USDC."""
+    return amounts.token(amount, decimals, text.visible(symbol), _locale())
+
+
 @register.filter
 def day(at: date) -> str:
     """The date in the reader's locale and time zone."""

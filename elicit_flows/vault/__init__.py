@@ -93,6 +93,7 @@ from elicit_flows.vault.revocation import (
 from elicit_flows.vault.rotation import left_to_rotate, rotate
 from elicit_flows.vault.seal import open_stash, ring, seal_stash
 from elicit_flows.vault.tokens import fresh_tokens, token
+from elicit_flows.vault.wallets import signed_transfer, wallet_address
 
 __all__ = [
     "API_HOST",
@@ -192,6 +193,7 @@ __all__ = [
     "seal_url",
     "seal_webhook_secret",
     "sign_receipt",
+    "signed_transfer",
     "site",
     "store_pending_grant",
     "take_pending_grant",
@@ -204,6 +206,7 @@ __all__ = [
     "verify_keys",
     "vouched_before",
     "vouched_grant",
+    "wallet_address",
     "webhook_secrets",
     "with_held_scopes",
 ]

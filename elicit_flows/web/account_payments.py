@@ -9,9 +9,11 @@ from elicit_flows import elicitations
 from elicit_flows.domain.errors import NotFound
 from elicit_flows.domain.values import Claim, Json
 from elicit_flows.kinds.payment import order
+from elicit_flows.kinds.x402.networks import NETWORKS
+from elicit_flows.lib import text
 from elicit_flows.lib.thread_pools import asks_outside
 from elicit_flows.models import Payment, Renewal
-from elicit_flows.payments import queries
+from elicit_flows.payments import authorizations, queries
 from elicit_flows.web import account, account_mandates, pages, paging, session
 
 # The part of the list that the address names, by the mode of a payment.
@@ -24,6 +26,8 @@ def payments(request: HttpRequest, me: session.Person) -> HttpResponse:
     part = request.GET.get("show", "")
     if part == "mandates":
         return _mandates(request, me)
+    if part == "x402":
+        return _authorizations(request, me)
     rows = queries.made_by(me.claim).exclude(mode="mandate")  # they have a page of their own
     if part in PARTS:
         rows = rows.filter(mode=PARTS[part])
@@ -41,6 +45,25 @@ def _mandates(request: HttpRequest, me: session.Person) -> HttpResponse:
     page = paging.cut(request, paging.newest(queries.mandates_by(me.claim), "created_at"), lambda row: row.created_at)
     rows = [account_mandates.shown(row) for row in page.rows]
     context = {"mandates": rows, "part": "mandates", "just_ended": None, **paging.search(request, page)}
+    return account.show(request, me, "payments", context)
+
+
+def _authorizations(request: HttpRequest, me: session.Person) -> HttpResponse:
+    """What the operator's wallets paid for agents, because the person said yes."""
+    rows = paging.newest(authorizations.by_person(me.claim), "created_at")
+    page = paging.cut(request, rows, lambda row: row.created_at)
+    shown = [
+        {name: row.summary()[name] for name in ("url", "amount", "symbol", "decimals", "payee", "status", "livemode")}
+        | {
+            "id": row.pk,
+            "host": text.ascii_host(row.url),
+            "agent_name": row.agent.name,
+            "network": NETWORKS[row.network].name,
+            "date": row.created_at,
+        }
+        for row in page.rows
+    ]
+    context = {"authorizations": shown, "part": "x402", "just_ended": None, **paging.search(request, page)}
     return account.show(request, me, "payments", context)
 
 

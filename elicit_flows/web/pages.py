@@ -209,7 +209,7 @@ def outcome(
         "brand": page_brand.of(row.agent_id),
         "answered": late and status in (Status.COMPLETED, Status.DECLINED) and row.kind != "payment",
         "kind": row.kind,
-        "yes_or_no": row.kind == "confirm",
+        "yes_or_no": row.kind in ("confirm", "x402"),
         "finished_at": row.finished_at,
         "undo_url": f"/account/connections/{connection}" if connection else "",
         "status": str(status),

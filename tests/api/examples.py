@@ -25,6 +25,7 @@ FIXED: dict[str, Any] = {
     "subject_token": "the-users-own-token", "document": "eyJhbGciOiJFUzI1NiJ9.eyJtYW5kYXRlIjoiLi4uIn0.c2lnbmVk",
     "receipt": "eyJhbGciOiJFZERTQSJ9.eyJwYXltZW50IjoiLi4uIn0.c2lnbmVk",
     "dpop": "eyJ0eXAiOiJkcG9wK2p3dCJ9.eyJodG0iOiJHRVQifQ.c2lnbmVk", "user_code": "WDJB-MJHT", "milliseconds": 41,
+    "value": "eyJ4NDAyVmVyc2lvbiI6Mn0=",
     "waiting": 8000, "waiting_of_all_agents": 10000, "slug": None, "expires_in": 3600,
 }  # fmt: skip
 SOONER, LATER = "2026-03-02T09:30:00Z", "2026-03-02T09:45:00Z"

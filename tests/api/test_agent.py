@@ -23,7 +23,8 @@ def test_an_agent_that_was_just_made_may_ask_little(
     assert answer.json() == {
         "object": "agent", "slug": "new-bot", "name": known.row.name,
         "kinds": ["credentials", "form", "confirm", "link", "steps"], "issuers": [rows.ISSUER], "providers": [],
-        "mcp_servers": [], "payment_accounts": [], "return_urls": ["https://bot.example.com/done"], "webhook_url": None,
+        "mcp_servers": [], "payment_accounts": [], "wallets": [],
+        "return_urls": ["https://bot.example.com/done"], "webhook_url": None,
         "webhook_disabled": False, "import_connections": False, "notify": False, "require_user_token": False,
         "tokens_never_leave": False,
         "limits": {

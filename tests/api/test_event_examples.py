@@ -19,7 +19,7 @@ from elicit_flows.events import webhooks
 from elicit_flows.kinds.payment.values import DisputeSeen, InvoiceSeen, RefundSeen, State
 from elicit_flows.lib import clock
 from elicit_flows.models import Delivery, Elicitation, Payment, SpendLimit
-from elicit_flows.payments import cancellations, mandates
+from elicit_flows.payments import authorizations, cancellations, mandates
 from tests.api.described import Described
 from tests.api.examples import Recorder, kept
 from tests.api.test_examples import DRIVE_BOT, FLOWS, IDP, WRITE
@@ -57,6 +57,8 @@ def payments(till: Till) -> None:
     hear(till, reserve(allowed, 500, "two"), State.FAILED, failure="insufficient_funds")
     mandates.lower(allowed, {"total": 1000})
     cancellations.ask(allowed.payment)
+
+    authorizations.sign(money.authorization(till.known, money.wallet()), "report-17")
 
     SpendLimit.objects.create(agent=till.known.row, currency="gbp", per_payment=400)
     with pytest.raises(OverLimit):

@@ -22,6 +22,8 @@ from tests.docs.test_api import SEATS, double, names
 from tests.docs.test_api import known as allowed_agent
 from tests.doubles.provider import Provider
 from tests.sdk.conftest import elicit_box
+from tests.support import box_config
+from tests.support.money import WALLET_ADDRESS, WALLET_KEY
 from tests.support.process import until
 from tests.support.rows import Known
 from tests.support.serving import Served
@@ -32,6 +34,17 @@ pytestmark = pytest.mark.limit(120)
 WRITE = os.environ.get("EXAMPLES") == "write"
 FLOWS, IDP, DRIVE_BOT = (f"https://{name}.example.com" for name in ("flows", "idp", "drive-bot"))
 REPORT = {"amount": 500, "currency": "usd", "description": "One report", "item": "report"}
+WEATHER = "https://weather.example.com/report"
+CHALLENGE = {
+    "x402Version": 2,
+    "resource": {"url": WEATHER, "description": "A weather report"},
+    "accepts": [
+        {
+            "scheme": "exact", "network": "eip155:84532", "asset": "0x036CbD53842c5426634e7929541eC2318f3dCF7e",
+            "amount": "10000", "payTo": "0x209693Bc6afc0C5328bA36FaF03C514EF312287C", "maxTimeoutSeconds": 60,
+        }
+    ],
+}  # fmt: skip
 PLAN = {"type": "object", "properties": {"plan": {"type": "string", "enum": ["free", "pro"]}}, "required": ["plan"]}
 
 known = allowed_agent
@@ -40,11 +53,27 @@ known = allowed_agent
 @pytest.fixture
 def sandbox(elicit_box: Service) -> Iterator[Recorder]:
     """The calls of an agent at a service with a sandbox."""
+    give_wallet(elicit_box)
     headers = {"authorization": f"Bearer {elicit_box.api_key}"}
     hosts = {elicit_box.url: FLOWS, f"{elicit_box.sandbox_url}/": "https://sandbox.example.com/"}
     hosts |= {elicit_box.sandbox_url: IDP}
     with httpx2.Client(base_url=elicit_box.url, headers=headers, trust_env=False, timeout=30) as client:
         yield Recorder(Described.at(elicit_box.url), client, hosts)
+
+
+def give_wallet(service: Service) -> None:
+    """Its demo has none, because that would need a package more."""
+    file = service._home / "demo.toml"
+    accounts = 'payment_accounts = ["sandbox"'
+    told = file.read_text()
+    assert accounts in told
+    wallet = {
+        "slug": "wallet", "provider": "x402", "secret_key": WALLET_KEY, "client_id": WALLET_ADDRESS,
+        "network": "eip155:84532", "max_per_payment": 1_000_000, "max_per_day": 5_000_000,
+    }  # fmt: skip
+    more = box_config.to_toml({"payment_account": [wallet]})
+    (service._home / "wallet.toml").write_text(told.replace(accounts, accounts + ', "wallet"') + "\n" + more)
+    service._run("manage.py", "apply", "--skip-checks", "wallet.toml")
 
 
 def by_kind(user: ScriptedUser, client: httpx2.Client) -> dict[str, tuple[dict[str, Any], Callable[[str], None]]]:
@@ -58,6 +87,7 @@ def by_kind(user: ScriptedUser, client: httpx2.Client) -> dict[str, tuple[dict[s
         "form": ({"schema": PLAN}, lambda url: user.submit(url, plan="pro")),
         "confirm": ({"detail": "All 12 files.", "confirm_label": "Delete"}, user.submit),
         "link": ({"url": page, "completion": "by_agent"}, lambda url: complete(client, url)),
+        "x402": ({"url": WEATHER, "challenge": CHALLENGE}, user.submit),
         "steps": (
             {"steps": [{"kind": "confirm", "params": {}}, {"kind": "form", "params": {"schema": PLAN}}]},
             lambda url: both(user, url),
@@ -164,6 +194,10 @@ def walk_calls(call: Recorder, names: dict[str, str]) -> None:
     call("one", "GET", going)
     call("all", "GET", f"{going}/renewals")
     call("cancel", "POST", f"{going}/cancel", json={"at": "period_end"})
+    wanted = f"/v1/authorizations/{names['authorization']}"
+    call("reserved", "GET", "/v1/authorizations", params=user)
+    call("once", "POST", f"{wanted}/sign", headers={"Idempotency-Key": "report-17"})
+    call("one", "GET", wanted)
     call("report", "GET", "/v1/entitlements", params=user)
     call("use", "POST", f"/v1/entitlements/{names['entitlement']}/consume", json={"key": "tool-call-17"})
     call("pending", "GET", "/v1/webhooks/deliveries", params={"status": "pending", "limit": 1})

@@ -155,7 +155,7 @@ def test_openmetrics_is_spoken_to_who_asks_for_it(rows: Rows) -> None:
 def test_t115_labels_are_words_of_ours_and_slugs_of_providers(rows: Rows) -> None:
     everything_counted()
     allowed = {
-        "kind": {"oauth", "payment", "credentials", "form", "confirm", "link", "steps"},
+        "kind": {"oauth", "payment", "credentials", "form", "confirm", "link", "x402", "steps"},
         "outcome": {"completed", "failed", "delivered", "tried", "refreshed"}, "status": {"pending", "failed", "2xx"},
         "reason": {"payment_mismatch"}, "provider": {"drive", "corp"}, "step": PROVIDER_WORDS,
         "name": set(BY_NAME), "route": {"/c/<str:elicitation_id>"}, "method": {"GET"}, "pool": {*POOLS},

@@ -51,6 +51,8 @@ OWN: dict[tuple[str, str], tuple[str, str]] = {
     ("python", "double"): ("how-to/test-your-agent.md", "tests/sdk/testing/test_double.py"),
     ("python", "site"): ("how-to/own-sign-in.md", "tests/docs/test_own.py"),
     ("python", "webhook"): ("how-to/webhooks.md", "tests/docs/test_own.py"),
+    ("python", "x402"): ("how-to/x402.md", "tests/x402/test_paying.py"),
+    ("toml", "x402"): ("how-to/x402.md", "tests/x402/test_paying.py"),
     ("csv", "tokens"): ("how-to/import-tokens.md", "tests/oauth/test_import_files.py"),
     ("sh", "tokens"): ("how-to/import-tokens.md", "tests/oauth/test_import_files.py"),
     ("json", "nango"): ("how-to/import-tokens.md", "tests/oauth/test_import_files.py"),

@@ -76,6 +76,7 @@ def names(served: Served, known: Known, double: Provider) -> dict[str, str]:
     paid, allowed = money.payment(known, at, alice), money.mandate(known, at, alice)
     going = money.subscription(known, at, alice, status="past_due", past_due_since=clock.now())
     money.renewal(going)
+    wanted = money.authorization(known, money.wallet(), alice)
     asked = {"amount": 1290, "description": "A ticket to Bern", "item": None, "uses": None, "metadata": {}}
     charge, _ = charges.reserve(allowed, asked, "in the examples", "")
     with SyncElicit(served.url, known.who.api_key) as elicit:
@@ -86,6 +87,7 @@ def names(served: Served, known: Known, double: Provider) -> dict[str, str]:
         "iss": alice.iss, "sub": alice.sub, "elicitation": asked.id, "form": form.id, "finished": finished.id,
         "connection": held.pk, "bound": bound.pk, "typed": typed.pk, "payment": paid.pk,
         "mandate": allowed.pk, "charge": charge.pk, "subscription": going.pk,
+        "authorization": wanted.pk,
         "entitlement": money.entitlement(paid).pk, "delivery": str(Delivery.objects.all()[0].pk),
         "user_token": double.jwt(aud=settings.ELICIT_PUBLIC_URL),
     }  # fmt: skip

@@ -234,6 +234,14 @@ THREATS: dict[int, tuple[str, str]] = {
     240: ("A renewal at another price than its payer agreed to", ""),
     241: ("A renewal that is recorded or told twice", ""),
     213: ("The token of one scope set, such as a user's, in place of another's, such as the app's", ""),
+    250: ("A 402 that is sent again, or a header that pays fetched twice", ""),
+    251: ("A payee of a 402 that was swapped, or that the operator does not allow", ""),
+    252: ("A price of a 402, or a limit of the wallet, that changes between the challenge and the yes", ""),
+    253: ("An amount of a 402 in the wrong decimals", ""),
+    254: ("A token, network or scheme of a 402 that looks like a known one", ""),
+    255: ("A signature that pays used twice, too late, by another agent or at another resource", ""),
+    256: ("Payments by HTTP 402 that together exceed the wallet's limits", ""),
+    257: ("A 402 that names another host than the one that was asked, or comes from where a redirect leads", ""),
 }  # fmt: skip
 FAULTS: dict[int, tuple[str, str]] = {
     1: ("Killed during a create", ""),

@@ -18,6 +18,7 @@ from tests.brands.files import png
 from tests.doubles import github
 from tests.doubles.policy import loopback_allowed
 from tests.management.files import SMALL, WHOLE, Operator
+from tests.support.money import WALLET_ADDRESS, WALLET_KEY
 
 CHAT = "jsons://canary-of-the-chat.example.com/{email}"
 APP_KEY = github.pem()
@@ -189,6 +190,16 @@ client_id = "client-1"
 secret_key = "sk_test_canary"
 
 [[payment_account]]
+slug = "wallet"
+provider = "x402"
+client_id = "{WALLET_ADDRESS}"
+secret_key = "{WALLET_KEY}"
+network = "eip155:84532"
+max_per_payment = 1000
+max_per_day = 5000
+payees = ["0x209693Bc6afc0C5328bA36FaF03C514EF312287C"]
+
+[[payment_account]]
 slug = "live"
 provider = "stripe"
 secret_key = "sk_live_canary"
@@ -241,6 +252,7 @@ def given(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
     for name in re.findall(r"env:(\w+)", text):
         secret = next((value for key, value in SECRETS.items() if name.endswith(key.upper())), None)
         secret = "sk_live_canary" if "LIVE" in name else secret
+        secret = WALLET_KEY if "WALLET" in name else secret
         monkeypatch.setenv(name, secret or f"whsec_canary-{name[-1]}")
 
 

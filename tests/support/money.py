@@ -2,17 +2,31 @@
 
 from __future__ import annotations
 
+import secrets
 from datetime import timedelta
 from typing import Any
 
 from elicit_flows import vault
 from elicit_flows.domain.values import Claim, Secret
+from elicit_flows.kinds.x402.networks import NETWORKS
 from elicit_flows.lib import clock, ids
-from elicit_flows.models import Entitlement, Mandate, MandateCharge, Payment, PaymentAccount, Renewal, Subscription
+from elicit_flows.models import (
+    Authorization,
+    Entitlement,
+    Mandate,
+    MandateCharge,
+    Payment,
+    PaymentAccount,
+    Renewal,
+    Subscription,
+)
 from elicit_flows.payments import charges
 from tests.support.rows import ALICE_CLAIM, Known
 
 KEY, HOOK = "sk_test_canary", "whsec_canary"
+# The first account that Hardhat makes: everybody knows its key.
+WALLET_ADDRESS = "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266"
+WALLET_KEY = "0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80"
 
 
 def account(slug: str = "main", **more: Any) -> PaymentAccount:
@@ -68,6 +82,34 @@ def charge(under: Mandate, key: str = "one") -> MandateCharge:
     """One cent, announced."""
     asked = {"amount": 1, "description": "A ticket", "item": None, "uses": None, "metadata": {}}
     return charges.reserve(under, asked, key, "")[0]
+
+
+def wallet(slug: str = "wallet", **more: Any) -> PaymentAccount:
+    """One of Base Sepolia that pays up to 1 USDC."""
+    usual = {
+        "client_id": WALLET_ADDRESS, "network": "eip155:84532",
+        "max_per_payment": 1_000_000, "max_per_day": 5_000_000,
+    }  # fmt: skip
+    row = PaymentAccount(slug=slug, provider="x402", **{**usual, **more})
+    vault.seal_account(row, Secret(WALLET_KEY), [])
+    row.save()
+    return row
+
+
+def authorization(owner: Known, at: PaymentAccount, claim: Claim = ALICE_CLAIM, **more: Any) -> Authorization:
+    """0.01 USDC for a report, reserved just now."""
+    payee, now = "0x209693Bc6afc0C5328bA36FaF03C514EF312287C", clock.now()
+    accepted = {
+        "scheme": "exact", "network": at.network, "asset": NETWORKS[at.network].asset, "amount": "10000",
+        "payTo": payee, "maxTimeoutSeconds": 60, "extra": {"name": "USDC", "version": "2"},
+    }  # fmt: skip
+    usual = {
+        "url": "https://weather.example/report", "method": "GET", "network": at.network, "payee": payee,
+        "amount": 10_000, "accepted": accepted, "nonce": f"0x{secrets.token_hex(32)}", "created_at": now,
+        "sign_by": now + timedelta(minutes=10),
+    }  # fmt: skip
+    given = {**usual, **more}
+    return Authorization.objects.create(agent=owner.row, account=at, iss=claim.iss, sub=claim.sub, **given)
 
 
 def entitlement(of: Payment, **more: Any) -> Entitlement:

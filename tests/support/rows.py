@@ -23,6 +23,7 @@ from elicit_flows.lib import clock, ids
 from elicit_flows.models import (
     Agent,
     Attempt,
+    Authorization,
     Brand,
     Cancellation,
     Checkout,
@@ -82,9 +83,9 @@ ALICE_CLAIM = Claim(ISSUER, "alice")
 # Children before parents, as the foreign keys want it.
 OURS = (
     Brand, Notification, OptOut, Contact, PushSubscription, Recipient, NotificationSettings,
-    Delivery, Event, Feed, Attempt, PendingGrant, ConnectionCall, ConnectionUse, Connection, EntitlementUse,
-    Entitlement, MandateCharge, Mandate, Renewal, Subscription, Refund, Cancellation, Inbound, Checkout, Payment, Draft,
-    UserCode, Elicitation,
+    Authorization, Delivery, Event, Feed, Attempt, PendingGrant, ConnectionCall, ConnectionUse, Connection,
+    EntitlementUse, Entitlement, MandateCharge, Mandate, Renewal, Subscription, Refund, Cancellation, Inbound, Checkout,
+    Payment, Draft, UserCode, Elicitation,
     Agent.identity_providers.through, Agent.providers.through, Agent.payment_accounts.through, SpendLimit, Agent,
     Customer, ReceiptKey, PaymentAccount, Registration, ProviderRow, LoginAssertion, IdentityAssertion,
     IdentityProvider, VaultKey, SignedIn, Session, SignOut, Erasure, Operator,

@@ -218,7 +218,7 @@ def test_t119_the_deletion_and_the_export_know_every_table_that_names_a_person()
         "Recipient",
         "SignedIn",
     }
-    renamed = {"Payment", "Entitlement", "Mandate", "Subscription"}
+    renamed = {"Authorization", "Payment", "Entitlement", "Mandate", "Subscription"}
     gone_by_themselves = {"SignOut", "LoginAssertion"}  # within hours
     assert named == deleted | renamed | gone_by_themselves | {"Erasure"}
 

@@ -380,11 +380,12 @@ def test_a_failure_says_why_and_a_success_does_not():
 
 
 def test_the_page_after_a_no_says_it_in_the_words_of_the_button():
-    buttons = {name: shown(name).text() for name in ("consent", "credentials", "confirm", "form", "link", "payment")}
+    pages = ("consent", "credentials", "confirm", "form", "link", "payment", "x402")
+    buttons = {name: shown(name).text() for name in pages}
     words = {"Don't allow", "Decline"}
     assert {name: {one for one in words if one in text} for name, text in buttons.items()} == {
         "consent": {"Don't allow"}, "credentials": {"Don't allow"}, "confirm": set(), "form": {"Decline"},
-        "link": {"Decline"}, "payment": {"Decline"},
+        "link": {"Decline"}, "payment": {"Decline"}, "x402": {"Decline"},
     }  # fmt: skip
     for name, said in {
         "done, declined": "You didn't allow this", "done, said no": "You said no",

@@ -28,9 +28,9 @@ class Link:
         """``{url, completion}``. Raises Invalid."""
         asked = {name: given.get(name) for name in _NAMES}
         faults = unknown(given, _NAMES)
-        problem = _problem(asked["url"])
-        if problem:
-            faults.append(fault("url", problem))
+        wrong = problem(asked["url"])
+        if wrong:
+            faults.append(fault("url", wrong))
         if asked["completion"] not in COMPLETIONS:
             faults.append(fault("completion", f"Use one of {', '.join(COMPLETIONS)}."))
         if faults:
@@ -59,7 +59,7 @@ class Link:
         return Finish("completed", result={})
 
 
-def _problem(url: Any) -> str:
+def problem(url: Any) -> str:
     """Why nobody may be sent there; "" for a web address without tricks."""
     if not isinstance(url, str) or not 0 < len(url) <= MAX_URL or text.safe_url(url) != url or url.startswith("/"):
         return f"Give an https address of at most {MAX_URL} characters."

@@ -37,8 +37,8 @@ def charging(name: str) -> ChargingProvider:
 
 def reporting(name: str) -> ReportingProvider | None:
     """The provider with that name; None if it does not list its balance transactions."""
-    provider = cast(Guarded, get(name))
-    return cast(ReportingProvider, provider) if hasattr(provider.plug_in, "balance") else None
+    provider = cast(Guarded, get(name)) if name in PROVIDERS else None  # wallets pay, and nobody pays them
+    return cast(ReportingProvider, provider) if provider and hasattr(provider.plug_in, "balance") else None
 
 
 def subscribing(name: str) -> SubscribingProvider:
