@@ -5,6 +5,7 @@ from __future__ import annotations
 from django.http import HttpResponse
 from ninja import Query, Router
 
+from elicit_flows import vault
 from elicit_flows.api import authorization_shapes, openapi, parsing, schemas
 from elicit_flows.api.owned_rows import own_authorization
 from elicit_flows.api.responses import AgentRequest, answer, listed
@@ -44,5 +45,5 @@ def sign(request: AgentRequest, authorization_id: str) -> HttpResponse:
     when your operator no longer allows the payment.
     """
     key = parsing.idempotency_key(request)
-    header, known = authorizations.sign(own_authorization(request.auth, authorization_id), key)
+    header, known = authorizations.sign(own_authorization(request.auth, authorization_id), key, vault.signed_transfer)
     return answer(header, Idempotency_Replayed="true") if known else answer(header)

@@ -63,7 +63,7 @@ def connect_at_once(row: Elicitation) -> None:
     found = decides(row)
     if found and vault.can_vouch(found, row.claim) and vault.vouched_before(row.agent, row.claim, provider_of(row)):
         with suppress(ProviderUnavailable):
-            _connect(row, found)
+            _connect_from(row, found)
 
 
 def connect_by_button(row: Elicitation, shown: str) -> bool:
@@ -81,12 +81,12 @@ def connect_by_button(row: Elicitation, shown: str) -> bool:
         return False
     if shown and not strict(found):
         return False
-    if not _connect(row, found):
+    if not _connect_from(row, found):
         raise variables.NotShownYet
     return True
 
 
-def _connect(row: Elicitation, found: IdentityProvider) -> bool:
+def _connect_from(row: Elicitation, found: IdentityProvider) -> bool:
     """Whether the elicitation is over. Raises ProviderUnavailable if nobody may connect in another way."""
     try:
         with traced("managed", row):

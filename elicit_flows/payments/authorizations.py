@@ -9,13 +9,13 @@ from __future__ import annotations
 import base64
 import json
 import secrets
-from collections.abc import Mapping
-from datetime import timedelta
+from collections.abc import Callable, Mapping
+from datetime import datetime, timedelta
 
 from django.db import transaction
 from django.db.models import Q, QuerySet, Sum
 
-from elicit_flows import events, vault
+from elicit_flows import events
 from elicit_flows.domain.errors import AlreadyConsumed, Conflict, Invalid, OverLimit
 from elicit_flows.domain.values import Claim, Finish, Json
 from elicit_flows.kinds.x402 import params as x402
@@ -29,6 +29,8 @@ SIGN_WITHIN = timedelta(minutes=10)  # of the person's yes
 VALID_FOR = timedelta(minutes=5)  # at most; less if the server wants less
 CLOCKS_DIFFER = timedelta(minutes=10)  # by how much the chain's clock may be behind ours
 HEADER = "PAYMENT-SIGNATURE"
+# Signs with the wallet's key (vault.signed_transfer): the payment, its wallet, and from when until when it is valid.
+Transfer = Callable[[Authorization, PaymentAccount, datetime, datetime], Json]
 
 
 def wallet_of(row: PaymentAccount) -> Wallet:
@@ -124,7 +126,7 @@ def spent(account: PaymentAccount) -> int:
     return int(rows.aggregate(sum=Sum("amount"))["sum"] or 0)
 
 
-def sign(authorization: Authorization, key: str | None) -> tuple[Json, bool]:
+def sign(authorization: Authorization, key: str | None, transfer: Transfer) -> tuple[Json, bool]:
     """The header that pays, for the agent, once: ``{authorization, name, value, url, method, valid_until}``.
 
     Returns it, and whether a call with the same ``key`` had it before. Raises AlreadyConsumed for another key, Conflict
@@ -146,7 +148,7 @@ def sign(authorization: Authorization, key: str | None) -> tuple[Json, bool]:
             signed_at = now.replace(microsecond=0)
             until = signed_at + min(VALID_FOR, timedelta(seconds=row.accepted["maxTimeoutSeconds"]))
             row.signed_at, row.valid_until, row.idempotency_key = signed_at, until, key
-        payload = vault.signed_transfer(row, account, signed_at - CLOCKS_DIFFER, until)
+        payload = transfer(row, account, signed_at - CLOCKS_DIFFER, until)
         if not known:
             row.save(update_fields=["signed_at", "idempotency_key", "valid_until"])
             events.publish(row.agent, "payment.authorized", {"authorization": row.summary()}, row.elicitation)

@@ -12,7 +12,7 @@ TWO_DAYS = 2 * 86_400
 DISPUTE_FEE = 1500  # minor units
 
 
-def move(shop: Shop, source: Thing, type: str, category: str, amount: int, fee: int = 0) -> Thing:
+def enter(shop: Shop, source: Thing, type: str, category: str, amount: int, fee: int = 0) -> Thing:
     """``amount`` in minor units, negative for money that leaves. The fee is taken off whatever the amount."""
     details = {"amount": fee, "application": None, "currency": source["currency"], "type": "stripe_fee"}
     return shop.put(
@@ -41,22 +41,22 @@ def charged(shop: Shop, charge: Thing) -> str:
     """The id of the transaction of a charge whose money has arrived. The fee is that of a European card."""
     sort = "charge" if charge["id"].startswith("ch_") else "payment"
     amount = charge["amount_captured"]
-    return str(move(shop, charge, sort, "charge", amount, amount * 15 // 1000 + 25)["id"])
+    return str(enter(shop, charge, sort, "charge", amount, amount * 15 // 1000 + 25)["id"])
 
 
 def refunded(shop: Shop, refund: Thing) -> str:
     """The money is taken from the balance when the refund is made, also of one that the bank still has to take."""
     sort = "refund" if refund["charge"].startswith("ch_") else "payment_refund"
-    return str(move(shop, refund, sort, "refund", -refund["amount"])["id"])
+    return str(enter(shop, refund, sort, "refund", -refund["amount"])["id"])
 
 
 def refund_failed(shop: Shop, refund: Thing) -> str:
-    return str(move(shop, refund, "refund_failure", "refund_failure", refund["amount"])["id"])
+    return str(enter(shop, refund, "refund_failure", "refund_failure", refund["amount"])["id"])
 
 
 def disputed(shop: Shop, dispute: Thing) -> Thing:
-    return move(shop, dispute, "adjustment", "dispute", -dispute["amount"], DISPUTE_FEE)
+    return enter(shop, dispute, "adjustment", "dispute", -dispute["amount"], DISPUTE_FEE)
 
 
 def dispute_won(shop: Shop, dispute: Thing) -> Thing:
-    return move(shop, dispute, "adjustment", "dispute_reversal", dispute["amount"], -DISPUTE_FEE)
+    return enter(shop, dispute, "adjustment", "dispute_reversal", dispute["amount"], -DISPUTE_FEE)

@@ -91,12 +91,12 @@ def test_t250_a_402_that_is_sent_again_is_paid_only_by_another_yes(bot: Known) -
 
 def test_t250_one_yes_gives_one_header_and_the_same_one_to_a_call_that_lost_it(bot: Known) -> None:
     entry = paid(bot)
-    header, known = authorizations.sign(entry, "call-1")
+    header, known = authorizations.sign(entry, "call-1", vault.signed_transfer)
     assert not known
-    assert authorizations.sign(entry, "call-1") == (header, True)
+    assert authorizations.sign(entry, "call-1", vault.signed_transfer) == (header, True)
     for key in ("call-2", None):
         with pytest.raises(AlreadyConsumed):
-            authorizations.sign(entry, key)
+            authorizations.sign(entry, key, vault.signed_transfer)
     assert Event.objects.filter(type="payment.authorized").count() == 1
     stored = json.dumps([*Event.objects.values_list("data", flat=True), entry.summary()])
     assert sent(header)["payload"]["signature"] not in stored
@@ -105,9 +105,9 @@ def test_t250_one_yes_gives_one_header_and_the_same_one_to_a_call_that_lost_it(b
 
 def test_t250_without_a_key_of_its_own_a_header_is_given_to_nobody_else(bot: Known) -> None:
     entry = paid(bot)
-    authorizations.sign(entry, None)
+    authorizations.sign(entry, None, vault.signed_transfer)
     with pytest.raises(AlreadyConsumed):
-        authorizations.sign(entry, None)
+        authorizations.sign(entry, None, vault.signed_transfer)
 
 
 def test_t251_a_payee_that_the_operator_did_not_name_is_not_paid(bot: Known) -> None:
@@ -123,7 +123,7 @@ def test_t251_the_payee_on_the_page_is_the_one_that_is_paid(bot: Known) -> None:
     row = ask(bot)
     shown = kinds.get("x402").describe(row.params, None)
     agreed(row)
-    header, _ = authorizations.sign(Authorization.objects.get(), "k")
+    header, _ = authorizations.sign(Authorization.objects.get(), "k", vault.signed_transfer)
     assert sent(header)["payload"]["authorization"]["to"] == shown["payee"] == PAYEE
     assert sent(header)["accepted"] == ACCEPTED
 
@@ -133,7 +133,7 @@ def test_t251_a_payee_that_is_no_longer_allowed_at_the_yes_is_not_paid(bot: Know
     set_wallet(payees=[OTHER])
     assert (agreed(row).status, row.error["code"]) == ("failed", "payment_refused")
     with pytest.raises(Conflict):
-        authorizations.sign(entry, "k")
+        authorizations.sign(entry, "k", vault.signed_transfer)
     assert Authorization.objects.count() == 1
 
 
@@ -148,7 +148,7 @@ def test_t252_what_is_signed_is_the_price_that_the_person_read(bot: Known) -> No
     with pytest.raises(IdempotencyMismatch):
         ask(bot, accepting(amount="990000"), idempotency_key="report-17", fingerprint="two")
     agreed(row)
-    header, _ = authorizations.sign(Authorization.objects.get(), "k")
+    header, _ = authorizations.sign(Authorization.objects.get(), "k", vault.signed_transfer)
     assert sent(header)["payload"]["authorization"]["value"] == "10000"
 
 
@@ -164,7 +164,7 @@ def test_t252_a_wallet_that_was_switched_off_pays_nothing_more(bot: Known) -> No
     set_wallet(enabled=False)
     assert (agreed(row).status, row.error["code"]) == ("failed", "payment_refused")
     with pytest.raises(Conflict):
-        authorizations.sign(entry, "k")
+        authorizations.sign(entry, "k", vault.signed_transfer)
 
 
 @pytest.mark.parametrize("extra", [{"decimals": 18}, {"decimals": 2}, {"decimals": "6"}])
@@ -211,22 +211,22 @@ def test_t254_of_several_ways_the_one_that_fits_is_paid(bot: Known) -> None:
 
 
 def test_t255_each_payment_has_a_number_of_its_own_that_the_token_takes_once(bot: Known) -> None:
-    headers = [sent(authorizations.sign(paid(bot), "k")[0]) for _ in range(3)]
+    headers = [sent(authorizations.sign(paid(bot), "k", vault.signed_transfer)[0]) for _ in range(3)]
     assert len({one["payload"]["authorization"]["nonce"] for one in headers}) == 3
     assert len({one["payload"]["signature"] for one in headers}) == 3
 
 
 def test_t255_a_signature_is_for_minutes_and_none_comes_too_late(bot: Known, moving_clock: MovingClock) -> None:
     entry, late = paid(bot), paid(bot)
-    header, _ = authorizations.sign(entry, "k")
+    header, _ = authorizations.sign(entry, "k", vault.signed_transfer)
     said = sent(header)["payload"]["authorization"]
     assert int(said["validBefore"]) - clock.now().timestamp() <= ACCEPTED["maxTimeoutSeconds"]
     moving_clock.forward(seconds=61)
     with pytest.raises(Conflict, match="too late"):
-        authorizations.sign(entry, "k")
+        authorizations.sign(entry, "k", vault.signed_transfer)
     moving_clock.forward(minutes=9)
     with pytest.raises(Conflict, match="too late"):
-        authorizations.sign(late, "k")
+        authorizations.sign(late, "k", vault.signed_transfer)
     late.refresh_from_db()
     assert (late.status, late.signed_at) == ("lapsed", None)
 
@@ -246,7 +246,7 @@ def test_t256_what_is_reserved_counts_before_it_is_signed(bot: Known, moving_clo
     moving_clock.forward(minutes=11)  # what was not signed by now never is
     third = ask(bot, accepting(amount="600000"))
     assert agreed(third).status == "completed"
-    authorizations.sign(Authorization.objects.get(elicitation=third), "k")
+    authorizations.sign(Authorization.objects.get(elicitation=third), "k", vault.signed_transfer)
     moving_clock.forward(hours=23)
     assert agreed(ask(bot, accepting(amount="600000"))).status == "failed"
     moving_clock.forward(hours=2)
@@ -307,7 +307,7 @@ def test_the_key_is_sealed_and_what_is_wrong_with_it_signs_nothing(bot: Known) -
     vault.seal_account(row, Secret("0x" + "11" * 32), [])
     row.save()
     with pytest.raises(Unavailable, match="not that of its address"):
-        authorizations.sign(entry, "k")
+        authorizations.sign(entry, "k", vault.signed_transfer)
     entry.refresh_from_db()
     assert entry.status == "reserved"
 
@@ -333,7 +333,7 @@ def test_it_is_in_the_persons_export_and_without_them_after_their_erasure(
     bot: Known, moving_clock: MovingClock
 ) -> None:
     entry = paid(bot)
-    authorizations.sign(entry, "k")
+    authorizations.sign(entry, "k", vault.signed_transfer)
     (told,) = people.export_data(ALICE_CLAIM)["authorizations"]
     assert (told["id"], told["url"], told["agent"]["slug"]) == (entry.pk, URL, bot.row.slug)
     people.request_erasure(ALICE_CLAIM)

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 
 from elicit_flows.sdk.client import Elicit
 from elicit_flows.sdk.mcp.changes import Changes
+from elicit_flows.sdk.mcp.followers import Followers
 from elicit_flows.sdk.mcp.pending_question import Earlier
-from elicit_flows.sdk.mcp.revision_2025_11_25 import Followers
 from elicit_flows.sdk.mcp.settings import Settings
 
 

@@ -13,9 +13,9 @@ from elicit_flows.sdk.mcp.ask import Ask, Tool
 from elicit_flows.sdk.mcp.asking import Asks, Fixed
 from elicit_flows.sdk.mcp.changes import Changes
 from elicit_flows.sdk.mcp.context import Asker, LazyClient
+from elicit_flows.sdk.mcp.followers import Followers
 from elicit_flows.sdk.mcp.guard import Guard, hints
 from elicit_flows.sdk.mcp.listing import HiddenUntil
-from elicit_flows.sdk.mcp.revision_2025_11_25 import Followers
 from elicit_flows.sdk.mcp.sealing import state_key
 from elicit_flows.sdk.mcp.settings import Given, Settings
 from elicit_flows.sdk.outcomes import Answered, Completed

@@ -11,7 +11,7 @@ import pytest
 from elicit_flows.sdk import mcp as mcp_flows
 from elicit_flows.sdk.mcp.changes import Changes
 from elicit_flows.sdk.mcp.context import Asker, LazyClient
-from elicit_flows.sdk.mcp.revision_2025_11_25 import Followers
+from elicit_flows.sdk.mcp.followers import Followers
 from elicit_flows.sdk.mcp.settings import Settings
 from elicit_flows.sdk.testing import ScriptedUser, Service
 from tests.sdk.mcp.clients import ERAS, Host, talking, text
