@@ -576,6 +576,8 @@ def test_the_account_page_shows_payments_as_their_reader_writes_money():
         "State On its way from your bank Date",
         "A card Asked by Shop Bot State Payment method saved, nothing was charged Date",
         "The paper Amount ¥123,450 Asked by Shop Bot State Subscribed Date",
+        "Order number PO-2026-17 Purpose For the office in Berlin The paper, by post 2 × €4.00 €8.00",
+        "Sending €1.33 Tax €0.57 Amount €9.90",
         "State The amount did not match. We are checking it. A test, no real money Date",
         "Open the receipt : A report",
     ):

@@ -18,8 +18,8 @@ from elicit_flows.sdk.gateway.names import exposed
 from elicit_flows.sdk.gateway.signed_in import SignedTokens
 from elicit_flows.sdk.mcp.changes import Changes
 from elicit_flows.sdk.mcp.context import Asker, LazyClient
-from elicit_flows.sdk.mcp.listing import HiddenUntil
 from elicit_flows.sdk.mcp.followers import Followers
+from elicit_flows.sdk.mcp.listing import HiddenUntil
 from elicit_flows.sdk.mcp.sealing import state_key
 from elicit_flows.sdk.mcp.settings import Settings
 
