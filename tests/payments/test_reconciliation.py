@@ -89,9 +89,9 @@ def test_what_was_charged_and_is_not_recorded_is_found(till: Till, http_user: Ht
     statement = "UPDATE elicit_flows_payment SET status = 'closed', payment_ref = '' WHERE id = %s"
     till.sql(statement, till.payment_id(lost))
     till.sql("UPDATE elicit_flows_payment SET amount = 400 WHERE id = %s", till.payment_id(changed))
-    assert reconciled(till) == [
-        ("charge_unknown", till.payment_id(lost), "", "1999 eur"),
+    assert sorted(reconciled(till)) == [
         ("amount", till.payment_id(changed), "400 eur", "500 eur"),
+        ("charge_unknown", till.payment_id(lost), "", "1999 eur"),
     ]
     said = till.box.manage("reconcile", "sandbox", check=False).stdout
     assert f"{till.payment_id(lost)} pi_" in said
