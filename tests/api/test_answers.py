@@ -117,6 +117,11 @@ def test_every_described_call_answers_as_described(
     assert call("POST", f"{one}/cancel", going.pk, json={"at": "now"}).json()["status"] == "active", "told later"
     refused = money.renewal(going).summary()
     assert call("GET", f"{one}/renewals", going.pk).json() == {"data": [refused], "next_cursor": None}
+    agreed, one = money.authorization(known, money.wallet()), "/v1/authorizations/{authorization_id}"
+    header = call("POST", f"{one}/sign", agreed.pk, headers={"Idempotency-Key": "report-17"}).json()
+    assert (header["authorization"], header["name"]) == (agreed.pk, "PAYMENT-SIGNATURE")
+    signed = call("GET", one, agreed.pk).json()
+    assert (signed["status"], call("GET", "/v1/authorizations").json()["data"]) == ("signed", [signed])
     used = call("POST", "/v1/entitlements/{entitlement_id}/consume", granted.pk, json={"key": "call-17"}).json()
     assert (used["uses_left"], used["usable"]) == (2, True)
     assert call("GET", "/v1/entitlements").json() == {"data": [used], "next_cursor": None}

@@ -13,6 +13,7 @@ from elicit_flows.api.openapi_proxied import PATH
 from elicit_flows.lib import ids
 from elicit_flows.models import (
     Agent,
+    Authorization,
     Connection,
     Delivery,
     Elicitation,
@@ -32,7 +33,7 @@ from tests.support.rows import Known, question
 
 PREFIX = {
     "elicitation_id": "el", "connection_id": "cn", "delivery_id": "dl", "payment_id": "pa", "entitlement_id": "en",
-    "mandate_id": "ma", "subscription_id": "su",
+    "mandate_id": "ma", "subscription_id": "su", "authorization_id": "xa",
 }  # fmt: skip
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "PURGE")
 BODIES: tuple[object, ...] = (None, {"min_ttl": 0}, {"amount": 1}, {"key": "k"}, {"unknown": 1})
@@ -52,6 +53,7 @@ def owned(api: httpx2.Client, known: Known, drive_row: Provider) -> dict[str, st
         "elicitation_id": asked, "connection_id": held.pk, "delivery_id": sent.pk, "payment_id": paid.pk,
         "entitlement_id": money.entitlement(paid).pk, "mandate_id": allowed.pk,
         "subscription_id": money.subscription(known, paid.account).pk,
+        "authorization_id": money.authorization(known, money.wallet()).pk,
     }  # fmt: skip
 
 
@@ -59,7 +61,7 @@ def everything() -> list[object]:
     """All that the agents own, as it stands in the database."""
     models = (
         *(Elicitation, Connection, Delivery, Event, Payment, Refund, Entitlement, EntitlementUse, Mandate),
-        *(Subscription, Renewal),
+        *(Subscription, Renewal, Authorization),
     )
     return [list(model._default_manager.order_by("pk").values()) for model in models]
 

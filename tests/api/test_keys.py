@@ -175,7 +175,8 @@ def test_t73_no_answer_holds_a_refresh_token_or_a_client_secret(
         names = {"elicitation_id": asked, "connection_id": held.pk, "delivery_id": sent, "payment_id": paid.pk,
                  "entitlement_id": money.entitlement(paid).pk, "question": "none", "protocol": "acp",
                  "path": "me", "mandate_id": allowed.pk, "charge_id": money.charge(allowed).pk,
-                 "subscription_id": money.subscription(owner, paid.account).pk}  # fmt: skip
+                 "subscription_id": money.subscription(owner, paid.account).pk,
+                 "authorization_id": money.authorization(owner, money.wallet()).pk}  # fmt: skip
         everything = refreshed.text
         for method, path in sorted(described.calls()):
             answer = api.request(method, path.format(**names), params={"wait": 0} if method == "GET" else None)

@@ -51,6 +51,7 @@ def names(api: httpx2.Client, known: Known, drive_row: Provider) -> dict[str, st
         "delivery_id": Delivery.objects.get(event__elicitation=asked).pk, "protocol": "acp",
         "entitlement_id": money.entitlement(paid).pk, "mandate_id": allowed.pk, "charge_id": money.charge(allowed).pk,
         "subscription_id": money.subscription(known, paid.account).pk,
+        "authorization_id": money.authorization(known, money.wallet()).pk,
     }  # fmt: skip
 
 

@@ -9,10 +9,11 @@ from mcp.shared.exceptions import MCPError
 
 from elicit_flows.sdk.cli import main
 from elicit_flows.sdk.gateway.names import fits, plain
-from elicit_flows.sdk.testing import ScriptedUser
+from elicit_flows.sdk.testing import ScriptedUser, Service
 from tests.sdk.gateway.conftest import DISK, Behind
 from tests.sdk.gateway.raw_lines import lines
 from tests.sdk.mcp.clients import ERAS, LEGACY, Host, talking, text
+from tests.sdk.mcp.test_listing import revoke
 
 pytestmark = pytest.mark.anyio
 
@@ -117,8 +118,10 @@ async def test_payments_and_steps_are_asked_for(behind: Callable[..., Behind], a
 
 @pytest.mark.parametrize("era", ERAS)
 async def test_tools_are_hidden_changes_are_told_and_tasks_are_refused_with_a_reason(
-    behind: Callable[..., Behind], era: str
+    behind: Callable[..., Behind], elicit_box: Service, alice: ScriptedUser, era: str
 ) -> None:
+    with elicit_box.sync_elicit() as elicit:
+        revoke(elicit, alice)  # what a test of another file has connected
     gateway = behind(ALL)
     async with lines(gateway.started, era) as client:
         listed = (await client.ask("tools/list"))["result"]["tools"]
