@@ -50,7 +50,7 @@ class Described:
     @cache
     def at(cls, url: str) -> Described:
         """What the service at ``url`` says of itself."""
-        return cls(httpx2.get(f"{url}/v1/openapi.json", trust_env=False).json())
+        return cls(httpx2.get(f"{url}/v1/openapi.json", trust_env=False, timeout=60).json())
 
     def calls(self) -> list[tuple[str, str]]:
         """(METHOD, path with {placeholders}) of every call that is described."""

@@ -43,7 +43,7 @@ def makers(api: httpx2.Client, known: Known, drive_row: Provider) -> dict[str, t
 
     allowed = money.mandate(known, money.account(slug="later", allow_mandates=True))
 
-    going = money.subscription(known, allowed.account)
+    going, wallet = money.subscription(known, allowed.account), money.wallet()
 
     def charged() -> str:
         return money.charge(allowed, str(next(numbers))).pk
@@ -63,6 +63,7 @@ def makers(api: httpx2.Client, known: Known, drive_row: Provider) -> dict[str, t
             f"/v1/subscriptions/{going.pk}/renewals",
             lambda: money.renewal(going).pk,
         ),
+        "/v1/authorizations": ("/v1/authorizations", lambda: money.authorization(known, wallet).pk),
         "/v1/entitlements": ("/v1/entitlements", granted),
         "/v1/webhooks/deliveries": ("/v1/webhooks/deliveries", sent),
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -22,7 +23,7 @@ pytestmark = pytest.mark.slow
 SUITE = PEERS / "node_modules" / "@modelcontextprotocol" / "conformance" / "dist" / "index.js"
 AGENT = program("conformant")
 # Not here: auth/basic-cimd, whose client document has to be at an https address, which this service has not;
-# auth/pre-registration, which is a provider that an operator configures; and the extensions.
+# auth/pre-registration, which is a provider that an operator configures; and the extensions but for one, below.
 SCENARIOS = [
     "metadata-default", "metadata-var1", "metadata-var2", "metadata-var3", "scope-from-www-authenticate",
     "scope-from-scopes-supported", "scope-omitted-when-undefined", "scope-step-up", "scope-retry-limit",
@@ -47,10 +48,25 @@ def test_the_suite_finds_no_fault(service: Box, corp: Op, tmp_path: Path, scenar
     if not SUITE.exists():
         left_out("MCP's conformance suite: npm is missing (Debian: apt-get install npm)")
     told = {"ELICIT_URL": service.url, "ELICIT_API_KEY": AGENT.api_key, "ELICIT_ISSUER": corp.issuer}
-    client = f"{sys.executable} -m tests.journey.mcp_conformance_client"
-    command = [str(program), str(SUITE), "client", "--command", client, "--scenario", f"auth/{scenario}"]
+    run(program, tmp_path, scenario, "mcp_conformance_client", told)
+
+
+@pytest.mark.limit(180)
+def test_the_suite_finds_no_fault_where_the_organisation_decides(new_box: Callable[..., Box], tmp_path: Path) -> None:
+    program = node()
+    if not SUITE.exists():
+        left_out("MCP's conformance suite: npm is missing (Debian: apt-get install npm)")
+    box = new_box("embedded", configure=False)
+    told = {"ELICIT_URL": box.url, "ELICIT_API_KEY": AGENT.api_key, "BOX": json.dumps(box.env)}
+    run(program, tmp_path, "enterprise-managed-authorization", "managed_conformance_client", told, "--force")
+
+
+def run(program: Path, folder: Path, scenario: str, client: str, told: dict[str, str], *more: str) -> None:
+    """Run one scenario with a client of this folder, to which ``told`` is the environment."""
+    command = [str(program), str(SUITE), "client", "--command", f"{sys.executable} -m tests.journey.{client}"]
     ran = subprocess.run(
-        [*command, "--spec-version", "2026-07-28", "--timeout", "120000", "-o", str(tmp_path)],
+        [*command, "--scenario", f"auth/{scenario}", "--spec-version", "2026-07-28", "--timeout", "120000", *more,
+         "-o", str(folder)],
         cwd=PROJECT, env={**clean_env(told), "PATH": os.environ["PATH"]}, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert ran.returncode == 0, ran.stdout[-3000:] + ran.stderr[-3000:]

@@ -17,7 +17,7 @@ from django.contrib.sessions.models import Session
 from django.db import connections, transaction
 from pytest_django import DjangoDbBlocker
 
-from elicit_flows import vault
+from elicit_flows import identity, vault
 from elicit_flows.domain.values import Claim, Grant, Secret
 from elicit_flows.lib import clock, ids
 from elicit_flows.models import (
@@ -151,6 +151,12 @@ def identity_provider() -> IdentityProvider:
         slug="corp", defaults={"issuer": ISSUER, "client_id": "elicit", "scopes": ["openid"]}
     )
     return row
+
+
+def signed_in(by: IdentityProvider, sub: str = "alice") -> identity.SignedIn:
+    """What comes of a sign-in there, with tokens that can be shown again."""
+    issued = identity.Issued(Secret("the-id-token"), clock.now() + timedelta(hours=1), Secret("the-refresh-token"))
+    return identity.SignedIn(Claim(by.issuer, sub), None, sub.title(), issued=issued)
 
 
 def provider(double: Provider | None = None, slug: str = "drive", **more: Any) -> ProviderRow:

@@ -27,6 +27,7 @@ from elicit_flows.models import (
     Connection,
     Contact,
     Elicitation,
+    IdentityAssertion,
     IdentityProvider,
     NotificationSettings,
     Operator,
@@ -80,6 +81,7 @@ def old(settings: LazySettings) -> LazySettings:
 def everything(old: LazySettings, known: Known, drive_row: ProviderRow) -> list[str]:
     """Something sealed in every column that is; what it is in the clear."""
     identity = rows.identity_provider()
+    identity.managed_hosts = ["mcp.example.com"]
     vault.seal_client_secret(identity, Secret("the identity provider's secret"))
     identity.save()
     vault.seal_webhook_secret(known.row, Secret("whsec_" + "B" * 43 + "="))
@@ -108,6 +110,7 @@ def everything(old: LazySettings, known: Known, drive_row: ProviderRow) -> list[
     registered.client_secret, registered.lease_until = seal(Secret("what the provider gave us"), place), row.created_at
     registered.save()
     tell_people()
+    vault.keep_assertion(identity, rows.signed_in(identity))
     with transaction.atomic():
         vault.keep_credentials(known.row, row.claim, None, "API key", {"key": Secret("the typed key")})
     vault.verify_keys()
@@ -172,8 +175,8 @@ def sealed_under(name: str) -> int:
 def test_every_sealed_column_there_is_takes_part_in_a_rotation() -> None:
     """An encrypted column that the rotation leaves out would be lost with the old key."""
     models = (
-        Agent, Attempt, Connection, Contact, IdentityProvider, NotificationSettings, Operator, PaymentAccount,
-        ProviderRow, Recipient,
+        Agent, Attempt, Connection, Contact, IdentityAssertion, IdentityProvider, NotificationSettings, Operator,
+        PaymentAccount, ProviderRow, Recipient,
     )  # fmt: skip
     texts = {
         (model, field.name) for model in models for field in model._meta.get_fields()
