@@ -58,7 +58,7 @@ def payments(till: Till) -> None:
     mandates.lower(allowed, {"total": 1000})
     cancellations.ask(allowed.payment)
 
-    authorizations.sign(money.authorization(till.known, money.wallet()), "report-17")
+    authorizations.sign(money.authorization(till.known, money.wallet()), "report-17", vault.signed_transfer)
 
     SpendLimit.objects.create(agent=till.known.row, currency="gbp", per_payment=400)
     with pytest.raises(OverLimit):
