@@ -11,7 +11,7 @@ import os
 import threading
 import time
 from collections.abc import Callable
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import django
@@ -224,7 +224,12 @@ class Service:
         if ApiProxy.wants(scope):
             await self._api_proxy(scope, receive, send)
             return
-        outside = resolved(scope["path"]).asks_outside(scope["method"], managed=auth.may_be_managed(send.key_hash))
+        view, method = resolved(scope["path"]), scope["method"]
+        outside = view.asks_outside(method)
+        if outside and not view.asks_outside(method, managed=False):
+            # Only some agents' requests may ask outside, so the others must not queue behind them.
+            is_managed = partial(auth.is_managed, send.key_hash)
+            outside = is_managed() if send.agent_id else await self._agents.run(_address(scope), is_managed)
         pool = self._agents_outside if outside else self._agents
         if send.agent_id is None:
             await self._django(scope, receive, send, pool=pool, key=_address(scope))

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import time
+from contextlib import suppress
 from typing import NamedTuple
 
 from django.conf import settings
+from django.db import DatabaseError
 from django.http import HttpRequest
 
 from elicit_flows.domain.errors import TooMany, Unauthenticated
@@ -71,10 +73,16 @@ def look_up(wanted: list[str]) -> dict[str, Agent]:
     return found
 
 
-def may_be_managed(wanted: str) -> bool:
-    """Whether the agent with this key, given as its hash, may have managed access: also if it is not known yet."""
+def is_managed(wanted: str) -> bool:
+    """Whether the agent with this key, given as its hash, has managed access. An unknown one is looked up.
+
+    False if there is no such agent, and if the database does not answer.
+    """
+    if known.get(wanted) is None:
+        with suppress(DatabaseError):
+            look_up([wanted])
     found = known.get(wanted)
-    return found is None or found.managed
+    return found is not None and found.managed
 
 
 def presented(authorization: bytes) -> str:

@@ -36,6 +36,8 @@ function told(one: Elicitation): string {
             return `${one.result.confirmed satisfies true}`;
         case "link":
             return one.params.url;
+        case "x402":
+            return `${one.result.authorization} ${one.result.amount} ${one.result.symbol}`;
         case "steps":
             return one.result.steps.map((step) => step.kind).join(" ");
     }
