@@ -333,7 +333,7 @@ def noted(consumed: bool = True, **members: str) -> Task:
     """A task that nobody asks a service for."""
     body = {**COMPLETED, "consumed_at": "2026-11-21T10:06:00Z" if consumed else None}
     asked = Elicitation.read(body)
-    return Task("task", asked, asked, {"call": "{}", "at": asked.id, "state": "{}", **members})
+    return Task("task", asked, [asked], {"call": "{}", "at": asked.id, "state": "{}", **members})
 
 
 def seconds_ago(seconds: float) -> str:
