@@ -23,6 +23,7 @@ from elicit_flows.config_file.schema import DPOPS, GRANTS, PARS, REGISTRATIONS, 
 from elicit_flows.config_file.values import DEAD_GRANT_EXAMPLE
 from elicit_flows.domain.status import Status
 from elicit_flows.kinds.payment.providers import PROVIDERS
+from elicit_flows.kinds.x402.networks import NETWORKS
 from elicit_flows.lib import counters, health
 from elicit_flows.models import (
     Agent,
@@ -58,7 +59,7 @@ DJANGO = {"True", "False", "Search", "Group-permission relationship", "Group_per
 CODES = {
     *Status, *Connection.Status, *Provider.Sort, *IdentityProvider.Sort, *PROVIDERS, *TOKEN_AUTHS, *GRANTS, *PARS,
     *REGISTRATIONS, *DPOPS, *FONTS, *EXPORT_COLUMNS, *(key for keys in TABLES.values() for key in keys),
-    "ok", "failing", "expired", "created",
+    *(one.name for one in NETWORKS.values()), "ok", "failing", "expired", "created", "fail", "EUR",
 }  # fmt: skip
 SPOKEN = ("aria-label", "placeholder", "title", "alt")
 UNSPOKEN = {"script", "style", "code", "textarea"}
