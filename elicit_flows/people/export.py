@@ -30,14 +30,14 @@ def export_data(claim: Claim) -> Json:
         ],
         "payments": [_payment(row) for row in _in_order(payments)],
         "mandates": [
-            _of_agent(row, charges=[_without(one.summary(), "mandate", "metadata") for one in queries.charges_of(row)])
+            _of_agent(row, charges=[_without(one.summary(), "mandate", "metadata") for one in charges])
             for row in _in_order(queries.mandates_by(claim))
+            for charges in [queries.charges_of(row).order_by("created_at")]
         ],
         "subscriptions": [
-            _of_agent(
-                row, renewals=[_without(one.summary(), "subscription") for one in _in_order(queries.renewals_of(row))]
-            )
+            _of_agent(row, renewals=[_without(one.summary(), "subscription") for one in renewals])
             for row in _in_order(queries.subscriptions_by(claim))
+            for renewals in [queries.renewals_of(row).order_by("created_at")]
         ],
         "authorizations": [_of_agent(row) for row in _in_order(authorizations.by_person(claim))],
         "entitlements": [

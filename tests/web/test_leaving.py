@@ -54,7 +54,7 @@ def bot(drive: ProviderRow) -> Known:
 
 @pytest.fixture
 def account(drive: ProviderRow) -> PaymentAccount:
-    return money.account()
+    return money.account(allow_mandates=True)
 
 
 def ask(bot: Known, kind: str, params: dict[str, Any], claim: Claim = ALICE) -> Elicitation:
@@ -89,6 +89,17 @@ def life(bot: Known, drive: ProviderRow, account: PaymentAccount) -> dict[str, A
     return {"answered": answered, "keys": keys, "half": half, "held": held, "paid": paid}
 
 
+@pytest.fixture
+def spending(life: dict[str, Any], bot: Known, account: PaymentAccount) -> dict[str, Any]:
+    """What goes on after one payment: a mandate with a charge, a subscription with a renewal, an authorization."""
+    allowed, going = money.mandate(bot, account, ALICE), money.subscription(bot, account, ALICE)
+    return {
+        "mandates": allowed, "charges": money.charge(allowed),
+        "subscriptions": going, "renewals": money.renewal(going),
+        "authorizations": money.authorization(bot, money.wallet(), ALICE, url="https://weather.example/half-written"),
+    }  # fmt: skip
+
+
 def stored() -> str:
     """Every row of every table of ours."""
     found = []
@@ -121,7 +132,38 @@ def test_what_is_exported_is_all_there_is_and_no_secret(life: dict[str, Any], bo
         assert secret not in told.text
 
 
-def test_the_page_describes_every_member_of_the_export(life: dict[str, Any]) -> None:
+def test_what_goes_on_is_exported_and_shown_before_the_deletion(spending: dict[str, Any]) -> None:
+    said = json.loads(browser(ALICE.sub).get("/account/export").text)
+    for name in ("mandates", "subscriptions", "authorizations"):
+        assert [one["id"] for one in said[name]] == [spending[name].pk]
+    assert [one["id"] for one in said["mandates"][0]["charges"]] == [spending["charges"].pk]
+    assert [one["id"] for one in said["subscriptions"][0]["renewals"]] == [spending["renewals"].pk]
+    assert "cancel it first" in page(browser(ALICE.sub), "/account/delete").text()
+
+
+@pytest.mark.parametrize("drive", ["committed", "on_postgres"], indirect=True)
+def test_t119_what_goes_on_keeps_no_name_after_the_deletion(
+    spending: dict[str, Any], moving_clock: MovingClock
+) -> None:
+    Payment.objects.filter(status="active").update(status="ended")  # one that goes on is the person's to cancel
+    browser(ALICE.sub).post("/account/delete")
+    spending["mandates"].refresh_from_db()
+    assert (spending["mandates"].status, spending["mandates"].ended_by) == ("ended", "person")
+    people.sweep_erasures()
+    Connection.objects.filter(upstream="pending").update(upstream="done", access_token="", refresh_token="")
+    Cancellation.objects.all().delete()
+    moving_clock.forward(minutes=61)
+    people.sweep_erasures()
+    erasure, left = Erasure.objects.get(), stored()
+    assert erasure.done_at is not None
+    for said in PRIVATE:
+        assert said not in left.replace(sign_out(left), ""), said
+    for name in ("mandates", "subscriptions", "authorizations"):
+        spending[name].refresh_from_db()
+        assert (spending[name].iss, spending[name].sub) == ("", erasure.pk), name
+
+
+def test_the_page_describes_every_member_of_the_export(life: dict[str, Any], spending: dict[str, Any]) -> None:
     page = (ROOT / "docs/reference/account-pages.md").read_text()
     described = page.partition("## Taking everything along")[2].partition("\n## ")[0]
     said = people.export_data(ALICE)

@@ -28,8 +28,11 @@ DRAFT = {
 CHARGE = {"amount": 200, "description": "A ticket", "item": "ride", "uses": 2, "metadata": {"order": 7}}
 LIMITS = {"per_charge": 2000, "total": 10000, "until": "2027-01-01T00:00:00Z"}
 EXCHANGED = {"access_token": "at", "token_type": "Bearer", "expires_in": 60, "scope": "files.read files.write"}
-# There is no HTTP client to close, `request` stands for an API's client, and subscriptions are Python's alone.
-NO_COUNTERPART = {"aclose", "api", "subscriptions", "subscription_of", "renewals", "cancel_subscription"}
+# There is no HTTP client to close, `request` stands for an API's client; subscriptions and x402 are Python's alone.
+NO_COUNTERPART = {
+    "aclose", "api", "subscriptions", "subscription_of", "renewals", "cancel_subscription",
+    "x402", "payment_header", "pay_request",
+}  # fmt: skip
 # The service alone checks questions, and forms are made of types of Python.
 NOT_CHECKED_BEFORE = {"InvalidQuestionError", "InvalidAnswerError"}
 
