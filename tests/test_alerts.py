@@ -19,7 +19,7 @@ from elicit_flows import vault
 from elicit_flows.job_table import BY_NAME, JOBS
 from elicit_flows.jobs import incidents, lag, metrics_store, readiness
 from elicit_flows.lib import clock, counters, health, http_answers
-from elicit_flows.models import Checkout, Delivery, Elicitation, Erasure, Health, Refund, VaultKey
+from elicit_flows.models import Checkout, Delivery, Elicitation, Erasure, Health, Payment, Refund, VaultKey
 from tests.admin.rows import Rows, make
 from tests.api.test_metrics import everything_counted, samples
 from tests.support.moving import MovingClock
@@ -152,6 +152,9 @@ def trouble(rows: Rows, settings: LazySettings) -> dict[str, Callable[[], Any]]:
         "ElicitWorkLate": lambda: Checkout.objects.update(look_at=past),
         "ElicitErrors": lambda: answered("answers", "5xx", times=10),
         "ElicitRefundsFailed": lambda: Refund.objects.update(status="failed"),
+        "ElicitEvidenceDue": lambda: Payment.objects.update(
+            disputed="open", evidence_due=clock.now() + timedelta(days=2)
+        ),
         "ElicitRefreshesFail": lambda: answered("refreshes", "drive", "refused", times=5),
         "ElicitRedis": no_redis,
         "ElicitVaultKeyOld": lambda: VaultKey.objects.create(
@@ -162,7 +165,7 @@ def trouble(rows: Rows, settings: LazySettings) -> dict[str, Callable[[], Any]]:
 
 BY_ITSELF = (
     "ElicitWorkerDead", "ElicitJobLate", "ElicitDeliveriesLate", "ElicitWorkLate", "ElicitErrors",
-    "ElicitRefundsFailed", "ElicitRefreshesFail", "ElicitRedis", "ElicitVaultKeyOld",
+    "ElicitRefundsFailed", "ElicitEvidenceDue", "ElicitRefreshesFail", "ElicitRedis", "ElicitVaultKeyOld",
 )  # fmt: skip
 
 
@@ -225,6 +228,12 @@ def test_a_refund_that_was_tried_again_is_no_incident_unless_that_failed_too(row
     assert found() == []
     Refund.objects.filter(pk=again.pk).update(status="failed")
     assert [(one.alert, one.title) for one in found()] == [("ElicitRefundsFailed", "Refunds failed: 2")]
+
+
+@pytest.mark.parametrize("due", [None, -timedelta(minutes=1), timedelta(days=3, minutes=1)])
+def test_a_dispute_is_an_incident_only_while_its_deadline_is_near(rows: Rows, due: timedelta | None) -> None:
+    Payment.objects.update(disputed="open", evidence_due=due and clock.now() + due)
+    assert found() == []
 
 
 def test_the_front_page_shows_them_first_with_since_when_and_the_runbook(

@@ -97,6 +97,7 @@ def _incidents() -> Iterator[Alert]:
     links = {
         "ElicitDeliveriesLate": ((_("Waiting deliveries"), list_url(Delivery, status__exact="pending")),),
         "ElicitRefundsFailed": ((_("These refunds"), list_url(Refund, status__exact="failed")),),
+        "ElicitEvidenceDue": ((_("These payments"), list_url(Payment, disputed__exact="open")),),
         "ElicitRefreshesFail": ((_("The connections that wait"), list_url(Connection, refresh="waits")),),
     }
     for one in incidents.current(readiness.state()):
@@ -265,7 +266,7 @@ def _payments() -> Iterator[Alert]:
     if count := _count(Payment.objects.filter(disputed="open")):
         yield Alert(
             _("Payments are disputed: %(count)s") % {"count": count},
-            _("Answer at the payment provider before its deadline."),
+            _("Answer at the payment provider before its deadline, which each payment's page shows."),
             ((_("These payments"), list_url(Payment, disputed__exact="open")),),
         )
     for row in PaymentAccount.objects.filter(ignored__gt=0)[:MAX_ALERTS]:

@@ -7,6 +7,7 @@ Counters are the sums of all processes, from the database. What process_metrics.
 from __future__ import annotations
 
 import json
+import math
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 
@@ -26,7 +27,7 @@ from elicit_flows.jobs import incidents, lag, metrics_store, readiness
 from elicit_flows.lib import clock, counters
 from elicit_flows.models import Delivery, Elicitation, PaymentAccount, VaultKey
 from elicit_flows.models.elicitation import UNFINISHED
-from elicit_flows.payments import refunds
+from elicit_flows.payments import disputes, refunds
 
 
 @require_GET
@@ -110,6 +111,12 @@ def _gauges() -> Iterator[Metric]:
     yield GaugeMetricFamily("elicit_vault_key_age_seconds", "How long the vault's newest key has been used.", value=age)
     yield GaugeMetricFamily(
         "elicit_refunds_failed", "Refunds that failed and were not asked for again.", value=refunds.given_up().count()
+    )
+    first = disputes.waiting_for_evidence().values_list("evidence_due", flat=True).first()
+    yield GaugeMetricFamily(
+        "elicit_evidence_due_seconds",
+        "How long until the first deadline for evidence in a dispute, +Inf without one.",
+        value=(first - clock.now()).total_seconds() if first else math.inf,
     )
     ignored = PaymentAccount.objects.aggregate(sum=Sum("ignored"))["sum"] or 0
     yield CounterMetricFamily(

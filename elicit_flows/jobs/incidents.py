@@ -19,11 +19,12 @@ from elicit_flows.job_table import DELIVER, JOBS, PURGE
 from elicit_flows.jobs import lag, metrics_store, readiness
 from elicit_flows.lib import clock
 from elicit_flows.models import Health, VaultKey
-from elicit_flows.payments import refunds
+from elicit_flows.payments import disputes, refunds
 
 RUNBOOKS = "docs/how-to/runbooks.md"
 MOST = 1000  # rows that are counted
 KEY_AGE = timedelta(days=400)
+EVIDENCE_BEFORE = timedelta(days=3)
 ERROR_SHARE, MIN_ERRORS = 0.02, 10  # of the answers
 REFRESH_SHARE, MIN_REFRESHES = 0.2, 5  # of the refreshes at one provider
 RECENT = timedelta(hours=1)
@@ -217,6 +218,20 @@ def _refunds() -> Iterator[Incident]:
         )
 
 
+def _evidence() -> Iterator[Incident]:
+    """Disputes whose deadline is near. After it the bank takes no evidence, so nothing is said any more."""
+    due = disputes.waiting_for_evidence().filter(evidence_due__lt=clock.now() + EVIDENCE_BEFORE)
+    deadlines = [at for at in due.values_list("evidence_due", flat=True)[:MOST] if at]
+    if deadlines:
+        yield Incident(
+            "ElicitEvidenceDue",
+            _("Disputes that need evidence within three days: %(count)s") % {"count": len(deadlines)},
+            _("You: without evidence the bank gives the money back to the payer, and what was bought is taken away."),
+            _("Send the evidence, or accept the dispute, in the payment provider's dashboard before %(at)s.")
+            % {"at": format_time(deadlines[0])},
+        )
+
+
 def _vault_key() -> Iterator[Incident]:
     newest = VaultKey.objects.filter(pk=vault.ring().newest).first()
     if newest and newest.created_at < clock.now() - KEY_AGE:
@@ -230,4 +245,6 @@ def _vault_key() -> Iterator[Incident]:
         )
 
 
-_LOOKS: tuple[Callable[[], Iterator[Incident]], ...] = (_jobs, _due, _errors, _refunds, _refreshes, _vault_key)
+_LOOKS: tuple[Callable[[], Iterator[Incident]], ...] = (
+    _jobs, _due, _errors, _refunds, _evidence, _refreshes, _vault_key,
+)  # fmt: skip

@@ -589,6 +589,7 @@ class Migration(migrations.Migration):
                 ('status', models.CharField(choices=[('open', 'Open'), ('processing', 'Processing'), ('paid', 'Paid'), ('saved', 'Saved'), ('removed', 'Removed'), ('active', 'Active'), ('ended', 'Ended'), ('mismatch', 'Mismatch'), ('closed', 'Closed')], default='open', max_length=16, verbose_name='status')),
                 ('refunded', models.BigIntegerField(default=0)),
                 ('disputed', models.CharField(blank=True, max_length=8, verbose_name='dispute')),
+                ('evidence_due', models.DateTimeField(null=True, verbose_name='evidence due')),
                 ('payment_ref', models.CharField(blank=True, max_length=255, verbose_name="provider's ID of the payment")),
                 ('receipt_url', models.CharField(blank=True, max_length=2000, verbose_name='receipt URL')),
                 ('problem', models.CharField(blank=True, max_length=500, verbose_name='problem')),
@@ -1050,6 +1051,10 @@ class Migration(migrations.Migration):
         migrations.AddIndex(
             model_name='payment',
             index=models.Index(fields=['disputed'], name='payment_disputed'),
+        ),
+        migrations.AddIndex(
+            model_name='payment',
+            index=models.Index(condition=models.Q(('evidence_due__isnull', False)), fields=['evidence_due'], name='payment_evidence_due'),
         ),
         migrations.AddIndex(
             model_name='payment',

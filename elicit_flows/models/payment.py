@@ -58,6 +58,8 @@ class Payment(models.Model):
     status = models.CharField(_("status"), max_length=16, choices=Status.choices, default=Status.OPEN)
     refunded = models.BigIntegerField(default=0)
     disputed = models.CharField(_("dispute"), max_length=8, blank=True)  # "", open, won, lost
+    # While the dispute's provider waits for evidence of the operator's.
+    evidence_due = models.DateTimeField(_("evidence due"), null=True)
     payment_ref = models.CharField(_("provider's ID of the payment"), max_length=255, blank=True)
     receipt_url = models.CharField(_("receipt URL"), max_length=2000, blank=True)
     problem = models.CharField(_("problem"), max_length=500, blank=True)
@@ -90,6 +92,9 @@ class Payment(models.Model):
             # payments that need an operator's attention
             models.Index(fields=["status", "created_at"], name="payment_status"),
             models.Index(fields=["disputed"], name="payment_disputed"),
+            models.Index(
+                fields=["evidence_due"], name="payment_evidence_due", condition=models.Q(evidence_due__isnull=False)
+            ),
         ]
 
     def __str__(self) -> str:

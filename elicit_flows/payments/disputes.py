@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from django.db.models import QuerySet
+
 from elicit_flows import events
 from elicit_flows.kinds.payment.values import Snapshot
+from elicit_flows.lib import clock
 from elicit_flows.models import Payment
 from elicit_flows.payments import entitlements
 
@@ -14,11 +17,13 @@ def sync(payment: Payment, said: Snapshot) -> None:
     A snapshot without a dispute changes nothing: it is older than the dispute, or about another period of a
     subscription.
     """
-    state = said.disputes[-1].state if said.disputes else payment.disputed
-    if state == payment.disputed:
+    if not said.disputes:
         return
-    before, payment.disputed = payment.disputed, state
-    payment.save(update_fields=["disputed"])
+    before, state = payment.disputed, said.disputes[-1].state
+    payment.disputed, payment.evidence_due = state, said.disputes[-1].evidence_due
+    payment.save(update_fields=["disputed", "evidence_due"])
+    if state == before:
+        return
     if state == "open":
         entitlements.suspend(payment)
     elif state == "won":
@@ -28,3 +33,8 @@ def sync(payment: Payment, said: Snapshot) -> None:
     else:
         entitlements.revoke(payment)
     events.publish(payment.agent, "payment.disputed", {"payment": payment.summary()}, payment.elicitation)
+
+
+def waiting_for_evidence() -> QuerySet[Payment]:
+    """The disputed payments whose provider still takes evidence, the first deadline first."""
+    return Payment.objects.filter(evidence_due__gt=clock.now()).order_by("evidence_due")

@@ -69,8 +69,9 @@ class Double:
         """Seconds since the epoch, by the clock that the control can move forward."""
         return int(time.time()) + self.offset
 
-    def moment(self) -> str:
-        return datetime.fromtimestamp(self.now(), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    def moment(self, days: int = 0) -> str:
+        """Now, or as many days later."""
+        return datetime.fromtimestamp(self.now() + days * 86_400, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
     def new_token(self, headers: Headers) -> Thing:
         """Raises TokenError."""

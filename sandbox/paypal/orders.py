@@ -181,6 +181,7 @@ def dispute(double: Double, order: Thing, outcome: str) -> None:
             "disputed_transactions": [{"seller_transaction_id": taken["id"]}],
             "reason": "MERCHANDISE_OR_SERVICE_NOT_RECEIVED",
             "status": "WAITING_FOR_SELLER_RESPONSE",
+            "seller_response_due_date": double.moment(days=10),
             "dispute_amount": taken["amount"],
             "dispute_life_cycle_stage": "INQUIRY",
             "links": [link(f"{double.root}/v1/customer/disputes/{ref}", "self")],

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import itertools
+from datetime import timedelta
 
 import pytest
 from django.db import IntegrityError, transaction
 
 from elicit_flows import elicitations
 from elicit_flows.kinds.payment.values import DisputeSeen, RefundSeen, State
+from elicit_flows.lib import clock
 from elicit_flows.models import Checkout, Entitlement, Event, Payment, Refund
 from elicit_flows.payments import checkouts, entitlements
 from tests.settlement.conftest import Till
@@ -170,6 +172,19 @@ def test_t108_a_dispute_changes_the_payment_and_leaves_the_elicitation(till: Til
         assert Entitlement.objects.get().status == entitlement
     assert till.stands(row) == ("completed", "paid")
     assert till.told(row).count("payment.disputed") == 4
+
+
+def test_a_deadline_for_evidence_is_kept_while_the_provider_waits_for_some(till: Till) -> None:
+    row = till.ask()
+    checkout = till.open(row)
+    due = clock.now() + timedelta(days=7)
+    open_one, sent, lost = (
+        DisputeSeen("dp_1", 500, state, until) for state, until in (("open", due), ("open", None), ("lost", None))
+    )
+    for said, kept in (((open_one,), due), ((), due), ((sent,), None), ((open_one,), due), ((lost,), None)):
+        till.hear(checkout, State.PAID, disputes=said)
+        assert Payment.objects.get().evidence_due == kept
+    assert till.told(row).count("payment.disputed") == 2, "a new deadline is none of the agent's business"
 
 
 def test_t108_refunds_of_the_dashboard_add_up_and_each_is_told_once(till: Till) -> None:

@@ -128,11 +128,12 @@ class RefundSeen:
 
 @dataclass(frozen=True, slots=True)
 class DisputeSeen:
-    """``state`` is open, won or lost."""
+    """``state`` is open, won or lost. ``evidence_due``: the provider waits for evidence until then."""
 
     ref: str
     amount: int
     state: str
+    evidence_due: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -260,6 +260,7 @@ class ProviderContract:
             house.dispute(said.ref, order)
             [seen] = provider.fetch(house.account, said.ref).disputes
             assert (seen.amount, seen.state) == (1999, state)
+            assert bool(seen.evidence_due) == (state == "open")
 
     def test_a_card_is_saved_without_money(self, provider: PaymentProvider, house: House) -> None:
         if "save" in provider.modes:

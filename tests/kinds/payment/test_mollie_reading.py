@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from elicit_flows.kinds.payment import providers
+from elicit_flows.kinds.payment.providers import parts
 from elicit_flows.kinds.payment.providers.base import BadNotice
 from elicit_flows.kinds.payment.providers.mollie import reading
 from elicit_flows.kinds.payment.values import Notice, State
@@ -99,12 +100,12 @@ def test_a_chargeback_is_lost_until_it_is_reversed() -> None:
     "written", ["2018-03-12T12:06:35+00:00", "2018-03-12T12:06:35.0Z", "2018-03-12T13:06:35+01:00"]
 )
 def test_moments_are_read_as_mollie_writes_them(written: str) -> None:
-    assert reading.moment({"expiresAt": written}, "expiresAt") == datetime(2018, 3, 12, 12, 6, 35, tzinfo=UTC)
+    assert parts.moment({"expiresAt": written}, "expiresAt") == datetime(2018, 3, 12, 12, 6, 35, tzinfo=UTC)
 
 
 @pytest.mark.parametrize("written", [None, "", "soon", 5, "2018-03-12"])
 def test_other_moments_are_none(written: Any) -> None:
-    assert reading.moment({"expiresAt": written}, "expiresAt") is None
+    assert parts.moment({"expiresAt": written}, "expiresAt") is None
 
 
 # Webhooks.

@@ -188,6 +188,16 @@ def test_how_a_dispute_stands(status: str, state: str) -> None:
     assert snapshot(PAID, [], [dispute]).disputes == (DisputeSeen("du_1", 1999, state),)
 
 
+@pytest.mark.parametrize("status", ["needs_response", "warning_needs_response", "appeal_needs_response"])
+@pytest.mark.parametrize("due", [1_790_000_000, 0, None])
+def test_evidence_is_due_while_stripe_waits_for_a_response(status: str, due: int | None) -> None:
+    dispute = {"id": "du_1", "status": status, "evidence_details": {"due_by": due}}
+    [seen] = snapshot(PAID, [], [dispute]).disputes
+    assert seen.evidence_due == (datetime.fromtimestamp(due, UTC) if due else None)
+    [seen] = snapshot(PAID, [], [dispute | {"status": "under_review"}]).disputes
+    assert seen.evidence_due is None
+
+
 def test_the_last_dispute_is_the_last_one_told() -> None:
     disputes = [{"id": "du_2", "created": 20, "status": "won"}, {"id": "du_1", "created": 10, "status": "lost"}]
     assert [one.ref for one in snapshot(PAID, [], disputes).disputes] == ["du_1", "du_2"]

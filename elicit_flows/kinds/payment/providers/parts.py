@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import Any
 
 Thing = dict[str, Any]
@@ -9,6 +10,15 @@ Thing = dict[str, Any]
 
 def text(value: Any) -> str:
     return value if isinstance(value, str) else ""
+
+
+def moment(thing: Thing, name: str) -> datetime | None:
+    """The time with that name, as RFC 3339 says it with an offset."""
+    try:
+        found = datetime.fromisoformat(text(thing.get(name)))
+    except ValueError:
+        return None
+    return found.astimezone(UTC) if found.tzinfo else None
 
 
 def within(thing: Thing, *names: str) -> Thing:

@@ -14,7 +14,7 @@ from elicit_flows.kinds.payment.providers.attempts import calling
 from elicit_flows.kinds.payment.providers.base import Busy, PaymentError, Refused
 from elicit_flows.kinds.payment.providers.mollie import reading, webhooks
 from elicit_flows.kinds.payment.providers.mollie.client import client, plain
-from elicit_flows.kinds.payment.providers.parts import Thing, text
+from elicit_flows.kinds.payment.providers.parts import Thing, moment, text
 from elicit_flows.kinds.payment.values import Account, Ask, Notice, RefundSeen, Snapshot, Started
 from elicit_flows.lib import clock, money
 
@@ -70,7 +70,7 @@ class Mollie:
             raise Refused("bad_answer", "The address of the payment provider's page is refused.") from None
         if reading.livemode(made) is not account.livemode:
             raise Refused("wrong_mode", "The account's key is a test key where a live one is needed, or the reverse.")
-        return Started(made["id"], url, reading.moment(made, "expiresAt") or ask.expires_at)
+        return Started(made["id"], url, moment(made, "expiresAt") or ask.expires_at)
 
     def find(self, account: Account, our_id: str) -> str | None:
         """Search the last 25 hours, newest first. Raises Busy if there are too many payments to search."""
@@ -82,7 +82,7 @@ class Mollie:
                 for one in payments:
                     if reading.our_id(one) == our_id:
                         return str(one["id"])
-                reached = reading.moment(payments[0], "createdAt") if payments else None
+                reached = moment(payments[0], "createdAt") if payments else None
                 if not page.has_next() or reached is None or reached < oldest:
                     return None
                 time.sleep(PAUSE)

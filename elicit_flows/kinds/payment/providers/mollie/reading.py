@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
-
 from elicit_flows.kinds.payment.providers.parts import Thing, text, within
 from elicit_flows.kinds.payment.values import DisputeSeen, RefundSeen, Snapshot, State
 from elicit_flows.lib import money
@@ -75,11 +73,3 @@ def embedded(thing: Thing, name: str) -> list[Thing]:
 
 def link(payment: Thing, name: str) -> str:
     return text(within(payment, "_links", name).get("href"))
-
-
-def moment(payment: Thing, name: str) -> datetime | None:
-    try:
-        found = datetime.fromisoformat(text(payment.get(name)))
-    except ValueError:
-        return None
-    return found.astimezone(UTC) if found.tzinfo else None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from elicit_flows.kinds.payment.providers.parts import Thing, several, text, within
+from elicit_flows.kinds.payment.providers.parts import Thing, moment, several, text, within
 from elicit_flows.kinds.payment.providers.paypal import amounts
 from elicit_flows.kinds.payment.values import DisputeSeen, RefundSeen, Snapshot, State
 
@@ -75,10 +75,13 @@ def our_id(thing: Thing) -> str | None:
 
 def dispute_seen(dispute: Thing) -> DisputeSeen:
     """``dispute`` with its details, which name the outcome of one that is decided."""
-    state = "open"
+    state, due = "open", None
     if dispute.get("status") == "RESOLVED":
         state = "lost" if within(dispute, "dispute_outcome").get("outcome_code") in _LOST else "won"
-    return DisputeSeen(text(dispute.get("dispute_id")), amounts.minor(within(dispute, "dispute_amount")), state)
+    elif dispute.get("status") == "WAITING_FOR_SELLER_RESPONSE":
+        due = moment(dispute, "seller_response_due_date")
+    amount = amounts.minor(within(dispute, "dispute_amount"))
+    return DisputeSeen(text(dispute.get("dispute_id")), amount, state, due)
 
 
 def link(thing: Thing, *rels: str) -> str:

@@ -128,10 +128,15 @@ def refund_seen(refund: Thing) -> RefundSeen:
 
 
 def _disputes_seen(disputes: list[Thing]) -> tuple[DisputeSeen, ...]:
-    return tuple(
-        DisputeSeen(one["id"], one.get("amount") or 0, _DISPUTES.get(str(one.get("status")), "open"))
-        for one in reversed(disputes)
-    )
+    return tuple(_dispute_seen(one) for one in reversed(disputes))
+
+
+def _dispute_seen(dispute: Thing) -> DisputeSeen:
+    status = str(dispute.get("status"))
+    # 0 or null where the bank takes no answer: https://docs.stripe.com/api/disputes/object
+    due = within(dispute, "evidence_details").get("due_by") if status.endswith("needs_response") else None
+    due_at = datetime.fromtimestamp(due, UTC) if due else None
+    return DisputeSeen(dispute["id"], dispute.get("amount") or 0, _DISPUTES.get(status, "open"), due_at)
 
 
 def id_of(thing: Any) -> str | None:
