@@ -17,10 +17,10 @@ def sync(payment: Payment, said: Snapshot) -> None:
     A snapshot without a dispute changes nothing: it is older than the dispute, or about another period of a
     subscription.
     """
-    if not said.disputes:
+    before, last = payment.disputed, said.disputes[-1] if said.disputes else None
+    if last is None:
         return
-    before, state = payment.disputed, said.disputes[-1].state
-    payment.disputed, payment.evidence_due = state, said.disputes[-1].evidence_due
+    state, payment.disputed, payment.evidence_due = last.state, last.state, last.evidence_due
     payment.save(update_fields=["disputed", "evidence_due"])
     if state == before:
         return
