@@ -91,9 +91,16 @@ def program(python: str) -> list[str]:
 
 @pytest.fixture(scope="module")
 def new_tools(
-    elicit_box: Service, servers: list[Server], tmp_path_factory: pytest.TempPathFactory, program: list[str]
+    request: pytest.FixtureRequest,
+    elicit_box: Service,
+    servers: list[Server],
+    tmp_path_factory: pytest.TempPathFactory,
+    program: list[str],
 ) -> Callable[..., Tools]:
+    """Servers with the module's name: what another module's tests left answered at the same service is not theirs."""
+
     def make(**told: Any) -> Tools:
+        told = {"name": request.module.__name__, **told}
         tools = Tools(elicit_box, tmp_path_factory.mktemp("mcp"), program, **told)
         servers.append(tools)
         return tools.start()

@@ -45,6 +45,7 @@ def elicit(elicit_box: Service) -> Iterator[SyncElicit]:
 
 
 def link(answer: Json) -> str:
+    assert "inputRequests" in answer["result"], answer
     (asked,) = answer["result"]["inputRequests"].values()
     return str(asked["params"]["url"])
 
