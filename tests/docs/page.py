@@ -52,6 +52,7 @@ OWN: dict[tuple[str, str], tuple[str, str]] = {
     ("python", "site"): ("how-to/own-sign-in.md", "tests/docs/test_own.py"),
     ("python", "webhook"): ("how-to/webhooks.md", "tests/docs/test_own.py"),
     ("python", "x402"): ("how-to/x402.md", "tests/x402/test_paying.py"),
+    ("ts", "x402"): ("how-to/x402.md", "tests/sdk/typescript/test_x402.py"),
     ("toml", "x402"): ("how-to/x402.md", "tests/x402/test_paying.py"),
     ("csv", "tokens"): ("how-to/import-tokens.md", "tests/oauth/test_import_files.py"),
     ("sh", "tokens"): ("how-to/import-tokens.md", "tests/oauth/test_import_files.py"),

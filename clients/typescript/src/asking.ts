@@ -1,8 +1,7 @@
 /** Ask and wait: one method for each kind of question. */
 
-import { StillWaiting } from "./errors.ts";
+import { StillWaiting, UnexpectedAnswerError } from "./errors.ts";
 import type { Json, Kind, MandateLimits, Params, Step } from "./kinds.ts";
-import { Mandates } from "./mandates.ts";
 import { outcomeOf } from "./outcomes.ts";
 import type { Outcome } from "./outcomes.ts";
 import * as questions from "./questions.ts";
@@ -14,8 +13,11 @@ import type {
   MandateDetails,
   OAuthTerms,
   PaymentDetails,
+  X402Details,
 } from "./questions.ts";
 import type { Elicitation, User } from "./shapes.ts";
+import { PAYMENT_REQUIRED, Paying, challengeOf } from "./x402.ts";
+import type { Paid } from "./x402.ts";
 
 /** A function that shows the link to the user. */
 export type OnUrl = (url: string) => unknown;
@@ -50,10 +52,21 @@ export interface AskOptions extends Options {
   timeout?: number;
 }
 
+/** What paying for a request takes. */
+export interface PayRequestOptions {
+  message?: string;
+  /** The slug of the wallet. Without it, the first that fits. */
+  account?: string;
+  /** What `fetch` takes: headers, a body, a signal. */
+  request?: RequestInit;
+  /** A fetch of your own, for proxies or certificates. */
+  fetch?: typeof fetch;
+}
+
 type Worded = AskOptions & { message: string };
 
 /** Each method creates an elicitation, shows its link, and waits for the end: see `ask`. */
-export abstract class Asking extends Mandates {
+export abstract class Asking extends Paying {
   abstract create<K extends Kind>(
     kind: K, user: User, params: Params[K], options: Options & { message: string },
   ): Promise<Elicitation<K>>;
@@ -86,6 +99,46 @@ export abstract class Asking extends Mandates {
     user: User, currency: string, limits: MandateLimits, options: AskOptions & MandateDetails,
   ): Promise<Outcome<"payment">> {
     return await this.#asked(user, questions.mandate(currency, limits, options), options);
+  }
+
+  /**
+   * Ask `user` whether `url` may be paid from a wallet of the operator's, and wait. `challenge` is what it asked for with
+   * its 402: see `challengeOf`. Pass the outcome to `paymentHeader`, or let `payRequest` do all of it. Throws
+   * InvalidRequestError with the reason when no wallet pays that, and PermissionDeniedError `over_limit`.
+   */
+  async x402(user: User, url: string, challenge: Json, options: AskOptions & X402Details): Promise<Outcome<"x402">> {
+    return await this.#asked(user, questions.x402(url, challenge, options), options);
+  }
+
+  /**
+   * Send a request; if it is answered 402, ask `user` whether to pay, and repeat it with the payment.
+   *
+   * It is repeated at most once: if the server then asks for another price, its 402 is returned. Redirects are not
+   * followed, so that nobody else gets the payment. Throws RangeError for a 402 that is not x402 version 2, and
+   * TypeError for a body that cannot be sent twice.
+   */
+  async payRequest(
+    user: User, method: string, url: string, options: AskOptions & PayRequestOptions,
+  ): Promise<Paid> {
+    const { request = {}, fetch: send = fetch, ...rest } = options;
+    if (request.body instanceof ReadableStream) {
+      throw new TypeError("request.body: A stream cannot be sent twice. Give a text or bytes.");
+    }
+    const asked = { ...request, method: method.toUpperCase(), redirect: "manual" as const };
+    const address = new URL(url);
+    address.hash = ""; // it is not sent
+    const response = await send(address, asked);
+    if (response.status !== PAYMENT_REQUIRED) return { response, outcome: null };
+    const outcome = await this.x402(user, address.href, challengeOf(response), { ...rest, method: asked.method });
+    if (outcome.status !== "completed") return { response, outcome };
+    const header = await this.paymentHeader(outcome, rest.signal ? { signal: rest.signal } : {});
+    if (header.url !== address.href || header.method !== asked.method) {
+      throw new UnexpectedAnswerError("unexpected_answer", "The service gave the payment for another request.");
+    }
+    await response.body?.cancel();
+    const headers = new Headers(request.headers);
+    headers.set(header.name, header.value);
+    return { response: await send(address, { ...asked, headers }), outcome };
   }
 
   /**

@@ -1,6 +1,6 @@
 /** The client of Elicit Flows for agents in TypeScript and JavaScript: fetch and Web Crypto are all that it needs. */
 
-export type { AskOptions, OnUrl, Options } from "./asking.ts";
+export type { AskOptions, OnUrl, Options, PayRequestOptions } from "./asking.ts";
 export { Elicit } from "./client.ts";
 export type { ElicitOptions } from "./client.ts";
 export type { ApiRequest, ImportOptions, Installation, OfConnection, ProofOptions, TokenOptions } from "./connections.ts";
@@ -25,7 +25,7 @@ export type { Account, CredentialsField, Json, Kind, MandateLimits, Metadata, Or
 export type { ChargeDetails, OfMandate } from "./mandates.ts";
 export { outcomeOf } from "./outcomes.ts";
 export type { Cancelled, Completed, Declined, Expired, Failed, Outcome } from "./outcomes.ts";
-export type { ConfirmWords, PaymentTerms } from "./questions.ts";
+export type { ConfirmWords, PaymentTerms, X402Details } from "./questions.ts";
 export { Secret, Token } from "./shapes.ts";
 export type {
   Action,
@@ -36,9 +36,13 @@ export type {
   Elicitation,
   Event,
   GivenAnswer,
+  PaymentHeader,
   Status,
   User,
   UserCode,
 } from "./shapes.ts";
+export type { OfSubscription } from "./subscriptions.ts";
 export { verifyWebhook } from "./webhooks.ts";
 export type { WebhookHeaders } from "./webhooks.ts";
+export { challengeOf } from "./x402.ts";
+export type { OfAuthorization, Paid } from "./x402.ts";

@@ -85,6 +85,7 @@ export interface Params {
   form: { schema?: Json; order?: readonly string[]; questions?: readonly Json[]; shared?: boolean };
   confirm: { detail?: string; danger?: boolean; confirm_label?: string; decline_label?: string };
   link: { url: string; completion?: "on_return" | "by_agent" };
+  x402: { url: string; method?: string; challenge: Json; account?: string };
   steps: { steps: readonly Step[] };
 }
 
@@ -109,12 +110,24 @@ export interface Results {
     entitlement?: string;
     /** Of mode `mandate`: its id. */
     mandate?: string;
+    /** Of mode `subscribe`: its id. */
+    subscription?: string;
     order_number?: string;
   };
   credentials: { connection: string; provider?: string; scopes?: string[]; account?: Account | null };
   form: { content: Json; skipped?: Json };
   confirm: { confirmed: true };
   link: Record<string, never>;
+  x402: {
+    authorization: string;
+    livemode: boolean;
+    network: string;
+    payee: string;
+    /** In the token's smallest unit. */
+    amount: number;
+    symbol: string;
+    sign_by: string;
+  };
   steps: { steps: { kind: Kind; result: Json }[] };
 }
 

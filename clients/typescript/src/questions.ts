@@ -2,6 +2,8 @@
 
 import type { CredentialsField, Json, Kind, MandateLimits, Order, Params, Step } from "./kinds.ts";
 
+const LONGEST_MESSAGE = 2000;
+
 /** What `create` takes, without the user. */
 export type Asked<K extends Kind> = { kind: K; params: Params[K]; message: string };
 
@@ -56,6 +58,15 @@ export interface MandateDetails {
   account?: string;
 }
 
+/** What paying for a 402 takes beside its challenge. */
+export interface X402Details {
+  message?: string;
+  /** The method of the request that is paid for (GET). */
+  method?: string;
+  /** The slug of the wallet. Without it, the first that fits. */
+  account?: string;
+}
+
 /** The fields that the user fills in, or the slug of a provider whose fields the operator configured. */
 export type CredentialsOf = { message?: string } & ({ fields: readonly CredentialsField[] } | { provider: string });
 
@@ -80,6 +91,13 @@ export function mandate(
   const params = { mode: "mandate" as const, currency, description, mandate: limits };
   const asked = { ...params, ...(account === undefined ? {} : { account }) };
   return { kind: "payment", params: asked, message: message || `Allow charges for: ${description}` };
+}
+
+export function x402(
+  url: string, challenge: Json, { message, method = "GET", account }: X402Details,
+): Asked<"x402"> {
+  const params = { url, method, challenge, ...(account === undefined ? {} : { account }) };
+  return { kind: "x402", params, message: message || `Pay for what ${url} offers.`.slice(0, LONGEST_MESSAGE) };
 }
 
 export function credentials(given: CredentialsOf): Asked<"credentials"> {

@@ -2,7 +2,7 @@
 
 import type { Json, Kind } from "./kinds.ts";
 import { Secret, Token } from "./shapes.ts";
-import type { Claim, Connection, Draft, Elicitation, Event, Status, User, UserCode } from "./shapes.ts";
+import type { Claim, Connection, Draft, Elicitation, Event, PaymentHeader, Status, User, UserCode } from "./shapes.ts";
 
 const OPEN = ["pending", "started", "settling"];
 const OVER = ["completed", "declined", "cancelled", "expired", "failed"];
@@ -83,6 +83,18 @@ export function token(answer: unknown): Token {
   const until = momentOrNull(body, "expires_at");
   const [resource, secret] = [wordOrNull(body, "resource"), wordOrNull(body, "token_secret")];
   return new Token(word(body, "access_token"), type, until, words(body["scopes"]), metadata(body), resource, secret);
+}
+
+/** The header that pays for a request answered 402. */
+export function paymentHeader(answer: unknown): PaymentHeader {
+  const body = object(answer);
+  return {
+    name: word(body, "name"),
+    value: word(body, "value"),
+    url: word(body, "url"),
+    method: word(body, "method"),
+    validUntil: momentOrNull(body, "valid_until"),
+  };
 }
 
 /** The token of a token exchange, whose lifetime is in seconds. */

@@ -186,3 +186,12 @@ export class Token {
     return plain.replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
   }
 }
+
+/** What pays: a header, and the only request that it is meant for. */
+export interface PaymentHeader {
+  readonly name: string;
+  readonly value: string;
+  readonly url: string;
+  readonly method: string;
+  readonly validUntil: Date | null;
+}

@@ -28,11 +28,8 @@ DRAFT = {
 CHARGE = {"amount": 200, "description": "A ticket", "item": "ride", "uses": 2, "metadata": {"order": 7}}
 LIMITS = {"per_charge": 2000, "total": 10000, "until": "2027-01-01T00:00:00Z"}
 EXCHANGED = {"access_token": "at", "token_type": "Bearer", "expires_in": 60, "scope": "files.read files.write"}
-# There is no HTTP client to close, `request` stands for an API's client; subscriptions and x402 are Python's alone.
-NO_COUNTERPART = {
-    "aclose", "api", "subscriptions", "subscription_of", "renewals", "cancel_subscription",
-    "x402", "payment_header", "pay_request",
-}  # fmt: skip
+# There is no HTTP client to close, and `request` stands for an API's client.
+NO_COUNTERPART = {"aclose", "api"}
 # The service alone checks questions, and forms are made of types of Python.
 NOT_CHECKED_BEFORE = {"InvalidQuestionError", "InvalidAnswerError"}
 
@@ -72,6 +69,22 @@ SCRIPT: list[Any] = [
     ("GET", "/v1/mandates/ma%2F1/charges", Reply({"data": [{"id": "mc_1"}], "next_cursor": None})),
     ("POST", "/v1/mandates/ma%2F1/end", Reply({"id": "ma/1", "status": "ended"})),
     ("POST", "/v1/mandates/ma_2/charges", Reply({"id": "mc_2", "status": "paid"}, 201)),
+    ("GET", "/v1/subscriptions", Reply({"data": [{"id": "su_1"}], "next_cursor": None})),
+    ("GET", "/v1/subscriptions/su%2F1", Reply({"id": "su/1", "status": "past_due"})),
+    (
+        "POST", "/v1/subscriptions/su%2F1/cancel",
+        Reply({"ends_at": "2026-12-01T00:00:00Z"}), Reply({"status": "ended"}),
+    ),
+    ("GET", "/v1/subscriptions/su%2F1/renewals", Reply({"data": [{"id": "rn_1"}], "next_cursor": None})),
+    ("GET", "/v1/subscriptions/su_2", Reply({"id": "su_2"})),
+    (
+        "POST", "/v1/authorizations/xa%2F1/sign",
+        DROP,
+        Reply({
+            "name": "PAYMENT-SIGNATURE", "value": "signed", "url": "https://shop.example/a", "method": "GET",
+            "valid_until": "2026-11-21T11:00:00Z",
+        }),
+    ),
     ("GET", "/v1/agent", problem(429, "too_many_requests", {"Retry-After": "60"})),
     ("GET", "/v1/elicitations/..%2Fconnections", Reply("<html>", 200, {"Content-Type": "text/html"})),
     ("GET", "/v1/elicitations/el_2", Reply({}, 302, {"Location": "http://127.0.0.1:1/stolen"})),
@@ -86,6 +99,8 @@ SCRIPT: list[Any] = [
         Reply(ELICITATION | {"status": "failed", "error": {"code": "no_access", "message": "It is closed."}}, 201),
         Reply(ELICITATION | {"kind": "payment", "status": "declined"}, 201),
         Reply(COMPLETED | {"kind": "payment", "result": {"mandate": "ma_2"}}, 201),
+        Reply(COMPLETED | {"kind": "payment", "result": {"subscription": "su_2"}}, 201),
+        Reply(ELICITATION | {"kind": "x402", "status": "declined"}, 201),
     ),
 ]  # fmt: skip
 
@@ -128,6 +143,12 @@ SENT: list[Any] = [
     *[("POST", "/v1/mandates/ma%2F1/charges", {}, CHARGE)] * 2,
     ("GET", "/v1/mandates/ma%2F1/charges", {"limit": "100"}, None),
     ("POST", "/v1/mandates/ma%2F1/end", {}, None),
+    ("GET", "/v1/subscriptions", {"iss": "i", "sub": "s", "status": "past_due", "limit": "100"}, None),
+    ("GET", "/v1/subscriptions/su%2F1", {}, None),
+    ("POST", "/v1/subscriptions/su%2F1/cancel", {}, {"at": "period_end"}),
+    ("POST", "/v1/subscriptions/su%2F1/cancel", {}, {"at": "now"}),
+    ("GET", "/v1/subscriptions/su%2F1/renewals", {"limit": "100"}, None),
+    *[("POST", "/v1/authorizations/xa%2F1/sign", {}, None)] * 2,
     ("GET", "/v1/agent", {}, None),
     ("GET", "/v1/elicitations/..%2Fconnections", {}, None),
     ("GET", "/v1/elicitations/el_2", {}, None),
@@ -150,6 +171,23 @@ SENT: list[Any] = [
         },
     ),
     ("POST", "/v1/mandates/ma_2/charges", {}, {"amount": 300, "description": "Another"}),
+    (
+        "POST", "/v1/elicitations", {},
+        {
+            "kind": "payment", "subject": USER, "message": "Pay for: A paper",
+            "params": {"amount": 500, "currency": "eur", "description": "A paper"},
+        },
+    ),
+    ("GET", "/v1/subscriptions/su_2", {}, None),
+    (
+        "POST", "/v1/elicitations", {},
+        {
+            "kind": "x402", "subject": USER, "message": "Pay for what https://shop.example/a offers.",
+            "params": {
+                "url": "https://shop.example/a", "method": "POST", "challenge": {"x402Version": 2}, "account": "wallet",
+            },
+        },
+    ),
     *[("GET", "/v1/elicitations/el_3", {}, None)] * 2,
     ("GET", ONE, {"wait": "1", "after_seq": "1"}, None),
     ("GET", "/v1/elicitations/el_4", {}, None),
@@ -162,7 +200,7 @@ def test_each_call_sends_what_the_api_takes_and_reads_what_it_answers(
     assert [(one.method, one.path, one.query, one.body) for one in service.asked] == SENT
     assert {one.headers["authorization"] for one in service.asked} == {"Bearer key-of-the-tests"}
     assert {one.headers["idempotency-key"] for one in service.asked if "refunds" in one.path} == {"refund-1"}
-    assert said.pop("all listed") == ["el_3", "el_1", "pa_1", "ma_1", "mc_1"]
+    assert said.pop("all listed") == ["el_3", "el_1", "pa_1", "ma_1", "mc_1", "su_1", "rn_1"]
     charges = [one.headers["idempotency-key"] for one in service.asked if one.path.endswith("/charges") and one.body]
     assert charges[:2] == ["charge-1"] * 2
     assert len(charges[2]) == 32
@@ -171,6 +209,9 @@ def test_each_call_sends_what_the_api_takes_and_reads_what_it_answers(
         "exchanged": ["Bearer at", ["files.read", "files.write"], True], "secret": "sk-1", "draft": [["name"], 3],
         "drafted": 3, "again": "el_1", "submitted": True, "note": [{"mail": "m-1"}, {}], "refund": "re_1",
         "mandate": {"total": 200}, "charge": "paid", "ended": "ended", "charged": "mc_2", "uncharged": "NotCompleted",
+        "subscription": "past_due", "cancelled": ["2026-12-01T00:00:00Z", "ended"], "subscribed": "su_2",
+        "unsubscribed": "NotCompleted", "header": ["PAYMENT-SIGNATURE", "GET", "2026-11-21T11:00:00.000Z"],
+        "unsigned": "NotCompleted",
         "limited": ["RateLimitedError", 60], "foreign": ["UnexpectedAnswerError", "unexpected_answer"],
         "elsewhere": "http_302", "after": 1,
         "failed": [None, "no_access", "It is closed."], "unpaid": ["NotCompleted", "declined"], "open": "not_over",
@@ -184,7 +225,7 @@ def test_it_says_what_the_python_sdk_says_by_the_same_names(said: dict[str, Any]
     assert set(said["methods"]) == {camel(name) for name in python - NO_COUNTERPART}
     classes = {name for name in sdk.__all__ if isinstance(getattr(sdk, name), type)}
     errors = {name for name in classes if issubclass(getattr(sdk, name), sdk.ElicitError)}
-    functions = {camel(name) for name in ("outcome_of", "verify_webhook")}
+    functions = {camel(name) for name in ("outcome_of", "verify_webhook", "challenge_of")}
     assert set(said["exports"]) == (errors - NOT_CHECKED_BEFORE) | {"Elicit", "Secret", "Token"} | functions
 
 

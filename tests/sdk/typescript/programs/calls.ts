@@ -38,6 +38,14 @@ const details = { description: "A ticket", item: "ride", uses: 2, metadata: { or
 say("charge", (await elicit.charge("ma/1", 200, details))["status"]);
 for await (const one of elicit.charges("ma/1")) say("listed", one["id"]);
 say("ended", (await elicit.endMandate("ma/1"))["status"]);
+for await (const one of elicit.subscriptions(user, { status: "past_due" })) say("listed", one["id"]);
+say("subscription", (await elicit.subscriptionOf("su/1"))["status"]);
+say("cancelled", [
+  (await elicit.cancelSubscription("su/1"))["ends_at"], (await elicit.cancelSubscription("su/1", { now: true }))["status"],
+]);
+for await (const one of elicit.renewals("su/1")) say("listed", one["id"]);
+const header = await elicit.paymentHeader("xa/1", { idempotencyKey: "sign-1" });
+say("header", [header.name, header.method, header.validUntil?.toISOString()]);
 say("limited", await elicit.agent().catch((error) => [error.name, error.retryAfter]));
 say("foreign", await elicit.get("../connections").catch((error) => [error.name, error.code]));
 say("elsewhere", await elicit.get("el_2").catch((error) => error.code));
@@ -50,6 +58,13 @@ const limits = { per_charge: 2000, total: 10000, until: "2027-01-01T00:00:00Z" }
 const allowing = { description: "Tickets", account: "shop", onUrl: () => undefined };
 const allowed = await elicit.mandate(user, "eur", limits, allowing);
 say("charged", (await elicit.charge(allowed, 300, { description: "Another" }))["id"]);
+const subscribed = await elicit.payment(user, 500, "eur", { description: "A paper", onUrl: () => undefined });
+say("subscribed", (await elicit.subscriptionOf(subscribed))["id"]);
+say("unsubscribed", await elicit.subscriptionOf(unpaid).catch((error) => error.name));
+const refused = await elicit.x402(user, "https://shop.example/a", { x402Version: 2 }, {
+  method: "POST", account: "wallet", onUrl: () => undefined,
+});
+say("unsigned", await elicit.paymentHeader(refused).catch((error) => error.name));
 say("uncharged", await elicit.charge(unpaid, 1, { description: "None" }).catch((error) => error.name));
 for (const [why, make] of Object.entries({
   open: async () => sdk.outcomeOf(await elicit.get("el_3")),
