@@ -86,7 +86,7 @@ def _live(rows: QuerySet[Connection], claim: Claim) -> QuerySet[Connection]:
 def _given(claim: Claim) -> QuerySet[Mandate]:
     """What the person has agreed to, also if it has ended by now."""
     rows = Mandate.objects.filter(iss=claim.iss, sub=claim.sub).exclude(status=Mandate.Status.ASKED)
-    return rows.select_related("agent", "payment").order_by("-created_at", "pk")
+    return rows.select_related("agent").order_by("-created_at", "pk")
 
 
 def _context(site: AdminSite, request: HttpRequest, reference: str, claim: Claim) -> dict[str, Any]:
@@ -187,5 +187,4 @@ def _payments(rows: list[Payment]) -> list[dict[str, Any]]:
 
 
 def _mandates(rows: list[Mandate]) -> list[dict[str, Any]]:
-    """With the page of the payment that saved the method: a mandate has no page of its own here."""
-    return [{"row": row, "url": admin_url(row.payment), "status": row.get_status_display()} for row in rows]
+    return [{"row": row, "url": admin_url(row), "status": row.get_status_display()} for row in rows]

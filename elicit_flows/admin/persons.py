@@ -8,21 +8,23 @@ from django.conf import settings
 from django.urls import reverse
 
 from elicit_flows.domain.values import Claim
-from elicit_flows.models import Connection, Elicitation, Member, Payment
+from elicit_flows.models import Authorization, Connection, Elicitation, Mandate, Member, Payment, Subscription
 
 MAX_FOUND = 20
 _MEMBER = "member-"
 Row = Elicitation | Connection | Payment
 _ROWS: dict[str, type[Row]] = {"el_": Elicitation, "cn_": Connection, "pa_": Payment}
+Later = Subscription | Mandate | Authorization
+_LATER: dict[str, type[Later]] = {"su_": Subscription, "ma_": Mandate, "xa_": Authorization}
 
 
 def url_of(reference: str) -> str:
     return reverse("admin:person", args=[reference])
 
 
-def row_of(reference: str) -> Row | Member | None:
+def row_of(reference: str) -> Row | Later | Member | None:
     """The row that the reference names."""
-    model = _ROWS.get(reference[:3])
+    model = (_ROWS | _LATER).get(reference[:3])
     if model is not None:
         return model._default_manager.filter(pk=reference).only("pk", "iss", "sub").first()
     number = reference.removeprefix(_MEMBER)
@@ -30,7 +32,7 @@ def row_of(reference: str) -> Row | Member | None:
     return Member.objects.filter(pk=int(number)).first() if known else None
 
 
-def claim_of(row: Row | Member) -> Claim:
+def claim_of(row: Row | Later | Member) -> Claim:
     """Whose row it is."""
     return Claim(settings.ELICIT_PUBLIC_URL, row.sub) if isinstance(row, Member) else Claim(row.iss, row.sub)
 

@@ -13,6 +13,7 @@ from elicit_flows.admin.connections import ConnectionAdmin
 from elicit_flows.admin.elicitations import ElicitationAdmin
 from elicit_flows.admin.events import DeliveryAdmin, EventAdmin
 from elicit_flows.admin.identity_providers import IdentityProviderAdmin
+from elicit_flows.admin.later_payments import AuthorizationAdmin, MandateAdmin, SubscriptionAdmin
 from elicit_flows.admin.members import MemberAdmin
 from elicit_flows.admin.notifications import NotificationAdmin
 from elicit_flows.admin.operators import LogEntryAdmin, OperatorAdmin, RoleAdmin
@@ -34,6 +35,9 @@ admin.site.register(models.Connection, ConnectionAdmin)
 admin.site.register(models.Elicitation, ElicitationAdmin)
 admin.site.register(models.Payment, PaymentAdmin)
 admin.site.register(models.Refund, RefundAdmin)
+admin.site.register(models.Subscription, SubscriptionAdmin)
+admin.site.register(models.Mandate, MandateAdmin)
+admin.site.register(models.Authorization, AuthorizationAdmin)
 admin.site.register(models.Delivery, DeliveryAdmin)
 admin.site.register(models.Event, EventAdmin)
 admin.site.register(models.Notification, NotificationAdmin)

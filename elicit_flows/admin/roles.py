@@ -19,8 +19,9 @@ SEE_PEOPLE, EXPORT, SWITCH = f"{APP}.see_people", f"{APP}.export_rows", f"{APP}.
 END_SESSIONS = f"{APP}.end_sessions"
 CHANGE_IDENTITIES = f"{APP}.change_identityprovider"  # whoever may do this can sign in as anybody
 VIEWABLE = (
-    "agent", "brand", "cancellation", "checkout", "connection", "delivery", "elicitation", "event", "identityprovider",
-    "notification", "payment", "paymentaccount", "provider", "refund", "spendlimit",
+    "agent", "authorization", "brand", "cancellation", "checkout", "connection", "delivery", "elicitation", "event",
+    "identityprovider", "mandate", "mandatecharge", "notification", "payment", "paymentaccount", "provider", "refund",
+    "renewal", "spendlimit", "subscription",
 )  # fmt: skip
 CONFIGURED = ("agent", "member", "spendlimit")
 # They decide who people are, where secrets go, and what people take the service for.

@@ -18,19 +18,23 @@ from elicit_flows.admin.roles import SEE_PEOPLE, may
 from elicit_flows.elicitations.user_codes import find_user_code
 from elicit_flows.models import (
     Agent,
+    Authorization,
     Connection,
     Delivery,
     Elicitation,
     Event,
     IdentityProvider,
+    Mandate,
     Payment,
     PaymentAccount,
     Provider,
     Refund,
+    Subscription,
 )
 
 BY_PREFIX: dict[str, type[Model]] = {
     "el_": Elicitation, "ev_": Event, "dl_": Delivery, "cn_": Connection, "pa_": Payment, "re_": Refund,
+    "su_": Subscription, "ma_": Mandate, "xa_": Authorization,
 }  # fmt: skip
 BY_SLUG: tuple[type[Model], ...] = (Agent, Provider, IdentityProvider, PaymentAccount)
 
@@ -91,7 +95,8 @@ def _by_slug(wanted: str) -> Iterator[ResultGroup]:
                 results += [
                     Result(name, list_url(listed, agent__id__exact=row.pk))
                     for name, listed in ((_("Elicitations"), Elicitation), (_("Connections"), Connection),
-                                         (_("Payments"), Payment), (_("Deliveries"), Delivery))
+                                         (_("Payments"), Payment), (_("Subscriptions"), Subscription),
+                                         (_("Mandates"), Mandate), (_("Deliveries"), Delivery))
                 ]  # fmt: skip
             elif isinstance(row, Provider):
                 results.append(Result(_("Connections"), list_url(Connection, provider__id__exact=row.pk)))

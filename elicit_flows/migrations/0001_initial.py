@@ -1356,6 +1356,10 @@ class Migration(migrations.Migration):
         ),
         migrations.AddIndex(
             model_name='mandate',
+            index=models.Index(fields=['created_at'], name='mandate_month'),
+        ),
+        migrations.AddIndex(
+            model_name='mandate',
             index=models.Index(condition=models.Q(('status', 'active')), fields=['account', 'until'], name='mandate_until'),
         ),
         migrations.AddIndex(
@@ -1429,6 +1433,10 @@ class Migration(migrations.Migration):
             index=models.Index(fields=['iss', 'sub', '-created_at', '-id'], name='subscription_person_list'),
         ),
         migrations.AddIndex(
+            model_name='subscription',
+            index=models.Index(fields=['created_at'], name='subscription_month'),
+        ),
+        migrations.AddIndex(
             model_name='renewal',
             index=models.Index(fields=['subscription', '-created_at', '-id'], name='renewal_list'),
         ),
@@ -1447,16 +1455,16 @@ class Migration(migrations.Migration):
                 ('iss', models.CharField(max_length=500, verbose_name='issuer (iss)')),
                 ('sub', models.CharField(max_length=255, verbose_name='user (sub)')),
                 ('url', models.CharField(max_length=2000, verbose_name='resource')),
-                ('method', models.CharField(max_length=8)),
+                ('method', models.CharField(max_length=8, verbose_name='method')),
                 ('resource', models.JSONField(default=dict)),
                 ('accepted', models.JSONField()),
                 ('network', models.CharField(max_length=64, verbose_name='network')),
                 ('payee', models.CharField(max_length=42, verbose_name='payee')),
                 ('amount', models.BigIntegerField(verbose_name='amount')),
-                ('nonce', models.CharField(max_length=66, unique=True)),
+                ('nonce', models.CharField(max_length=66, unique=True, verbose_name='nonce')),
                 ('idempotency_key', models.CharField(max_length=255, null=True)),
                 ('created_at', models.DateTimeField(default=elicit_flows.lib.clock.now, verbose_name='created at')),
-                ('sign_by', models.DateTimeField()),
+                ('sign_by', models.DateTimeField(verbose_name='to be signed by')),
                 ('signed_at', models.DateTimeField(null=True, verbose_name='signed at')),
                 ('valid_until', models.DateTimeField(null=True, verbose_name='valid until')),
                 ('account', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, to='elicit_flows.paymentaccount', verbose_name='payment account')),
@@ -1466,7 +1474,7 @@ class Migration(migrations.Migration):
             options={
                 'verbose_name': 'authorization',
                 'verbose_name_plural': 'authorizations',
-                'indexes': [models.Index(fields=['agent', '-created_at', '-id'], name='authorization_list'), models.Index(fields=['iss', 'sub', '-created_at', '-id'], name='authorization_person_list'), models.Index(fields=['account', 'created_at'], name='authorization_counts')],
+                'indexes': [models.Index(fields=['agent', '-created_at', '-id'], name='authorization_list'), models.Index(fields=['iss', 'sub', '-created_at', '-id'], name='authorization_person_list'), models.Index(fields=['account', 'created_at'], name='authorization_counts'), models.Index(fields=['created_at'], name='authorization_month')],
             },
         ),
     ]

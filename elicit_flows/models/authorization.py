@@ -32,16 +32,18 @@ class Authorization(models.Model):
     iss = models.CharField(_("issuer (iss)"), max_length=MAX_ISSUER)
     sub = models.CharField(_("user (sub)"), max_length=MAX_SUBJECT)
     url = models.CharField(_("resource"), max_length=2000)
-    method = models.CharField(max_length=8)
+    method = models.CharField(_("method"), max_length=8)
     resource = models.JSONField(default=dict)
     accepted = models.JSONField()
     network = models.CharField(_("network"), max_length=64)
     payee = models.CharField(_("payee"), max_length=42)
     amount = models.BigIntegerField(_("amount"))
-    nonce = models.CharField(max_length=66, unique=True)  # of EIP-3009: the token's contract takes each once
+    nonce = models.CharField(
+        _("nonce"), max_length=66, unique=True
+    )  # of EIP-3009: the token's contract takes each once
     idempotency_key = models.CharField(max_length=255, null=True)
     created_at = models.DateTimeField(_("created at"), default=now)
-    sign_by = models.DateTimeField()  # what is not signed by then never is, and counts for no limit
+    sign_by = models.DateTimeField(_("to be signed by"))  # what is not signed by then never is, and counts for no limit
     signed_at = models.DateTimeField(_("signed at"), null=True)
     valid_until = models.DateTimeField(_("valid until"), null=True)
 
@@ -53,6 +55,8 @@ class Authorization(models.Model):
             models.Index(fields=["agent", "-created_at", "-id"], name="authorization_list"),
             models.Index(fields=["iss", "sub", "-created_at", "-id"], name="authorization_person_list"),
             models.Index(fields=["account", "created_at"], name="authorization_counts"),
+            # operators look at all of them, newest first
+            models.Index(fields=["created_at"], name="authorization_month"),
         ]
 
     def __str__(self) -> str:

@@ -65,6 +65,8 @@ class Mandate(models.Model):
             # the agent's list, newest first; a person's
             models.Index(fields=["agent", "-created_at", "-id"], name="mandate_list"),
             models.Index(fields=["iss", "sub", "-created_at", "-id"], name="mandate_person_list"),
+            # operators look at all of them, newest first
+            models.Index(fields=["created_at"], name="mandate_month"),
             # those whose time is over
             models.Index(fields=["account", "until"], name="mandate_until", condition=models.Q(status="active")),
         ]

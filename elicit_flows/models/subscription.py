@@ -59,6 +59,8 @@ class Subscription(models.Model):
             models.Index(fields=["agent", "status", "-created_at", "-id"], name="subscription_list_status"),
             models.Index(fields=["sub", "agent", "-created_at", "-id"], name="subscription_person"),
             models.Index(fields=["iss", "sub", "-created_at", "-id"], name="subscription_person_list"),
+            # operators look at all of them, newest first
+            models.Index(fields=["created_at"], name="subscription_month"),
         ]
 
     def __str__(self) -> str:
