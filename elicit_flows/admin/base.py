@@ -184,6 +184,8 @@ class ReadOnlyAdmin(BaseAdmin):
 class ReadOnlyInline(PersonalDataMixin, TabularInline):  # type: ignore[type-arg]
     """Rows that belong to a row, on its page."""
 
+    # Django's has table headers without text, and a table that scrolls and no key reaches.
+    template = "admin/rows_of_a_row.html"
     extra = 0
 
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:

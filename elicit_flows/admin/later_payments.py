@@ -8,6 +8,8 @@ from typing import Any
 
 from django.contrib import admin
 from django.http import HttpRequest
+from django.utils.formats import localize
+from django.utils.timezone import template_localtime
 from django.utils.translation import get_language
 from django.utils.translation import gettext_lazy as _
 
@@ -78,8 +80,8 @@ class SubscriptionAdmin(ExportAdmin):
         return row.payment.description
 
     @admin.display(description=_("usable without payment until"))
-    def grace_until(self, row: Subscription) -> Any:
-        return row.grace_until
+    def grace_until(self, row: Subscription) -> str:
+        return localize(template_localtime(row.grace_until)) if row.grace_until else "-"
 
     def row(self, row: Subscription) -> Json:
         kept = (

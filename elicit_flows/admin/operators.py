@@ -18,6 +18,7 @@ class OperatorAdmin(AuditedMixin, UserAdmin):  # type: ignore[type-arg]
 
     filter_horizontal = ()
     formfield_overrides: ClassVar[dict[Any, Any]] = CHECKBOXES
+    readonly_fields = ("last_login", "date_joined")  # they say what happened
 
 
 class RoleAdmin(AuditedMixin, GroupAdmin):

@@ -588,7 +588,7 @@ class Migration(migrations.Migration):
                 ('order', models.JSONField(null=True, verbose_name='order')),
                 ('status', models.CharField(choices=[('open', 'Open'), ('processing', 'Processing'), ('paid', 'Paid'), ('saved', 'Saved'), ('removed', 'Removed'), ('active', 'Active'), ('ended', 'Ended'), ('mismatch', 'Mismatch'), ('closed', 'Closed')], default='open', max_length=16, verbose_name='status')),
                 ('refunded', models.BigIntegerField(default=0)),
-                ('disputed', models.CharField(blank=True, max_length=8, verbose_name='dispute')),
+                ('disputed', models.CharField(blank=True, choices=[('open', 'Open'), ('won', 'Won'), ('lost', 'Lost')], max_length=8, verbose_name='dispute')),
                 ('evidence_due', models.DateTimeField(null=True, verbose_name='evidence due')),
                 ('payment_ref', models.CharField(blank=True, max_length=255, verbose_name="provider's ID of the payment")),
                 ('receipt_url', models.CharField(blank=True, max_length=2000, verbose_name='receipt URL')),

@@ -37,6 +37,11 @@ class Payment(models.Model):
         MISMATCH = "mismatch", pgettext_lazy("status", "Mismatch")
         CLOSED = "closed", pgettext_lazy("status", "Closed")  # not paid, and no longer payable
 
+    class Dispute(models.TextChoices):
+        OPEN = "open", pgettext_lazy("dispute", "Open")
+        WON = "won", pgettext_lazy("dispute", "Won")
+        LOST = "lost", pgettext_lazy("dispute", "Lost")
+
     id = models.CharField(_("ID"), max_length=64, primary_key=True, default=partial(ids.name, "pa"))
     agent = models.ForeignKey(Agent, models.PROTECT, verbose_name=_("agent"), db_index=False)  # the list begins with it
     account = models.ForeignKey(PaymentAccount, models.PROTECT, verbose_name=_("payment account"))
@@ -57,7 +62,7 @@ class Payment(models.Model):
     order = models.JSONField(pgettext_lazy("purchase", "order"), null=True)
     status = models.CharField(_("status"), max_length=16, choices=Status.choices, default=Status.OPEN)
     refunded = models.BigIntegerField(default=0)
-    disputed = models.CharField(_("dispute"), max_length=8, blank=True)  # "", open, won, lost
+    disputed = models.CharField(_("dispute"), max_length=8, blank=True, choices=Dispute.choices)
     # While the dispute's provider waits for evidence of the operator's.
     evidence_due = models.DateTimeField(_("evidence due"), null=True)
     payment_ref = models.CharField(_("provider's ID of the payment"), max_length=255, blank=True)

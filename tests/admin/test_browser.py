@@ -13,7 +13,6 @@ from tests.cast import OLGA
 from tests.management.files import SMALL
 from tests.support.box import Box
 from tests.support.browser import User
-from tests.web.gallery_axe import bring_axe, faults
 
 
 @pytest.fixture(scope="module")
@@ -72,20 +71,3 @@ def test_an_operator_makes_an_agent_and_sees_its_key_once(box: Box, olga: User) 
     page.click("input[value='Make a new API key']")
     assert page.locator("dd code").inner_text() not in {"", key}
     assert olga.complaints == []
-
-
-OURS = ["/admin/", "/admin/providers/add/?preset=github", "/admin/search/"]
-
-
-@pytest.mark.slow
-@pytest.mark.limit(300)
-def test_every_page_of_the_admin_is_accessible_in_both_colours_and_at_both_widths(box: Box, olga: User) -> None:
-    pages = [*OURS, *sorted(set(re.findall(r'href="(/admin/[^"#?]*)', olga.page.content())))]
-    assert "/admin/audit/" in pages
-    bring_axe(olga)
-    found = {}
-    for address in dict.fromkeys(pages):
-        olga.page.goto(box.url + address, wait_until="domcontentloaded")
-        if wrong := list(faults(olga)):
-            found[address] = wrong
-    assert found == {}, "\n".join(f"{at}: {one}" for at, all_ in found.items() for one in all_)

@@ -1,0 +1,98 @@
+"""Every page of the admin through axe, with a row of everything on it: in both colours, on a phone and on a desk."""
+
+from __future__ import annotations
+
+import re
+from concurrent.futures import ThreadPoolExecutor
+from itertools import cycle
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+import pytest
+from django.conf import settings as configured
+from django.contrib.auth.models import User as Operator
+from django.test import Client
+from pytest_django import Settings
+
+from elicit_flows.models import Brand, Cancellation, Channel, Member, Notification, PaymentAccount, SpendLimit
+from tests.admin.rows import ALICE, Rows, make, payment
+from tests.cast import program
+from tests.support import money
+from tests.support.browser import User
+from tests.support.rows import Known
+from tests.support.serving import Served, hang_up
+from tests.web.gallery_axe import bring_axe, faults
+
+START = ("/admin/", "/admin/providers/add/?preset=github", "/admin/search/")
+LANGUAGES = ("de", "fr", "es")
+LINK = re.compile(r'href="(/admin/[^"#]*)')
+# The same page for another row, day or filter is not another page.
+NAMES = re.compile(r"(?<=/)(?:\d+|[a-z]{2}_[\w-]{8,}|member-\d+)(?=/|$)")
+NO_PAGES = ("/logout/", "/jsi18n/", ".csv", "/export")
+
+
+def fill() -> tuple[Rows, str]:
+    """More than one of what a list shows in several ways, too; and the session of an operator who may see all of it."""
+    rows = make()
+    owner = Known(rows.agent, program(rows.agent.slug))
+    PaymentAccount.objects.filter(pk=rows.account.pk).update(allow_mandates=True)
+    going = money.subscription(owner, rows.account, ALICE, status="past_due")
+    money.renewal(going)
+    Cancellation.objects.create(payment=going.payment, asked_at=going.created_at, try_at=going.created_at)
+    money.charge(money.mandate(owner, rows.account, ALICE))
+    money.authorization(owner, money.wallet(), ALICE)
+    for status in ("mismatch", "closed"):
+        payment(rows.agent, rows.account, status=status, problem="The amount is 499, asked was 1250.")
+    made: dict[str, Any] = {"elicitation": rows.elicitation, "agent": rows.agent}
+    Notification.objects.create(**made, channel=Channel.PUSH, outcome=Notification.Outcome.REFUSED)
+    SpendLimit.objects.create(agent=rows.agent, currency="eur", per_payment=5000)
+    Brand.objects.create(name="Acme")
+    Member.objects.create(name="Ben")
+    browser = Client()
+    browser.force_login(Operator.objects.create_superuser("olga", password="olga"))
+    return rows, browser.cookies["sessionid"].value
+
+
+@pytest.mark.slow
+@pytest.mark.limit(400)
+def test_every_page_with_rows_is_accessible(served: Served, user: User, settings: Settings) -> None:
+    settings.ELICIT_ADMIN_SECOND_FACTOR = False
+    # Playwright's loop runs in this thread, where Django allows no queries.
+    with ThreadPoolExecutor(1) as pool:
+        rows, session = pool.submit(fill).result()
+        hang_up(pool)
+    cookie: Any = {"name": "sessionid", "value": session, "url": served.url}
+    user.context.add_cookies([cookie])
+    bring_axe(user)
+    waiting = [*START, f"/admin/person/{rows.payment.pk}/", f"/admin/request/{rows.elicitation.pk}/"]
+    seen: set[str] = set()
+    found: dict[str, list[str]] = {}
+    languages = cycle(LANGUAGES)
+    while waiting:
+        address = waiting.pop(0)
+        if not is_new(address, seen):
+            continue
+        for language in ("en", next(languages)):
+            spoken: Any = {"name": configured.LANGUAGE_COOKIE_NAME, "value": language, "url": served.url}
+            user.context.add_cookies([spoken])
+            answer = user.page.goto(served.url + address, wait_until="domcontentloaded")
+            assert answer
+            if answer.status != 200 or "html" not in answer.headers["content-type"]:
+                found[address] = [f"answered {answer.status}"]
+            elif wrong := list(faults(user, thorough=language == "en")):
+                found[f"{address} {language}"] = wrong
+        waiting += [link.replace("&amp;", "&") for link in LINK.findall(user.page.content())]
+    assert len(seen) > 60
+    assert found == {}, "\n".join(f"{at}: {one}" for at, all_ in found.items() for one in all_)
+
+
+def is_new(address: str, seen: set[str]) -> bool:
+    """Whether no page of this kind was looked at. One with filters is the list that it is made of."""
+    path = urlsplit(unquote(address)).path
+    if any(part in path for part in NO_PAGES):
+        return False
+    kind = NAMES.sub("*", path.replace("_5F", "_"))
+    if kind in seen:
+        return False
+    seen.add(kind)
+    return True
