@@ -9,7 +9,7 @@ from typing import Any
 from django.contrib import admin
 from django.http import HttpRequest
 from django.utils.formats import localize
-from django.utils.timezone import template_localtime
+from django.utils.timezone import localtime
 from django.utils.translation import get_language
 from django.utils.translation import gettext_lazy as _
 
@@ -81,7 +81,7 @@ class SubscriptionAdmin(ExportAdmin):
 
     @admin.display(description=_("usable without payment until"))
     def grace_until(self, row: Subscription) -> str:
-        return localize(template_localtime(row.grace_until)) if row.grace_until else "-"
+        return localize(localtime(row.grace_until)) if row.grace_until else "-"
 
     def row(self, row: Subscription) -> Json:
         kept = (
