@@ -49,6 +49,9 @@ class PaymentAccountForm(TableForm):
         typed: int | None = self.cleaned_data["renewal_grace"]
         return USUAL_GRACE if typed is None else typed
 
+    def clean_application_fee_basis_points(self) -> int:
+        return self.cleaned_data["application_fee_basis_points"] or 0
+
     def clean(self) -> dict[str, Any]:
         values = super().clean()
         if self.errors:
@@ -100,7 +103,8 @@ class PaymentAccountAdmin(SwitchableAdmin):
     fields = (
         "slug", "webhook_address", "provider", "livemode", "api_base", "client_id", "has_secret_key", "new_secret_key",
         "has_webhook_secret", "new_webhook_secret", "forget_webhook_secrets", "refund_mismatch",
-        "keep_late", "allow_save", "allow_mandates", "renewal_grace", "network", "max_per_payment", "max_per_day",
+        "keep_late", "allow_save", "allow_mandates", "renewal_grace",
+        "connected_account", "application_fee_basis_points", "network", "max_per_payment", "max_per_day",
         "payees", "ignored", "enabled",
     )  # fmt: skip
 

@@ -21,8 +21,12 @@ MAX_PAYEES = 100
 # Keys that only accounts of x402 have, those that they need, and those of accounts that people pay at.
 _OF_WALLETS = ("network", "max_per_payment", "max_per_day", "payees")
 _NEEDED_BY_WALLETS = ("network", "max_per_payment", "max_per_day", "client_id")
-_OF_CHECKOUTS = ("webhook_secrets", "api_base", "refund_mismatch", "keep_late", "allow_save", "allow_mandates")
+_OF_CHECKOUTS = (
+    "webhook_secrets", "api_base", "refund_mismatch", "keep_late", "allow_save", "allow_mandates", "connected_account",
+    "application_fee_basis_points",
+)  # fmt: skip
 _KEY = re.compile(r"[!-~]{1,500}")
+_CONNECTED = re.compile(r"acct_[A-Za-z0-9_]{1,59}")
 _CLIENT_ID = re.compile(r"[A-Za-z0-9_-]{1,200}")
 _OTHER_KEYS = ("pk_", "whsec_")  # Stripe's publishable keys and webhook secrets, which are easily mistaken for the key
 
@@ -57,6 +61,13 @@ def client_id(value: Any) -> str:
     """The public name of the secret key, at providers where it has one."""
     if not isinstance(value, str) or not _CLIENT_ID.fullmatch(value):
         raise InvalidValue(sentence("must be 1 to 200 of A-Z a-z 0-9 _ -"))
+    return value
+
+
+def connected_account(value: Any) -> str:
+    """The account of another business at the provider."""
+    if not isinstance(value, str) or not _CONNECTED.fullmatch(value):
+        raise InvalidValue(sentence("must be acct_ and 1 to 59 of A-Z a-z 0-9 _"))
     return value
 
 
@@ -98,8 +109,14 @@ def _checkout_conflicts(values: Json, stored: PaymentAccount | None) -> Iterator
     if values["allow_mandates"] and "mandate" not in plug_in.modes:
         what = sentence("is true, but %(provider)s has no mode mandate; leave it out", provider=provider)
         yield "allow_mandates", what
+    if values["connected_account"] and not plug_in.connects:
+        what = sentence("must not be set: %(provider)s has no connected accounts", provider=provider)
+        yield "connected_account", what
+    if values["application_fee_basis_points"] and not values["connected_account"]:
+        what = sentence("must not be set without connected_account: your own account needs no fee")
+        yield "application_fee_basis_points", what
     if stored and Payment.objects.filter(account=stored).exists():
-        yield from _unchanged(values, stored, ("provider", "livemode"))
+        yield from _unchanged(values, stored, ("provider", "livemode", "connected_account"))
 
 
 def _unchanged(values: Json, stored: PaymentAccount, names: tuple[str, ...]) -> Iterator[tuple[str, str]]:

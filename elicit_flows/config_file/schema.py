@@ -25,6 +25,7 @@ from elicit_flows.config_file.payment_accounts import (
     check_secret_key,
     check_signing_secret,
     client_id,
+    connected_account,
     payee,
 )
 from elicit_flows.config_file.providers import (
@@ -60,7 +61,7 @@ from elicit_flows.kinds.x402.networks import NETWORKS
 from elicit_flows.kinds.x402.params import MAX_AMOUNT
 from elicit_flows.kinds.x402.wallet import PROVIDER as WALLETS
 from elicit_flows.models.notification import PER_AGENT, PER_PERSON
-from elicit_flows.models.payment_account import MAX_GRACE, USUAL_GRACE
+from elicit_flows.models.payment_account import MAX_FEE, MAX_GRACE, USUAL_GRACE
 
 MAX_RESOURCES = 10
 TOKEN_AUTHS = ("client_secret_basic", "client_secret_post", "private_key_jwt", "none")
@@ -149,6 +150,8 @@ TABLES: Mapping[str, Mapping[str, Key]] = {
         "allow_save": Key(boolean, default=False),
         "allow_mandates": Key(boolean, default=False),
         "renewal_grace": Key(whole_number(0, MAX_GRACE), default=USUAL_GRACE),
+        "connected_account": Key(connected_account, default=""),
+        "application_fee_basis_points": Key(whole_number(0, MAX_FEE), default=0),
         "network": Key(one_of(*NETWORKS), default=""),
         "max_per_payment": Key(whole_number(1, MAX_AMOUNT)),
         "max_per_day": Key(whole_number(1, MAX_AMOUNT)),

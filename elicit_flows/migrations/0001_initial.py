@@ -134,6 +134,8 @@ class Migration(migrations.Migration):
                 ('max_per_payment', models.BigIntegerField(blank=True, null=True, verbose_name='at most per payment')),
                 ('max_per_day', models.BigIntegerField(blank=True, null=True, verbose_name='at most in 24 hours')),
                 ('payees', models.JSONField(blank=True, db_default=[], default=list, verbose_name='payees')),
+                ('connected_account', models.CharField(blank=True, db_default='', default='', help_text='Of Stripe Connect: the account of another business, acct_…, that people pay.', max_length=64, verbose_name='connected account')),
+                ('application_fee_basis_points', models.PositiveSmallIntegerField(blank=True, db_default=0, default=0, help_text='Your share of each payment on the connected account, in hundredths of a percent: 250 is two and a half percent.', validators=[django.core.validators.MaxValueValidator(10000)], verbose_name='application fee in basis points')),
                 ('enabled', models.BooleanField(default=True, verbose_name='enabled')),
                 ('ignored', models.PositiveIntegerField(default=0, editable=False, help_text='How many webhooks of the other mode, live or test, were ignored.', verbose_name='ignored webhooks')),
             ],

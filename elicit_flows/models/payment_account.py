@@ -10,6 +10,7 @@ from elicit_flows.domain.values import MAX_ISSUER, MAX_SUBJECT
 from elicit_flows.lib.clock import now
 
 USUAL_GRACE, MAX_GRACE = 3, 60  # days
+MAX_FEE = 10_000  # basis points: all of it
 
 
 class PaymentAccount(models.Model):
@@ -65,6 +66,25 @@ class PaymentAccount(models.Model):
     max_per_payment = models.BigIntegerField(_("at most per payment"), null=True, blank=True)
     max_per_day = models.BigIntegerField(_("at most in 24 hours"), null=True, blank=True)
     payees = models.JSONField(_("payees"), default=list, db_default=[], blank=True)
+    connected_account = models.CharField(
+        _("connected account"),
+        max_length=64,
+        blank=True,
+        default="",
+        db_default="",
+        help_text=_("Of Stripe Connect: the account of another business, acct_…, that people pay."),
+    )
+    application_fee_basis_points = models.PositiveSmallIntegerField(
+        _("application fee in basis points"),
+        default=0,
+        db_default=0,
+        blank=True,
+        validators=[MaxValueValidator(MAX_FEE)],
+        help_text=_(
+            "Your share of each payment on the connected account, in hundredths of a percent: 250 is two and a half "
+            "percent."
+        ),
+    )
     enabled = models.BooleanField(_("enabled"), default=True)
     ignored = models.PositiveIntegerField(
         _("ignored webhooks"),

@@ -32,6 +32,8 @@ def account(row: PaymentAccount) -> Account:
         api_base=row.api_base or None,
         livemode=row.livemode,
         client_id=row.client_id,
+        connected_account=row.connected_account,
+        application_fee_basis_points=row.application_fee_basis_points,
     )
 
 

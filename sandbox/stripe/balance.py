@@ -40,8 +40,13 @@ def enter(shop: Shop, source: Thing, type: str, category: str, amount: int, fee:
 def charged(shop: Shop, charge: Thing) -> str:
     """The id of the transaction of a charge whose money has arrived. The fee is that of a European card."""
     sort = "charge" if charge["id"].startswith("ch_") else "payment"
-    amount = charge["amount_captured"]
-    return str(enter(shop, charge, sort, "charge", amount, amount * 15 // 1000 + 25)["id"])
+    amount, share = charge["amount_captured"], charge["application_fee_amount"] or 0
+    made = enter(shop, charge, sort, "charge", amount, amount * 15 // 1000 + 25)
+    if share:
+        taken = {"application": charge["application"], "description": "SANDBOX: application fee"}
+        made["fee_details"].append(made["fee_details"][0] | taken | {"amount": share, "type": "application_fee"})
+        made |= {"fee": made["fee"] + share, "net": made["net"] - share}
+    return str(made["id"])
 
 
 def refunded(shop: Shop, refund: Thing) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sandbox.stripe import balance
+from sandbox.stripe import application_fees, balance
 from sandbox.stripe.shop import Shop
 from sandbox.stripe.store import Thing, new_id
 
@@ -80,6 +80,7 @@ def blank_intent(shop: Shop, amount: int, currency: str, customer: str | None, d
         "object": "payment_intent",
         "amount": amount,
         "amount_capturable": 0,
+        "application_fee_amount": data.get("application_fee_amount"),
         "amount_received": 0,
         "capture_method": "automatic_async",
         "client_secret": new_id(f"{name}_secret"),
@@ -145,6 +146,7 @@ def succeed(shop: Shop, intent: Thing, paid: Thing) -> None:
     """The money has arrived."""
     amount = intent["amount"]
     paid |= {"status": "succeeded", "paid": True, "captured": True, "amount_captured": amount}
+    application_fees.take(paid, intent["application_fee_amount"])
     paid["balance_transaction"] = balance.charged(shop, paid)
     intent |= {"status": "succeeded", "amount_received": amount, "last_payment_error": None, "processing": None}
     intent |= {"payment_method": paid["payment_method"], "next_action": None}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sandbox.stripe import charges
+from sandbox.stripe import application_fees, charges
 from sandbox.stripe.errors import Declined, StripeError, invalid, required, unsimulated
 from sandbox.stripe.money import check_currency, check_total
 from sandbox.stripe.shop import Shop, shown
@@ -27,7 +27,9 @@ OUTCOMES = ("ok", *DECLINES, "requires_action", "processing")
 def create(shop: Shop, params: Thing) -> Thing:
     """Charge a saved method. Raises StripeError for what Stripe would refuse, Declined for what the bank refuses."""
     method = checked(shop, params)
-    data: Thing = {name: params[name] for name in ("description", "metadata") if name in params}
+    data: Thing = {
+        name: params[name] for name in ("description", "metadata", "application_fee_amount") if name in params
+    }
     intent = shop.put(charges.blank_intent(shop, params["amount"], params["currency"], params["customer"], data))
     intent["automatic_payment_methods"] = params.get("automatic_payment_methods")
     intent["payment_method"] = method["id"]
@@ -59,6 +61,7 @@ def checked(shop: Shop, params: Thing) -> Thing:
     if params["amount"] < 1:
         raise invalid("amount", "This value must be greater than or equal to 1.", "parameter_invalid_integer")
     check_total(params["amount"], params["currency"])
+    application_fees.check(shop, params.get("application_fee_amount"), params["amount"], "application_fee_amount")
     if params.get("automatic_payment_methods", {}).get("allow_redirects", "always") != "never":
         sentence = (
             "This PaymentIntent is configured to accept payment methods enabled in your Dashboard. Because some of "

@@ -31,6 +31,7 @@ SIMULATED: dict[str, set[str]] = {
         *("payment_intent_data.metadata", "payment_intent_data.description", "payment_intent_data.setup_future_usage"),
         *("setup_intent_data.metadata", "setup_intent_data.description"),
         *("subscription_data.metadata", "subscription_data.description"),
+        *("payment_intent_data.application_fee_amount", "subscription_data.application_fee_percent"),
         *("custom_text.submit.message", "allowed_payment_method_types[]", "excluded_payment_method_types[]"),
         *("allow_promotion_codes", "adaptive_pricing.enabled", "automatic_tax.enabled", "invoice_creation.enabled"),
         *("phone_number_collection.enabled", "tax_id_collection.enabled"),
@@ -39,7 +40,13 @@ SIMULATED: dict[str, set[str]] = {
     "GET /v1/checkout/sessions/:id/line_items": _PAGE,
     "POST /v1/payment_intents": {
         *("amount", "currency", "customer", "payment_method", "description", "metadata", "expand"),
-        *("confirm", "off_session", "automatic_payment_methods.enabled", "automatic_payment_methods.allow_redirects"),
+        *(
+            "application_fee_amount",
+            "confirm",
+            "off_session",
+            "automatic_payment_methods.enabled",
+            "automatic_payment_methods.allow_redirects",
+        ),
     },
     "POST /v1/payment_intents/:id/cancel": {"cancellation_reason", "expand"},
     "GET /v1/payment_intents": {*_PAGE, *_CREATED, "customer"},
@@ -49,7 +56,9 @@ SIMULATED: dict[str, set[str]] = {
     "GET /v1/invoices": {*_PAGE, *_CREATED, "customer", "status", "subscription"},
     "GET /v1/invoice_payments": {*_PAGE, *_CREATED, "invoice", "status"},
     "POST /v1/customers": {"expand", "description", "email", "metadata", "name"},
-    "POST /v1/refunds": {"expand", "amount", "charge", "metadata", "payment_intent", "reason"},
+    "POST /v1/refunds": {
+        *("expand", "amount", "charge", "metadata", "payment_intent", "reason", "refund_application_fee"),
+    },
     "GET /v1/refunds": {*_PAGE, *_CREATED, "charge", "payment_intent"},
     "GET /v1/disputes": {*_PAGE, *_CREATED, "charge", "payment_intent"},
     "GET /v1/balance_transactions": {*_PAGE, *_CREATED, "type", "source"},

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sandbox.stripe import balance
+from sandbox.stripe import application_fees, balance
 from sandbox.stripe.errors import StripeError, invalid, required
 from sandbox.stripe.shop import Shop
 from sandbox.stripe.store import Thing, new_id
@@ -16,6 +16,8 @@ def create(shop: Shop, params: Thing, status: str = "succeeded") -> Thing:
     left = charge["amount"] - charge["amount_refunded"]
     amount = params.get("amount", left)
     check(charge, left, amount)
+    if params.get("refund_application_fee"):
+        application_fees.give_back(charge)
     charge["amount_refunded"] += amount
     charge["refunded"] = charge["amount_refunded"] == charge["amount"]
     refund = shop.put(blank(shop, charge, amount, params) | {"status": status})

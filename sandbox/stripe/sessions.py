@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from urllib.parse import urlsplit
 
+from sandbox.stripe import application_fees
 from sandbox.stripe.errors import StripeError, invalid, required, unsimulated
 from sandbox.stripe.items import build_items, total
 from sandbox.stripe.money import check_currency, check_total
@@ -33,8 +34,11 @@ def create(shop: Shop, params: Thing) -> Thing:
     amount = total(items)
     if currency:
         check_total(amount, currency)
+    data = params.get(DATA[mode], {})
+    application_fees.check(shop, data.get("application_fee_amount"), amount, f"{DATA[mode]}[application_fee_amount]")
+    application_fees.percent(shop, data.get("application_fee_percent"), f"{DATA[mode]}[application_fee_percent]")
     session = blank(shop, params, mode, currency) | amounts(mode, amount)
-    session |= {"_items": items, "_data": params.get(DATA[mode], {})}
+    session |= {"_items": items, "_data": data}
     session["payment_status"] = "no_payment_required" if mode == "setup" or not amount else "unpaid"
     return shop.put(session)
 

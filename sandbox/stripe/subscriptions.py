@@ -34,7 +34,8 @@ def pay_period(shop: Shop, subscription: Thing, amount: int, reason: str) -> Thi
 def collect(shop: Shop, subscription: Thing, made: Thing, *, ok: bool) -> Thing:
     """Charge an open invoice with the stored method. ``ok``: whether the bank takes it. The state follows."""
     amount, customer = made["amount_due"], subscription["customer"]
-    intent = shop.put(charges.blank_intent(shop, amount, made["currency"], customer, {}))
+    share = {"application_fee_amount": int(amount * (subscription["application_fee_percent"] or 0) / 100) or None}
+    intent = shop.put(charges.blank_intent(shop, amount, made["currency"], customer, share))
     method = shop.get("payment_method", subscription["default_payment_method"])
     before = {"status": subscription["status"]}
     if ok:
@@ -69,6 +70,7 @@ def blank(shop: Shop, session: Thing, method: Thing) -> Thing:
     return dict.fromkeys(nothing) | {
         "id": name,
         "object": KIND,
+        "application_fee_percent": float(session["_data"].get("application_fee_percent", 0)) or None,
         "automatic_tax": {"disabled_reason": None, "enabled": False, "liability": None},
         "billing_cycle_anchor": now,
         "billing_mode": {"type": "flexible"},

@@ -27,7 +27,7 @@ def stored() -> Account:
 
 def change(browser: Client, rows: Rows, **form: str) -> str:
     """The page that comes back; "" when the change was taken."""
-    usual = {"provider": "stripe", "enabled": "on", "renewal_grace": "3"}
+    usual = {"provider": "stripe", "enabled": "on", "renewal_grace": "3", "application_fee_basis_points": "0"}
     answer = browser.post(f"/admin/elicit_flows/paymentaccount/{rows.account.pk}/change/", {**usual, **form})
     return answer.text if answer.status_code == 200 else ""
 
@@ -38,8 +38,8 @@ def test_a_payment_account_is_made_and_its_key_noted_by_its_name_alone(admin: Cl
     made = vault.account(PaymentAccount.objects.get(slug="second"))
     assert (made.secret_key, made.webhook_secrets) == (Secret(TEST_KEY), (Secret("whsec_ typed"),))
     said = (
-        'Added. Slug "second"; Provider "stripe"; Days of grace for renewals 3; Enabled false; Secret key; '
-        "Webhook secret to add."
+        'Added. Slug "second"; Provider "stripe"; Days of grace for renewals 3; Application fee in basis points 0; '
+        "Enabled false; Secret key; Webhook secret to add."
     )
     assert notes(olga) == [(str(PaymentAccount.objects.get(slug="second").pk), said)]
     page = admin.get(f"/admin/elicit_flows/paymentaccount/{PaymentAccount.objects.get(slug='second').pk}/change/").text

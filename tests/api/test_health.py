@@ -17,7 +17,7 @@ from tests.support.rows import Known, question
 from tests.support.serving import Served
 
 LABEL = r'[a-z]+="(?:[a-z0-9/_:<>+. -]+|\+Inf|[1-5]xx|[A-Z]+)"'
-SAMPLE = re.compile(rf"(?P<name>[a-z_]+)(?:\{{{LABEL}(?:,{LABEL})*\}})? \d+\.\d+(?:e-?\d+)?")
+SAMPLE = re.compile(rf"(?P<name>[a-z_]+)(?:\{{{LABEL}(?:,{LABEL})*\}})? (?:\d+\.\d+(?:e-?\d+)?|\+Inf)")
 
 
 @pytest.fixture(autouse=True)

@@ -184,6 +184,13 @@ allow_mandates = true
 renewal_grace = 7
 
 [[payment_account]]
+slug = "bakery"
+provider = "stripe"
+secret_key = "sk_test_canary"
+connected_account = "acct_1"
+application_fee_basis_points = 250
+
+[[payment_account]]
 slug = "pal"
 provider = "paypal"
 client_id = "client-1"

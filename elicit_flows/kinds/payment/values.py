@@ -32,6 +32,8 @@ class Account:
     """An operator's account at a payment provider. ``api_base`` is only for test doubles on development machines.
 
     ``client_id`` names the application that ``secret_key`` belongs to, at providers where keys have names.
+    ``connected_account``: the account of another business that is charged on, whose platform the key is of.
+    ``application_fee_basis_points``: the platform's share of each payment there, in hundredths of a percent.
     """
 
     slug: str
@@ -41,6 +43,12 @@ class Account:
     api_base: str | None = None
     livemode: bool = False
     client_id: str = ""
+    connected_account: str = ""
+    application_fee_basis_points: int = 0
+
+    def application_fee(self, amount: int) -> int:
+        """The platform's share of a payment, in minor units, rounded down."""
+        return amount * self.application_fee_basis_points // 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,7 +232,7 @@ class BalancePage:
 @dataclass(frozen=True, slots=True)
 class Notice:
     """A verified webhook of a provider, which says where to look. ``ref`` is the checkout's; ``ref`` and
-    ``payment_ref`` may be None.
+    ``payment_ref`` may be None. ``connected_account``: whose it is, as in ``Account``.
     """
 
     id: str
@@ -232,3 +240,4 @@ class Notice:
     ref: str | None
     payment_ref: str | None
     livemode: bool
+    connected_account: str = ""

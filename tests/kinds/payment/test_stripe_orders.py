@@ -9,16 +9,18 @@ from typing import Any
 
 import pytest
 
+from elicit_flows.domain.values import Secret
 from elicit_flows.kinds.payment import providers
 from elicit_flows.kinds.payment.providers.base import Unclear
 from elicit_flows.kinds.payment.providers.stripe import session
-from elicit_flows.kinds.payment.values import Ask, Line, Order
+from elicit_flows.kinds.payment.values import Account, Ask, Line, Order
 from elicit_flows.lib import clock
 from tests.kinds.payment.answers import ask
 from tests.kinds.payment.stripe_house import StripeHouse
 
 pytestmark = pytest.mark.usefixtures("loopback", "no_pauses")
 STRIPE = providers.get("stripe")
+OURS = Account("main", "stripe", Secret("sk_test_1"))
 ORDER = Order((Line("A notebook", 2, 450), Line("A pen", 1, 99), Line("A sticker", 3, 0)), 190, "Steuer", "PO-17")
 
 
@@ -35,7 +37,7 @@ def ordered(expires_at: datetime | None = None, **changes: Any) -> Ask:
 
 
 def test_stripe_gets_the_lines_and_the_tax_as_one_more() -> None:
-    params = session.params(ordered())
+    params = session.params(ordered(), OURS)
     lines = [
         (one["price_data"]["product_data"]["name"], one["quantity"], one["price_data"]["unit_amount"])
         for one in params["line_items"]
@@ -48,7 +50,7 @@ def test_stripe_gets_the_lines_and_the_tax_as_one_more() -> None:
 
 
 def test_without_tax_and_number_nothing_is_added() -> None:
-    params = session.params(ordered(amount=999, order=replace(ORDER, tax=0, number=None)))
+    params = session.params(ordered(amount=999, order=replace(ORDER, tax=0, number=None)), OURS)
     assert len(params["line_items"]) == 3
     assert params["metadata"] == {"our_id": "co_1"}
 

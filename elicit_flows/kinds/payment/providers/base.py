@@ -61,6 +61,7 @@ class PaymentProvider(Protocol):
 
     modes: frozenset[str]  # "mandate" says that it is a ChargingProvider
     keys: Mapping[str, bool]  # by the prefix of a secret key: whether it moves real money; {} if keys do not tell
+    connects: bool  # whether it takes payments for the accounts of other businesses (Account.connected_account)
     has_client_id: bool  # whether an account has a client id beside its secret key
     signed: bool  # whether its webhooks are signed; if not, anybody may send them (see payments.inbound_webhooks)
     host: str  # the host of its payment page, for the connect page; "" if it differs between accounts

@@ -35,6 +35,7 @@ class Mollie:
 
     modes = frozenset({"pay"})
     keys: Mapping[str, bool] = MappingProxyType({"live_": True, "test_": False})
+    connects = False
     has_client_id = False
     signed = False
     host = "www.mollie.com"

@@ -61,6 +61,7 @@ class PayPal:
 
     modes = frozenset({"pay"})
     keys: Mapping[str, bool] = MappingProxyType({})
+    connects = False
     has_client_id = True
     signed = True
     host = _HOSTS[True]

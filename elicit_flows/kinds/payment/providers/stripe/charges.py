@@ -27,9 +27,9 @@ def is_one(ref: str) -> bool:
     return ref.startswith("pi_")
 
 
-def make(client: stripe.StripeClient, charge: Charge, key: str) -> Snapshot:
+def make(client: stripe.StripeClient, charge: Charge, key: str, fee: int) -> Snapshot:
     """A bank that refuses is an answer, not an error: the PaymentIntent is in the error's body. OPEN: it waits for the
-    person, and has to be closed.
+    person, and has to be closed. ``fee``: the platform's, in minor units.
     """
     params: Any = {
         "amount": charge.amount,
@@ -43,6 +43,7 @@ def make(client: stripe.StripeClient, charge: Charge, key: str) -> Snapshot:
         # Nobody is there who could be sent to another page.
         "automatic_payment_methods": {"enabled": True, "allow_redirects": "never"},
         "expand": reading.CHARGE_EXPANDED,
+        **({"application_fee_amount": fee} if fee else {}),
     }
     try:
         made = plain(client.v1.payment_intents.create(params, {"idempotency_key": key}), "id", "status")
@@ -91,6 +92,11 @@ def refunds_and_disputes(client: stripe.StripeClient, intent: str) -> tuple[list
     """As Stripe lists them, newest first."""
     disputes = plain(client.v1.disputes.list({"payment_intent": intent, "limit": PAGE}), "data")
     return refunds(client, intent), disputes["data"]
+
+
+def has_fee(client: stripe.StripeClient, intent: str) -> bool:
+    """Whether a platform took a share of it."""
+    return bool(plain(client.v1.payment_intents.retrieve(intent), "id").get("application_fee_amount"))
 
 
 def refunds(client: stripe.StripeClient, intent: str) -> list[reading.Thing]:

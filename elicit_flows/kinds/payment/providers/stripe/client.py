@@ -116,6 +116,7 @@ def client(account: Account) -> stripe.StripeClient:
     return stripe.StripeClient(
         account.secret_key.reveal(),
         base_addresses=addresses,
+        stripe_account=account.connected_account or None,
         max_network_retries=TRIES - 1,
         http_client=Dialer(),
     )

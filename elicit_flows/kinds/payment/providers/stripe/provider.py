@@ -41,6 +41,7 @@ class Stripe:
     keys: Mapping[str, bool] = MappingProxyType(
         {"sk_live_": True, "rk_live_": True, "sk_test_": False, "rk_test_": False}
     )
+    connects = True
     has_client_id = False
     signed = True
     host = "checkout.stripe.com"
@@ -51,7 +52,7 @@ class Stripe:
         Raises Unclear with ``stored`` if the key was used for other parameters: that session was never shown to
         anybody.
         """
-        params: Any = session.params(ask)
+        params: Any = session.params(ask, account)
         try:
             with calling(changes=True):
                 made = client(account).v1.checkout.sessions.create(params, {"idempotency_key": key})
@@ -117,6 +118,8 @@ class Stripe:
                 return known
             # Shares the deadline of the outer block. Only here can a lost answer mean that something happened.
             params: Any = {"payment_intent": intent, "amount": amount, "metadata": {session.OUR_ID: our_id}}
+            if account.connected_account and charges.has_fee(client(account), intent):
+                params["refund_application_fee"] = True  # the platform keeps no share of what was given back
             with calling(changes=True):
                 refund = client(account).v1.refunds.create(params, {"idempotency_key": key})
                 return reading.refund_seen(plain(refund, "id"))
@@ -157,7 +160,7 @@ class Stripe:
         """Charge at once. Refused is raised only if nothing was made: everything after that is Unclear."""
         try:
             with calling(changes=True):
-                said = charges.make(client(account), charge, key)
+                said = charges.make(client(account), charge, key, account.application_fee(charge.amount))
         except Refused as refusal:
             if refusal.code != STALE_KEY:
                 raise

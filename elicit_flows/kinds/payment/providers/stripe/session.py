@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from typing import Any
 
-from elicit_flows.kinds.payment.values import Ask, Line
+from elicit_flows.kinds.payment.values import Account, Ask, Line
 from elicit_flows.lib import clock
 
 OUR_ID = "our_id"  # in the metadata of every object that we create
@@ -22,7 +22,7 @@ _LOCALES = {code: code for code in ("de", "en", "es", "fr", "it", "ja", "ko", "n
 _DATA = {"pay": "payment_intent_data", "save": "setup_intent_data", "subscribe": "subscription_data"}
 
 
-def params(ask: Ask) -> dict[str, Any]:
+def params(ask: Ask, account: Account) -> dict[str, Any]:
     """They do not name the payer, and only the ask decides what is paid."""
     named = {OUR_ID: ask.our_id}
     if ask.order and ask.order.number:
@@ -37,6 +37,10 @@ def params(ask: Ask) -> dict[str, Any]:
         "expires_at": int(_within_window(ask.expires_at).timestamp()),
     }
     asked |= _saving(ask) if ask.mode == "save" else _selling(ask)
+    if ask.mode == "pay" and account.application_fee(ask.amount):
+        asked["payment_intent_data"]["application_fee_amount"] = account.application_fee(ask.amount)
+    elif ask.mode == "subscribe" and account.application_fee_basis_points:
+        asked["subscription_data"]["application_fee_percent"] = account.application_fee_basis_points / 100
     if ask.language in _LOCALES:
         asked["locale"] = _LOCALES[ask.language]
     if ask.customer:

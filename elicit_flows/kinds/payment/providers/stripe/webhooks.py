@@ -23,7 +23,8 @@ _STAMP = re.compile(r"[0-9]{1,12}")
 
 
 def receive(account: Account, header: str, body: bytes) -> list[Notice]:
-    """``header`` is Stripe-Signature. Events about other objects, or of a connected account, give no notice.
+    """``header`` is Stripe-Signature. Events about other objects give no notice. Those of a connected account say whose
+    they are.
 
     Raises BadNotice.
     """
@@ -43,8 +44,7 @@ def receive(account: Account, header: str, body: bytes) -> list[Notice]:
     if not (_is_name(event.get("id")) and _is_name(event.get("type")) and isinstance(event.get("livemode"), bool)):
         raise BadNotice("The event lacks its id, type or mode.")
     notice = _thin(event) if event["object"] == "v2.core.event" else _snapshot(event)
-    elsewhere = event.get("account") or event.get("context")
-    return [notice] if (notice.ref or notice.payment_ref) and not elsewhere else []
+    return [notice] if notice.ref or notice.payment_ref else []
 
 
 def _check_time(header: str) -> None:
@@ -88,7 +88,9 @@ def _thin(event: Thing) -> Notice:
 
 
 def _notice(event: Thing, id: str, ref: str | None, paid: str | None) -> Notice:
-    return Notice(id, event["type"], ref, paid, event["livemode"])
+    # A thin event says it in its context, which begins with the organisation where there is one.
+    whose = event.get("account") or str(event.get("context") or "").rpartition("/")[2]
+    return Notice(id, event["type"], ref, paid, event["livemode"], whose)
 
 
 def _is_name(value: Any) -> bool:
