@@ -144,6 +144,7 @@ def payment_page(mode: str = "pay", interval: str | None = None, **more: Any) ->
         "mode": mode,
         "interval": interval,
         "next_charge": date(2026, 12, 22) if mode == "subscribe" else None,
+        "trial": more.pop("trial", False),
         "mandate": None,
         "order": more.pop("order", None),
         "item": "paper",

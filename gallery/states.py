@@ -112,6 +112,7 @@ PAGES: dict[str, tuple[str, str, Callable[[], Context]]] = {
         f"subscribe, {interval}": ("connect/consent.html", "consent", partial(payment_page, "subscribe", interval))
         for interval in ("day", "week", "month", "year")
     },
+    "subscribe, a trial": ("connect/consent.html", "consent", lambda: payment_page("subscribe", "month", trial=True)),
     "another account": ("connect/changed.html", "account_changed", changed_page),
     "another account, a step": ("connect/changed.html", "account_changed", lambda: changed_page(steps=steps())),
     "own account": ("connect/yours.html", "account_yours", yours_page),

@@ -135,6 +135,12 @@ class PaymentParams(Strict):
     account: Slug | None = Field(None, description="The payment account, if you may use several.")
     mode: AskedMode | None = Field(None, description="When left out: pay.")
     interval: Interval | None = Field(None, description="The period of mode subscribe, which needs one.")
+    trial_days: int | None = Field(
+        None,
+        ge=1,
+        le=payment.MAX_TRIAL,
+        description="How many days of mode subscribe are free before the first charge.",
+    )
     item: str | None = Field(None, min_length=1, max_length=payment.MAX_ITEM, description="What the user may use then.")
     uses: int | None = Field(None, ge=1, le=payment.MAX_USES, description="How often. When left out: without limit.")
     mandate: MandateParams | None = Field(None, description="The limits of mode mandate, which needs them.")
@@ -152,6 +158,7 @@ class PaymentAsked(Schema):
     uses: int | None
     mandate: MandateAsked | Absent = None
     order: Order | Absent = None
+    trial_days: int | Absent = None
 
 
 class PaymentResult(Schema):
@@ -161,7 +168,7 @@ class PaymentResult(Schema):
 
     payment: str = Field(description="The id of the payment.")
     livemode: bool = Field(description="False: test mode, no real money moves.")
-    amount: int
+    amount: int = Field(description="What was paid: 0 where a trial comes first.")
     currency: str
     status: Literal["paid", "saved", "active"]
     receipt_url: str | None

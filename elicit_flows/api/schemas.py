@@ -285,6 +285,9 @@ class Payment(Schema):
     livemode: bool = Field(description="False: test mode, no real money moves.")
     mode: PaymentMode
     interval: Literal["day", "week", "month", "year"] | None = Field(description="For mode subscribe.")
+    trial_days: int | None = Field(
+        description="For mode subscribe: nothing is charged before. Then it costs the amount."
+    )
     amount: int
     currency: str
     description: str

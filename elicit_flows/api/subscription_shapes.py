@@ -26,12 +26,13 @@ class Subscription(Schema):
     item: str | None
     status: Literal["active", "past_due", "ended"]
     period_end: datetime | None = Field(description="It is paid until then.")
+    trial_ends_at: datetime | None = Field(description="If it began with a trial: when the first charge is due.")
     past_due_since: datetime | None
     grace_until: datetime | None = Field(
         description="While a renewal is not paid: how long its entitlement lasts, by your operator's ``renewal_grace``."
     )
     ends_at: datetime | None = Field(description="It is cancelled, and nothing is charged after this.")
-    cancelled_by: Literal["person", "agent", "provider"] | None
+    cancelled_by: Literal["person", "agent", "provider", "policy"] | None
     created_at: datetime
     ended_at: datetime | None
 

@@ -45,7 +45,7 @@ from elicit_flows.elicitations.outcomes import cancel, complete, consume, declin
 from elicit_flows.elicitations.payment import back_from_checkout
 from elicit_flows.elicitations.payment_cancellation import cancel_payment, cancel_subscription, resume_subscription
 from elicit_flows.elicitations.payment_sweep import follow_up, payment_accounts_due, payments_due
-from elicit_flows.elicitations.receipts import PAID, mandate_document, receipt
+from elicit_flows.elicitations.receipts import has_receipt, mandate_document, receipt
 from elicit_flows.elicitations.transitions import find, suggested_locale
 from elicit_flows.elicitations.user_codes import (
     create_user_code,
@@ -57,7 +57,6 @@ from elicit_flows.elicitations.variables import NotShownYet
 from elicit_flows.elicitations.variables import from_form as variables_from_form
 
 __all__ = [
-    "PAID",
     "DevicePrompt",
     "Given",
     "NotShownYet",
@@ -85,6 +84,7 @@ __all__ = [
     "expire",
     "find",
     "follow_up",
+    "has_receipt",
     "import_connection",
     "look",
     "mandate_document",

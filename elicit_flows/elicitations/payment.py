@@ -119,6 +119,7 @@ def _ask(payment: Payment, checkout: Checkout) -> Ask:
         expires_at=checkout.expires_at,
         notify_url=f"{settings.ELICIT_PUBLIC_URL}/inbound/{checkout.account.slug}",
         interval=payment.interval or None,
+        trial_days=payment.trial_days,
         customer=customers.of(payment),
         language=checkout.language,
         order=_order(payment, checkout.language),
@@ -290,7 +291,7 @@ def result(payment: Payment) -> Json:
     return {
         "payment": payment.pk,
         "livemode": payment.account.livemode,
-        "amount": payment.amount,
+        "amount": payment.due_at_once,
         "currency": payment.currency,
         "status": str(payment.status),
         "receipt_url": payment.receipt_url or None,

@@ -24,8 +24,8 @@ def receipt(payment: Payment) -> str:
 
     It confirms that the payment was made, not that anything was delivered. Raises Conflict if nothing was paid.
     """
-    if payment.status not in PAID:
-        raise Conflict("There is no receipt yet: this payment is not paid.")
+    if not has_receipt(payment):
+        raise Conflict("There is no receipt: nothing was paid, or not yet.")
     said = payment.summary()
     kept = ("elicitation", "mode", "amount", "currency", "description", "item", "order")
     return vault.sign_receipt(
@@ -42,6 +42,11 @@ def receipt(payment: Payment) -> str:
             "state_url": f"{settings.ELICIT_PUBLIC_URL}/v1/payments/{payment.pk}",
         }
     )
+
+
+def has_receipt(payment: Payment) -> bool:
+    """Whether the payment was made. What a trial leads to is paid by its renewals."""
+    return payment.status in PAID and not payment.trial_days
 
 
 def mandate_document(mandate: Mandate) -> str:

@@ -57,6 +57,7 @@ class Payment(models.Model):
     item = models.CharField(_("item"), max_length=200, blank=True)
     # Mode subscribe: day, week, month or year.
     interval = models.CharField(_("interval"), max_length=8, blank=True, db_default="")
+    trial_days = models.PositiveSmallIntegerField(_("days of trial"), null=True)  # mode subscribe
     uses = models.PositiveIntegerField(_("uses"), null=True)  # of the item; None: without limit
     # What the amount is made of, as it was asked for (kinds.payment.order): never changed afterwards.
     order = models.JSONField(pgettext_lazy("purchase", "order"), null=True)
@@ -109,6 +110,11 @@ class Payment(models.Model):
     def claim(self) -> Claim:
         return Claim(self.iss, self.sub)
 
+    @property
+    def due_at_once(self) -> int:
+        """What the provider's page takes: nothing where a trial comes first."""
+        return 0 if self.trial_days else self.amount
+
     def summary(self) -> Json:
         """The payment as the API returns it. ``status`` is "refunded" once everything was refunded."""
         whole = self.status == self.Status.PAID and 0 < self.amount <= self.refunded
@@ -120,6 +126,7 @@ class Payment(models.Model):
             "livemode": self.account.livemode,
             "mode": self.mode,
             "interval": self.interval or None,
+            "trial_days": self.trial_days,
             "amount": self.amount,
             "currency": self.currency,
             "description": self.description,

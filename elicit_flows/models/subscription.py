@@ -31,6 +31,7 @@ class Subscription(models.Model):
         PERSON = "person", _("Person")
         AGENT = "agent", _("Agent")
         PROVIDER = "provider", _("Provider")  # at the provider: by its dashboard, its portal or its rules
+        POLICY = "policy", _("Policy")  # the person agreed when the request was over
 
     id = models.CharField(_("ID"), max_length=64, primary_key=True, default=partial(ids.name, "su"))
     agent = models.ForeignKey(Agent, models.PROTECT, verbose_name=_("agent"), db_index=False)  # the list begins with it
@@ -42,6 +43,7 @@ class Subscription(models.Model):
     amount = models.BigIntegerField(_("price"))
     status = models.CharField(_("status"), max_length=16, choices=Status.choices, default=Status.ACTIVE)
     period_end = models.DateTimeField(_("end of the paid period"), null=True)
+    trial_ends_at = models.DateTimeField(_("end of the trial"), null=True)
     past_due_since = models.DateTimeField(_("past due since"), null=True)
     ends_at = models.DateTimeField(_("ends at"), null=True)  # it is cancelled: nothing is charged after this
     cancelled_by = models.CharField(_("cancelled by"), max_length=16, choices=By.choices, blank=True)
@@ -93,6 +95,7 @@ class Subscription(models.Model):
             "item": bought.item or None,
             "status": str(self.status),
             "period_end": rfc3339(self.period_end),
+            "trial_ends_at": rfc3339(self.trial_ends_at),
             "past_due_since": rfc3339(self.past_due_since),
             "grace_until": rfc3339(self.grace_until),
             "ends_at": rfc3339(self.ends_at),

@@ -67,7 +67,7 @@ class Period:
     account: PaymentAccount | None = None
 
     def charges(self) -> QuerySet[Payment]:
-        paid = Payment.objects.filter(status__in=MONEY_CAME, amount__gt=0).exclude(mode="save")
+        paid = Payment.objects.filter(status__in=MONEY_CAME, amount__gt=0, trial_days=None).exclude(mode="save")
         return self._within(paid, "paid_at")
 
     def renewals(self) -> QuerySet[Renewal]:

@@ -37,6 +37,7 @@ def expect_payment(row: Elicitation, account: PaymentAccount) -> Payment:
         description=asked["description"],
         item=asked["item"] or "",
         interval=asked["interval"] or "",
+        trial_days=asked.get("trial_days"),
         uses=asked["uses"],
         order=asked.get("order"),
     )

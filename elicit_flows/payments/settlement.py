@@ -107,7 +107,11 @@ def difference(payment: Payment, checkout: Checkout, said: Snapshot) -> str:
         (said.our_id == checkout.id, f"the provider's page names {said.our_id!r}, not this checkout"),
         (said.livemode == checkout.account.livemode, f"livemode is {said.livemode}, not as the account's"),
         (said.currency == payment.currency, f"the currency is {said.currency}, asked was {payment.currency}"),
-        (said.amount == payment.amount, f"the amount is {said.amount}, asked was {payment.amount}"),
+        (said.amount == payment.due_at_once, f"the amount is {said.amount}, asked was {payment.due_at_once}"),
+        (
+            not payment.trial_days or said.price == payment.amount,
+            f"after the trial it costs {said.price}, asked was {payment.amount}",
+        ),
         (said.state is OF_MODE[payment.mode], f"the outcome is {said.state}, asked was to {payment.mode}"),
     ]
     return "; ".join(problem for same, problem in differing if not same)
@@ -136,6 +140,9 @@ def paid_late(payment: Payment, said: Snapshot) -> None:
         return
     alert(payment, "late", "Paid after the elicitation was over: the payment is refunded.")
     entitlements.revoke(payment)
+    if payment.trial_days:
+        cancellations.ask(payment, Mandate.By.POLICY, at_once=True)  # nothing was paid that could be refunded
+        return
     left = payment.amount - sum(one.amount for one in said.refunds if one.state != "failed")
     if payment.payment_ref and left > 0:
         refunds.give_back(payment, payment.payment_ref, left, "Paid after the elicitation was over.")

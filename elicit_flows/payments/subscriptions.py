@@ -22,7 +22,7 @@ _UNPAID = (Renewal.Status.OPEN, Renewal.Status.FAILED)
 
 
 def begin(payment: Payment, said: Snapshot) -> Subscription:
-    """The first period is paid. Call it in the transaction that marks the payment as active."""
+    """The first period is paid, or the trial has begun. Call it in the transaction that marks the payment as active."""
     return Subscription.objects.create(
         agent=payment.agent,
         account=payment.account,
@@ -32,6 +32,7 @@ def begin(payment: Payment, said: Snapshot) -> Subscription:
         ref=said.payment_ref or "",
         amount=payment.amount,
         period_end=said.period_end,
+        trial_ends_at=said.period_end if payment.trial_days else None,
         created_at=payment.paid_at or clock.now(),
     )
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from elicit_flows import vault
 from elicit_flows.domain.values import Claim, Json
-from elicit_flows.elicitations.receipts import PAID
+from elicit_flows.elicitations.receipts import has_receipt
 from elicit_flows.lib import clock
 from elicit_flows.models import Agent, Connection, Customer, Elicitation, Entitlement, IdentityAssertion, Payment
 from elicit_flows.payments import authorizations, entitlements, queries
@@ -101,5 +101,5 @@ def _payment(row: Payment) -> Json:
         **_by(row.agent),
         **_without(row.summary(), "subject"),
         "refunds": refunds,
-        "signed_receipt": f"/account/payments/{row.pk}/receipt" if row.status in PAID else None,
+        "signed_receipt": f"/account/payments/{row.pk}/receipt" if has_receipt(row) else None,
     }

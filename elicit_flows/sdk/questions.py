@@ -65,14 +65,15 @@ class PaymentTerms(TypedDict, total=False):
     """The terms of a payment.
 
     ``mode``: pay (the default), save or subscribe; save is refused unless the operator allows it for the account.
-    ``interval``: day, week, month or year, for subscribe. ``account``: the slug of the payment account, if the agent
-    has several. ``item``: what the user may use once it is paid, ``uses``: how often. An item that was paid for on the
-    same terms is not asked for again while ``reuse`` is ``"if_valid"``. ``order``: the lines that the user sees, in
-    mode pay.
+    ``interval``: day, week, month or year, for subscribe. ``trial_days``: how many days of that are free. ``account``:
+    the slug of the payment account, if the agent has several. ``item``: what the user may use once it is paid,
+    ``uses``: how often. An item that was paid for on the same terms is not asked for again while ``reuse`` is
+    ``"if_valid"``. ``order``: the lines that the user sees, in mode pay.
     """
 
     mode: str
     interval: str
+    trial_days: int
     account: str
     item: str
     uses: int

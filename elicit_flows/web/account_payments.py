@@ -144,7 +144,7 @@ def _paid(row: Payment) -> Json:
         "agent_name": row.agent.name,
         "livemode": row.account.livemode,
         "date": row.paid_at or row.created_at,
-        "signed": row.status in elicitations.PAID,
+        "signed": elicitations.has_receipt(row),
         "order": order.shown(row.order) if row.order else None,
         "receipt_url": pages.receipt_link(row.receipt_url),
         "period_end": row.period_end,

@@ -32,6 +32,7 @@ SIMULATED: dict[str, set[str]] = {
         *("setup_intent_data.metadata", "setup_intent_data.description"),
         *("subscription_data.metadata", "subscription_data.description"),
         *("payment_intent_data.application_fee_amount", "subscription_data.application_fee_percent"),
+        "subscription_data.trial_period_days",
         *("custom_text.submit.message", "allowed_payment_method_types[]", "excluded_payment_method_types[]"),
         *("allow_promotion_codes", "adaptive_pricing.enabled", "automatic_tax.enabled", "invoice_creation.enabled"),
         *("phone_number_collection.enabled", "tax_id_collection.enabled"),

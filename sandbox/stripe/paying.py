@@ -32,7 +32,7 @@ def pay(shop: Shop, session: Thing, bent: Bent) -> Thing:
         return complete(shop, session, "no_payment_required")
     if session["mode"] == "subscription":
         subscriptions.start(shop, session, method)
-        return complete(shop, session, "paid")
+        return complete(shop, session, "paid" if session["amount_total"] else "no_payment_required")
     if not session["amount_total"]:
         return complete(shop, session, "no_payment_required")
     intent = charges.payment_intent(shop, session)

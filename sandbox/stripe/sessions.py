@@ -15,6 +15,7 @@ KIND = "checkout.session"
 HALF_HOUR, DAY = 1800, 86_400
 SLACK = 60  # seconds between the caller's clock and Stripe's
 MAX_REFERENCE = 200
+MAX_TRIAL = 730  # days
 DATA = {"payment": "payment_intent_data", "setup": "setup_intent_data", "subscription": "subscription_data"}
 BANKS = {"eur": "sepa_debit", "gbp": "bacs_debit", "usd": "us_bank_account", "aud": "au_becs_debit", "jpy": "konbini"}
 NOTHING = [
@@ -37,10 +38,21 @@ def create(shop: Shop, params: Thing) -> Thing:
     data = params.get(DATA[mode], {})
     application_fees.check(shop, data.get("application_fee_amount"), amount, f"{DATA[mode]}[application_fee_amount]")
     application_fees.percent(shop, data.get("application_fee_percent"), f"{DATA[mode]}[application_fee_percent]")
-    session = blank(shop, params, mode, currency) | amounts(mode, amount)
+    trial = trial_days(data)
+    session = blank(shop, params, mode, currency) | amounts(mode, 0 if trial else amount)
     session |= {"_items": items, "_data": data}
-    session["payment_status"] = "no_payment_required" if mode == "setup" or not amount else "unpaid"
+    free = mode == "setup" or not amount or trial
+    session["payment_status"] = "no_payment_required" if free else "unpaid"
     return shop.put(session)
+
+
+def trial_days(data: Thing) -> int:
+    """Of a subscription, 0 for none."""
+    days = int(data.get("trial_period_days", 0))
+    if "trial_period_days" in data and not 1 <= days <= MAX_TRIAL:
+        sentence = f"The `trial_period_days` must be between 1 and {MAX_TRIAL}."
+        raise invalid("subscription_data[trial_period_days]", sentence)
+    return days
 
 
 def amounts(mode: str, amount: int) -> Thing:

@@ -1,5 +1,5 @@
 """Subscriptions: started by a paid session, then renewed, refused, paid after all or ended from the dashboard.
-Simplified: no trials, no proration, and what the bank says is ordered.
+Simplified: no proration, and what the bank says is ordered.
 """
 
 from __future__ import annotations
@@ -9,20 +9,35 @@ from datetime import UTC, datetime, timedelta
 
 from sandbox.stripe import charges, invoices
 from sandbox.stripe.errors import StripeError
+from sandbox.stripe.sessions import trial_days
 from sandbox.stripe.shop import Shop
 from sandbox.stripe.store import Thing, new_id
 
 KIND = "subscription"
+TRIAL_SETTINGS = {"end_behavior": {"missing_payment_method": "create_invoice"}}
 _DAYS = {"day": 1, "week": 7}
 _MONTHS = {"month": 1, "year": 12}
 
 
 def start(shop: Shop, session: Thing, method: Thing) -> Thing:
-    """An active subscription whose first period is paid; the session and the subscription refer to each other."""
+    """An active subscription whose first period is paid, or one with a trial; the session and the subscription refer to
+    each other.
+    """
     subscription = shop.put(blank(shop, session, method))
+    days = trial_days(session["_data"])
+    if days:
+        ends = shop.now + days * 86_400
+        subscription |= {"status": "trialing", "trial_start": shop.now, "trial_end": ends}
+        subscription |= {"billing_cycle_anchor": ends, "trial_settings": TRIAL_SETTINGS}
+        for one in subscription["items"]["data"]:
+            one["current_period_end"] = ends
     session["subscription"] = subscription["id"]
     shop.emit("customer.subscription.created", subscription)
-    session["invoice"] = pay_period(shop, subscription, session["amount_total"], "subscription_create")["id"]
+    if days:
+        made = invoices.invoice(shop, subscription, 0, "subscription_create")
+        session["invoice"] = invoices.paid(shop, made, None)["id"]
+    else:
+        session["invoice"] = pay_period(shop, subscription, session["amount_total"], "subscription_create")["id"]
     return subscription
 
 

@@ -204,3 +204,56 @@ def test_t237_in_whatever_order_its_news_comes_it_ends_as_at_the_provider(
 
 def subscription_of(invoice: Json) -> str:
     return str(invoice["parent"]["subscription_details"]["subscription"])
+
+
+def trial(till: Till, user: HttpUser, days: int = 14) -> tuple[Json, str]:
+    """A trial that has begun, and Stripe's id of the subscription."""
+    asked = till.ask(mode="subscribe", interval="month", item="news", trial_days=days)
+    till.pay(user, asked)
+    till.becomes(asked, "completed")
+    [session] = till.opened_at_stripe(asked)
+    return asked, str(session["subscription"])
+
+
+def test_a_trial_is_free_until_the_day_that_the_page_says_and_then_costs_what_it_says(
+    each_till: Till, http_user: HttpUser
+) -> None:
+    till = each_till
+    asked = till.ask(mode="subscribe", interval="month", item="news", trial_days=14)
+    http_user.open(asked["url"])
+    http_user.carry_on("signin", "alice")
+    shown = http_user.text
+    for said in (
+        "Subscribe for €19.99 a month?",
+        "It is free until",
+        "€0.00",
+        "if you begin today",
+        "nothing is charged",
+    ):
+        assert said in shown, said
+    till.pay(http_user, asked)
+    done = till.becomes(asked, "completed")["result"]
+    assert (done["amount"], done["status"]) == (0, "active")
+    began = life(till, asked)
+    ends = datetime.fromisoformat(began["trial_ends_at"])
+    assert began["period_end"] == began["trial_ends_at"] == entitlement(till)["valid_until"]
+    assert abs(ends - datetime.fromisoformat(began["created_at"]) - timedelta(days=14)) < timedelta(minutes=5)
+    [session] = till.opened_at_stripe(asked)
+    assert (session["amount_total"], session["payment_status"]) == (0, "no_payment_required")
+    assert till.agent.get(f"/v1/payments/{till.payment_id(asked)}/receipt").status_code == 409
+    till.stripe.order("renew", subscription=session["subscription"], outcome="ok")
+    until(lambda: renewals(till, asked), "the first charge is told", timeout=15)
+    assert [(one["amount"], one["status"]) for one in renewals(till, asked)] == [(1999, "paid")]
+    assert life(till, asked)["period_end"] > began["period_end"]
+    assert told(till, asked) == ["subscription.renewed"]
+
+
+def test_who_cancels_within_the_trial_pays_nothing(till: Till, http_user: HttpUser) -> None:
+    asked, subscription = trial(till, http_user)
+    press(till, http_user, asked, "unsubscribe")
+    until(lambda: life(till, asked)["ends_at"], "it is cancelled", timeout=15)
+    assert life(till, asked)["ends_at"] == life(till, asked)["trial_ends_at"]
+    till.stripe.order("renew", subscription=subscription)
+    until(lambda: life(till, asked)["status"] == "ended", "it has ended", timeout=15)
+    assert renewals(till, asked) == []
+    assert till.box.manage("reconcile", "sandbox", check=False).returncode == 0

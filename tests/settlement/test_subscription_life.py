@@ -16,16 +16,19 @@ from elicit_flows.domain.values import Claim
 from elicit_flows.kinds.payment.values import InvoiceSeen, State
 from elicit_flows.lib import clock
 from elicit_flows.models import (
+    Cancellation,
     Checkout,
     Elicitation,
     Entitlement,
     Event,
     Payment,
     PaymentAccount,
+    Refund,
     Renewal,
     Subscription,
 )
 from elicit_flows.payments import queries
+from elicit_flows.payments.bookkeeping import Period
 from tests.settlement.conftest import Till
 from tests.support import rows
 from tests.support.moving import MovingClock
@@ -77,6 +80,62 @@ class Life:
 @pytest.fixture
 def life(till: Till) -> Life:
     return Life(till)
+
+
+def on_trial(till: Till, **more: Any) -> tuple[Elicitation, Checkout, datetime]:
+    """What the provider says when somebody has begun a trial of 14 days; ``more``: what it says otherwise."""
+    row = till.ask(mode="subscribe", interval="month", item="news", trial_days=14)
+    checkout, ends = till.open(row), clock.now().replace(microsecond=0) + 14 * DAY
+    said: dict[str, Any] = {"payment_ref": "sub_1", "amount": 0, "price": 500, "period_end": ends}
+    first = InvoiceSeen("in_1", 0, "eur", "paid", clock.now(), ends, first=True)
+    till.hear(checkout, State.ACTIVE, **{**said, "invoices": (first,), **more})
+    return row, checkout, ends
+
+
+def test_a_trial_costs_nothing_and_grants_until_it_ends(till: Till) -> None:
+    row, _, ends = on_trial(till)
+    assert till.stands(row) == ("completed", "active")
+    row.refresh_from_db()
+    assert row.result is not None
+    assert row.result["amount"] == 0
+    began = Subscription.objects.get()
+    assert (began.amount, began.trial_ends_at, began.period_end) == (500, ends, ends)
+    assert Entitlement.objects.get().valid_until == ends
+    with pytest.raises(Conflict, match="nothing was paid"):
+        elicitations.receipt(Payment.objects.get())
+    now = clock.now()
+    assert not Period(now - DAY, now + DAY).charges().exists(), "it is no revenue"
+
+
+def test_the_first_charge_after_a_trial_is_a_renewal(till: Till) -> None:
+    _, checkout, ends = on_trial(till)
+    second = InvoiceSeen("in_2", 500, "eur", "paid", ends, ends + MONTH, tries=1)
+    till.hear(
+        checkout, State.ACTIVE, payment_ref="sub_1", amount=0, price=500, period_end=ends + MONTH, invoices=(second,)
+    )
+    assert [one.amount for one in Renewal.objects.all()] == [500]
+    assert Entitlement.objects.get().valid_until == ends + MONTH
+    now = clock.now()
+    assert Period(now - DAY, now + DAY).renewals().count() == 1
+
+
+@pytest.mark.parametrize("otherwise", [{"price": 501}, {"price": None}, {"amount": 500}])
+def test_t240_a_trial_of_another_price_than_was_agreed_to_is_no_success(till: Till, otherwise: dict[str, Any]) -> None:
+    row, _, _ = on_trial(till, **otherwise)
+    assert till.stands(row) == ("failed", "mismatch")
+    assert not Subscription.objects.exists()
+    assert not Entitlement.objects.exists()
+
+
+def test_a_trial_that_was_begun_too_late_is_ended(till: Till) -> None:
+    row = till.ask(mode="subscribe", interval="month", item="news", trial_days=14)
+    checkout = till.open(row)
+    elicitations.cancel(row)
+    ends = clock.now() + 14 * DAY
+    till.hear(checkout, State.ACTIVE, payment_ref="sub_1", amount=0, price=500, period_end=ends)
+    [asked] = Cancellation.objects.all()
+    assert (asked.at_once, asked.by) == (True, "policy")
+    assert not Refund.objects.exists(), "nothing was paid"
 
 
 def test_it_begins_with_the_payment_and_the_result_names_it(life: Life) -> None:

@@ -57,6 +57,7 @@ interface PaymentParams {
   account?: string;
   mode?: "pay" | "save" | "subscribe";
   interval?: "day" | "week" | "month" | "year";
+  trial_days?: number;
   item?: string;
   uses?: number;
   order?: Order;

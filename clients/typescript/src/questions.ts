@@ -12,6 +12,8 @@ export interface PaymentTerms {
   mode?: "pay" | "save" | "subscribe";
   /** For subscribe. */
   interval?: "day" | "week" | "month" | "year";
+  /** For subscribe: how many days are free before the first charge. */
+  trial_days?: number;
   /** The slug of the payment account, if the agent has several. */
   account?: string;
   /** What the user may use once it is paid. */

@@ -23,22 +23,25 @@ class Payment:
     leaves = True
 
     def clean(self, given: Json) -> Json:
-        """``{amount, currency, description, account, mode, interval, item, uses, mandate?, order?}``.
+        """``{amount, currency, description, account, mode, interval, item, uses, mandate?, order?, trial_days?}``.
 
         Raises Invalid.
         """
         return params.clean(given)
 
     def describe(self, asked: Json, config: Account | None) -> Json:
-        """``{title, host, host_warning, livemode, next_charge, amount, currency, description, mode, interval, item,
-        uses, mandate, order}``.
+        """``{title, host, host_warning, livemode, next_charge, trial, amount, currency, description, mode, interval,
+        item, uses, mandate, order}``.
 
         ``title`` is what is paid for, ``amount`` is in minor units (see ``lib.amounts``). ``host`` is the ASCII host
         that comes next, "" if the account is switched off. ``livemode`` False means that no real money moves.
         ``order`` is None, or as ``order.shown`` says. ``mandate`` is None or has the limits in minor units, and
         ``until`` as a time.
         ``next_charge`` is the day of a subscription's second payment if the first is made today (UTC), or else None.
+        ``trial``: nothing is paid before that day.
         """
+        today, trial = clock.now().date(), asked.get("trial_days")
+        after = following(today, asked["interval"]) if asked["interval"] else None
         url = (config.api_base or providers.get(config.provider).host) if config else ""
         limits = asked.get("mandate")
         return {name: asked[name] for name in _SHOWN} | {
@@ -48,7 +51,8 @@ class Payment:
             "host": text.ascii_host(url),
             "host_warning": text.host_warning(url),
             "livemode": config.livemode if config else False,
-            "next_charge": following(clock.now().date(), asked["interval"]) if asked["interval"] else None,
+            "next_charge": today + timedelta(days=trial) if trial else after,
+            "trial": bool(trial),
         }
 
 

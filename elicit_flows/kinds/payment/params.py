@@ -16,14 +16,18 @@ MAX_AMOUNT = 99_999_999  # Stripe accepts at most eight digits
 MAX_DESCRIPTION = 250
 MAX_ITEM = 200
 MAX_USES = 1_000_000
-_NAMES = ("amount", "currency", "description", "account", "mode", "interval", "item", "uses", "mandate", "order")
+MAX_TRIAL = 730  # days: Stripe accepts at most two years
+_NAMES = (
+    "amount", "currency", "description", "account", "mode", "interval", "trial_days", "item", "uses", "mandate",
+    "order",
+)  # fmt: skip
 
 Error = dict[str, object]
 
 
 def clean(params: Json) -> Json:
     """All parameters; None for those left out, "pay" for ``mode``, 0 for the ``amount`` of modes save and mandate.
-    ``mandate`` is there only in that mode, and ``order`` only if it is given.
+    ``mandate`` is there only in that mode, ``order`` and ``trial_days`` only if they are given.
 
     The description is returned as one line without invisible characters. Raises Invalid with all errors.
     """
@@ -36,7 +40,7 @@ def clean(params: Json) -> Json:
     errors += _price(given) + _account(given) + _mode(given) + _purchase(given) + _mandate(given) + _order(given)
     if errors:
         raise Invalid(errors)
-    for name in ("mandate", "order"):
+    for name in ("mandate", "order", "trial_days"):
         if given[name] is None:
             del given[name]
     return given
@@ -75,9 +79,13 @@ def _account(given: Json) -> list[Error]:
 
 
 def _mode(given: Json) -> list[Error]:
-    mode, interval = given["mode"], given["interval"]
+    mode, interval, trial = given["mode"], given["interval"], given["trial_days"]
     if mode not in MODES:
         return [_error("mode", f"Use one of {', '.join(MODES)}.")]
+    if trial is not None and mode != "subscribe":
+        return [_error("trial_days", "Leave it out: only mode subscribe has a trial.")]
+    if trial is not None and not (_is_integer(trial) and 1 <= trial <= MAX_TRIAL):
+        return [_error("trial_days", f"Give a whole number of days from 1 to {MAX_TRIAL}, or leave it out.")]
     if mode == "subscribe" and interval not in INTERVALS:
         return [_error("interval", f"Use one of {', '.join(INTERVALS)}: a subscription needs an interval.")]
     if mode != "subscribe" and interval is not None:

@@ -93,6 +93,7 @@ class Ask:
     expires_at: datetime
     notify_url: str = ""
     interval: str | None = None  # subscribe: day | week | month | year
+    trial_days: int | None = None  # subscribe: nothing is charged before
     customer: str | None = None
     language: str = ""  # of the page that it was opened from, as the settings spell it: "pt-br"; "" if it is not known
     order: Order | None = None  # mode pay; its sum is the amount
@@ -182,6 +183,7 @@ class Snapshot:
     disputes: tuple[DisputeSeen, ...] = ()
     unpaid: bool = False  # the provider says that nothing was charged and nothing is under way
     period_end: datetime | None = None  # mode subscribe: it is paid until then, or ended then
+    price: int | None = None  # mode subscribe: what each period costs, if the provider says so
     ends_at: datetime | None = None  # mode subscribe: it is cancelled, and not charged after this
     invoices: tuple[InvoiceSeen, ...] = ()  # mode subscribe, oldest first
     # When the provider was asked. What it said earlier does not undo what it said later. None: not known.

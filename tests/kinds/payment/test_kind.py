@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from datetime import date
+from datetime import date, timedelta
 
 import pytest
 
@@ -24,6 +24,7 @@ def test_the_person_is_told_what_is_paid_and_where() -> None:
         "host_warning": "",
         "livemode": False,
         "next_charge": None,
+        "trial": False,
         "amount": 1999,
         "currency": "eur",
         "description": "The report",
@@ -53,6 +54,12 @@ def test_the_person_is_told_when_a_subscription_is_charged_next() -> None:
     asked = Payment().clean({**ASKED, "mode": "subscribe", "interval": "month"})
     next_charge = Payment().describe(asked, ACCOUNT)["next_charge"]
     assert 28 <= (next_charge - clock.now().date()).days <= 31
+
+
+def test_the_person_is_told_until_when_a_trial_is_free() -> None:
+    asked = Payment().clean({**ASKED, "mode": "subscribe", "interval": "year", "trial_days": 14})
+    shown = Payment().describe(asked, ACCOUNT)
+    assert (shown["next_charge"], shown["trial"]) == (clock.now().date() + timedelta(days=14), True)
 
 
 def test_real_money_is_said_to_be_real() -> None:

@@ -94,6 +94,11 @@ def test_a_currency_that_is_not_listed_is_refused(currency: Any) -> None:
         ({"interval": "month"}, "interval"),
         ({"interval": "", "mode": "pay"}, "interval"),
         ({"mode": "subscribe"}, "interval"),
+        ({"trial_days": 14}, "trial_days"),
+        *(
+            ({"mode": "subscribe", "interval": "month", "trial_days": days}, "trial_days")
+            for days in (0, -1, 731, 1.5, "14", True)
+        ),
         ({"mode": "subscribe", "interval": "quarter"}, "interval"),
         ({"mode": "subscribe", "interval": ["month"]}, "interval"),
         ({"mode": "subscribe", "interval": "month", "amount": 0}, "amount"),

@@ -68,6 +68,7 @@ def snapshot(session: Thing, refunds: list[Thing], disputes: list[Thing], invoic
         unpaid=session.get("status") in ("open", "expired") and session.get("payment_status") != "paid",
         period_end=_period_end(within(session, "subscription"), bills),
         invoices=bills,
+        price=_price(within(session, "subscription")),
         ends_at=_ends_at(within(session, "subscription")),
         method=id_of(within(session, "setup_intent").get("payment_method")),
         method_name=_method_name(within(session, "setup_intent", "payment_method")),
@@ -178,6 +179,18 @@ def _receipt_url(session: Thing) -> str | None:
     invoice = within(session, "subscription", "latest_invoice")
     url = charge.get("receipt_url") or invoice.get("hosted_invoice_url")
     return url if isinstance(url, str) else None
+
+
+def _price(subscription: Thing) -> int | None:
+    """Of one period; None for what has another kind of price."""
+    items = within(subscription, "items").get("data") or []
+    total = 0
+    for one in items:
+        amount, quantity = within(one, "price").get("unit_amount"), one.get("quantity")
+        if not isinstance(amount, int) or not isinstance(quantity, int):
+            return None
+        total += amount * quantity
+    return total if items else None
 
 
 def _ends_at(subscription: Thing) -> datetime | None:

@@ -37,6 +37,8 @@ def params(ask: Ask, account: Account) -> dict[str, Any]:
         "expires_at": int(_within_window(ask.expires_at).timestamp()),
     }
     asked |= _saving(ask) if ask.mode == "save" else _selling(ask)
+    if ask.trial_days:
+        asked["subscription_data"]["trial_period_days"] = ask.trial_days
     if ask.mode == "pay" and account.application_fee(ask.amount):
         asked["payment_intent_data"]["application_fee_amount"] = account.application_fee(ask.amount)
     elif ask.mode == "subscribe" and account.application_fee_basis_points:
