@@ -59,7 +59,8 @@ class SubscriptionAdmin(ExportAdmin):
     inlines = (Renewals,)
     fields = (
         "id", "status", "agent", "account", "livemode", "payment", "iss", "sub", "price", "interval", "description",
-        "period_end", "trial_ends_at", "past_due_since", "grace_until", "ends_at", "cancelled_by", "ref", "created_at", "ended_at",
+        "period_end", "trial_ends_at", "past_due_since", "grace_until", "ends_at", "cancelled_by", "ref",
+        "created_at", "ended_at",
     )  # fmt: skip
     readonly_fields = ("livemode", "price", "interval", "description", "grace_until")
 

@@ -79,8 +79,8 @@ class PaymentAdmin(ExportAdmin):
     inlines = (Checkouts, Refunds, Cancellations)
     fields = (
         "id", "what_to_do", "status", "problem", "agent", "account", "livemode", "elicitation", "iss", "sub", "mode",
-        "interval", "trial_days", "shown_amount", "description", "bought", "item", "uses", "period_end", "ends_at", "refunded_amount",
-        "disputed", "evidence_due", "payment_ref", "receipt_url", "created_at", "paid_at", "events",
+        "interval", "trial_days", "shown_amount", "description", "bought", "item", "uses", "period_end", "ends_at",
+        "refunded_amount", "disputed", "evidence_due", "payment_ref", "receipt_url", "created_at", "paid_at", "events",
     )  # fmt: skip
     readonly_fields = ("what_to_do", "livemode", "shown_amount", "bought", "refunded_amount", "events")
 
