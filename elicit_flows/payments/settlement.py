@@ -138,11 +138,13 @@ def paid_late(payment: Payment, said: Snapshot) -> None:
             payment, "late", "Paid after the elicitation was over: the payment is kept, as its account is configured."
         )
         return
+    if payment.trial_days:
+        alert(payment, "late", "Begun after the elicitation was over: the subscription is ended within its trial.")
+        entitlements.revoke(payment)
+        cancellations.ask(payment, Mandate.By.POLICY, at_once=True)
+        return
     alert(payment, "late", "Paid after the elicitation was over: the payment is refunded.")
     entitlements.revoke(payment)
-    if payment.trial_days:
-        cancellations.ask(payment, Mandate.By.POLICY, at_once=True)  # nothing was paid that could be refunded
-        return
     left = payment.amount - sum(one.amount for one in said.refunds if one.state != "failed")
     if payment.payment_ref and left > 0:
         refunds.give_back(payment, payment.payment_ref, left, "Paid after the elicitation was over.")

@@ -136,6 +136,8 @@ def test_a_trial_that_was_begun_too_late_is_ended(till: Till) -> None:
     [asked] = Cancellation.objects.all()
     assert (asked.at_once, asked.by) == (True, "policy")
     assert not Refund.objects.exists(), "nothing was paid"
+    assert Entitlement.objects.get().status == "revoked"
+    assert "ended within its trial" in Payment.objects.get().problem
 
 
 def test_it_begins_with_the_payment_and_the_result_names_it(life: Life) -> None:
