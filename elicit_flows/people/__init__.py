@@ -1,7 +1,7 @@
 """The people behind the claims: local accounts, sessions, export and erasure of their data."""
 
 from elicit_flows.people.erasure import erasure_pending, request_erasure, sweep_erasures
-from elicit_flows.people.export import export_data
+from elicit_flows.people.export import count_data, export_data
 from elicit_flows.people.login_assertions import redeem_login_assertion, store_login_assertion
 from elicit_flows.people.sessions import (
     end_all_sessions,
@@ -15,6 +15,7 @@ from elicit_flows.people.sessions import (
 from elicit_flows.people.signed_exports import sign_bytes
 
 __all__ = [
+    "count_data",
     "end_all_sessions",
     "end_session",
     "end_sessions",

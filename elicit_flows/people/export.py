@@ -14,6 +14,12 @@ from elicit_flows.people import contacts, local_accounts
 from elicit_flows.people.sessions import sessions_of
 
 
+def count_data(claim: Claim) -> dict[str, int]:
+    """How many connections and elicitations ``export_data`` has, without reading them."""
+    elicitations = Elicitation.objects.filter(iss=claim.iss, sub=claim.sub, parent=None)
+    return {"connections": vault.ever_held_by(claim).count(), "elicitations": elicitations.count()}
+
+
 def export_data(claim: Claim) -> Json:
     """One object, as docs/reference/account-pages.md describes it, without secrets and without agents' metadata."""
     mine: Any = {"iss": claim.iss, "sub": claim.sub}
@@ -30,14 +36,23 @@ def export_data(claim: Claim) -> Json:
         ],
         "payments": [_payment(row) for row in _in_order(payments)],
         "mandates": [
-            _of_agent(row, charges=[_without(one.summary(), "mandate", "metadata") for one in charges])
+            _of_agent(
+                row,
+                charges=[
+                    _without(one.summary(), "mandate", "metadata")
+                    for one in queries.charges_of(row).order_by("created_at")
+                ],
+            )
             for row in _in_order(queries.mandates_by(claim))
-            for charges in [queries.charges_of(row).order_by("created_at")]
         ],
         "subscriptions": [
-            _of_agent(row, renewals=[_without(one.summary(), "subscription") for one in renewals])
+            _of_agent(
+                row,
+                renewals=[
+                    _without(one.summary(), "subscription") for one in queries.renewals_of(row).order_by("created_at")
+                ],
+            )
             for row in _in_order(queries.subscriptions_by(claim))
-            for renewals in [queries.renewals_of(row).order_by("created_at")]
         ],
         "authorizations": [_of_agent(row) for row in _in_order(authorizations.by_person(claim))],
         "entitlements": [

@@ -44,13 +44,10 @@ def _signed(content: bytes) -> HttpResponse:
 def delete(request: HttpRequest, me: Person) -> HttpResponse:
     """Show what would be deleted and what is kept; a POST starts the deletion."""
     if request.method != "POST":
-        kept, paid = people.export_data(me.claim), queries.made_by(me.claim)
-        counts = {name: len(kept[name]) for name in ("connections", "elicitations")}
-        return render(
-            request,
-            "account/delete.html",
-            {"me": me, "counts": counts | {"payments": paid.count()}, "running": paid.filter(status__in=GOES_ON)},
-        )
+        paid = queries.made_by(me.claim)
+        counts = people.count_data(me.claim) | {"payments": paid.count()}
+        shown = {"me": me, "counts": counts, "running": paid.filter(status__in=GOES_ON)}
+        return render(request, "account/delete.html", shown)
     people.request_erasure(me.claim)
     session.sign_out(request)
     return pages.SeeOther("/account/deleted")

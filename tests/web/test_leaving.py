@@ -29,6 +29,7 @@ from elicit_flows.models import (
     PendingGrant,
 )
 from elicit_flows.models import Provider as ProviderRow
+from elicit_flows.people import export
 from tests.support import jobs, money, rows
 from tests.support.moving import MovingClock
 from tests.support.rows import ISSUER, Known
@@ -211,6 +212,15 @@ def test_who_deletes_everything_is_told_first_what_goes_and_what_stays(life: dic
         assert said in text, said
     assert Connection.objects.filter(status="revoked").count() == 0, "looking changes nothing"
     assert page(alice).all("body")[0]["data-page"] == "account"
+
+
+def test_who_deletes_everything_need_not_wait_for_an_export(
+    life: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One row that cannot be exported held up the deletion as well."""
+    for module in (people, export):
+        monkeypatch.setattr(module, "export_data", _die)
+    assert "2 connections" in page(browser(ALICE.sub), "/account/delete").text()
 
 
 @pytest.mark.parametrize("drive", ["committed", "on_postgres"], indirect=True)
