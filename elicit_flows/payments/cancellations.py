@@ -24,12 +24,14 @@ def ask(payment: Payment, by: Mandate.By = Mandate.By.PERSON, *, at_once: bool =
     """Record the cancellation; a second request is the same one. Raises Conflict if there is nothing to cancel.
 
     The agent can no longer use a saved method from now on, and its mandate ends with it. A subscription continues until
-    its provider says when it ends. ``at_once``: it is to end now, also if it is cancelled for a later day.
+    its provider says when it ends. ``at_once``: it is to end now, also if it is cancelled for a later day, or is
+    a trial that is not what the person agreed to.
     """
     with transaction.atomic():
         payment = Payment.objects.select_for_update().get(pk=payment.pk)
         known = Cancellation.objects.filter(payment=payment).first()
-        sooner = at_once and payment.status == Status.ACTIVE
+        disagreed = payment.status == Status.MISMATCH and payment.trial_days is not None
+        sooner = at_once and (payment.status == Status.ACTIVE or disagreed)
         if known and (payment.status == Status.REMOVED or (known.try_at and (known.at_once or not sooner))):
             return known
         if payment.status == Status.SAVED:
@@ -40,7 +42,7 @@ def ask(payment: Payment, by: Mandate.By = Mandate.By.PERSON, *, at_once: bool =
             # Each in a transaction of its own; what is missed is given up when its time has come.
             transaction.on_commit(partial(charges.end_announced, payment))
             events.publish(payment.agent, "payment.removed", {"payment": payment.summary()}, payment.elicitation)
-        elif payment.status != Status.ACTIVE or (payment.ends_at and not sooner):
+        elif not sooner and (payment.status != Status.ACTIVE or payment.ends_at):
             raise Conflict("There is nothing to cancel: it has ended, or has been cancelled already.")
         now = clock.now()
         who = known.by if known and payment.ends_at else by.value  # whoever cancelled it first

@@ -85,6 +85,9 @@ def _won(payment: Payment, checkout: Checkout, said: Snapshot) -> Verdict:
         changed = Payment.objects.filter(pk=payment.pk).filter(Q(status=Status.OPEN) | Q(status=Status.PROCESSING))
         changed.update(status=Status.MISMATCH, payment_ref=said.payment_ref or "")
         alert(payment, "mismatch", f"A payment arrived, but {problem}.")
+        if payment.trial_days and said.payment_ref:
+            # Nothing came that a person could decide about, and after the trial another price would be charged.
+            cancellations.ask(payment, Mandate.By.POLICY, at_once=True)
         by_itself = payment.account.refund_mismatch and said.currency == payment.currency
         if by_itself and said.payment_ref and said.amount:
             refunds.give_back(payment, said.payment_ref, said.amount, "The payment differs from the request.")
@@ -119,6 +122,13 @@ def difference(payment: Payment, checkout: Checkout, said: Snapshot) -> str:
 
 def _again(payment: Payment, said: Snapshot) -> Verdict:
     """The same thing was paid twice: refund the second payment."""
+    if payment.trial_days:
+        # There is nothing to refund, and a cancellation would end the first as well.
+        problem = (
+            f"A second trial has begun ({said.payment_ref}): end it in the provider's dashboard before it is charged."
+        )
+        alert(payment, "twice", problem)
+        return Verdict.NOTHING
     alert(payment, "twice", f"Paid a second time ({said.payment_ref}): the second payment is refunded.")
     if said.payment_ref and said.amount:
         refunds.give_back(payment, said.payment_ref, said.amount, "Paid twice.")

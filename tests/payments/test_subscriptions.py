@@ -257,3 +257,15 @@ def test_who_cancels_within_the_trial_pays_nothing(till: Till, http_user: HttpUs
     until(lambda: life(till, asked)["status"] == "ended", "it has ended", timeout=15)
     assert renewals(till, asked) == []
     assert till.box.manage("reconcile", "sandbox", check=False).returncode == 0
+
+
+def test_a_trial_that_differs_from_what_was_asked_is_ended_before_it_is_charged(
+    till: Till, http_user: HttpUser
+) -> None:
+    asked = till.ask(mode="subscribe", interval="month", trial_days=14)
+    till.at_stripe(http_user, asked)
+    till.stripe.order("bend", amount=499)
+    http_user.press("pay")
+    till.becomes(asked, "failed")
+    [session] = till.opened_at_stripe(asked)
+    until(lambda: at_stripe(till, session["subscription"])["status"] == "canceled", "it is ended at Stripe", timeout=15)

@@ -125,6 +125,23 @@ def test_t240_a_trial_of_another_price_than_was_agreed_to_is_no_success(till: Ti
     assert till.stands(row) == ("failed", "mismatch")
     assert not Subscription.objects.exists()
     assert not Entitlement.objects.exists()
+    [asked] = Cancellation.objects.all()
+    assert (asked.at_once, asked.try_at is not None) == (True, True), "it is not charged after the trial"
+
+
+def test_a_second_trial_of_the_same_request_is_told_with_what_to_do(till: Till) -> None:
+    row, first, ends = on_trial(till)
+    second = Checkout.objects.create(
+        payment=first.payment, account=first.account, status="over", ref="cs_9", expires_at=ends
+    )
+    till.hear(second, State.ACTIVE, payment_ref="sub_2", amount=0, price=500, period_end=ends)
+    paid = Payment.objects.get()
+    assert (paid.status, paid.payment_ref) == ("active", "sub_1")
+    assert "sub_2" in paid.problem
+    assert "dashboard" in paid.problem
+    assert not Refund.objects.exists()
+    assert not Cancellation.objects.exists()
+    assert till.told(row).count("payment.mismatch") == 1
 
 
 def test_a_trial_that_was_begun_too_late_is_ended(till: Till) -> None:
