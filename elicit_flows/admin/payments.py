@@ -60,12 +60,31 @@ class Cancellations(ReadOnlyInline):
     fields = ("id", "asked_at", "tries", "try_at", "done_at", "problem")
 
 
-class PaymentAdmin(ExportAdmin):
+class AccountRowAdmin(ExportAdmin):
+    """A page of a person's rows at a payment account. ``exported``: what the CSV has of a row beside whose it is."""
+
     change_form_template = "admin/change_form_of_person.html"
+    ordering = ("-created_at",)
+    exported: tuple[str, ...] = ()
+
+    @admin.display(description=_("Live"), boolean=True, ordering="account__livemode")
+    def livemode(self, row: Any) -> bool:
+        return bool(row.account.livemode)
+
+    def row(self, row: Any) -> Json:
+        whose = {"id": row.pk, "agent": row.agent.slug, "account": row.account.slug, "livemode": row.account.livemode}
+        return whose | {name: getattr(row, name) for name in self.exported}
+
+
+class PaymentAdmin(AccountRowAdmin):
     personal = frozenset({"iss", "sub", "description", "bought", "payment_ref", "receipt_url"})
     list_display = (
         "status", "shown_amount", "agent", "account", "livemode", "cancelled", "refunded_amount", "disputed", "sub",
         "created_at", "id",
+    )  # fmt: skip
+    exported = (
+        "iss", "sub", "mode", "amount", "currency", "description", "item", "interval", "trial_days", "period_end",
+        "ends_at", "status", "refunded", "disputed", "payment_ref", "problem", "created_at", "paid_at",
     )  # fmt: skip
     list_display_links = ("status", "id")
     list_filter = (
@@ -74,7 +93,6 @@ class PaymentAdmin(ExportAdmin):
     list_select_related = ("agent", "account", "cancellation")
     search_fields = ("=id", "=sub", "=payment_ref", "=elicitation__id")
     search_help_text = _("A complete ID of this service or of the provider, or the complete sub of a user.")
-    ordering = ("-created_at",)
     actions = ("refund", *ExportAdmin.actions)
     inlines = (Checkouts, Refunds, Cancellations)
     fields = (
@@ -100,10 +118,6 @@ class PaymentAdmin(ExportAdmin):
         lines += [f"{_('tax')}: {show_amount(row.order['tax'], row.currency)}"] if row.order["tax"] else []
         lines += [row.order[name] for name in ("number", "purpose") if row.order[name]]
         return format_html_join("<br>", "{}", ((line,) for line in lines))
-
-    @admin.display(description=_("Live"), boolean=True, ordering="account__livemode")
-    def livemode(self, row: Payment) -> bool:
-        return row.account.livemode
 
     @admin.display(description=_("Cancelled"))
     def cancelled(self, row: Payment) -> str:
@@ -154,31 +168,6 @@ class PaymentAdmin(ExportAdmin):
         self.message_user(request, said % {"count": requested})
         if requested < len(rows):
             self.message_user(request, _("The others have nothing left to refund."), messages.WARNING)
-
-    def row(self, row: Payment) -> Json:
-        return {
-            "id": row.pk,
-            "agent": row.agent.slug,
-            "account": row.account.slug,
-            "livemode": row.account.livemode,
-            "iss": row.iss,
-            "sub": row.sub,
-            "mode": row.mode,
-            "amount": row.amount,
-            "currency": row.currency,
-            "description": row.description,
-            "item": row.item,
-            "interval": row.interval,
-            "period_end": row.period_end,
-            "ends_at": row.ends_at,
-            "status": row.status,
-            "refunded": row.refunded,
-            "disputed": row.disputed,
-            "payment_ref": row.payment_ref,
-            "problem": row.problem,
-            "created_at": row.created_at,
-            "paid_at": row.paid_at,
-        }
 
 
 class RefundAdmin(ExportAdmin):

@@ -12,19 +12,20 @@ from elicit_flows.models import Authorization, Connection, Elicitation, Mandate,
 
 MAX_FOUND = 20
 _MEMBER = "member-"
-Row = Elicitation | Connection | Payment
-_ROWS: dict[str, type[Row]] = {"el_": Elicitation, "cn_": Connection, "pa_": Payment}
-Later = Subscription | Mandate | Authorization
-_LATER: dict[str, type[Later]] = {"su_": Subscription, "ma_": Mandate, "xa_": Authorization}
+Searched = Elicitation | Connection | Payment
+Row = Searched | Subscription | Mandate | Authorization
+# People are searched for by these rows alone, which have an index for it.
+_SEARCHED: dict[str, type[Searched]] = {"el_": Elicitation, "cn_": Connection, "pa_": Payment}
+_ROWS: dict[str, type[Row]] = {**_SEARCHED, "su_": Subscription, "ma_": Mandate, "xa_": Authorization}
 
 
 def url_of(reference: str) -> str:
     return reverse("admin:person", args=[reference])
 
 
-def row_of(reference: str) -> Row | Later | Member | None:
+def row_of(reference: str) -> Row | Member | None:
     """The row that the reference names."""
-    model = (_ROWS | _LATER).get(reference[:3])
+    model = _ROWS.get(reference[:3])
     if model is not None:
         return model._default_manager.filter(pk=reference).only("pk", "iss", "sub").first()
     number = reference.removeprefix(_MEMBER)
@@ -32,14 +33,14 @@ def row_of(reference: str) -> Row | Later | Member | None:
     return Member.objects.filter(pk=int(number)).first() if known else None
 
 
-def claim_of(row: Row | Later | Member) -> Claim:
+def claim_of(row: Row | Member) -> Claim:
     """Whose row it is."""
     return Claim(settings.ELICIT_PUBLIC_URL, row.sub) if isinstance(row, Member) else Claim(row.iss, row.sub)
 
 
 def reference_to(claim: Claim) -> str | None:
     """The name of a row of this person, for an address; None if there is none."""
-    for model in _ROWS.values():
+    for model in _SEARCHED.values():
         rows = model._default_manager.filter(iss=claim.iss, sub=claim.sub)
         found = rows.order_by("-created_at").values_list("pk", flat=True).first()
         if found:
@@ -63,7 +64,7 @@ def find(wanted: str) -> list[Claim]:
 
 
 def _claims(who: dict[str, str], wanted: str) -> Iterator[Claim]:
-    places: list[tuple[type[Row], dict[str, str]]] = [(model, who) for model in _ROWS.values()]
+    places: list[tuple[type[Searched], dict[str, str]]] = [(model, who) for model in _SEARCHED.values()]
     for model, columns in [*places, (Connection, {"account_label": wanted})]:
         found = model._default_manager.filter(**columns).order_by("iss", "sub").values_list("iss", "sub").distinct()
         for iss, sub in found[:MAX_FOUND]:

@@ -8,18 +8,20 @@ from django.contrib.auth.models import Group, User
 
 from elicit_flows import models
 from elicit_flows.admin.agents import AgentAdmin
+from elicit_flows.admin.authorizations import AuthorizationAdmin
 from elicit_flows.admin.brands import BrandAdmin
 from elicit_flows.admin.connections import ConnectionAdmin
 from elicit_flows.admin.elicitations import ElicitationAdmin
 from elicit_flows.admin.events import DeliveryAdmin, EventAdmin
 from elicit_flows.admin.identity_providers import IdentityProviderAdmin
-from elicit_flows.admin.later_payments import AuthorizationAdmin, MandateAdmin, SubscriptionAdmin
+from elicit_flows.admin.mandates import MandateAdmin
 from elicit_flows.admin.members import MemberAdmin
 from elicit_flows.admin.notifications import NotificationAdmin
 from elicit_flows.admin.operators import LogEntryAdmin, OperatorAdmin, RoleAdmin
 from elicit_flows.admin.payment_accounts import PaymentAccountAdmin
 from elicit_flows.admin.payments import PaymentAdmin, RefundAdmin
 from elicit_flows.admin.providers import ProviderAdmin
+from elicit_flows.admin.subscriptions import SubscriptionAdmin
 
 # The pages do not register themselves: the site imports some of them, and a page that registers needs the site.
 admin.site.unregister([User, Group])
