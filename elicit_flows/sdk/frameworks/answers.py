@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from elicit_flows.domain.values import Json
-from elicit_flows.sdk.shapes import Elicitation, Event
+from elicit_flows.sdk.shapes import Elicitation, Event, moment
 
 RUN = "framework_run"  # the member of an elicitation's metadata that says which run it belongs to
+ASKED = frozenset({"elicitation", "url", "message", "asked_at"})  # the members of an open question, see ``asked``
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +33,14 @@ class Answer:
         """What the framework is given. It names the question; the guard reads the answer from the service."""
         return {"elicitation": self.elicitation.id}
 
+    def new(self, waiting: Iterable[Json]) -> list[Json]:
+        """Those of the questions at which the resumed run has ended that were asked after this answer.
+
+        The links of the others have been sent before.
+        """
+        over = self.elicitation.finished_at
+        return [one for one in waiting if over is None or (moment(one["asked_at"]) or over) > over]
+
     @classmethod
     def of(cls, event: Event, app: str) -> Answer | None:
         """The answer that an event tells of; None for every other event, and for the questions of another app."""
@@ -45,4 +55,10 @@ class Answer:
 
 def asked(elicitation: Elicitation) -> Json:
     """An open question, for the program that shows the link."""
-    return {"elicitation": elicitation.id, "url": elicitation.url, "message": elicitation.message}
+    at = elicitation.created_at
+    return {
+        "elicitation": elicitation.id,
+        "url": elicitation.url,
+        "message": elicitation.message,
+        "asked_at": at.isoformat() if at else None,
+    }

@@ -56,7 +56,7 @@ class ClaudeAgentFlows(Questions[Hook]):
         return hook
 
     def waiting(self, message: Message) -> list[Json]:
-        """The question at which a run ends with this message, ``{elicitation, url, message}``."""
+        """The question at which a run ends with this message, ``{elicitation, url, message, asked_at}``."""
         deferred = message.deferred_tool_use if isinstance(message, ResultMessage) else None
         return [self._open.pop(deferred.id)] if deferred and deferred.id in self._open else []
 

@@ -39,7 +39,7 @@ class CrewAIFlows(FrameworkFlows):
         return guard
 
     def waiting(self, result: Any) -> list[Json]:
-        """The question at which a flow has paused, ``{elicitation, url, message}``; empty if it has not.
+        """The question at which a flow has paused, ``{elicitation, url, message, asked_at}``; empty if it has not.
 
         ``result``: what ``kickoff`` or ``resume`` returned.
         """

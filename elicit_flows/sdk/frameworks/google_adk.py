@@ -13,7 +13,7 @@ from google.genai import types
 from elicit_flows.domain.values import Json
 from elicit_flows.sdk import words
 from elicit_flows.sdk.client import Elicit
-from elicit_flows.sdk.frameworks.answers import Answer, asked
+from elicit_flows.sdk.frameworks.answers import ASKED, Answer, asked
 from elicit_flows.sdk.frameworks.flows import FrameworkFlows
 from elicit_flows.sdk.frameworks.pending_question import PendingQuestion, Place, Told
 from elicit_flows.sdk.shapes import Elicitation
@@ -31,7 +31,7 @@ class GoogleADKFlows(FrameworkFlows):
     _context_name = "tool_context"
 
     def waiting(self, event: Event) -> list[Json]:
-        """The questions at which a run ends with this event, each ``{elicitation, url, message}``."""
+        """The questions at which a run ends with this event, each ``{elicitation, url, message, asked_at}``."""
         return [told for _, told in _requests(event)]
 
     async def resume(self, runner: Runner, answer: Answer, *, user_id: str) -> AsyncGenerator[Event, None]:
@@ -78,5 +78,5 @@ def _requests(event: Event) -> Iterator[tuple[types.FunctionCall, Json]]:
     for call in event.get_function_calls():
         if call.name == REQUEST:
             told = ((call.args or {}).get("toolConfirmation") or {}).get("payload")
-            if isinstance(told, dict) and told.keys() >= {"elicitation", "url", "message"}:
+            if isinstance(told, dict) and told.keys() >= ASKED:
                 yield call, told

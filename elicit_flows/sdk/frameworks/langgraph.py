@@ -9,8 +9,9 @@ from langgraph.config import get_config
 from langgraph.pregel import Pregel
 from langgraph.types import Command, StateSnapshot, interrupt
 
+from elicit_flows.domain.values import Json
 from elicit_flows.sdk.client import Elicit
-from elicit_flows.sdk.frameworks.answers import Answer, asked
+from elicit_flows.sdk.frameworks.answers import ASKED, Answer, asked
 from elicit_flows.sdk.frameworks.flows import FrameworkFlows
 from elicit_flows.sdk.frameworks.pending_question import PendingQuestion, Place, Told
 from elicit_flows.sdk.shapes import Elicitation
@@ -21,8 +22,16 @@ NO_THREAD = "The run has no thread_id: {'configurable': {'thread_id': …}}. A g
 class LangGraphFlows(FrameworkFlows):
     """Guards for tools, and for other functions that a node calls. ``user`` may be a function of the run's config.
 
-    The interrupt's value is ``{elicitation, url, message}``. The run is the thread: its id is ``Answer.run``.
+    The interrupt's value is ``{elicitation, url, message, asked_at}``. The run is the thread: its id is ``Answer.run``.
     """
+
+    def waiting(self, said: Any) -> list[Json]:
+        """The questions at which a run has ended, empty when it is over.
+
+        Each is ``{elicitation, url, message, asked_at}``. ``said``: what ``graph.invoke`` or ``ainvoke`` returned.
+        """
+        values = [one.value for one in said.get("__interrupt__", ())]
+        return [one for one in values if isinstance(one, dict) and one.keys() >= ASKED]
 
     async def resume(self, graph: Pregel[Any, Any, Any, Any], answer: Answer, **options: Any) -> Any:
         """Resume the run that waits for the answer, and return what ``graph.ainvoke`` does.

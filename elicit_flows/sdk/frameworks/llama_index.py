@@ -45,7 +45,7 @@ class LlamaIndexFlows(NamedRunsFlows):
     async def waiting(self, handler: WorkflowHandler) -> list[Json] | None:
         """Follow a run until it is over or waits for answers. None if it is over.
 
-        Otherwise the questions that are new, each ``{elicitation, url, message}``; ``keep`` the run then.
+        Otherwise the questions that are new, each ``{elicitation, url, message, asked_at}``; ``keep`` the run then.
         """
         found: list[Json] = []
         async for event in handler.stream_events(expose_internal=True):

@@ -59,7 +59,10 @@ class OpenAIAgentsFlows(NamedRunsFlows):
         return function_tool(needs_approval=approval, **options)(guarded)
 
     async def waiting(self, result: RunResult | RunResultStreaming) -> list[Json]:
-        """The questions at which a run has ended, each ``{elicitation, url, message}``; empty when it is over."""
+        """The questions at which a run has ended, empty when it is over.
+
+        Each is ``{elicitation, url, message, asked_at}``.
+        """
         found = []
         for item in result.interruptions:
             tools = [one for one in item.agent.tools if isinstance(one, FunctionTool) and one.name == item.tool_name]

@@ -9,7 +9,7 @@ from pydantic_ai.messages import ModelMessage, ModelMessagesTypeAdapter, ToolCal
 
 from elicit_flows.domain.values import Json
 from elicit_flows.sdk.client import Elicit
-from elicit_flows.sdk.frameworks.answers import Answer, asked
+from elicit_flows.sdk.frameworks.answers import ASKED, Answer, asked
 from elicit_flows.sdk.frameworks.flows import FrameworkFlows, Function, Tool
 from elicit_flows.sdk.frameworks.pending_question import PendingQuestion, Place, Told
 from elicit_flows.sdk.shapes import Elicitation
@@ -30,14 +30,14 @@ class PydanticAIFlows(FrameworkFlows):
         self._names: set[str] = set()
 
     def waiting(self, output: Any) -> list[Json]:
-        """The questions at which a run has ended, each ``{elicitation, url, message}``; empty when it is over.
+        """The questions at which a run has ended, empty when it is over.
 
-        ``output``: that of the result.
+        Each is ``{elicitation, url, message, asked_at}``. ``output``: that of the result.
         """
         if not isinstance(output, DeferredToolRequests):
             return []
         told = (output.metadata.get(one.tool_call_id, {}) for one in output.approvals)
-        return [one for one in told if one.keys() >= {"elicitation", "url", "message"}]
+        return [one for one in told if one.keys() >= ASKED]
 
     async def resume(
         self,

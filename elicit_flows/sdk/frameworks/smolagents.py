@@ -24,7 +24,10 @@ _RUN: ContextVar[tuple[str, User] | None] = ContextVar("elicit_smolagents_run", 
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """A run that waits. ``waits``: the question, ``{elicitation, url, message}``. ``messages``: its memory, as JSON."""
+    """A run that waits.
+
+    ``waits``: the question, ``{elicitation, url, message, asked_at}``. ``messages``: its memory, as JSON.
+    """
 
     waits: Json
     messages: list[Json]

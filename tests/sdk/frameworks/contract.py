@@ -6,20 +6,24 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
+import tomllib
 import uuid
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
+from packaging.requirements import Requirement
 
 from elicit_flows.sdk import Elicitation
 from elicit_flows.sdk.testing import ScriptedUser, Service
 from tests.docs.page import found
+from tests.sdk.frameworks.conftest import HookedService
 from tests.support.environments import environment
 from tests.support.process import PROJECT, Process, clean_env, until
 
@@ -44,12 +48,15 @@ class Author:
     def __init__(self, folder: Path, name: str, page: str, service: Service) -> None:
         self.folder, self.service, self.began = folder, service, datetime.now(UTC)
         self.python = environment(f"framework-{name}")
-        run = f"run-{uuid.uuid4().hex[:8]}"
-        self._told: dict[str, Any] = {"user": [service.sandbox_url, "alice"], "run": run, "calls": []}
+        self._told: dict[str, Any] = {"user": [service.sandbox_url, "alice"]}
+        self.new_run()
         self._running: list[Process] = []
         for block in found(page, name):
             (folder / block.argument).write_text(block.text)
         shutil.copyfile(PROJECT / f"tests/sdk/frameworks/apps/{name.replace('-', '_')}.py", folder / "my_app.py")
+
+    def new_run(self) -> None:
+        self._told |= {"run": f"run-{uuid.uuid4().hex[:8]}", "calls": []}
 
     def model_calls(self, tool: str, **arguments: Any) -> None:
         """The model calls a tool, once more for each time this is said."""
@@ -71,13 +78,24 @@ class Author:
 
     def prints(self, file: str, wanted: str) -> str:
         """Run a program that does not end until it has printed ``wanted``; all that it printed by then."""
-        process = Process([self.python, file], self.folder / f"{file}.log", env=self.env, cwd=self.folder)
+        process = self._started(file)
+        printed = says(process, wanted)
+        process.stop()
+        return printed
+
+    def receives(self, service: HookedService) -> Process:
+        """Start the page's web app, which prints what comes of the runs."""
+        command = ["-m", "uvicorn", "webhook:app", "--port", str(service.port)]
+        process = self._started(*command, WEBHOOK_SECRET=service.secret)
+        says(process, "Uvicorn running")
+        return process
+
+    def _started(self, *command: str, **more: str) -> Process:
+        log = self.folder / f"{len(self._running)}.log"
+        process = Process([self.python, *command], log, env={**self.env, **more}, cwd=self.folder)
         self._running.append(process)
         process.start()
-        until(lambda: wanted in process.output() or not process.alive, f"{file} prints {wanted}", timeout=SECONDS)
-        assert wanted in process.output(), process.output()[-5000:]
-        process.stop()
-        return process.output()
+        return process
 
     def asked(self) -> list[Elicitation]:
         """The questions since this author began."""
@@ -89,6 +107,14 @@ class Author:
             process.stop()
 
 
+def says(process: Process, *wanted: str) -> str:
+    """All that a program has printed when it has printed all that is ``wanted``."""
+    missing = lambda: [one for one in wanted if one not in process.output()]  # noqa: E731
+    until(lambda: not missing() or not process.alive, f"it prints {wanted}", timeout=SECONDS)
+    assert not missing(), process.output()[-5000:]
+    return process.output()
+
+
 @pytest.mark.slow
 @pytest.mark.limit(600)
 class Contract:
@@ -96,6 +122,7 @@ class Contract:
 
     name: ClassVar[str]
     page: ClassVar[str]
+    feed: ClassVar[str] = "resume.py"
 
     @pytest.fixture
     def author(self, tmp_path: Path, elicit_box: Service) -> Iterator[Author]:
@@ -108,7 +135,7 @@ class Contract:
         author.model_calls("wipe", folder="reports")
         [link] = author.links("start.py")
         alice.submit(link)
-        assert "cancelled" not in author.prints("resume.py", "reports is gone")
+        assert "cancelled" not in author.prints(self.feed, "reports is gone")
         [asked] = author.asked()  # the call was made twice, in two processes
         assert asked.consumed_at is not None
 
@@ -116,5 +143,56 @@ class Contract:
         author.model_calls("wipe", folder="reports")
         [link] = author.links("start.py")
         alice.decline(link)
-        assert "is gone" not in author.prints("resume.py", "The user said no.")
+        assert "is gone" not in author.prints(self.feed, "The user said no.")
         assert len(author.asked()) == 1
+
+
+class WebhookContract(Contract):
+    """For the pages that have a web app."""
+
+    feed = "feed.py"
+
+    def test_the_page_says_what_to_install(self) -> None:
+        """The same as the environment of these tests has."""
+        said = re.findall(r'`pip install "\.\[([\w-]+)\]"([\w -]*)`', (PROJECT / "docs" / self.page).read_text())
+        wanted = (PROJECT / f"tests/peers/python/framework-{self.name}.in").read_text().split("\n-r sdk.in\n")[1]
+        extra = tomllib.loads((PROJECT / "pyproject.toml").read_text())["project"]["optional-dependencies"][self.name]
+        more = {Requirement(line).name for line in wanted.split("\n") if line} - {
+            Requirement(one).name for one in extra
+        }
+        assert [(name, set(packages.split())) for name, packages in said] == [(self.name, more)]
+
+    def test_a_webhook_resumes_the_run(self, tmp_path: Path, hooked: HookedService, hooked_alice: ScriptedUser) -> None:
+        with closing(Author(tmp_path, self.name, self.page, hooked)) as author:
+            app = author.receives(hooked)
+            author.model_calls("wipe", folder="reports")
+            [link] = author.links("start.py")
+            hooked.wait_until_delivered()
+            assert "is gone" not in app.output()
+            hooked_alice.submit(link)
+            says(app, "reports is gone")
+            hooked.wait_until_delivered()
+            assert app.output().count("reports is gone") == 1
+
+    def test_two_calls_of_one_turn_are_answered_in_any_order(
+        self, tmp_path: Path, hooked: HookedService, hooked_alice: ScriptedUser
+    ) -> None:
+        """Each gets its link, and the run is over when both are answered; nobody is sent a link twice."""
+        with closing(Author(tmp_path, self.name, self.page, hooked)) as author:
+            app = author.receives(hooked)
+            for number, (order, waits) in enumerate([((0, 1), True), ((1, 0), True), ((0, 1), False)]):
+                author.new_run()
+                folders = [f"{folder}-{number}" for folder in ("reports", "letters")]
+                for folder in folders:
+                    author.model_calls("wipe", folder=folder)
+                links = author.links("start.py")
+                assert len(links) == 2
+                for which in order:
+                    hooked_alice.submit(links[which])
+                    if waits:
+                        hooked.wait_until_delivered()
+                says(app, *[f"{folder} is gone" for folder in folders])
+                hooked.wait_until_delivered()
+            assert hooked.url not in app.output()
+            assert len(author.asked()) == 6
+            assert "cancelled" not in app.output()

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from tests.sdk.frameworks.contract import Contract
+from tests.sdk.frameworks.contract import WebhookContract
 
 
-class TestLangGraph(Contract):
+class TestLangGraph(WebhookContract):
     name = "langgraph"
     page = "how-to/frameworks/langgraph.md"
