@@ -150,6 +150,9 @@ def payment_page(mode: str = "pay", interval: str | None = None, **more: Any) ->
         "item": "paper",
         "uses": None,
     }
+    if more.pop("change", False):
+        starts = datetime(2026, 12, 22, tzinfo=UTC)
+        what |= {"host": "", "next_charge": None, "change": {"previous_amount": 790, "starts": starts}}
     if mode == "mandate":
         until = datetime(2027, 1, 31, tzinfo=UTC)
         limits = {"per_charge": 2000, "per_day": 4000, "per_month": 6000, "total": 123450, "until": until}

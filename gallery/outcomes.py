@@ -52,8 +52,11 @@ def unavailable_page(**more: Any) -> Context:
     }
 
 
-def payment_outcome_page(status: str = "completed", mode: str = "pay", order: Context | None = None) -> Context:
+def payment_outcome_page(
+    status: str = "completed", mode: str = "pay", order: Context | None = None, changes: str = ""
+) -> Context:
     asked = {"mode": mode, "amount": 1999, "currency": "eur", "description": "A report", "order": order}
+    asked["changes"] = changes
     receipt = "https://pay.example/receipt" if status == "completed" else ""
     templates = ["connect/kinds/payment_outcome.html", "connect/_outcome.html"]
     return {**outcome_page(status), "asked": asked, "receipt_url": receipt, "outcome_templates": templates}

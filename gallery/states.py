@@ -112,6 +112,14 @@ PAGES: dict[str, tuple[str, str, Callable[[], Context]]] = {
         f"subscribe, {interval}": ("connect/consent.html", "consent", partial(payment_page, "subscribe", interval))
         for interval in ("day", "week", "month", "year")
     },
+    **{
+        f"another price, {interval}": (
+            "connect/consent.html",
+            "consent",
+            partial(payment_page, "subscribe", interval, change=True),
+        )
+        for interval in ("day", "week", "month", "year")
+    },
     "subscribe, a trial": ("connect/consent.html", "consent", lambda: payment_page("subscribe", "month", trial=True)),
     "another account": ("connect/changed.html", "account_changed", changed_page),
     "another account, a step": ("connect/changed.html", "account_changed", lambda: changed_page(steps=steps())),
@@ -133,6 +141,14 @@ PAGES: dict[str, tuple[str, str, Callable[[], Context]]] = {
     **{
         f"payment, {status}": ("connect/done.html", "done", partial(payment_outcome_page, status))
         for status in map(str, Status)
+    },
+    **{
+        f"another price, {status}": (
+            "connect/done.html",
+            "done",
+            partial(payment_outcome_page, status, "subscribe", changes="su_1"),
+        )
+        for status in ("completed", "declined", "settling", "failed")
     },
     "payment, an order paid": ("connect/done.html", "done", lambda: payment_outcome_page(order=ORDER)),
     "refused": ("refused.html", "refused", refused_page),

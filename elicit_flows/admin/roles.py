@@ -21,7 +21,7 @@ CHANGE_IDENTITIES = f"{APP}.change_identityprovider"  # whoever may do this can 
 VIEWABLE = (
     "agent", "authorization", "brand", "cancellation", "checkout", "connection", "delivery", "elicitation", "event",
     "identityprovider", "mandate", "mandatecharge", "notification", "payment", "paymentaccount", "provider", "refund",
-    "renewal", "spendlimit", "subscription",
+    "pricechange", "renewal", "spendlimit", "subscription",
 )  # fmt: skip
 CONFIGURED = ("agent", "member", "spendlimit")
 # They decide who people are, where secrets go, and what people take the service for.

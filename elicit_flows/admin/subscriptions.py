@@ -1,4 +1,4 @@
-"""The admin page of subscriptions, with their renewals. Only their payers and agents end them."""
+"""The admin page of subscriptions, with renewals and changes of prices. Only their payers and agents end them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from django.utils.translation import gettext_lazy as _
 from elicit_flows.admin.base import ReadOnlyInline
 from elicit_flows.admin.payments import AccountRowAdmin, show_amount
 from elicit_flows.domain.values import Json
-from elicit_flows.models import Renewal, Subscription
+from elicit_flows.models import PriceChange, Renewal, Subscription
 
 
 class Renewals(ReadOnlyInline):
@@ -30,6 +30,21 @@ class Renewals(ReadOnlyInline):
         return show_amount(row.amount, row.currency)
 
 
+class PriceChanges(ReadOnlyInline):
+    model = PriceChange
+    fields = ("id", "shown_was", "shown_amount", "created_at", "agreed_at", "done_at", "tries", "problem")
+    readonly_fields = ("shown_was", "shown_amount")
+    ordering = ("-created_at",)
+
+    @admin.display(description=_("Price until then"))
+    def shown_was(self, row: PriceChange) -> str:
+        return show_amount(row.was, row.subscription.payment.currency)
+
+    @admin.display(description=_("Price"))
+    def shown_amount(self, row: PriceChange) -> str:
+        return show_amount(row.amount, row.subscription.payment.currency)
+
+
 class SubscriptionAdmin(AccountRowAdmin):
     personal = frozenset({"iss", "sub", "ref", "description"})
     list_display = (
@@ -44,7 +59,7 @@ class SubscriptionAdmin(AccountRowAdmin):
     list_select_related = ("agent", "account", "payment")
     search_fields = ("=id", "=sub", "=payment__id")
     search_help_text = _("The complete ID of a subscription or of its payment, or the complete sub of a user.")
-    inlines = (Renewals,)
+    inlines = (Renewals, PriceChanges)
     fields = (
         "id", "status", "agent", "account", "livemode", "payment", "iss", "sub", "price", "interval", "description",
         "period_end", "trial_ends_at", "past_due_since", "grace_until", "ends_at", "cancelled_by", "ref",

@@ -13,7 +13,7 @@ from elicit_flows.api.elicitation_shapes import Elicitation
 from elicit_flows.api.kind_shapes import of_kind, union
 from elicit_flows.api.mandate_shapes import ChargeData, MandateData
 from elicit_flows.api.schemas import Absent, Connection, Payment, Refund, Subject
-from elicit_flows.api.subscription_shapes import EndData, RenewalData, SubscriptionData
+from elicit_flows.api.subscription_shapes import EndData, PriceChangeData, RenewalData, SubscriptionData
 from elicit_flows.domain.status import Status
 
 
@@ -105,6 +105,7 @@ DATA: Final[dict[str, type[Any]]] = {
     "subscription.renewed": RenewalData,
     "subscription.past_due": RenewalData,
     "subscription.resumed": SubscriptionData,
+    "subscription.price_changed": PriceChangeData,
     "webhook.disabled": DisabledData,
 }
 EVENT_TYPES: Final = tuple(DATA)

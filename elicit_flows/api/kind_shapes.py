@@ -131,7 +131,12 @@ class PaymentParams(Strict):
         description="In minor units: 1999 is 19.99 EUR and 1999 JPY. At least 1; modes save and mandate take none.",
     )
     currency: Currency
-    description: str = Field(min_length=1, max_length=payment.MAX_DESCRIPTION, description="What is paid for.")
+    description: str | None = Field(
+        None,
+        min_length=1,
+        max_length=payment.MAX_DESCRIPTION,
+        description="What is paid for. It is needed, except with changes.",
+    )
     account: Slug | None = Field(None, description="The payment account, if you may use several.")
     mode: AskedMode | None = Field(None, description="When left out: pay.")
     interval: Interval | None = Field(None, description="The period of mode subscribe, which needs one.")
@@ -145,6 +150,13 @@ class PaymentParams(Strict):
     uses: int | None = Field(None, ge=1, le=payment.MAX_USES, description="How often. When left out: without limit.")
     mandate: MandateParams | None = Field(None, description="The limits of mode mandate, which needs them.")
     order: OrderParams | None = Field(None, description="The lines of mode pay, which the user sees before they pay.")
+    changes: str | None = Field(
+        None,
+        min_length=1,
+        max_length=payment.MAX_ID,
+        description="The id of a running subscription, in mode subscribe: the amount is its new price, from the next "
+        "charge on. Leave out what it has already: description, interval, trial_days, item and uses.",
+    )
 
 
 class PaymentAsked(Schema):
@@ -159,16 +171,18 @@ class PaymentAsked(Schema):
     mandate: MandateAsked | Absent = None
     order: Order | Absent = None
     trial_days: int | Absent = None
+    changes: str | Absent = None
+    previous_amount: int | Absent = Field(None, description="With changes: the price until then.")
 
 
 class PaymentResult(Schema):
     """``entitlement``: its id, if you asked with an ``item``. ``mandate``: its id, in mode mandate. ``subscription``:
-    its id, in mode subscribe.
+    its id, in mode subscribe. The prices are those of a changed subscription.
     """
 
     payment: str = Field(description="The id of the payment.")
     livemode: bool = Field(description="False: test mode, no real money moves.")
-    amount: int = Field(description="What was paid: 0 where a trial comes first.")
+    amount: int = Field(description="What was paid: 0 where a trial comes first, or a price was changed.")
     currency: str
     status: Literal["paid", "saved", "active"]
     receipt_url: str | None
@@ -176,6 +190,9 @@ class PaymentResult(Schema):
     mandate: str | Absent = None
     subscription: str | Absent = None
     order_number: str | Absent = Field(None, description="That of your order, if it has one.")
+    price: int | Absent = None
+    previous_price: int | Absent = None
+    price_from: datetime | Absent | None = Field(None, description="When the new price is charged first.")
 
 
 class CredentialsField(Strict):

@@ -76,6 +76,18 @@ class SubscriptionData(Schema):
     subscription: Subscription
 
 
+class PriceChange(Schema):
+    amount: int
+    previous_amount: int
+    agreed_at: datetime = Field(description="When the user said yes.")
+    done_at: datetime = Field(description="When the provider had the new price.")
+
+
+class PriceChangeData(Schema):
+    subscription: Subscription
+    change: PriceChange
+
+
 class EndData(Schema):
     payment: Payment
     subscription: Subscription

@@ -15,6 +15,7 @@ notify                the person is told that it waits for them
 notes                 data that the agent stores with its elicitation
 payment               the provider's checkout page, and the result of the payment
 mandates              charges under a mandate, and its end
+price_change          another price of a running subscription
 payment_cancellation  ending or keeping a subscription, and removing a saved payment method
 payment_sweep         the worker's part of payments: webhooks, open checkouts, cancellations, refunds
 receipts              signed receipts for payments

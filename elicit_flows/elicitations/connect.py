@@ -28,7 +28,7 @@ from elicit_flows.domain.errors import (
 )
 from elicit_flows.domain.status import OPEN, Status
 from elicit_flows.domain.values import Claim, Json, Leave
-from elicit_flows.elicitations import form_drafts, managed, mcp_servers, payment, variables
+from elicit_flows.elicitations import form_drafts, managed, mcp_servers, payment, price_change, variables
 from elicit_flows.elicitations.transitions import (
     callback_name,
     config_of,
@@ -132,6 +132,8 @@ def look(elicitation_id: str, claim: Claim, typed: Mapping[str, str] | None = No
     what["managed"] = typed is None and managed.offered(row)
     if what["managed"]:
         what["host"] = what["host_warning"] = ""
+    if "changes" in row.params:
+        what["change"] = price_change.shown(row)
     if meant := vault.connection_to_renew(row):
         what["again"], what["again_since"] = meant.account_label, meant.created_at
     steps = row.parent.steps.order_by("place").select_related("agent") if row.parent else ()
@@ -171,6 +173,9 @@ def begin(elicitation_id: str, claim: Claim, browser: str, press: str | None, gi
         raise BadRequest("This is answered on its own page.", elicitation=row.pk)
     try:
         with traced("begin", row):
+            if "changes" in row.params:
+                price_change.change_price(row)
+                return None
             if kinds.get(row.kind).takes_money:
                 return payment.open_checkout(row)
             if managed.connect_by_button(row, (given or Given()).host):

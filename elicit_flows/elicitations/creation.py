@@ -21,7 +21,7 @@ from elicit_flows.kinds.payment import providers
 from elicit_flows.lib import clock, telemetry
 from elicit_flows.lib.compiled_query import prepared_cursor
 from elicit_flows.models import Agent, Elicitation, PaymentAccount, Provider
-from elicit_flows.payments import authorizations, checkouts, mandates, spend_limits
+from elicit_flows.payments import authorizations, checkouts, mandates, price_changes, spend_limits
 
 OPEN_PER_PERSON = 1000  # open elicitations of one agent for one person
 OPEN_OF_ALL = 5000  # open elicitations of all agents for one person: one agent alone cannot use them up
@@ -140,6 +140,8 @@ def _one(agent: Agent, question: Question, allowed: Permits) -> Asked:
         if agent.tokens_never_leave and question.kind == "credentials" and params[name]:
             what = "This agent gets nothing that a user typed; name a provider, and call its API through this service."
             raise Invalid.at(f"params.{name}", what)
+    if "changes" in params:
+        price_changes.fill(agent, question.claim, params)
     if question.kind == "x402":
         authorizations.choose(allowed.wallets, params)
     server, again = params.get("mcp"), params.get("connection")
@@ -270,6 +272,9 @@ def _row(agent: Agent, asked: Asked, connected: bool, parent: Elicitation | None
 def _expect(row: Elicitation, asked: Asked) -> None:
     if isinstance(asked.plug_in, PaymentAccount) and not row.reused:
         spend_limits.check_limits(row.agent, row.claim, asked.params["amount"], asked.params["currency"])
+        if "changes" in asked.params:
+            price_changes.expect(row)
+            return
         expected = checkouts.expect_payment(row, asked.plug_in)
         if expected.mode == "mandate":
             mandates.expect(expected, asked.params)

@@ -36,7 +36,7 @@ def decline(elicitation_id: str, claim: Claim) -> Elicitation:
     row = find_for(elicitation_id, claim)
     with transaction.atomic():
         payment.lock_payment(row)
-        if not move(row, Status.DECLINED):
+        if not move(row, Status.DECLINED, only=payment.ends_from(row)):
             raise Over(elicitation=row.pk)
         payment.close_checkouts(row)
     return row
@@ -59,7 +59,7 @@ def cancel(whole: Elicitation) -> Elicitation:
 def _call_off(row: Elicitation) -> bool:
     with transaction.atomic():
         payment.lock_payment(row)
-        called_off = move(row, Status.CANCELLED)
+        called_off = move(row, Status.CANCELLED, only=payment.ends_from(row))
         if called_off:
             payment.close_checkouts(row)
     return called_off

@@ -301,7 +301,9 @@ def result(payment: Payment) -> Json:
 
 def paid_already(agent: Agent, claim: Claim, account: PaymentAccount, params: Json) -> Json | None:
     """The result, if the person has already paid for the item as it is asked now, and has not used it up."""
-    entitlement = entitlements.valid(agent, claim, account, params) if params["item"] else None
+    if not params["item"] or "changes" in params:
+        return None
+    entitlement = entitlements.valid(agent, claim, account, params)
     return result(entitlement.payment) if entitlement else None
 
 
@@ -309,6 +311,13 @@ def lock_payment(row: Elicitation) -> None:
     """Lock the payment before the elicitation ends. Call it first in the transaction that ends it."""
     if kinds.get(row.kind).takes_money:
         checkouts.lock_payment(row)
+
+
+def ends_from(row: Elicitation) -> list[Status]:
+    """From where it may be declined or cancelled. A price is changed without a page that could be closed, so not once
+    its person has agreed.
+    """
+    return [Status.PENDING, Status.STARTED] if "changes" in row.params else list(OPEN)
 
 
 def close_checkouts(row: Elicitation) -> None:

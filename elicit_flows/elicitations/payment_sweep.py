@@ -1,4 +1,4 @@
-"""The worker's part of payments: follows webhooks, checks open checkouts, and sends cancellations and refunds.
+"""The worker's part of payments: follows webhooks, checks open checkouts, and sends cancellations, prices and refunds.
 
 Each row is claimed by one of several workers. If the provider cannot be asked now, the row is tried again later.
 """
@@ -17,15 +17,16 @@ from elicit_flows.domain.errors import Unavailable
 from elicit_flows.elicitations import payment
 from elicit_flows.elicitations.mandates import end_mandate, recover
 from elicit_flows.elicitations.payment_cancellation import tell_provider
+from elicit_flows.elicitations.price_change import tell_price
 from elicit_flows.kinds.payment import providers
 from elicit_flows.kinds.payment.providers.base import Busy, PaymentError, Refused, Unclear
 from elicit_flows.lib import clock, health
-from elicit_flows.models import Cancellation, Checkout, Inbound, Mandate, PaymentAccount, Refund
+from elicit_flows.models import Cancellation, Checkout, Inbound, Mandate, PaymentAccount, PriceChange, Refund
 from elicit_flows.models.backlog import soonest
-from elicit_flows.payments import cancellations, charges, checkouts, inbound_webhooks, mandates, refunds
+from elicit_flows.payments import cancellations, charges, checkouts, inbound_webhooks, mandates, price_changes, refunds
 
 log = logging.getLogger(__name__)
-Due = Inbound | Checkout | Cancellation | Refund | Mandate
+Due = Inbound | Checkout | Cancellation | PriceChange | Refund | Mandate
 
 
 def payment_accounts_due(without: Collection[int]) -> list[int]:
@@ -35,6 +36,7 @@ def payment_accounts_due(without: Collection[int]) -> list[int]:
         soonest(Inbound.objects.filter(account=this, try_at__lte=now), "try_at"),
         soonest(Checkout.objects.filter(account=this, look_at__lte=now), "look_at"),
         soonest(Cancellation.objects.filter(payment__account=this, try_at__lte=now), "try_at"),
+        soonest(PriceChange.objects.filter(subscription__account=this, try_at__lte=now), "try_at"),
         soonest(Refund.objects.filter(payment__account=this, try_at__lte=now), "try_at"),
         soonest(Mandate.objects.filter(account=this, status=Mandate.Status.ACTIVE, until__lte=now), "until"),
     )
@@ -44,12 +46,13 @@ def payment_accounts_due(without: Collection[int]) -> list[int]:
 
 def payments_due(account: int, limit: int) -> list[Due]:
     """What the provider of this account is to be asked or told now, at most ``limit`` of each sort: the webhooks that
-    it sent, checkouts that no webhook came for, cancellations, refunds, mandates whose time is over.
+    it sent, checkouts that no webhook came for, cancellations, changes of prices, refunds, mandates whose time is over.
     """
     return [
         *inbound_webhooks.due(account, limit),
         *checkouts.due(account, limit),
         *cancellations.due(account, limit),
+        *price_changes.due(account, limit),
         *refunds.due(account, limit),
         *mandates.due(account, limit),
     ]
@@ -64,6 +67,8 @@ def follow_up(row: Due) -> bool:
     if isinstance(row, Mandate):
         end_mandate(row, Mandate.By.TIME)
         return True
+    if isinstance(row, PriceChange):
+        return tell_price(row)
     return tell_provider(row) if isinstance(row, Cancellation) else _give_back(row)
 
 

@@ -1387,6 +1387,7 @@ class Migration(migrations.Migration):
                 ('past_due_since', models.DateTimeField(null=True, verbose_name='past due since')),
                 ('ends_at', models.DateTimeField(null=True, verbose_name='ends at')),
                 ('cancelled_by', models.CharField(blank=True, choices=[('person', 'Person'), ('agent', 'Agent'), ('provider', 'Provider'), ('policy', 'Policy')], max_length=16, verbose_name='cancelled by')),
+                ('price_seen', models.CharField(db_default='', default='', max_length=64)),
                 ('seen_at', models.DateTimeField(null=True)),
                 ('created_at', models.DateTimeField(default=elicit_flows.lib.clock.now, verbose_name='created at')),
                 ('ended_at', models.DateTimeField(null=True, verbose_name='ended at')),
@@ -1418,6 +1419,27 @@ class Migration(migrations.Migration):
             options={
                 'verbose_name': 'renewal',
                 'verbose_name_plural': 'renewals',
+            },
+        ),
+        migrations.CreateModel(
+            name='PriceChange',
+            fields=[
+                ('id', models.CharField(default=functools.partial(elicit_flows.lib.ids.name, *('pc',), **{}), max_length=64, primary_key=True, serialize=False, verbose_name='ID')),
+                ('was', models.BigIntegerField(verbose_name='price until then')),
+                ('amount', models.BigIntegerField(verbose_name='price')),
+                ('tries', models.PositiveIntegerField(default=0, verbose_name='tries')),
+                ('problem', models.CharField(blank=True, max_length=500, verbose_name='problem')),
+                ('created_at', models.DateTimeField(default=elicit_flows.lib.clock.now, verbose_name='created at')),
+                ('agreed_at', models.DateTimeField(null=True, verbose_name='agreed at')),
+                ('try_at', models.DateTimeField(null=True, verbose_name='next try at')),
+                ('done_at', models.DateTimeField(null=True, verbose_name='done at')),
+                ('elicitation', models.OneToOneField(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='price_change', to='elicit_flows.elicitation', verbose_name='elicitation')),
+                ('subscription', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='price_changes', to='elicit_flows.subscription', verbose_name='subscription')),
+            ],
+            options={
+                'verbose_name': 'change of a price',
+                'verbose_name_plural': 'changes of prices',
+                'indexes': [models.Index(condition=models.Q(('try_at__isnull', False)), fields=['try_at'], name='price_change_due')],
             },
         ),
         migrations.AddIndex(

@@ -34,7 +34,7 @@ from elicit_flows.models.person import (
 )
 from elicit_flows.models.picture import Picture
 from elicit_flows.models.provider import IdentityProvider, Provider, Registration
-from elicit_flows.models.subscription import Renewal, Subscription
+from elicit_flows.models.subscription import PriceChange, Renewal, Subscription
 
 __all__ = [
     "Agent",
@@ -76,6 +76,7 @@ __all__ = [
     "PaymentAccount",
     "PendingGrant",
     "Picture",
+    "PriceChange",
     "Provider",
     "PushSubscription",
     "ReceiptKey",

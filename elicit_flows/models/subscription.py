@@ -1,4 +1,4 @@
-"""Subscriptions after their first payment, and their renewals. Written by ``payments`` only."""
+"""Subscriptions after their first payment, their renewals, and changes of their price. Written by ``payments`` only."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from elicit_flows.domain.values import MAX_ISSUER, MAX_SUBJECT, Claim, Json
 from elicit_flows.lib import ids
 from elicit_flows.lib.clock import now, rfc3339
 from elicit_flows.models.agent import Agent
+from elicit_flows.models.elicitation import Elicitation
 from elicit_flows.models.payment import Payment
 from elicit_flows.models.payment_account import PaymentAccount
 
@@ -47,6 +48,8 @@ class Subscription(models.Model):
     past_due_since = models.DateTimeField(_("past due since"), null=True)
     ends_at = models.DateTimeField(_("ends at"), null=True)  # it is cancelled: nothing is charged after this
     cancelled_by = models.CharField(_("cancelled by"), max_length=16, choices=By.choices, blank=True)
+    # What each period costs and how often one begins, as the provider last said: differences are told once.
+    price_seen = models.CharField(max_length=64, default="", db_default="")
     # When the provider was last asked: an answer to an earlier question does not undo a later one.
     seen_at = models.DateTimeField(null=True)
     created_at = models.DateTimeField(_("created at"), default=now)
@@ -156,4 +159,45 @@ class Renewal(models.Model):
             "receipt_url": self.receipt_url or None,
             "created_at": rfc3339(self.created_at),
             "paid_at": rfc3339(self.paid_at),
+        }
+
+
+class PriceChange(models.Model):
+    """Another price for the periods to come, in minor units: ``was`` is the one that its person was shown as the old.
+
+    ``agreed_at`` None: its person has not agreed. From then on ``try_at`` says when the provider is told again, until
+    it has confirmed (``done_at``) or refused (``problem``).
+    """
+
+    id = models.CharField(_("ID"), max_length=64, primary_key=True, default=partial(ids.name, "pc"))
+    subscription = models.ForeignKey(
+        Subscription, models.CASCADE, verbose_name=_("subscription"), related_name="price_changes"
+    )
+    elicitation = models.OneToOneField(
+        Elicitation, models.SET_NULL, verbose_name=_("elicitation"), null=True, related_name="price_change"
+    )
+    was = models.BigIntegerField(_("price until then"))
+    amount = models.BigIntegerField(_("price"))
+    tries = models.PositiveIntegerField(_("tries"), default=0)
+    problem = models.CharField(_("problem"), max_length=500, blank=True)
+    created_at = models.DateTimeField(_("created at"), default=now)
+    agreed_at = models.DateTimeField(_("agreed at"), null=True)
+    try_at = models.DateTimeField(_("next try at"), null=True)
+    done_at = models.DateTimeField(_("done at"), null=True)
+
+    class Meta:
+        verbose_name = _("change of a price")
+        verbose_name_plural = _("changes of prices")
+        indexes = [models.Index(fields=["try_at"], name="price_change_due", condition=models.Q(try_at__isnull=False))]
+
+    def __str__(self) -> str:
+        return self.id
+
+    def summary(self) -> Json:
+        """The change as an event and an export have it."""
+        return {
+            "amount": self.amount,
+            "previous_amount": self.was,
+            "agreed_at": rfc3339(self.agreed_at),
+            "done_at": rfc3339(self.done_at),
         }

@@ -12,6 +12,7 @@ authorizations   payments by HTTP 402 from the operator's wallets
 customers        a person's customer id at the provider
 entitlements     what was paid for, and using it
 subscriptions    the life of a subscription: its renewals, its state, its end
+price_changes    another price of a subscription, once its person has agreed
 inbound_webhooks the providers' webhooks, stored before they are answered
 reconciliation   what is recorded against the provider's balance transactions
 queries          what agents, operators and people may see

@@ -37,8 +37,10 @@ def valid(agent: Agent, claim: Claim, account: PaymentAccount, asked: Json) -> E
 
     Everything that decides how much money arrives, and where, must be the same: a person who paid less, in test mode,
     or nothing (mode save) has not paid for this. Nor is one order another, even where the sums are the same. The
-    account also fixes livemode, which never changes.
+    account also fixes livemode, which never changes. Of a subscription, the price that its person agreed to last is
+    meant.
     """
+    price = "payment__subscription__amount" if asked["mode"] == "subscribe" else "payment__amount"
     rows = Entitlement.objects.filter(
         agent=agent,
         iss=claim.iss,
@@ -48,9 +50,9 @@ def valid(agent: Agent, claim: Claim, account: PaymentAccount, asked: Json) -> E
         payment__account=account,
         payment__mode=asked["mode"],
         payment__currency=asked["currency"],
-        payment__amount=asked["amount"],
         payment__interval=asked["interval"] or "",
         payment__uses=asked["uses"],
+        **{price: asked["amount"]},
     )
     rows = rows.select_related("payment__account").order_by("created_at")
     only_live = live_only(agent)

@@ -68,8 +68,8 @@ def follow(payment: Payment, checkout: Checkout, said: Snapshot) -> None:
     refunds.sync(payment, said)
     if (said.payment_ref or "") == payment.payment_ref:  # otherwise it is a second payment, which is refunded
         disputes.sync(payment, said)
-        for problem in subscriptions.sync(payment, said):
-            alert(payment, "renewal", problem)
+        for code, problem in subscriptions.sync(payment, said):
+            alert(payment, code, problem)
     checkouts.schedule_next_check(payment, checkout, said)
 
 

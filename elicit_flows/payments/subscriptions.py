@@ -15,7 +15,7 @@ from elicit_flows.domain.values import Json
 from elicit_flows.kinds.payment.values import ENDS, SUCCESSES, InvoiceSeen, Snapshot
 from elicit_flows.lib import clock
 from elicit_flows.models import Cancellation, Payment, Renewal, Subscription
-from elicit_flows.payments import entitlements
+from elicit_flows.payments import entitlements, price_changes
 
 Status = Subscription.Status
 _UNPAID = (Renewal.Status.OPEN, Renewal.Status.FAILED)
@@ -37,10 +37,10 @@ def begin(payment: Payment, said: Snapshot) -> Subscription:
     )
 
 
-def sync(payment: Payment, said: Snapshot) -> Iterator[str]:
+def sync(payment: Payment, said: Snapshot) -> Iterator[tuple[str, str]]:
     """Apply what the provider says of the subscription, and tell each change once. The payment must be locked.
 
-    Yields what a person has to look at, in one sentence each: consume it.
+    Yields what a person has to look at, as a code and a sentence: consume it.
     """
     if payment.status != Payment.Status.ACTIVE:
         return
@@ -51,6 +51,7 @@ def sync(payment: Payment, said: Snapshot) -> Iterator[str]:
         # The period is never shortened: a snapshot with an earlier end is older.
         if said.period_end and (row.period_end is None or said.period_end > row.period_end):
             row.period_end = said.period_end
+        yield from _priced(row, said)
         _take_cancellation(row, said)
     for one in said.invoices:
         if not one.first:
@@ -65,6 +66,25 @@ def sync(payment: Payment, said: Snapshot) -> Iterator[str]:
         _tell(row, "payment.unsubscribed")
     elif told and row.ends_at is None:
         events.publish(row.agent, "subscription.resumed", {"subscription": row.summary()}, payment.elicitation)
+
+
+def _priced(row: Subscription, said: Snapshot) -> Iterator[tuple[str, str]]:
+    """Tell once that it costs something else at the provider than its person agreed to, or for another period.
+
+    Only the answer to the latest question counts: an earlier one may have the price from before a change.
+    """
+    seen, bought = f"{said.price} {said.interval}", row.payment
+    latest = said.asked_at is not None and (row.seen_at is None or said.asked_at > row.seen_at)
+    if said.price is None or not latest or seen == row.price_seen:
+        return
+    row.price_seen = seen
+    agreed = price_changes.agreed_prices(row, clock.now())
+    if said.price not in agreed or said.interval not in (None, bought.interval):
+        there = f"{said.price} {bought.currency} for each {said.interval or 'period'}"
+        yield (
+            "price",
+            f"The subscription costs {there} at the provider, agreed was {row.amount} for each {bought.interval}.",
+        )
 
 
 def _take_cancellation(row: Subscription, said: Snapshot) -> None:
@@ -91,7 +111,7 @@ def _canceller(row: Subscription) -> str:
     return asked.by if asked else Subscription.By.PROVIDER.value
 
 
-def _renewed(row: Subscription, seen: InvoiceSeen) -> Iterator[str]:
+def _renewed(row: Subscription, seen: InvoiceSeen) -> Iterator[tuple[str, str]]:
     """Record a renewal once, and tell once that it was refused and once that it is paid."""
     renewal = Renewal.objects.filter(subscription=row, ref=seen.ref).first()
     if renewal is not None and (renewal.status == Renewal.Status.PAID or seen.state == "open"):
@@ -110,11 +130,10 @@ def _renewed(row: Subscription, seen: InvoiceSeen) -> Iterator[str]:
     data = {"subscription": row.summary(), "renewal": renewal.summary()}
     if renewal.status == Renewal.Status.PAID:
         events.publish(row.agent, "subscription.renewed", data, row.payment.elicitation)
-        if seen.currency != row.payment.currency or seen.amount > row.amount:
-            yield (
-                f"The renewal {seen.ref} was charged as {seen.amount} {seen.currency}, "
-                f"agreed was {row.amount} {row.payment.currency}."
-            )
+        agreed = max(price_changes.agreed_prices(row, seen.starts_at))
+        if seen.currency != row.payment.currency or seen.amount > agreed:
+            told = f"The renewal {seen.ref} was charged as {seen.amount} {seen.currency}"
+            yield "renewal", f"{told}, agreed was {agreed} {row.payment.currency}."
     elif renewal.status == Renewal.Status.FAILED and not refused:
         events.publish(row.agent, "subscription.past_due", data, row.payment.elicitation)
 

@@ -8,7 +8,16 @@ from elicit_flows import vault
 from elicit_flows.domain.values import Claim, Json
 from elicit_flows.elicitations.receipts import has_receipt
 from elicit_flows.lib import clock
-from elicit_flows.models import Agent, Connection, Customer, Elicitation, Entitlement, IdentityAssertion, Payment
+from elicit_flows.models import (
+    Agent,
+    Connection,
+    Customer,
+    Elicitation,
+    Entitlement,
+    IdentityAssertion,
+    Payment,
+    Subscription,
+)
 from elicit_flows.payments import authorizations, entitlements, queries
 from elicit_flows.people import contacts, local_accounts
 from elicit_flows.people.sessions import sessions_of
@@ -45,15 +54,7 @@ def export_data(claim: Claim) -> Json:
             )
             for row in _in_order(queries.mandates_by(claim))
         ],
-        "subscriptions": [
-            _of_agent(
-                row,
-                renewals=[
-                    _without(one.summary(), "subscription") for one in queries.renewals_of(row).order_by("created_at")
-                ],
-            )
-            for row in _in_order(queries.subscriptions_by(claim))
-        ],
+        "subscriptions": [_subscription(row) for row in _in_order(queries.subscriptions_by(claim))],
         "authorizations": [_of_agent(row) for row in _in_order(authorizations.by_person(claim))],
         "entitlements": [
             {**_by(row.agent), **_without(row.summary(live_only=entitlements.live_only(row.agent)), "subject")}
@@ -101,6 +102,16 @@ def _elicitation(row: Elicitation) -> Json:
             for event in sorted(row.event_set.all(), key=lambda event: event.position)
         ],
     }
+
+
+def _subscription(row: Subscription) -> Json:
+    renewals = queries.renewals_of(row).order_by("created_at")
+    changes = row.price_changes.filter(agreed_at__isnull=False).order_by("agreed_at")
+    return _of_agent(
+        row,
+        renewals=[_without(one.summary(), "subscription") for one in renewals],
+        price_changes=[one.summary() for one in changes],
+    )
 
 
 def _connection(row: Connection) -> Json:

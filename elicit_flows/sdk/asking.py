@@ -111,6 +111,27 @@ class Asking(ABC):
         )
         return await self._ask(asked, user, on_url, timeout)
 
+    async def price_change(
+        self,
+        user: User,
+        subscription: str,
+        amount: int,
+        currency: str,
+        *,
+        message: str = "",
+        on_url: OnUrl,
+        timeout: float | None = None,
+        **options: Unpack[Options],
+    ) -> Outcome:
+        """Ask ``user`` to pay ``amount`` minor units for each period of their ``subscription`` (its id) from the next
+        charge on, and wait. Nothing is charged now; currency and interval stay.
+
+        Raises InvalidRequestError for one that has ended or is cancelled. ``on_url``, ``timeout``, ``options`` and
+        errors: see ``ask``.
+        """
+        asked = _QUESTION.price_change(subscription, amount, currency, message=message, **options)
+        return await self._ask(asked, user, on_url, timeout)
+
     async def x402(
         self,
         user: User,

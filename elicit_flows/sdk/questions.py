@@ -202,6 +202,15 @@ class Questions(ABC, Generic[R_co]):
         params |= {"account": account} if account else {}
         return self._checked("payment", params, message or f"Allow charges for: {description}", options)
 
+    def price_change(
+        self, subscription: str, amount: int, currency: str, *, message: str = "", **options: Unpack[Options]
+    ) -> R_co:
+        """Change the price of a running ``subscription`` (its id) to ``amount`` minor units, from the next charge on.
+        Currency and interval stay.
+        """
+        params = {"mode": "subscribe", "changes": subscription, "amount": amount, "currency": currency}
+        return self._checked("payment", params, message or "Change the price of your subscription.", options)
+
     def x402(
         self,
         url: str,

@@ -107,6 +107,7 @@ class SyncElicit:
     oauth = _blocking(Elicit.oauth)
     payment = _blocking(Elicit.payment)
     mandate = _blocking(Elicit.mandate)
+    price_change = _blocking(Elicit.price_change)
     x402 = _blocking(Elicit.x402)
     credentials = _blocking(Elicit.credentials)
     confirm = _blocking(Elicit.confirm)

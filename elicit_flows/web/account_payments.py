@@ -138,9 +138,10 @@ def _just_ended(request: HttpRequest, claim: Claim) -> Json | None:
 
 def _paid(row: Payment) -> Json:
     said, cancellation, going = row.summary(), getattr(row, "cancellation", None), getattr(row, "subscription", None)
-    names = ("description", "mode", "amount", "currency", "amount_refunded", "status", "dispute")
+    names = ("description", "mode", "currency", "amount_refunded", "status", "dispute")
     return {name: said[name] for name in names} | {
         "id": row.pk,
+        "amount": going.amount if going else row.amount,
         "agent_name": row.agent.name,
         "livemode": row.account.livemode,
         "date": row.paid_at or row.created_at,

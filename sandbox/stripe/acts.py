@@ -112,6 +112,16 @@ def cancel(double: Double, values: Values) -> Thing:
     return shown(subscriptions.change(shop, found, {"cancel_at_period_end": True}))
 
 
+def reprice(double: Double, values: Values) -> Thing:
+    """Another price of a subscription, from the next period on."""
+    shop, found = thing(double, values["subscription"], subscriptions.KIND)
+    item = found["items"]["data"][0]
+    data = {name: item["price"][name] for name in ("currency", "product", "recurring")}
+    data |= {"recurring": {"interval": data["recurring"]["interval"]}, "unit_amount": values.whole("amount")}
+    change = {"items": [{"id": item["id"], "price_data": data}], "proration_behavior": "none"}
+    return shown(subscriptions.change(shop, found, change))
+
+
 def end(double: Double, values: Values) -> Thing:
     return shown(subscriptions.end(*thing(double, values["subscription"], subscriptions.KIND)))
 
@@ -223,7 +233,7 @@ LOCKED: dict[str, Act] = {
     act.__name__: act
     for act in (
         *(saved_method, settle_charge, settle, expire, refund, refund_outcome, dispute, renew, collect),
-        *(cancel, end, clock, weather, calm, fault, bend),
+        *(cancel, reprice, end, clock, weather, calm, fault, bend),
     )
 } | {"endpoints": endpoints, "account": account, "reset": reset}
 FREE: dict[str, Act] = {"release": release, "resend": resend}

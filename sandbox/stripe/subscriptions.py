@@ -5,6 +5,7 @@ Simplified: no proration, and what the bank says is ordered.
 from __future__ import annotations
 
 import calendar
+import copy
 from datetime import UTC, datetime, timedelta
 
 from sandbox.stripe import charges, invoices
@@ -169,7 +170,9 @@ def renew(shop: Shop, subscription: Thing, *, ok: bool = True) -> Thing:
 
 
 def change(shop: Shop, subscription: Thing, params: Thing) -> Thing:
-    """Cancel it at the end of the paid period, or take that back. Raises StripeError for one that has ended."""
+    """Cancel it at the end of the paid period, or take that back; give an item another price. Raises StripeError for
+    one that has ended.
+    """
     if subscription["status"] == "canceled":
         sentence = "A canceled subscription can only update its cancellation_details and metadata."
         raise StripeError(400, sentence, code="resource_missing")
@@ -180,7 +183,32 @@ def change(shop: Shop, subscription: Thing, params: Thing) -> Thing:
         subscription |= {"cancel_at_period_end": ends, "cancel_at": last if ends else None}
         subscription["canceled_at"] = shop.now if ends else None
         shop.emit("customer.subscription.updated", subscription, before)
+    if "items" in params:
+        reprice(shop, subscription, params)
     return subscription
+
+
+def reprice(shop: Shop, subscription: Thing, params: Thing) -> None:
+    """The new price counts from the next period on. Raises StripeError for what is not simulated: prorations, another
+    currency or interval, other items.
+    """
+    if params.get("proration_behavior") != "none":
+        raise StripeError(400, "SANDBOX: prices change with proration_behavior=none only.")
+    before = {"items": copy.deepcopy(subscription["items"])}
+    for wanted in params["items"]:
+        known = next((one for one in subscription["items"]["data"] if one["id"] == wanted.get("id")), None)
+        if known is None:
+            raise StripeError(404, f"No such subscription_item: '{wanted.get('id')}'", code="resource_missing")
+        old, data = known["price"], wanted["price_data"]
+        rhythm = {"interval_count": 1} | data["recurring"]
+        if data["currency"] != old["currency"] or any(old["recurring"][name] != rhythm[name] for name in rhythm):
+            raise StripeError(400, "SANDBOX: currency and interval of a subscription stay as they are.")
+        if data["product"] != old["product"]:
+            raise StripeError(404, f"No such product: '{data['product']}'", code="resource_missing")
+        amount = data["unit_amount"]
+        price = old | {"id": new_id("price"), "unit_amount": amount, "unit_amount_decimal": str(amount)}
+        known |= {"price": price, "plan": plan(price)}
+    shop.emit("customer.subscription.updated", subscription, before)
 
 
 def end(shop: Shop, subscription: Thing) -> Thing:

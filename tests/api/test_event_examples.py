@@ -10,6 +10,7 @@ from datetime import timedelta
 
 import pytest
 from django.conf import settings
+from django.db import transaction
 
 from elicit_flows import elicitations, vault
 from elicit_flows.domain.errors import OverLimit, ReauthorizationRequired
@@ -18,8 +19,8 @@ from elicit_flows.elicitations import outcomes, transitions
 from elicit_flows.events import webhooks
 from elicit_flows.kinds.payment.values import DisputeSeen, InvoiceSeen, RefundSeen, State
 from elicit_flows.lib import clock
-from elicit_flows.models import Delivery, Elicitation, Payment, SpendLimit
-from elicit_flows.payments import authorizations, cancellations, mandates
+from elicit_flows.models import Delivery, Elicitation, Payment, SpendLimit, Subscription
+from elicit_flows.payments import authorizations, cancellations, mandates, price_changes
 from tests.api.described import Described
 from tests.api.examples import Recorder, kept
 from tests.api.test_examples import DRIVE_BOT, FLOWS, IDP, WRITE
@@ -46,6 +47,10 @@ def payments(till: Till) -> None:
     renewed = {"invoices": (replace(again, state="paid", tries=2),)}
     for more in ({"period_end": month}, {"period_end": month, "invoices": (again,)}, renewed, {"ends_at": month}, {}):
         till.hear(going, State.ACTIVE, payment_ref="sub_1", asked_at=clock.now(), **more)
+    costlier = {"mode": "subscribe", "changes": Subscription.objects.get().pk, "amount": 700, "currency": "eur"}
+    asked, _ = elicitations.create(till.known.row, Question("payment", rows.ALICE_CLAIM, "Ten seats.", costlier))
+    with transaction.atomic():
+        assert price_changes.made(price_changes.agree(asked), till.says(going, State.ACTIVE, price=700))
     till.hear(going, State.CANCELLED, payment_ref="sub_1", period_end=month)
 
     saved = till.ask(mode="save", amount=0)

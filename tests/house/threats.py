@@ -228,6 +228,7 @@ THREATS: dict[int, tuple[str, str]] = {
     210: ("A token of an installation for what its person does not reach, or with more than they may do there", ""),
     211: ("A provider's token for an installation that may do more than was asked", ""),
     212: ("A kept token of an installation, given to another agent or person", ""),
+    235: ("A price or period of a subscription that changes without its payer's yes", ""),
     236: ("A cancelled subscription that its agent or another person takes up again", ""),
     237: ("Answers of the provider that are replayed or reordered, and revive a subscription that has ended", ""),
     238: ("A subscription of another agent or person", ""),

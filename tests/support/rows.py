@@ -57,6 +57,7 @@ from elicit_flows.models import (
     Payment,
     PaymentAccount,
     PendingGrant,
+    PriceChange,
     PushSubscription,
     ReceiptKey,
     Recipient,
@@ -84,8 +85,8 @@ ALICE_CLAIM = Claim(ISSUER, "alice")
 OURS = (
     Brand, Notification, OptOut, Contact, PushSubscription, Recipient, NotificationSettings,
     Authorization, Delivery, Event, Feed, Attempt, PendingGrant, ConnectionCall, ConnectionUse, Connection,
-    EntitlementUse, Entitlement, MandateCharge, Mandate, Renewal, Subscription, Refund, Cancellation, Inbound, Checkout,
-    Payment, Draft, UserCode, Elicitation,
+    EntitlementUse, Entitlement, MandateCharge, Mandate, PriceChange, Renewal, Subscription, Refund, Cancellation,
+    Inbound, Checkout, Payment, Draft, UserCode, Elicitation,
     Agent.identity_providers.through, Agent.providers.through, Agent.payment_accounts.through, SpendLimit, Agent,
     Customer, ReceiptKey, PaymentAccount, Registration, ProviderRow, LoginAssertion, IdentityAssertion,
     IdentityProvider, VaultKey, SignedIn, Session, SignOut, Erasure, Operator,

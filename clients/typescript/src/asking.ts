@@ -102,6 +102,16 @@ export abstract class Asking extends Paying {
   }
 
   /**
+   * Ask `user` to pay `amount` for each period of their `subscription` (its id) from the next charge on, and wait. Nothing
+   * is charged now; currency and interval stay. Throws InvalidRequestError for one that has ended or is cancelled.
+   */
+  async priceChange(
+    user: User, subscription: string, amount: number, currency: string, options: AskOptions & { message?: string },
+  ): Promise<Outcome<"payment">> {
+    return await this.#asked(user, questions.priceChange(subscription, amount, currency, options), options);
+  }
+
+  /**
    * Ask `user` whether `url` may be paid from a wallet of the operator's, and wait. `challenge` is what it asked for with
    * its 402: see `challengeOf`. Pass the outcome to `paymentHeader`, or let `payRequest` do all of it. Throws
    * InvalidRequestError with the reason when no wallet pays that, and PermissionDeniedError `over_limit`.

@@ -63,6 +63,16 @@ interface PaymentParams {
   order?: Order;
 }
 
+/** Another price of a running subscription. */
+interface PriceChangeParams {
+  mode: "subscribe";
+  /** The subscription's id. */
+  changes: string;
+  amount: number;
+  currency: string;
+  account?: string;
+}
+
 interface MandateParams {
   mode: "mandate";
   currency: string;
@@ -81,7 +91,7 @@ export interface Params {
     connection?: string;
     variables?: Record<string, string>;
   };
-  payment: PaymentParams | MandateParams;
+  payment: PaymentParams | MandateParams | PriceChangeParams;
   credentials: { fields?: readonly CredentialsField[]; provider?: string; seal_to?: Json };
   form: { schema?: Json; order?: readonly string[]; questions?: readonly Json[]; shared?: boolean };
   confirm: { detail?: string; danger?: boolean; confirm_label?: string; decline_label?: string };
@@ -114,6 +124,10 @@ export interface Results {
     /** Of mode `subscribe`: its id. */
     subscription?: string;
     order_number?: string;
+    /** Of a change of its price. */
+    price?: number;
+    previous_price?: number;
+    price_from?: string | null;
   };
   credentials: { connection: string; provider?: string; scopes?: string[]; account?: Account | null };
   form: { content: Json; skipped?: Json };

@@ -95,6 +95,13 @@ export function mandate(
   return { kind: "payment", params: asked, message: message || `Allow charges for: ${description}` };
 }
 
+export function priceChange(
+  subscription: string, amount: number, currency: string, { message }: { message?: string },
+): Asked<"payment"> {
+  const params = { mode: "subscribe" as const, changes: subscription, amount, currency };
+  return { kind: "payment", params, message: message || "Change the price of your subscription." };
+}
+
 export function x402(
   url: string, challenge: Json, { message, method = "GET", account }: X402Details,
 ): Asked<"x402"> {

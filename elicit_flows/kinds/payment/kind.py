@@ -23,7 +23,8 @@ class Payment:
     leaves = True
 
     def clean(self, given: Json) -> Json:
-        """``{amount, currency, description, account, mode, interval, item, uses, mandate?, order?, trial_days?}``.
+        """``{amount, currency, description, account, mode, interval, item, uses, mandate?, order?, trial_days?,
+        changes?}``.
 
         Raises Invalid.
         """
@@ -38,11 +39,12 @@ class Payment:
         ``order`` is None, or as ``order.shown`` says. ``mandate`` is None or has the limits in minor units, and
         ``until`` as a time.
         ``next_charge`` is the day of a subscription's second payment if the first is made today (UTC), or else None.
-        ``trial``: nothing is paid before that day.
+        ``trial``: nothing is paid before that day. A change of a subscription's price has neither, and no host: it is
+        made without the person.
         """
-        today, trial = clock.now().date(), asked.get("trial_days")
-        after = following(today, asked["interval"]) if asked["interval"] else None
-        url = (config.api_base or providers.get(config.provider).host) if config else ""
+        today, trial, changes = clock.now().date(), asked.get("trial_days"), "changes" in asked
+        after = following(today, asked["interval"]) if asked["interval"] and not changes else None
+        url = (config.api_base or providers.get(config.provider).host) if config and not changes else ""
         limits = asked.get("mandate")
         return {name: asked[name] for name in _SHOWN} | {
             "mandate": limits and {**limits, "until": datetime.fromisoformat(limits["until"])},

@@ -17,17 +17,21 @@ MAX_DESCRIPTION = 250
 MAX_ITEM = 200
 MAX_USES = 1_000_000
 MAX_TRIAL = 730  # days: Stripe accepts at most two years
+MAX_ID = 64
 _NAMES = (
     "amount", "currency", "description", "account", "mode", "interval", "trial_days", "item", "uses", "mandate",
-    "order",
+    "order", "changes",
 )  # fmt: skip
+# What a change of the price leaves as it is.
+_KEPT = ("description", "interval", "trial_days", "item", "uses")
 
 Error = dict[str, object]
 
 
 def clean(params: Json) -> Json:
     """All parameters; None for those left out, "pay" for ``mode``, 0 for the ``amount`` of modes save and mandate.
-    ``mandate`` is there only in that mode, ``order`` and ``trial_days`` only if they are given.
+    ``mandate`` is there only in that mode, ``order``, ``trial_days`` and ``changes`` only if they are given. With
+    ``changes``, the rest is the subscription's own, and None here.
 
     The description is returned as one line without invisible characters. Raises Invalid with all errors.
     """
@@ -37,10 +41,15 @@ def clean(params: Json) -> Json:
     given["description"] = order.one_line(given["description"])
     unknown = [name for name in params if name not in _NAMES]
     errors = [_error(name, f"There is no such parameter; use {', '.join(_NAMES)}.") for name in unknown]
-    errors += _price(given) + _account(given) + _mode(given) + _purchase(given) + _mandate(given) + _order(given)
+    errors += _price(given) + _account(given)
+    if given["changes"] is None:
+        errors += _description(given) + _mode(given) + _purchase(given)
+    else:
+        errors += _change(given)
+    errors += _mandate(given) + _order(given)
     if errors:
         raise Invalid(errors)
-    for name in ("mandate", "order", "trial_days"):
+    for name in ("mandate", "order", "trial_days", "changes"):
         if given[name] is None:
             del given[name]
     return given
@@ -54,11 +63,6 @@ def _price(given: Json) -> list[Error]:
         errors.append(_error("amount", f"Mode {given['mode']} takes no amount." if most == 0 else _BAD_AMOUNT))
     if not isinstance(given["currency"], str) or money.digits(given["currency"]) is None:
         errors.append(_error("currency", _BAD_CURRENCY))
-    description = given["description"]
-    if not isinstance(description, str) or not 0 < len(description) <= MAX_DESCRIPTION:
-        errors.append(
-            _error("description", f"Give 1 to {MAX_DESCRIPTION} visible characters that say what is paid for.")
-        )
     return errors
 
 
@@ -69,6 +73,28 @@ _BAD_CURRENCY = "Give an ISO 4217 code in lower case of a currency with 0 or 2 d
 def _is_integer(value: Any) -> bool:
     """Whether it is a whole number. A bool is an int in Python, and a mistake here."""
     return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _description(given: Json) -> list[Error]:
+    description = given["description"]
+    if isinstance(description, str) and 0 < len(description) <= MAX_DESCRIPTION:
+        return []
+    return [_error("description", f"Give 1 to {MAX_DESCRIPTION} visible characters that say what is paid for.")]
+
+
+def _change(given: Json) -> list[Error]:
+    """Of another price for a running subscription."""
+    changes = given["changes"]
+    if given["mode"] != "subscribe":
+        return [_error("changes", "Leave it out: only mode subscribe changes a subscription.")]
+    errors = [
+        _error(name, "Leave it out: a change of the price keeps what the subscription has.")
+        for name in _KEPT
+        if given[name] is not None
+    ]
+    if not (isinstance(changes, str) and 0 < len(changes) <= MAX_ID):
+        errors.append(_error("changes", "Give the id of the subscription whose price is to change."))
+    return errors
 
 
 def _account(given: Json) -> list[Error]:

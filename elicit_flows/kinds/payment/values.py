@@ -184,6 +184,7 @@ class Snapshot:
     unpaid: bool = False  # the provider says that nothing was charged and nothing is under way
     period_end: datetime | None = None  # mode subscribe: it is paid until then, or ended then
     price: int | None = None  # mode subscribe: what each period costs, if the provider says so
+    interval: str | None = None  # mode subscribe: how long a period is, such as "month" or "3 month", if it says so
     ends_at: datetime | None = None  # mode subscribe: it is cancelled, and not charged after this
     invoices: tuple[InvoiceSeen, ...] = ()  # mode subscribe, oldest first
     # When the provider was asked. What it said earlier does not undo what it said later. None: not known.

@@ -100,6 +100,7 @@ SCRIPT: list[Any] = [
         Reply(ELICITATION | {"kind": "payment", "status": "declined"}, 201),
         Reply(COMPLETED | {"kind": "payment", "result": {"mandate": "ma_2"}}, 201),
         Reply(COMPLETED | {"kind": "payment", "result": {"subscription": "su_2"}}, 201),
+        Reply(COMPLETED | {"kind": "payment", "result": {"subscription": "su_2", "price": 700}}, 201),
         Reply(ELICITATION | {"kind": "x402", "status": "declined"}, 201),
     ),
 ]  # fmt: skip
@@ -182,6 +183,13 @@ SENT: list[Any] = [
     (
         "POST", "/v1/elicitations", {},
         {
+            "kind": "payment", "subject": USER, "message": "Change the price of your subscription.",
+            "params": {"mode": "subscribe", "changes": "su_2", "amount": 700, "currency": "eur"},
+        },
+    ),
+    (
+        "POST", "/v1/elicitations", {},
+        {
             "kind": "x402", "subject": USER, "message": "Pay for what https://shop.example/a offers.",
             "params": {
                 "url": "https://shop.example/a", "method": "POST", "challenge": {"x402Version": 2}, "account": "wallet",
@@ -210,6 +218,7 @@ def test_each_call_sends_what_the_api_takes_and_reads_what_it_answers(
         "drafted": 3, "again": "el_1", "submitted": True, "note": [{"mail": "m-1"}, {}], "refund": "re_1",
         "mandate": {"total": 200}, "charge": "paid", "ended": "ended", "charged": "mc_2", "uncharged": "NotCompleted",
         "subscription": "past_due", "cancelled": ["2026-12-01T00:00:00Z", "ended"], "subscribed": "su_2",
+        "repriced": 700,
         "unsubscribed": "NotCompleted", "header": ["PAYMENT-SIGNATURE", "GET", "2026-11-21T11:00:00.000Z"],
         "unsigned": "NotCompleted",
         "limited": ["RateLimitedError", 60], "foreign": ["UnexpectedAnswerError", "unexpected_answer"],

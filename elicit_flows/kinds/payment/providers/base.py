@@ -112,8 +112,8 @@ class PaymentProvider(Protocol):
 
 
 class SubscribingProvider(PaymentProvider, Protocol):
-    """A provider whose subscriptions can be ended and continued: it has mode ``subscribe`` in ``modes``. ``ref`` is the
-    checkout's, and the snapshots say what it is afterwards.
+    """A provider whose subscriptions can be ended, continued and changed: it has mode ``subscribe`` in ``modes``.
+    ``ref`` is the checkout's, and the snapshots say what it is afterwards.
     """
 
     def end(self, account: Account, ref: str, key: str) -> Snapshot:
@@ -121,6 +121,11 @@ class SubscribingProvider(PaymentProvider, Protocol):
 
     def resume(self, account: Account, ref: str, key: str) -> Snapshot:
         """Take back a cancellation that has not taken effect. One that has ended stays ended. Safe to repeat."""
+
+    def change_price(self, account: Account, ref: str, amount: int) -> Snapshot:
+        """From the next period on it costs ``amount`` minor units; nothing is charged or given back now, and currency
+        and interval stay. One that has ended stays as it is. Safe to repeat. Refused says that nothing was changed.
+        """
 
 
 class ChargingProvider(PaymentProvider, Protocol):

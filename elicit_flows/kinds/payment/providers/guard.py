@@ -73,6 +73,10 @@ class Guarded:
         plug_in = cast(SubscribingProvider, self.plug_in)
         return _asked(account, Snapshot, lambda: plug_in.resume(account, ref, key))
 
+    def change_price(self, account: Account, ref: str, amount: int) -> Snapshot:
+        plug_in = cast(SubscribingProvider, self.plug_in)
+        return _asked(account, Snapshot, lambda: plug_in.change_price(account, ref, amount))
+
     def charge(self, account: Account, charge: Charge, key: str) -> Snapshot:
         plug_in = cast(ChargingProvider, self.plug_in)
         return _asked(account, Snapshot, lambda: plug_in.charge(account, charge, key))

@@ -60,6 +60,8 @@ const allowed = await elicit.mandate(user, "eur", limits, allowing);
 say("charged", (await elicit.charge(allowed, 300, { description: "Another" }))["id"]);
 const subscribed = await elicit.payment(user, 500, "eur", { description: "A paper", onUrl: () => undefined });
 say("subscribed", (await elicit.subscriptionOf(subscribed))["id"]);
+const repriced = await elicit.priceChange(user, "su_2", 700, "eur", { onUrl: () => undefined });
+say("repriced", repriced.status === "completed" && repriced.result.price);
 say("unsubscribed", await elicit.subscriptionOf(unpaid).catch((error) => error.name));
 const refused = await elicit.x402(user, "https://shop.example/a", { x402Version: 2 }, {
   method: "POST", account: "wallet", onUrl: () => undefined,

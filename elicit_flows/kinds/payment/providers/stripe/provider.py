@@ -12,7 +12,7 @@ import stripe
 
 from elicit_flows import http
 from elicit_flows.kinds.payment.providers.base import Busy, Refused, Unclear
-from elicit_flows.kinds.payment.providers.stripe import balance, charges, reading, session, webhooks
+from elicit_flows.kinds.payment.providers.stripe import balance, charges, price_changes, reading, session, webhooks
 from elicit_flows.kinds.payment.providers.stripe.client import calling, client, plain
 from elicit_flows.kinds.payment.providers.stripe.errors import STALE_KEY
 from elicit_flows.kinds.payment.values import (
@@ -155,6 +155,20 @@ class Stripe:
             if not _has_ended(stripe_client, subscription):
                 stripe_client.v1.subscriptions.update(subscription, {"cancel_at_period_end": False})
             return _look(stripe_client, ref)
+
+    def change_price(self, account: Account, ref: str, amount: int) -> Snapshot:
+        """Give its one item another price without proration: https://docs.stripe.com/api/subscriptions/update
+
+        It is not changed twice, so no key is sent, as in ``cancel``. What fails after the change is Unclear.
+        """
+        with calling(changes=True):
+            stripe_client = client(account)
+            subscription = _subscription(stripe_client, ref)
+            price_changes.make(stripe_client, subscription, amount)
+            try:
+                return _look(stripe_client, ref)
+            except stripe.StripeError as error:
+                raise Unclear("The payment provider did not say what the subscription costs now.") from error
 
     def charge(self, account: Account, charge: Charge, key: str) -> Snapshot:
         """Charge at once. Refused is raised only if nothing was made: everything after that is Unclear."""

@@ -68,7 +68,8 @@ def snapshot(session: Thing, refunds: list[Thing], disputes: list[Thing], invoic
         unpaid=session.get("status") in ("open", "expired") and session.get("payment_status") != "paid",
         period_end=_period_end(within(session, "subscription"), bills),
         invoices=bills,
-        price=_price(within(session, "subscription")),
+        price=price(within(session, "subscription")),
+        interval=_interval(within(session, "subscription")),
         ends_at=_ends_at(within(session, "subscription")),
         method=id_of(within(session, "setup_intent").get("payment_method")),
         method_name=_method_name(within(session, "setup_intent", "payment_method")),
@@ -181,7 +182,7 @@ def _receipt_url(session: Thing) -> str | None:
     return url if isinstance(url, str) else None
 
 
-def _price(subscription: Thing) -> int | None:
+def price(subscription: Thing) -> int | None:
     """Of one period; None for what has another kind of price."""
     items = within(subscription, "items").get("data") or []
     total = 0
@@ -191,6 +192,18 @@ def _price(subscription: Thing) -> int | None:
             return None
         total += amount * quantity
     return total if items else None
+
+
+def _interval(subscription: Thing) -> str | None:
+    """How long a period is: "month" or "3 month"; each of them, if its items differ."""
+    items = within(subscription, "items").get("data") or []
+    found = {_rhythm(within(one, "price", "recurring")) for one in items}
+    return " and ".join(sorted(found)) or None
+
+
+def _rhythm(recurring: Thing) -> str:
+    count, interval = recurring.get("interval_count"), str(recurring.get("interval"))
+    return interval if count in (None, 1) else f"{count} {interval}"
 
 
 def _ends_at(subscription: Thing) -> datetime | None:
