@@ -17,6 +17,7 @@ SHOWN = {
     "disputes": "dispute",
     "subscriptions": "subscription",
     "invoices": "invoice",
+    "invoice_payments": "invoice_payment",
     "customers": "customer",
     "payment_methods": "payment_method",
     "events": "event",

@@ -5,9 +5,12 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 
+import httpx2
+
 from tests.faults.crashing import cut
 from tests.payments.conftest import Till
 from tests.payments.history import checker, collecting
+from tests.payments.test_mandates import bank_says, charge, given
 from tests.support.http_user import HttpUser
 from tests.support.process import until
 from tests.support.stripe_control import StripeControl
@@ -46,6 +49,10 @@ class Way(ABC):
     def ends(self) -> set[str]:
         return {"completed"}
 
+    def moved(self) -> tuple[int, int]:
+        """How many charges and refunds there are to be at the provider."""
+        return len(self.begun), 0
+
     def to_the_page(self, name: str) -> str:
         """Stripe's id of the checkout that the user is sent to."""
         Way.prepare(self, name)
@@ -71,6 +78,7 @@ class Way(ABC):
     def history(self) -> list[Json]:
         lines = [*collecting.of_agent(self.till.agent, self.till.agent.slug)]
         ours = {line["elicitation"]["params"]["description"] for line in lines if line["op"] == "ended"}
+        ours |= {line["charge"]["description"] for line in lines if line["op"] == "charge"}
         done = list(collecting.of_provider(self.stripe.state()))
         charges = {line["charge"] for line in done if line.get("about") in ours}
         return lines + [line for line in done if line["charge"] in charges]
@@ -142,6 +150,9 @@ class GivingBack(Way):
     def rested(self) -> bool:
         return super().rested() and not self.count("refund WHERE status != 'done'")
 
+    def moved(self) -> tuple[int, int]:
+        return len(self.begun), len(self.begun)
+
 
 class TakingBack(Way):
     """The agent cancels what the user could pay now, then the provider closes its page."""
@@ -162,7 +173,73 @@ class TakingBack(Way):
     def ends(self) -> set[str]:
         return {"cancelled"}
 
+    def moved(self) -> tuple[int, int]:
+        return 0, 0
+
+
+class Charging(Way):
+    """The agent charges under a mandate: reserved, made at the provider, and written down."""
+
+    bank = "ok"
+    notice = "after"
+
+    def prepare(self, name: str) -> None:
+        """One mandate for all. What is cut is a charge of that name."""
+        if not self.begun:
+            self.names: list[str] = []
+            self.mandate = given(self.till, self.user, description=name, total=1_000_000, notice=self.notice)
+            self.begun.append(self.mandate["asked"])
+            bank_says(self.till, self.mandate, self.bank)
+        self.name = name
+        self.names.append(f"{name} charge")
+
+    def act(self) -> None:
+        cut(self.order)
+
+    def order(self) -> httpx2.Response:
+        return charge(self.till, self.mandate, 500, self.name, description=f"{self.name} charge").raise_for_status()
+
+    def again(self) -> None:
+        self.order()
+
+    def rested(self) -> bool:
+        return super().rested() and not self.count("payment WHERE mode = 'charge' AND status <> 'paid'")
+
+    def moved(self) -> tuple[int, int]:
+        return len(self.names), 0
+
+
+class ChargingWithPerson(Charging):
+    """The same, and the bank wants the person: what was begun is cancelled, and they pay by a link."""
+
+    bank = "requires_action"
+
+    def again(self) -> None:
+        made = self.order().json()
+        path = f"/v1/mandates/{self.mandate['id']}/charges/{made['id']}"
+
+        def waits() -> Json | None:
+            self.till.start()
+            found = dict(self.till.agent.get(path).json())
+            return found if found["status"] == "requires_action" else None
+
+        link = (until(waits, "the bank wants the person", timeout=30) or {})["elicitation"]
+        self.till.pay(self.user, dict(self.till.agent.get(f"/v1/elicitations/{link}").json()))
+
+
+class ChargingWhenDue(Charging):
+    """An announced charge, which the sweep makes when its time has come."""
+
+    notice = "before"
+
+    def act(self) -> None:
+        made = self.order().json()
+        self.till.sql("UPDATE elicit_flows_mandatecharge SET at = now() WHERE id = %s", made["id"])
+        self.till.start()
+        self.wait(lambda: self.count("payment WHERE id = %s AND status = 'paid'", made["payment"]) > 0)
+
 
 WAYS: dict[str, type[Way]] = {
     "button": Leaving, "return": Returning, "webhook": Hearing, "refund": GivingBack, "close": TakingBack,
+    "charge": Charging, "charge with the person": ChargingWithPerson, "charge when due": ChargingWhenDue,
 }  # fmt: skip

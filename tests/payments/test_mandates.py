@@ -19,12 +19,12 @@ def limits(**more: object) -> Json:
     return {"per_charge": 2000, "total": 5000, "until": last.isoformat()} | more
 
 
-def given(till: Till, user: HttpUser, **more: object) -> Json:
-    """A mandate that alice has agreed to on the page."""
-    asked = till.ask(mode="mandate", amount=None, description="Train tickets", mandate=limits(**more))
+def given(till: Till, user: HttpUser, *, description: str = "Train tickets", **more: object) -> Json:
+    """A mandate that alice has agreed to on the page, with ``asked``: what she answered."""
+    asked = till.ask(mode="mandate", amount=None, description=description, mandate=limits(**more))
     till.pay(user, asked)
     found = till.becomes(asked, "completed")["result"]
-    return look(till, found["mandate"])
+    return look(till, found["mandate"]) | {"asked": asked}
 
 
 def look(till: Till, mandate: str) -> Json:

@@ -13,6 +13,8 @@ A history is a list of JSON objects, one for each thing that somebody saw, in an
     entitlement entitlement: as its agent reads it when all has come to rest
     gave_back agent, key, payment, refund (its id; null when refused): an agent's order to refund that was answered
 
+Mandates and subscriptions have lines of their own: see ``mandate_rules`` and ``subscription_rules``.
+
 What was taken is matched with what was asked by the description, which the driver makes unlike any other: what the
 service itself wrote down is not trusted with it.
 """
@@ -26,6 +28,7 @@ from typing import Any
 
 Json = dict[str, Any]
 TERMINAL = {"completed", "declined", "cancelled", "expired", "failed"}
+PAID = {"paid", "refunded", "active", "ended"}
 SENT = {"succeeded", "pending"}  # what the provider says of a refund that has not failed
 SAME = {"succeeded": "done", "pending": "pending", "failed": "failed", "canceled": "failed"}
 
@@ -53,9 +56,14 @@ class History:
         for line in self.feed:
             self.events[line["event"]["elicitation"]].append(line["event"])
         self._by_description = {one["params"]["description"]: name for name, one in self.ended.items()}
-        self.taken: defaultdict[str | None, list[Json]] = defaultdict(list)
+        self.charges: dict[str, Json] = {line["charge"]["id"]: line["charge"] for line in self.of["charge"]}
+        self.captured: defaultdict[str, list[Json]] = defaultdict(list)  # by the description
         for line in self.of["captured"]:
-            self.taken[self._by_description.get(line["about"])].append(line)
+            self.captured[line["about"]].append(line)
+        charged = {one["description"] for one in self.charges.values()} - self._by_description.keys()
+        self.taken: defaultdict[str | None, list[Json]] = defaultdict(list)  # but for charges that nobody was asked for
+        for about in self.captured.keys() - charged:
+            self.taken[self._by_description.get(about)] += self.captured[about]
         self.paid = {one["charge"]: name for name, charges in self.taken.items() for one in charges}
         self.back: defaultdict[str, list[Json]] = defaultdict(list)
         for line in self.of["returned"]:
@@ -67,10 +75,13 @@ class History:
         self.refunds = {one["id"]: one for line in self.of["payment"] for one in line["refunds"]}
 
     def asked_for_money(self) -> Iterator[tuple[str, Json]]:
-        """But for those that what was paid before answers, and those that save a card."""
+        """But for those that what was paid before answers, and those that cost nothing at first."""
         for name, one in self.ended.items():
-            if not one.get("reused") and one["params"].get("mode") != "save":
+            if not one.get("reused") and due(one["params"]):
                 yield name, one
+
+    def elicitation_of(self, description: str) -> str | None:
+        return self._by_description.get(description)
 
     def types(self, elicitation: str) -> Counter[str]:
         return Counter(event["type"] for event in self.events[elicitation])
@@ -78,7 +89,7 @@ class History:
     def as_asked(self, elicitation: str) -> list[Json]:
         """Charges of exactly what was asked."""
         params = self.ended[elicitation]["params"]
-        wanted = (params["amount"], params["currency"], False)
+        wanted = (due(params), params["currency"], False)
         return [one for one in self.taken[elicitation] if (one["amount"], one["currency"], one["livemode"]) == wanted]
 
     def sent_back(self, charge: Json, *, by: str | None = None) -> int:
@@ -93,13 +104,13 @@ class History:
         return bool(failed) and self.types(elicitation)["payment.refund_failed"] > 0
 
 
+def due(params: Json) -> int:
+    """What is taken when the person agrees: nothing in modes save and mandate, and where a trial comes first."""
+    free = params.get("mode") in {"save", "mandate"} or params.get("trial_days")
+    return 0 if free else int(params["amount"])
+
+
 Rule = Callable[[History], Iterator[tuple[str, str]]]
-
-
-def check(lines: Iterable[Json]) -> list[Violation]:
-    """Everything that is wrong with the history; an empty list for a sound one."""
-    history = History(lines)
-    return [Violation(rule.__name__, *found) for rule in RULES for found in rule(history)]
 
 
 def one_end(history: History) -> Iterator[tuple[str, str]]:
@@ -219,9 +230,9 @@ def ledger_agrees(history: History) -> Iterator[tuple[str, str]]:
                 yield name, "money was taken, and no event or result names a payment"
             continue
         payment = line["payment"]
-        if bool(charges) != (payment["status"] in {"paid", "refunded"}):
+        if due(history.ended[name]["params"]) and bool(charges) != (payment["status"] in PAID):
             yield name, f"the payment is {payment['status']}, taken as asked: {len(charges)}"
-        if bool(charges) and history.taken[name] == charges[:1]:
+        if bool(charges) and history.taken[name] == charges[:1] and payment["mode"] != "subscribe":
             yield from ((name, what) for what in _differences(history, line, charges[0]))
 
 
@@ -250,11 +261,11 @@ def results_agree(history: History) -> Iterator[tuple[str, str]]:
             yield name, f"it is {one['status']} with result {result}"
         if result and result["livemode"] is not False:
             yield name, f"money was real, says the result: {result['livemode']}"
-        if result and (result["amount"], result["currency"]) != (params["amount"], params["currency"]):
-            yield name, f"asked was {params['amount']} {params['currency']}, the result says {result}"
+        if result and (result["amount"], result["currency"]) != (due(params), params["currency"]):
+            yield name, f"asked was {due(params)} {params['currency']}, the result says {result}"
 
 
-TERMS = ("account", "mode", "interval", "amount", "currency", "item", "uses")
+TERMS = ("account", "mode", "interval", "amount", "currency", "item", "uses", "order")
 
 
 def answered_on_its_own_terms(history: History) -> Iterator[tuple[str, str]]:
@@ -289,9 +300,13 @@ def entitlements_match(history: History) -> Iterator[tuple[str, str]]:
 
 
 def _worth(history: History, paid: Json) -> str:
-    kept = history.ended[paid["elicitation"]]["status"] == "completed"
-    if paid["status"] == "refunded" or paid["dispute"] == "lost" or not kept:
+    asked = paid["elicitation"]  # none for a charge that its mandate allowed
+    kept = asked is None or history.ended[asked]["status"] == "completed"
+    back = paid["status"] == "refunded" or 0 < paid["amount"] <= paid["amount_refunded"]
+    if back or paid["dispute"] == "lost" or not kept:
         return "revoked"
+    if paid["status"] == "ended":
+        return "ended"
     return "suspended" if paid["dispute"] == "open" else "active"
 
 

@@ -46,10 +46,13 @@ def of_agent(agent: httpx2.Client, slug: str, ordered: Iterable[str] = ()) -> li
     events = list(feed(agent))
     told = {one["data"]["payment"]["id"] for one in events if "payment" in one["data"]} | set(ordered)
     granted = list(pages(agent, "/v1/entitlements"))
+    goes_on = [*of_mandates(agent), *of_subscriptions(agent)]
+    told |= {line["charge"]["payment"] for line in goes_on if line["op"] == "charge"}
     named = (
         {one["result"]["payment"] for one in ended if "payment" in (one["result"] or {})}
         | told
         | {one["payment"] for one in granted}
+        | {line["mandate"]["payment"] for line in goes_on if line["op"] == "mandate"}
     )
     with ThreadPoolExecutor(AT_ONCE) as pool:
         payments = list(pool.map(lambda name: payment(agent, name, refunds=name in told), sorted(named)))
@@ -57,8 +60,22 @@ def of_agent(agent: httpx2.Client, slug: str, ordered: Iterable[str] = ()) -> li
         *({"op": "ended", "elicitation": one} for one in ended),
         *({"op": "told", "by": "feed", "agent": slug, "event": one} for one in events),
         *({"op": "entitlement", "entitlement": one} for one in granted),
+        *goes_on,
         *payments,
     ]
+
+
+def of_mandates(agent: httpx2.Client) -> Iterator[Json]:
+    for one in pages(agent, "/v1/mandates"):
+        path = f"/v1/mandates/{one['id']}"
+        yield {"op": "mandate", "mandate": answer(agent, path)}
+        yield from ({"op": "charge", "charge": made} for made in pages(agent, f"{path}/charges"))
+
+
+def of_subscriptions(agent: httpx2.Client) -> Iterator[Json]:
+    for one in pages(agent, "/v1/subscriptions"):
+        renewals = list(pages(agent, f"/v1/subscriptions/{one['id']}/renewals"))
+        yield {"op": "subscription", "subscription": one, "renewals": renewals}
 
 
 def payment(agent: httpx2.Client, id: str, *, refunds: bool) -> Json:
@@ -68,10 +85,25 @@ def payment(agent: httpx2.Client, id: str, *, refunds: bool) -> Json:
 
 def of_provider(state: Json) -> Iterator[Json]:
     """``state``: the Stripe double's /_control/state."""
+    bought = {one["id"]: one for one in state["subscriptions"]}
+    bills = {one["id"]: one for one in state["invoices"]}
+    billed = {one["payment"]["payment_intent"]: bills[one["invoice"]] for one in state["invoice_payments"]}
+    for one in state["subscriptions"]:
+        cancelled = one["cancel_at_period_end"]
+        yield {"op": "subscribed", "about": one["description"], "status": one["status"], "cancelled": cancelled}
     for one in state["charges"]:
-        if one["paid"]:
-            money = {name: one[name] for name in ("amount", "currency", "livemode")}
+        if not one["paid"]:
+            continue
+        money = {name: one[name] for name in ("amount", "currency", "livemode")}
+        bill = billed.get(one["payment_intent"])
+        if bill is None:
             yield {"op": "captured", "charge": one["id"], "about": one["description"], **money}
+            continue
+        # Its charges have a description of Stripe's own.
+        subscription = bought[bill["parent"]["subscription_details"]["subscription"]]
+        op = "captured" if bill["billing_reason"] == "subscription_create" else "renewed"
+        money["livemode"] = subscription["livemode"]
+        yield {"op": op, "charge": one["id"], "about": subscription["description"], **money}
     for one in state["refunds"]:
         seen = {name: one[name] for name in ("charge", "amount", "status")}
         yield {"op": "returned", "refund": one["id"], **seen, "our_id": one["metadata"].get("our_id")}

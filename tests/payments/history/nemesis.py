@@ -13,13 +13,19 @@ from tests.payments.history.world import World
 EVERY = 4  # payments, from one fault to the next
 RETRY = [0.3] * 40  # how often Stripe's double sends a webhook again; in life it does so for days
 CREATE, EXPIRE = "POST /v1/checkout/sessions", "POST /v1/checkout/sessions/*/expire"
-CALLS = [CREATE, CREATE, CREATE, EXPIRE, "GET /v1/checkout/sessions/*", "POST /v1/refunds", "GET /v1/refunds", "*"]
+CHARGE, CHARGES = "POST /v1/payment_intents", "GET /v1/payment_intents*"
+CALLS = [
+    CREATE, CREATE, CREATE, EXPIRE, "GET /v1/checkout/sessions/*", "POST /v1/refunds", "GET /v1/refunds", "*",
+    CHARGE, CHARGE, CHARGES, "POST /v1/payment_intents/*/cancel", "POST /v1/subscriptions/*", "GET /v1/subscriptions/*",
+    "POST /v1/payment_methods/*/detach",
+]  # fmt: skip
 ANSWERS = ["lose_reply", "lose_request", "429", "500", "500_executed", "503", "should_retry", "should_not_retry"]
 IN_VAIN = {"retry_seconds": [0.3]}  # each try would be refused like the first
 WEATHERS: list[dict[str, Any]] = [
     {"drop": True}, {"delay": 0.7}, {"duplicate": 3}, {"hold": True}, {"wrong_secret": True, **IN_VAIN},
     {"signature_age": 400, **IN_VAIN}, {"signature_age": -400, **IN_VAIN}, {"timing": "after"}, {"livemode": True},
     {"types": ["checkout.session.completed"], "hold": True}, {"types": ["refund.created"], "drop": True},
+    {"types": ["invoice.paid", "invoice.payment_failed"], "hold": True}, {"types": ["invoice.paid"], "duplicate": 3},
 ]  # fmt: skip
 BENT: list[dict[str, Any]] = [{"amount": 1}, {"currency": "chf"}, {"livemode": True}]
 FAULTS = {"answer": 46, "weather": 28, "kill": 5, "bend": 4, "time": 3, "slow": 5, "deaf": 5, "clock": 4}

@@ -4,21 +4,33 @@ from __future__ import annotations
 
 import time
 from collections import deque
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
 import httpx2
 
 from tests.cast import ALICE, BOB
-from tests.payments.history.checker import Json
+from tests.payments.history.checker import TERMINAL, Json
 from tests.payments.history.stories import Story
 from tests.payments.history.world import World
 from tests.support.http_user import HttpUser
 
 TRIES = 6
+TOLD_WITHIN = 2  # seconds that an agent waits to hear that it was paid
 
 
 class GaveUp(Exception):
     """They tried often enough; the story ends here, as it would."""
+
+
+def together(*acts: Callable[[], object]) -> None:
+    """At the same moment; what one of them meets does not keep the other from going on."""
+    with ThreadPoolExecutor(len(acts)) as pool:
+        for done in [pool.submit(act) for act in acts]:
+            error = done.exception()
+            if error and not isinstance(error, GaveUp | httpx2.TransportError):
+                raise error
 
 
 @dataclass
@@ -73,11 +85,7 @@ class People:
 
     def ask(self, story: Story) -> str | None:
         """The id of the elicitation, None when nobody knows. Without a key an agent dares not ask twice."""
-        body = {
-            "kind": "payment", "subject": self.who.subject(self.world.corp.issuer), "message": "Pay for the report.",
-            "params": {**story.terms, "description": f"Report {story.number}"},
-            "expires_in": story.life,
-        }  # fmt: skip
+        body = self.question(story)
         line = {"agent": self.world.slugs[story.agent], "key": story.key, "story": story.number, "way": story.way}
         try:
             answer = self.call(story, "POST", "/v1/elicitations", story.key, TRIES if story.key else 1, **body)
@@ -88,6 +96,30 @@ class People:
         found = answer.json()["id"]
         self.world.book.write("asked", outcome="ok", elicitation=found, **line)
         return str(found)
+
+    def question(self, story: Story) -> Json:
+        return {
+            "kind": "payment", "subject": self.who.subject(self.world.corp.issuer), "message": "Pay for the report.",
+            "params": {**story.terms, "description": f"Report {story.number}"},
+            "expires_in": story.life,
+        }  # fmt: skip
+
+    def ask_in_vain(self, story: Story, terms: Json) -> None:
+        """A question that is refused, whatever else goes wrong."""
+        body = self.question(story)
+        body["params"] |= terms
+        answer = self.call(story, "POST", "/v1/elicitations", **body)
+        assert answer.status_code == 422, answer.text
+
+    def completed(self, story: Story, elicitation: str) -> Json:
+        """The result, once there is one. Raises GaveUp."""
+        for _ in range(2):
+            seen = self.look(story, elicitation, wait=TOLD_WITHIN)
+            if seen["status"] in TERMINAL:
+                break
+        if not seen["result"]:
+            raise GaveUp
+        return dict(seen["result"])
 
     def look(self, story: Story, elicitation: str, wait: int = 0) -> Json:
         path = f"/v1/elicitations/{elicitation}?wait={wait}"
@@ -148,6 +180,11 @@ class People:
         back = self.world.stripe.press(session, how)
         if back and story.returns:
             self.come_back(back)
+
+    def paid(self, story: Story, elicitation: str, session: str) -> None:
+        """What becomes of the money is for later."""
+        if story.later != "nothing":
+            self.later.append(Paid(story, elicitation, session, time.monotonic() + 1.0))
 
     def come_back(self, url: str) -> None:
         try:

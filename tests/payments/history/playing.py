@@ -2,28 +2,15 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-
 import httpx2
 
 from tests.payments.history.checker import TERMINAL
-from tests.payments.history.people import GaveUp, Paid, People
+from tests.payments.history.mandate_ways import MandateWays
+from tests.payments.history.people import TOLD_WITHIN, GaveUp, Paid, People, together
 from tests.payments.history.stories import Story
+from tests.payments.history.subscription_ways import SubscriptionWays
 from tests.payments.history.world import LONG_AGO
 from tests.support.stripe_control import Refused
-
-PAID_WITHIN = 2  # seconds that an agent waits to hear that it was paid
-
-
-def together(*acts: Callable[[], object]) -> None:
-    """At the same moment; what one of them meets does not keep the other from going on."""
-    with ThreadPoolExecutor(len(acts)) as pool:
-        for done in [pool.submit(act) for act in acts]:
-            error = done.exception()
-            if error and not isinstance(error, GaveUp | httpx2.TransportError):
-                raise error
 
 
 class Afterwards(People):
@@ -32,7 +19,7 @@ class Afterwards(People):
     def go_on(self, paid: Paid) -> None:
         story = paid.story
         try:
-            seen = self.look(story, paid.elicitation, wait=PAID_WITHIN)
+            seen = self.look(story, paid.elicitation, wait=TOLD_WITHIN)
             if seen["status"] not in TERMINAL or not seen["result"]:
                 return
             getattr(self, story.later)(story, seen["result"]["payment"], paid.session)
@@ -88,7 +75,7 @@ class Afterwards(People):
         self.world.stripe.dispute(session, "lost")
 
 
-class Player(Afterwards):
+class Player(Afterwards, MandateWays, SubscriptionWays):
     """The first part of each story."""
 
     def play(self, story: Story) -> None:
@@ -98,17 +85,13 @@ class Player(Afterwards):
             elicitation = self.ask(story)
             if elicitation:
                 getattr(self, story.way)(story, elicitation)
-        except (GaveUp, httpx2.TransportError):
+        except (GaveUp, Refused, httpx2.TransportError):
             return
 
     def card(self, story: Story, elicitation: str) -> None:
         session = self.to_the_page(story, elicitation)
         self.pay(story, session)
         self.paid(story, elicitation, session)
-
-    def paid(self, story: Story, elicitation: str, session: str) -> None:
-        if story.later != "nothing":
-            self.later.append(Paid(story, elicitation, session, time.monotonic() + 1.0))
 
     def declined_card_then_card(self, story: Story, elicitation: str) -> None:
         self.world.stripe.press(self.to_the_page(story, elicitation), "pay_declined")

@@ -17,6 +17,8 @@ OPEN = {
     "checkout": "status IN ('starting', 'open', 'processing') OR look_at <= now()",
     "inbound": "try_at IS NOT NULL",
     "refund": "try_at IS NOT NULL",
+    "cancellation": "try_at IS NOT NULL",
+    "mandate": "status = 'active' AND until <= now()",
     "delivery": "status = 'pending'",
 }
 
@@ -53,6 +55,11 @@ def rested(world: World) -> bool:
     world.let_time_pass()
     statement = "UPDATE elicit_flows_elicitation SET expires_at = %s WHERE status IN ('pending', 'started')"
     world.sql(statement, LONG_AGO)
+    # What was asked of the provider has arrived there by now, so that a charge that is not there was not made.
+    statement = (
+        "UPDATE elicit_flows_checkout SET created_at = now() - interval '1 hour' WHERE off_session AND status = %s"
+    )
+    world.sql(statement, "starting")
     return not any(left(world).values())
 
 
@@ -72,12 +79,17 @@ def settle(world: World, state: Json, dice: Random) -> None:
                 world.stripe.settle(one["id"], dice.choice(["ok", "ok", "fail"]))
             except Refused:  # it said so before: it failed
                 continue
+    of_sessions = {one["payment_intent"] for one in state["sessions"]}
+    for one in state["payment_intents"]:
+        if one["status"] == "processing" and one["id"] not in of_sessions:
+            world.stripe.act("settle_charge", payment_intent=one["id"], outcome=dice.choice(["ok", "fail"]))
 
 
 def moved(state: Json) -> list[str]:
-    """The checkouts whose money went back, or is disputed: of some the service was never told."""
+    """The checkouts whose money went back, or is disputed, or that go on: of some the service was never told."""
     intents = {one["payment_intent"] for one in [*state["refunds"], *state["disputes"]]}
-    return [one["id"] for one in state["sessions"] if one["payment_intent"] in intents]
+    pages = [one["id"] for one in state["sessions"] if one["payment_intent"] in intents or one["subscription"]]
+    return [*pages, *intents]
 
 
 def left(world: World) -> dict[str, int]:

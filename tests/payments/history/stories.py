@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
 from random import Random
+from typing import Any
+
+from tests.payments.history.cases import MANDATES, ORDERS, SUBSCRIPTIONS
 
 AGENTS = 3
 CURRENCIES = ["eur", "usd", "gbp", "jpy"]
 ITEMS = [500, 999]  # what they cost: few, so that some questions are asked again
 SAVING = {"card", "leaves_the_page", "goes_back_then_card", "declines"}  # the ways in which a card may be saved
 LIFE = [3600, 20_000, 72_000]  # seconds that an elicitation is open
+GOES_ON = 0.3  # of the payments: mandates, subscriptions and orders
+UNTIL = (datetime.now(UTC) + timedelta(days=90)).replace(microsecond=0).isoformat()
 
 # What the user does, and the agent meanwhile; how often.
 WAYS = {
@@ -56,7 +62,7 @@ class Story:
     """``returns``: whether the browser comes back to us. ``second``: whether it talks to the other web process.
 
     ``item``: what is granted; who asks for it again on the same terms is answered. ``asks_again``: whether the agent,
-    which has a key, asks again at the same moment.
+    which has a key, asks again at the same moment. ``more``: what else is asked for, as params of kind payment.
     """
 
     number: int
@@ -72,22 +78,47 @@ class Story:
     asks_again: bool
     item: str | None
     mode: str
+    more: dict[str, Any] = field(default_factory=dict)
 
     @property
     def terms(self) -> dict[str, object]:
         """What is asked for, as params of kind payment."""
-        return {"amount": self.amount, "currency": self.currency, "mode": self.mode, "item": self.item}
+        usual = {"amount": self.amount, "currency": self.currency, "mode": self.mode, "item": self.item}
+        return usual | self.more
 
 
 def story(seed: str, number: int) -> Story:
     dice = Random(f"{seed}/{number}")
     usual = _story(dice, seed, number)
+    if dice.random() < GOES_ON:
+        return going_on(dice, usual)
     if dice.random() < 0.6:
         return usual
     wanted = replace(usual, item="pro", amount=dice.choice(ITEMS), currency=dice.choice(CURRENCIES[:2]))
     if dice.random() < 0.2 and usual.way in SAVING:
         return replace(wanted, mode="save", amount=0, later="nothing")
     return wanted
+
+
+def going_on(dice: Random, usual: Story) -> Story:
+    """The same payment as one of the cases of ``cases``; its item is its own, so that nothing answers it but itself."""
+    way = dice.choice([*MANDATES, *SUBSCRIPTIONS, *ORDERS])
+    key = usual.key or f"going-on-{usual.number}"
+    made = replace(usual, way=way, key=key, item=f"item-{usual.number}", currency="eur", returns=True)
+    if way in ORDERS:
+        return replace(made, amount=order(190)["amount"], more=order(190))
+    if way in SUBSCRIPTIONS:
+        trial = {"trial_days": 14} if way.startswith("trial") else {}
+        return replace(made, mode="subscribe", later="nothing", more={"interval": "month", **trial})
+    limits = {"per_charge": 2000, "total": 5000, "until": UNTIL, **MANDATES[way]}
+    more = {"amount": None, "item": None, "mandate": limits}
+    return replace(made, mode="mandate", item=None, later="nothing", more=more)
+
+
+def order(tax: int) -> dict[str, Any]:
+    """Two notebooks and a pen."""
+    lines = [{"name": "A notebook", "quantity": 2, "unit_amount": 450}, {"name": "A pen", "unit_amount": 99}]
+    return {"amount": 999 + tax, "order": {"lines": lines, "tax": tax}}
 
 
 def _story(dice: Random, seed: str, number: int) -> Story:

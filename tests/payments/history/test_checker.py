@@ -7,7 +7,9 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.payments.history.checker import RULES, Json, check
+from tests.payments.history import checker
+from tests.payments.history.checker import Json
+from tests.payments.history.rules import check
 
 Change = Callable[["Tale"], object]
 
@@ -25,7 +27,7 @@ class Tale:
         self.refund: Json = {"id": "re_1", "amount": 200, "status": "done", "by": "agent"}
         self.payment: Json = {
             "id": "pa_1", "elicitation": "el_1", "status": "paid", "amount_refunded": 200, "dispute": None,
-            "item": None, "livemode": False, "paid_at": "2026-11-22T10:00:00Z",
+            "item": None, "livemode": False, "paid_at": "2026-11-22T10:00:00Z", "mode": "pay", "amount": 500,
         }  # fmt: skip
         self.charge: Json = {
             "op": "captured", "charge": "ch_1", "about": "a", "amount": 500, "currency": "eur", "livemode": False,
@@ -225,4 +227,4 @@ def test_what_is_wrong_is_found_by_its_rule(rule: str, change: Change) -> None:
 
 
 def test_every_rule_is_shown_to_find_something() -> None:
-    assert {rule.__name__ for rule in RULES} == {rule for rule, _ in BAD}
+    assert {rule.__name__ for rule in checker.RULES} == {rule for rule, _ in BAD}

@@ -1,11 +1,13 @@
 """I8 in a random history of payments with faults: what was taken is told, what was told was taken, once each.
 
-HISTORY_PAYMENTS, HISTORY_SEED and HISTORY_SHAPE give another size, history and shape; see docs/contributing/tests.md.
+The ways of a single payment are in ``stories``, the cases of what goes on in ``cases``. HISTORY_PAYMENTS, HISTORY_SEED
+and HISTORY_SHAPE give another size, history and shape; see docs/contributing/tests.md.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import secrets
 import sys
 import threading
@@ -16,11 +18,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.payments.history import resting
-from tests.payments.history.checker import check
+from tests.payments.history import cases, resting
 from tests.payments.history.nemesis import Nemesis
 from tests.payments.history.people import Paid
 from tests.payments.history.playing import Player
+from tests.payments.history.rules import check
 from tests.payments.history.stories import LATER, WAYS, story
 from tests.payments.history.world import Book, World
 from tests.support.box import Box
@@ -92,7 +94,7 @@ class Stage:
         return True
 
 
-@pytest.mark.limit(900)
+@pytest.mark.limit(900 + PAYMENTS)
 def test_i8_in_a_random_history_with_faults_money_is_taken_exactly_as_it_is_told(world: World) -> None:
     began = time.monotonic()
     stage = Stage(world)
@@ -124,7 +126,19 @@ def summary(world: World) -> str:
 
 
 def test_every_way_that_a_story_may_go_can_be_played() -> None:
-    assert all(callable(getattr(Player, name, None)) for name in [*WAYS, *LATER] if name != "nothing")
+    ways = [*WAYS, *LATER, *cases.MANDATES, *cases.SUBSCRIPTIONS, *cases.ORDERS]
+    assert [name for name in ways if not callable(getattr(Player, name, None))] == ["nothing"]
+
+
+def test_the_table_of_cases_is_what_is_played() -> None:
+    listed = re.findall(r"^    (\d+) (\w+) ", str(cases.__doc__), re.MULTILINE)
+    assert [name for _, name in listed] == [*cases.MANDATES, *cases.SUBSCRIPTIONS, *cases.ORDERS]
+    assert [int(number) for number, _ in listed] == list(range(36, 36 + len(listed)))
+
+
+def test_every_case_is_drawn() -> None:
+    drawn = {story("a", number).way for number in range(5000)}
+    assert drawn >= {*WAYS, *cases.MANDATES, *cases.SUBSCRIPTIONS, *cases.ORDERS}
 
 
 def test_the_same_seed_draws_the_same_stories() -> None:

@@ -40,8 +40,13 @@ class Book:
         self._lock = threading.Lock()
         self._began = time.monotonic()
 
+    @property
+    def now(self) -> float:
+        """Seconds since the first line."""
+        return round(time.monotonic() - self._began, 3)
+
     def write(self, op: str, **fields: Any) -> None:
-        line = {"op": op, "at": round(time.monotonic() - self._began, 3), **fields}
+        line = {"op": op, "at": self.now, **fields}
         with self._lock:
             self.lines.append(line)
             self._file.write(json.dumps(line) + "\n")
@@ -69,7 +74,7 @@ class World:
         self.sandbox.start()
         account = {
             "slug": "sandbox", "provider": "stripe", "secret_key": KEY, "webhook_secrets": [SECRET],
-            "api_base": self.sandbox.url, "livemode": False, "allow_save": True,
+            "api_base": self.sandbox.url, "livemode": False, "allow_save": True, "allow_mandates": True,
         }  # fmt: skip
         run = secrets.token_hex(3)
         who = [program(f"history-{run}-{number}") for number in range(AGENTS)]
@@ -104,7 +109,8 @@ class World:
 
     def let_time_pass(self) -> None:
         """Every lease has run out, and whatever was put off is due; what came of money that came is left alone."""
-        for table, column in (("checkout", "look_at"), ("inbound", "try_at"), ("refund", "try_at")):
+        columns = {"checkout": "look_at", "inbound": "try_at", "refund": "try_at", "cancellation": "try_at"}
+        for table, column in columns.items():
             waits = f"{column} > now()" + (" AND status != 'paid'" if table == "checkout" else "")
             self._hurry(table, f"{column} = now()", waits)
         self._hurry("delivery", "lease_until = NULL, next_at = now()", "status = 'pending'")
@@ -115,9 +121,9 @@ class World:
         free = f"SELECT id FROM {table} WHERE {waits} ORDER BY id FOR UPDATE SKIP LOCKED"
         self.sql(f"UPDATE {table} SET {change} WHERE id IN ({free})")
 
-    def let_months_pass(self, sessions: list[str]) -> None:
+    def let_months_pass(self, refs: list[str]) -> None:
         """What came of the money that was paid there is to be looked at."""
-        self.sql("UPDATE elicit_flows_checkout SET look_at = now() WHERE status = 'paid' AND ref = ANY(%s)", sessions)
+        self.sql("UPDATE elicit_flows_checkout SET look_at = now() WHERE status = 'paid' AND ref = ANY(%s)", refs)
 
     def close(self) -> None:
         for agent in self.agents:
