@@ -10,7 +10,7 @@ from flask import request
 
 from sandbox.mollie import back, payments
 from sandbox.mollie.double import Double, Thing
-from sandbox.mollie.errors import MollieError, unfit
+from sandbox.mollie.errors import MollieError, missing, unfit
 
 Handler = Callable[[Double, str, list[str], Any], Thing]  # the profile, the ids in the path, the body
 EMBEDDABLE = {"refunds", "chargebacks"}
@@ -31,11 +31,18 @@ def get_one(double: Double, profile: str, ids: list[str], given: Any) -> Thing:
 def get_newest(double: Double, profile: str, ids: list[str], given: Any) -> Thing:
     """A page of payments, newest first."""
     mine = [one for one in reversed(double.payments.values()) if one["_profile"] == profile]
-    if "from" in request.args:
-        mine = mine[mine.index(double.find(profile, request.args["from"])) :]
-    limit = whole(request.args.get("limit", str(LIMIT)))
-    following = f"{double.root}/v2/payments?from={mine[limit]['id']}&limit={limit}" if len(mine) > limit else None
-    return listed(double, "payments", [payments.shown(double, one) for one in mine[:limit]], following)
+    return paged(double, "payments", [payments.shown(double, one) for one in mine])
+
+
+def all_gone(name: str) -> Handler:
+    """A page of the refunds or chargebacks of all payments, newest first."""
+
+    def handler(double: Double, profile: str, ids: list[str], given: Any) -> Thing:
+        mine = [one for one in double.payments.values() if one["_profile"] == profile]
+        made = [payments.plain(one) for payment in mine for one in payment[f"_{name}"]]
+        return paged(double, name, sorted(made, key=lambda one: str(one["createdAt"]), reverse=True))
+
+    return handler
 
 
 def cancel(double: Double, profile: str, ids: list[str], given: Any) -> Thing:
@@ -65,6 +72,18 @@ def gone_one(name: str) -> Handler:
     return handler
 
 
+def paged(double: Double, name: str, things: list[Thing]) -> Thing:
+    """Those from the id in ``from`` on, as many as ``limit`` says. Raises MollieError."""
+    first = request.args.get("from", things[0]["id"] if things else "")
+    places = [place for place, one in enumerate(things) if one["id"] == first]
+    if "from" in request.args and not places:
+        raise missing(name.removesuffix("s"), first)
+    limit, start = whole(request.args.get("limit", str(LIMIT))), places[0] if places else 0
+    more = things[start + limit :]
+    following = f"{double.root}/v2/{name}?from={more[0]['id']}&limit={limit}" if more else None
+    return listed(double, name, things[start : start + limit], following)
+
+
 def listed(double: Double, name: str, things: list[Thing], following: str | None = None) -> Thing:
     here = {"href": f"{double.root}{request.full_path}", "type": "application/hal+json"}
     links = {"self": here, "previous": None, "next": here | {"href": following} if following else None}
@@ -83,10 +102,14 @@ ROUTES: dict[str, Handler] = {
     "GET /payments/:id": get_one,
     "DELETE /payments/:id": cancel,
     "POST /payments/:id/refunds": refund,
+    **{f"GET /{name}": all_gone(name) for name in sorted(EMBEDDABLE)},
     **{f"GET /payments/:id/{name}": gone(name) for name in sorted(EMBEDDABLE)},
     **{f"GET /payments/:id/{name}/:id": gone_one(name) for name in sorted(EMBEDDABLE)},
 }
-QUERY = {"GET /payments": {"from", "limit"}, "GET /payments/:id": {"embed"}}
+QUERY = {
+    **{f"GET /{name}": {"from", "limit"} for name in ("payments", *EMBEDDABLE)},
+    "GET /payments/:id": {"embed"},
+}
 
 
 def find(method: str, path: str) -> tuple[str, list[str]]:

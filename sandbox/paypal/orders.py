@@ -186,6 +186,7 @@ def dispute(double: Double, order: Thing, outcome: str) -> None:
             "dispute_life_cycle_stage": "INQUIRY",
             "links": [link(f"{double.root}/v1/customer/disputes/{ref}", "self")],
             "_merchant": order["_merchant"],
+            "_entry": new_id(),  # what takes the money back, if the buyer wins
         }
         return double.tell(order["_merchant"], "CUSTOMER.DISPUTE.CREATED", "dispute", double.disputes[ref])
     found = next(one for one in double.disputes.values() if about(one) == taken["id"])

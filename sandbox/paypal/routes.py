@@ -8,7 +8,7 @@ from typing import Any
 
 from flask import request
 
-from sandbox.paypal import orders
+from sandbox.paypal import orders, reporting
 from sandbox.paypal.double import Double, Thing, plain
 from sandbox.paypal.errors import PayPalError, missing, unfit
 
@@ -55,6 +55,10 @@ def get_dispute(double: Double, merchant: str, ids: list[str], given: Any) -> Th
     return plain(found)
 
 
+def get_transactions(double: Double, merchant: str, ids: list[str], given: Any) -> Thing:
+    return reporting.search(double, merchant, request.args.to_dict())
+
+
 def check_disputes(double: Double) -> None:
     if not double.disputes_allowed:
         raise PayPalError(403, "PERMISSION_DENIED", "You do not have permission to access this resource.")
@@ -73,8 +77,12 @@ ROUTES: dict[str, Handler] = {
     "POST /v2/payments/captures/:id/refund": refund,
     "GET /v1/customer/disputes": get_disputes,
     "GET /v1/customer/disputes/:id": get_dispute,
+    "GET /v1/reporting/transactions": get_transactions,
 }
-QUERY = {"GET /v1/customer/disputes": {"disputed_transaction_id"}}
+QUERY = {
+    "GET /v1/customer/disputes": {"disputed_transaction_id"},
+    "GET /v1/reporting/transactions": reporting.QUERY,
+}
 
 
 def find(method: str, path: str) -> tuple[str, list[str]]:

@@ -55,9 +55,9 @@ def renewed(till: Till, times: int) -> bool:
     return bool(till.sql(statement)[0][0] == times)
 
 
-def reconciled(till: Till, *more: str) -> list[tuple[str, ...]]:
+def reconciled(till: Till, *more: str, account: str = "sandbox") -> list[tuple[str, ...]]:
     """What differs: the fault, the payment, here, there. The exit status agrees."""
-    ran = till.box.manage("reconcile", "sandbox", "--csv", *more, check=False)
+    ran = till.box.manage("reconcile", account, "--csv", *more, check=False)
     assert ran.stderr == ""
     rows = list(csv.DictReader(io.StringIO(ran.stdout)))
     assert ran.returncode == int(any(row["fault"] != "foreign" for row in rows))

@@ -19,6 +19,7 @@ from elicit_flows.kinds.payment.providers.base import BadNotice, PaymentProvider
 from elicit_flows.kinds.payment.values import SUCCESSES, Account, Ask, Charge, Line, Order, Snapshot, State
 from elicit_flows.lib import clock
 from tests.kinds.payment.answers import ask
+from tests.kinds.payment.balance_contract import BalanceContract
 
 
 class House(Protocol):
@@ -63,7 +64,7 @@ class House(Protocol):
         """Those that came and whose body names ``about``."""
 
 
-class ProviderContract:
+class ProviderContract(BalanceContract):
     """``stranger``: a key that looks like one of the provider's. Where providers differ, the usual stands here."""
 
     name: str

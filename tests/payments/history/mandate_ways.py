@@ -173,7 +173,11 @@ class MandateWays(People):
     def on_its_way(self, story: Story, elicitation: str, outcome: str) -> None:
         mandate = self.given(story, elicitation)
         self.bank_says(mandate, "processing")
-        ref = self.ref_of(story, mandate, self.charge(story, mandate, 2000, "late", f"seat-{mandate}"))
+        try:
+            charge = self.charge(story, mandate, 2000, "late", f"seat-{mandate}")
+        finally:
+            self.bank_says(mandate, "ok")  # one that is made later, of which nobody would know that it is on its way
+        ref = self.ref_of(story, mandate, charge)
         try:
             self.world.stripe.act("settle_charge", payment_intent=ref, outcome=outcome)
         except Refused:

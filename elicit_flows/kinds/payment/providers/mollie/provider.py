@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from datetime import timedelta
+from datetime import datetime, timedelta
 from types import MappingProxyType
 
 from mollie.api.objects.payment import Payment
@@ -12,10 +12,10 @@ from mollie.api.objects.payment import Payment
 from elicit_flows import http
 from elicit_flows.kinds.payment.providers.attempts import calling
 from elicit_flows.kinds.payment.providers.base import Busy, PaymentError, Refused
-from elicit_flows.kinds.payment.providers.mollie import reading, webhooks
+from elicit_flows.kinds.payment.providers.mollie import balance, reading, webhooks
 from elicit_flows.kinds.payment.providers.mollie.client import client, plain
 from elicit_flows.kinds.payment.providers.parts import Thing, moment, text
-from elicit_flows.kinds.payment.values import Account, Ask, Notice, RefundSeen, Snapshot, Started
+from elicit_flows.kinds.payment.values import Account, Ask, BalancePage, Notice, RefundSeen, Snapshot, Started
 from elicit_flows.lib import clock, money
 
 LOOK_BACK = timedelta(hours=25)  # Mollie keeps idempotency keys for a day
@@ -133,6 +133,10 @@ class Mollie:
     def cancel(self, account: Account, ref: str, key: str) -> Snapshot:
         """Raises Refused: only mode pay is offered, which leaves nothing to cancel."""
         raise Refused("not_offered", "This payment provider offers neither saved methods nor subscriptions.")
+
+    def balance(self, account: Account, since: datetime, until: datetime, after: str) -> BalancePage:
+        with calling(changes=False):
+            return balance.page(client(account), since, until, after)
 
     def receive(self, account: Account, headers: Mapping[str, str], body: bytes) -> list[Notice]:
         return webhooks.receive(account, headers, body)

@@ -6,7 +6,7 @@ import dataclasses
 import logging
 import re
 from collections.abc import Mapping
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import partial
 from types import MappingProxyType
 from typing import Any
@@ -34,9 +34,19 @@ from elicit_flows import http
 from elicit_flows.kinds.payment.providers.attempts import calling
 from elicit_flows.kinds.payment.providers.base import Refused
 from elicit_flows.kinds.payment.providers.parts import Thing, several, text, within
-from elicit_flows.kinds.payment.providers.paypal import amounts, reading, webhooks
+from elicit_flows.kinds.payment.providers.paypal import amounts, balance, reading, webhooks
 from elicit_flows.kinds.payment.providers.paypal.client import asked
-from elicit_flows.kinds.payment.values import Account, Ask, DisputeSeen, Notice, RefundSeen, Snapshot, Started, State
+from elicit_flows.kinds.payment.values import (
+    Account,
+    Ask,
+    BalancePage,
+    DisputeSeen,
+    Notice,
+    RefundSeen,
+    Snapshot,
+    Started,
+    State,
+)
 from elicit_flows.lib import clock
 
 log = logging.getLogger(__name__)
@@ -159,6 +169,10 @@ class PayPal:
     def cancel(self, account: Account, ref: str, key: str) -> Snapshot:
         """Raises Refused: only mode pay is offered, which leaves nothing to cancel."""
         raise Refused("not_offered", "This payment provider offers neither saved methods nor subscriptions.")
+
+    def balance(self, account: Account, since: datetime, until: datetime, after: str) -> BalancePage:
+        with calling(changes=False):
+            return balance.page(account, since, until, after)
 
     def receive(self, account: Account, headers: Mapping[str, str], body: bytes) -> list[Notice]:
         return webhooks.receive(account, headers, body)
