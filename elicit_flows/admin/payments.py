@@ -83,8 +83,8 @@ class PaymentAdmin(AccountRowAdmin):
         "created_at", "id",
     )  # fmt: skip
     exported = (
-        "iss", "sub", "mode", "amount", "currency", "description", "item", "interval", "trial_days", "period_end",
-        "ends_at", "status", "refunded", "disputed", "payment_ref", "problem", "created_at", "paid_at",
+        "iss", "sub", "mode", "amount", "known_tax", "currency", "description", "item", "interval", "trial_days",
+        "period_end", "ends_at", "status", "refunded", "disputed", "payment_ref", "problem", "created_at", "paid_at",
     )  # fmt: skip
     list_display_links = ("status", "id")
     list_filter = (
@@ -97,14 +97,20 @@ class PaymentAdmin(AccountRowAdmin):
     inlines = (Checkouts, Refunds, Cancellations)
     fields = (
         "id", "what_to_do", "status", "problem", "agent", "account", "livemode", "elicitation", "iss", "sub", "mode",
-        "interval", "trial_days", "shown_amount", "description", "bought", "item", "uses", "period_end", "ends_at",
-        "refunded_amount", "disputed", "evidence_due", "payment_ref", "receipt_url", "created_at", "paid_at", "events",
+        "interval", "trial_days", "shown_amount", "at_most", "description", "bought", "item", "uses", "period_end",
+        "ends_at", "refunded_amount", "disputed", "evidence_due", "payment_ref", "receipt_url", "created_at", "paid_at",
+        "events",
     )  # fmt: skip
-    readonly_fields = ("what_to_do", "livemode", "shown_amount", "bought", "refunded_amount", "events")
+    readonly_fields = ("what_to_do", "livemode", "shown_amount", "at_most", "bought", "refunded_amount", "events")
 
     @admin.display(description=_("Amount"), ordering="amount")
     def shown_amount(self, row: Payment) -> str:
         return show_amount(row.amount, row.currency)
+
+    @admin.display(description=_("At most"))
+    def at_most(self, row: Payment) -> str:
+        """What the person agreed to, where the provider computes the tax."""
+        return "-" if row.max_amount is None else show_amount(row.max_amount, row.currency)
 
     @admin.display(description=pgettext_lazy("purchase", "order"))
     def bought(self, row: Payment) -> SafeString | str:
@@ -115,7 +121,7 @@ class PaymentAdmin(AccountRowAdmin):
             f"{one['quantity']} × {one['name']}: {show_amount(one['amount'], row.currency)}"
             for one in order.shown(row.order)["lines"]
         ]
-        lines += [f"{_('tax')}: {show_amount(row.order['tax'], row.currency)}"] if row.order["tax"] else []
+        lines += [f"{_('tax')}: {show_amount(row.known_tax, row.currency)}"] if row.known_tax else []
         lines += [row.order[name] for name in ("number", "purpose") if row.order[name]]
         return format_html_join("<br>", "{}", ((line,) for line in lines))
 

@@ -33,6 +33,7 @@ class UsableAccount(Schema):
     provider: str = Field(examples=["stripe"])
     livemode: bool = Field(description="Whether real money moves.")
     modes: list[schemas.AskedMode]
+    computes_tax: bool = Field(description="Whether you may leave the tax of an order to the provider.")
 
 
 class UsableWallet(Schema):
@@ -125,6 +126,7 @@ def get(request: AgentRequest) -> HttpResponse:
                 "provider": row.provider,
                 "livemode": row.livemode,
                 "modes": creation.modes_of(row),
+                "computes_tax": row.computes_tax,
             }
             for row in accounts
         ],

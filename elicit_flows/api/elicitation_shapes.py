@@ -18,7 +18,7 @@ class ElicitationError(Schema):
 
     code: Literal[
         "provider_error", "provider_changed", "organisation_refused", "invalid_content", "payment_mismatch",
-        "payment_refused", "price_not_changed", "over_limit",
+        "total_above_maximum", "payment_refused", "price_not_changed", "over_limit",
     ]  # fmt: skip
     message: str
 

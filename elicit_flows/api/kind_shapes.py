@@ -112,12 +112,18 @@ class OrderLineParams(Strict):
     unit_amount: int = Field(ge=0, le=order.MAX_AMOUNT, description="The price of one, in minor units.")
 
 
+OrderTax = Annotated[int, Field(ge=0, le=order.MAX_AMOUNT)]
+
+
 class OrderParams(Strict):
-    """What the amount is made of. The lines and the tax have to come to the amount."""
+    """What the amount is made of. The lines and the tax have to come to the amount. If the provider computes the tax,
+    the amount is the most that may be charged.
+    """
 
     lines: list[OrderLineParams] = Field(min_length=1, max_length=order.MAX_LINES)
-    tax: int | None = Field(
-        None, ge=0, le=order.MAX_AMOUNT, description="In minor units, on top of the lines. When left out: 0."
+    tax: OrderTax | Literal["provider"] | None = Field(
+        None,
+        description="In minor units, on top of the lines; provider: the payment provider computes it. Left out: 0.",
     )
     number: str | None = Field(None, min_length=1, max_length=order.MAX_NUMBER, description="Your order number.")
     purpose: str | None = Field(None, min_length=1, max_length=order.MAX_PURPOSE, description="What the order is for.")
@@ -193,6 +199,7 @@ class PaymentResult(Schema):
     price: int | Absent = None
     previous_price: int | Absent = None
     price_from: datetime | Absent | None = Field(None, description="When the new price is charged first.")
+    tax: int | Absent = Field(None, description="Of the amount, if the provider has computed it.")
 
 
 class CredentialsField(Strict):

@@ -268,7 +268,7 @@ class Order(Schema):
     """What the amount of a payment is made of, in minor units."""
 
     lines: list[OrderLine]
-    tax: int
+    tax: int | Literal["provider"] = Field(description="provider: the payment has what it has computed.")
     number: str | None
     purpose: str | None
 
@@ -289,6 +289,10 @@ class Payment(Schema):
         description="For mode subscribe: nothing is charged before. Then it costs the amount."
     )
     amount: int
+    max_amount: int | None = Field(
+        description="If the provider computes the tax: the most that the user agreed to, and the amount until then."
+    )
+    tax: int | None = Field(description="Of an order's amount; null until the provider has computed it.")
     currency: str
     description: str
     item: str | None

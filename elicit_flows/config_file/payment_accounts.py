@@ -23,7 +23,7 @@ _OF_WALLETS = ("network", "max_per_payment", "max_per_day", "payees")
 _NEEDED_BY_WALLETS = ("network", "max_per_payment", "max_per_day", "client_id")
 _OF_CHECKOUTS = (
     "webhook_secrets", "api_base", "refund_mismatch", "keep_late", "allow_save", "allow_mandates", "connected_account",
-    "application_fee_basis_points",
+    "application_fee_basis_points", "computes_tax",
 )  # fmt: skip
 _KEY = re.compile(r"[!-~]{1,500}")
 _CONNECTED = re.compile(r"acct_[A-Za-z0-9_]{1,59}")
@@ -104,11 +104,7 @@ def _checkout_conflicts(values: Json, stored: PaymentAccount | None) -> Iterator
         yield "client_id", sentence("is missing: keys of %(provider)s have one", provider=provider)
     if values["client_id"] and not plug_in.has_client_id:
         yield "client_id", sentence("must not be set: keys of %(provider)s have none", provider=provider)
-    if values["allow_save"] and "save" not in plug_in.modes:
-        yield "allow_save", sentence("is true, but %(provider)s has no mode save; leave it out", provider=provider)
-    if values["allow_mandates"] and "mandate" not in plug_in.modes:
-        what = sentence("is true, but %(provider)s has no mode mandate; leave it out", provider=provider)
-        yield "allow_mandates", what
+    yield from _not_offered(values)
     if values["connected_account"] and not plug_in.connects:
         what = sentence("must not be set: %(provider)s has no connected accounts", provider=provider)
         yield "connected_account", what
@@ -117,6 +113,18 @@ def _checkout_conflicts(values: Json, stored: PaymentAccount | None) -> Iterator
         yield "application_fee_basis_points", what
     if stored and Payment.objects.filter(account=stored).exists():
         yield from _unchanged(values, stored, ("provider", "livemode", "connected_account"))
+
+
+def _not_offered(values: Json) -> Iterator[tuple[str, str]]:
+    """What is switched on, and the provider does not have."""
+    plug_in, provider = providers.get(values["provider"]), values["provider"]
+    if values["allow_save"] and "save" not in plug_in.modes:
+        yield "allow_save", sentence("is true, but %(provider)s has no mode save; leave it out", provider=provider)
+    if values["allow_mandates"] and "mandate" not in plug_in.modes:
+        what = sentence("is true, but %(provider)s has no mode mandate; leave it out", provider=provider)
+        yield "allow_mandates", what
+    if values["computes_tax"] and not plug_in.computes_tax:
+        yield "computes_tax", sentence("is true, but %(provider)s computes no tax; leave it out", provider=provider)
 
 
 def _unchanged(values: Json, stored: PaymentAccount, names: tuple[str, ...]) -> Iterator[tuple[str, str]]:

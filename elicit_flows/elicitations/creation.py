@@ -17,7 +17,7 @@ from elicit_flows.elicitations.transitions import STEPS
 from elicit_flows.kinds.base import Kind
 from elicit_flows.kinds.form import params as forms
 from elicit_flows.kinds.form import secret_detection
-from elicit_flows.kinds.payment import providers
+from elicit_flows.kinds.payment import order, providers
 from elicit_flows.lib import clock, telemetry
 from elicit_flows.lib.compiled_query import prepared_cursor
 from elicit_flows.models import Agent, Elicitation, PaymentAccount, Provider
@@ -174,6 +174,7 @@ def _plug_in(name: str, kind: Kind, params: Json, allowed: Permits) -> PlugIn:
         raise Invalid.at(f"params.{kind.context}", what)
     if isinstance(plug_in, PaymentAccount):
         _check_mode(plug_in, params["mode"])
+        _check_tax(plug_in, params)
     elif plug_in.sort != name:
         raise Invalid.at("params.provider", f"Provider {plug_in.slug!r} is one for kind {plug_in.sort}.")
     elif params.get("seal_to") and plug_in.settings()["token_url"]:
@@ -205,6 +206,16 @@ def _check_mode(account: PaymentAccount, mode: str) -> None:
             "the provider can allow it with allow_save."
         )
     raise Invalid.at("params.mode", what)
+
+
+def _check_tax(account: PaymentAccount, params: Json) -> None:
+    """The operator says that the account computes tax, because the provider has to be told first where they pay it."""
+    if not order.by_provider(params.get("order")) or account.computes_tax:
+        return
+    what = f"Payment account {account.slug!r} computes no tax; give the tax in minor units, or leave it out."
+    if providers.get(account.provider).computes_tax:
+        what += " Operators who have set up the provider's tax can switch it on with computes_tax."
+    raise Invalid.at("params.order.tax", what)
 
 
 def _insert(agent: Agent, asked: Asked, connected: bool) -> Elicitation:

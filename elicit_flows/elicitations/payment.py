@@ -27,7 +27,7 @@ from elicit_flows.job_table import PAYMENTS
 from elicit_flows.kinds.payment import providers
 from elicit_flows.kinds.payment.providers.base import Broken, Busy, PaymentError, PaymentProvider, Refused, Unclear
 from elicit_flows.kinds.payment.values import AUTHENTICATION_REQUIRED, Ask, Line, Order, Snapshot, State
-from elicit_flows.lib import clock, rate_limits
+from elicit_flows.lib import amounts, clock, rate_limits
 from elicit_flows.lib.backoff import CircuitBreaker
 from elicit_flows.lib.sentences import sentence
 from elicit_flows.models import Agent, Checkout, Elicitation, MandateCharge, Payment, PaymentAccount
@@ -132,7 +132,8 @@ def _order(payment: Payment, language: str) -> Order | None:
     with translation.override(language or None):
         tax_name = gettext("Tax")
     lines = tuple(Line(**line) for line in payment.order["lines"])
-    return Order(lines, payment.order["tax"], tax_name, payment.order["number"])
+    tax = None if payment.max_amount is not None else payment.order["tax"]
+    return Order(lines, tax, tax_name, payment.order["number"])
 
 
 def back_from_checkout(slug: str, checkout_id: str) -> tuple[Elicitation, bool]:
@@ -171,7 +172,7 @@ def settle(checkout: Checkout, *, closing: bool = False) -> bool:
             if _wanted(checkout, said):
                 said = provider.complete(account, checkout.ref, f"ef:{checkout.pk}:complete:{said.agreed}")
             else:
-                said = replace(said, state=State.CANCELLED, unpaid=True)
+                said = provider.release(account, checkout.ref, f"ef:{checkout.pk}:release:{said.agreed}")
         record_settlement(checkout, replace(said, asked_at=asked_at))
     return said.unpaid
 
@@ -213,10 +214,23 @@ def record_settlement(checkout: Checkout, said: Snapshot) -> None:
                 }
                 move(row, Status.FAILED, only=list(OPEN), error=error)
             elif verdict is Verdict.OVER:
+                if said.agreed and settlement.above_maximum(payment, said):
+                    move(row, Status.FAILED, only=list(OPEN), error=_above_maximum(payment, said))
                 checkout_ended(row)
         if payment.mode == charges.MODE:
             _charge_settled(payment, verdict, said)
         settlement.follow(payment, fresh, said)
+
+
+def _above_maximum(payment: Payment, said: Snapshot) -> Json:
+    """The person agreed at the provider, whose tax made it too much. Another attempt would come to the same."""
+    total, most = (amounts.show(one, payment.currency, "en") for one in (said.amount, payment.max_amount or 0))
+    what = sentence(
+        "With tax the total is %(total)s, more than the agreed maximum of %(most)s. Nothing was charged.",
+        total=total,
+        most=most,
+    )
+    return {"code": "total_above_maximum", "message": what}
 
 
 def _charge_settled(payment: Payment, verdict: Verdict, said: Snapshot) -> None:
@@ -288,6 +302,8 @@ def result(payment: Payment) -> Json:
         granted |= {"subscription": subscription.pk}
     if payment.order and payment.order["number"]:
         granted |= {"order_number": payment.order["number"]}
+    if payment.tax is not None:
+        granted |= {"tax": payment.tax}
     return {
         "payment": payment.pk,
         "livemode": payment.account.livemode,

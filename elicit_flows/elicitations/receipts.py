@@ -27,7 +27,7 @@ def receipt(payment: Payment) -> str:
     if not has_receipt(payment):
         raise Conflict("There is no receipt: nothing was paid, or not yet.")
     said = payment.summary()
-    kept = ("elicitation", "mode", "amount", "currency", "description", "item", "order")
+    kept = ("elicitation", "mode", "amount", "currency", "description", "item", "order", "tax")
     return vault.sign_receipt(
         {
             "iss": settings.ELICIT_PUBLIC_URL,

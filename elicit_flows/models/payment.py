@@ -9,6 +9,7 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
 from elicit_flows.domain.values import MAX_ISSUER, MAX_SUBJECT, Claim, Json
+from elicit_flows.kinds.payment.order import by_provider
 from elicit_flows.kinds.payment.values import State
 from elicit_flows.lib import ids
 from elicit_flows.lib.clock import now, rfc3339
@@ -61,6 +62,10 @@ class Payment(models.Model):
     uses = models.PositiveIntegerField(_("uses"), null=True)  # of the item; None: without limit
     # What the amount is made of, as it was asked for (kinds.payment.order): never changed afterwards.
     order = models.JSONField(pgettext_lazy("purchase", "order"), null=True)
+    # Where the provider computes the tax: the most that the person agreed to, and of the amount the tax. Until it is
+    # paid, the amount is the most as well.
+    max_amount = models.BigIntegerField(_("at most"), null=True)
+    tax = models.BigIntegerField(pgettext_lazy("of an amount", "tax"), null=True)
     status = models.CharField(_("status"), max_length=16, choices=Status.choices, default=Status.OPEN)
     refunded = models.BigIntegerField(default=0)
     disputed = models.CharField(_("dispute"), max_length=8, blank=True, choices=Dispute.choices)
@@ -115,6 +120,11 @@ class Payment(models.Model):
         """What the provider's page takes: nothing where a trial comes first."""
         return 0 if self.trial_days else self.amount
 
+    @property
+    def known_tax(self) -> int | None:
+        """Of an order: the tax that was given, or that the provider has computed; None if it has not yet."""
+        return self.tax if self.order is None or by_provider(self.order) else int(self.order["tax"])
+
     def summary(self) -> Json:
         """The payment as the API returns it. ``status`` is "refunded" once everything was refunded."""
         whole = self.status == self.Status.PAID and 0 < self.amount <= self.refunded
@@ -128,6 +138,8 @@ class Payment(models.Model):
             "interval": self.interval or None,
             "trial_days": self.trial_days,
             "amount": self.amount,
+            "max_amount": self.max_amount,
+            "tax": self.known_tax,
             "currency": self.currency,
             "description": self.description,
             "item": self.item or None,

@@ -61,6 +61,15 @@ class PaymentAccount(models.Model):
             "paid."
         ),
     )
+    computes_tax = models.BooleanField(
+        _("computes tax"),
+        default=False,
+        db_default=False,
+        help_text=_(
+            "Agents may leave the tax of an order to the provider, up to a total that the person agrees to. Set up the "
+            "tax in the provider's dashboard first."
+        ),
+    )
     # Of a wallet that pays by HTTP 402. Amounts are in the token's smallest unit.
     network = models.CharField(_("network"), max_length=64, blank=True, default="", db_default="")
     max_per_payment = models.BigIntegerField(_("at most per payment"), null=True, blank=True)

@@ -18,8 +18,9 @@ MONEY_CAME = (Payment.Status.PAID, Payment.Status.ACTIVE, Payment.Status.ENDED)
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """``sort`` is charge, renewal or refund. ``amount`` is in minor units, negative for a refund. ``ref`` is the
-    provider's id. Nothing in it names a person.
+    """``sort`` is charge, renewal or refund. ``amount`` is in minor units, negative for a refund. ``tax`` is that of an
+    order, of the amount of its charge; None if it is not known. ``ref`` is the provider's id. Nothing in it names a
+    person.
     """
 
     at: datetime
@@ -32,6 +33,7 @@ class Entry:
     payment: str
     ref: str
     description: str
+    tax: int | None = None
 
 
 @dataclass(slots=True)
@@ -117,7 +119,7 @@ def _entry(payment: Payment, sort: str, at: datetime, amount: int, ref: str) -> 
     account = payment.account
     return Entry(
         at, sort, amount, payment.currency, account.slug, account.livemode, payment.agent.slug, payment.pk, ref,
-        payment.description,
+        payment.description, payment.known_tax if sort == "charge" else None,
     )  # fmt: skip
 
 

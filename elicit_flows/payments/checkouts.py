@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from datetime import datetime, timedelta
 
 from elicit_flows.domain.values import Json
+from elicit_flows.kinds.payment import order
 from elicit_flows.kinds.payment.values import Snapshot, Started
 from elicit_flows.lib import clock
 from elicit_flows.models import Checkout, Elicitation, Payment, PaymentAccount, leases
@@ -40,6 +41,7 @@ def expect_payment(row: Elicitation, account: PaymentAccount) -> Payment:
         trial_days=asked.get("trial_days"),
         uses=asked["uses"],
         order=asked.get("order"),
+        max_amount=asked["amount"] if order.by_provider(asked.get("order")) else None,
     )
 
 

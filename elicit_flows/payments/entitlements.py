@@ -5,7 +5,8 @@ from __future__ import annotations
 from datetime import datetime
 
 from django.db import transaction
-from django.db.models import QuerySet
+from django.db.models import F, QuerySet
+from django.db.models.functions import Coalesce
 
 from elicit_flows.domain.errors import Conflict
 from elicit_flows.domain.values import Claim, Json
@@ -40,8 +41,10 @@ def valid(agent: Agent, claim: Claim, account: PaymentAccount, asked: Json) -> E
     account also fixes livemode, which never changes. Of a subscription, the price that its person agreed to last is
     meant.
     """
-    price = "payment__subscription__amount" if asked["mode"] == "subscribe" else "payment__amount"
-    rows = Entitlement.objects.filter(
+    # Where the provider computes the tax, what was asked for is the most that could be charged.
+    most = Coalesce("payment__max_amount", "payment__amount")
+    price = F("payment__subscription__amount") if asked["mode"] == "subscribe" else most
+    rows = Entitlement.objects.alias(price=price).filter(
         agent=agent,
         iss=claim.iss,
         sub=claim.sub,
@@ -50,9 +53,9 @@ def valid(agent: Agent, claim: Claim, account: PaymentAccount, asked: Json) -> E
         payment__account=account,
         payment__mode=asked["mode"],
         payment__currency=asked["currency"],
+        price=asked["amount"],
         payment__interval=asked["interval"] or "",
         payment__uses=asked["uses"],
-        **{price: asked["amount"]},
     )
     rows = rows.select_related("payment__account").order_by("created_at")
     only_live = live_only(agent)

@@ -8,6 +8,7 @@ from enum import StrEnum
 from django.db.models import Q
 
 from elicit_flows import events
+from elicit_flows.kinds.payment import order
 from elicit_flows.kinds.payment.values import ENDS, SUCCESSES, Snapshot, State
 from elicit_flows.lib import clock
 from elicit_flows.models import Checkout, Mandate, Payment
@@ -96,7 +97,9 @@ def _won(payment: Payment, checkout: Checkout, said: Snapshot) -> Verdict:
         return _again(payment, said)
     payment.status, payment.paid_at = WON[said.state], clock.now()
     payment.payment_ref, payment.receipt_url = said.payment_ref or "", said.receipt_url or ""
-    payment.save(update_fields=["status", "paid_at", "payment_ref", "receipt_url"])
+    if payment.max_amount is not None:
+        payment.amount, payment.tax = said.amount, said.tax
+    payment.save(update_fields=["status", "paid_at", "payment_ref", "receipt_url", "amount", "tax"])
     entitlements.grant(payment, said)
     if payment.mode == "subscribe":
         subscriptions.begin(payment, said)
@@ -110,7 +113,7 @@ def difference(payment: Payment, checkout: Checkout, said: Snapshot) -> str:
         (said.our_id == checkout.id, f"the provider's page names {said.our_id!r}, not this checkout"),
         (said.livemode == checkout.account.livemode, f"livemode is {said.livemode}, not as the account's"),
         (said.currency == payment.currency, f"the currency is {said.currency}, asked was {payment.currency}"),
-        (said.amount == payment.due_at_once, f"the amount is {said.amount}, asked was {payment.due_at_once}"),
+        *(_as_taxed(payment, said) if payment.max_amount is not None else _as_asked(payment, said)),
         (
             not payment.trial_days or said.price == payment.amount,
             f"after the trial it costs {said.price}, asked was {payment.amount}",
@@ -118,6 +121,25 @@ def difference(payment: Payment, checkout: Checkout, said: Snapshot) -> str:
         (said.state is OF_MODE[payment.mode], f"the outcome is {said.state}, asked was to {payment.mode}"),
     ]
     return "; ".join(problem for same, problem in differing if not same)
+
+
+def _as_asked(payment: Payment, said: Snapshot) -> list[tuple[bool, str]]:
+    return [(said.amount == payment.due_at_once, f"the amount is {said.amount}, asked was {payment.due_at_once}")]
+
+
+def _as_taxed(payment: Payment, said: Snapshot) -> list[tuple[bool, str]]:
+    """The same where the provider computes the tax: the lines and a tax, and no more than the person agreed to."""
+    net = order.subtotal(payment.order or {"lines": []})
+    return [
+        (said.tax is not None and said.tax >= 0, f"the tax is {said.tax}"),
+        (said.amount - (said.tax or 0) == net, f"without tax the amount is {said.amount - (said.tax or 0)}, not {net}"),
+        (not above_maximum(payment, said), f"the amount is {said.amount}, agreed was at most {payment.max_amount}"),
+    ]
+
+
+def above_maximum(payment: Payment, said: Snapshot) -> bool:
+    """Whether the provider's tax makes it more than the person agreed to."""
+    return payment.max_amount is not None and said.amount > payment.max_amount
 
 
 def _again(payment: Payment, said: Snapshot) -> Verdict:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
 from inspect import signature
-from typing import TYPE_CHECKING, Any, Generic, Required, TypedDict, TypeVar, Unpack
+from typing import TYPE_CHECKING, Any, Generic, Literal, Required, TypedDict, TypeVar, Unpack
 
 from elicit_flows.domain.values import Json
 from elicit_flows.sdk.checks import check
@@ -52,11 +52,12 @@ class OrderLine(TypedDict, total=False):
 
 class Order(TypedDict, total=False):
     """What an amount is made of: ``lines``, and the ``tax`` on them in minor units. Together they are the amount.
-    ``number`` and ``purpose`` are the agent's own.
+    ``number`` and ``purpose`` are the agent's own. ``tax`` ``"provider"``: the payment provider computes it, and the
+    amount is the most that may be charged.
     """
 
     lines: Required[list[OrderLine]]
-    tax: int
+    tax: int | Literal["provider"]
     number: str
     purpose: str
 

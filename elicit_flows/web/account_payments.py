@@ -146,7 +146,7 @@ def _paid(row: Payment) -> Json:
         "livemode": row.account.livemode,
         "date": row.paid_at or row.created_at,
         "signed": elicitations.has_receipt(row),
-        "order": order.shown(row.order) if row.order else None,
+        "order": order.shown(row.order, row.tax) if row.order else None,
         "receipt_url": pages.receipt_link(row.receipt_url),
         "period_end": row.period_end,
         "ends_at": row.ends_at,

@@ -203,7 +203,7 @@ def outcome(
     ``why``: the attempt failed and may be repeated. ``late``: the person answered again, and their first answer counts.
     """
     status = Status.EXPIRED if row.overdue else Status(row.status)
-    bought = {"order": order.shown(row.params["order"])} if row.kind == "payment" and "order" in row.params else {}
+    bought = _bought(row) if row.kind == "payment" and "order" in row.params else {}
     connection, back = (row.result or {}).get("connection"), row.head.return_url or ""
     context = {
         "brand": page_brand.of(row.agent_id),
@@ -232,6 +232,13 @@ def outcome(
         "done_url": f"/c/{row.head.pk}/done",
     }
     return render(request, "connect/done.html", context, status=http_status)
+
+
+def _bought(row: Elicitation) -> Json:
+    """An order, with the tax and the total once the provider has computed them."""
+    result = row.result or {}
+    computed = {"amount": result["amount"]} if "tax" in result else {}
+    return {"order": order.shown(row.params["order"], result.get("tax")), **computed}
 
 
 def _for_money(row: Elicitation) -> bool:

@@ -13,7 +13,7 @@ from sandbox.stripe.double import TEST_KEYS, Double
 from sandbox.stripe.endpoints import FORMS, USUAL_EVENTS, Endpoint, Weather
 from sandbox.stripe.errors import StripeError
 from sandbox.stripe.shop import Shop, shown
-from sandbox.stripe.store import Account, Thing
+from sandbox.stripe.store import USUAL_TAX, Account, Thing
 from sandbox.stripe.webhooks import ORDERS, Delivery
 
 Act = Callable[[Double, Values], Any]
@@ -150,8 +150,14 @@ def weather(double: Double, values: Values) -> Thing:
     return values
 
 
+def tax(double: Double, values: Values) -> Thing:
+    """What tax buyers owe from now on, in ``basis_points``. Without: Stripe Tax is not set up."""
+    double.store.tax_basis_points = values.whole("basis_points") if "basis_points" in values else None
+    return dict(values)
+
+
 def calm(double: Double, values: Values) -> Thing:
-    double.sender.weather = Weather()
+    double.sender.weather, double.store.tax_basis_points = Weather(), USUAL_TAX
     double.faults.forget()
     double.bent = {}
     return {}
@@ -233,7 +239,7 @@ LOCKED: dict[str, Act] = {
     act.__name__: act
     for act in (
         *(saved_method, settle_charge, settle, expire, refund, refund_outcome, dispute, renew, collect),
-        *(cancel, reprice, end, clock, weather, calm, fault, bend),
+        *(cancel, reprice, end, clock, weather, calm, fault, bend, tax),
     )
 } | {"endpoints": endpoints, "account": account, "reset": reset}
 FREE: dict[str, Act] = {"release": release, "resend": resend}

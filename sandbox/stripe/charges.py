@@ -82,7 +82,7 @@ def blank_intent(shop: Shop, amount: int, currency: str, customer: str | None, d
         "amount_capturable": 0,
         "application_fee_amount": data.get("application_fee_amount"),
         "amount_received": 0,
-        "capture_method": "automatic_async",
+        "capture_method": data.get("capture_method", "automatic_async"),
         "client_secret": new_id(f"{name}_secret"),
         "confirmation_method": "automatic",
         "created": shop.now,
@@ -142,16 +142,16 @@ def on_charge(method: Thing) -> Thing:
     return {**_CARD, "last4": method["card"]["last4"]} if method["type"] == "card" else {}
 
 
-def succeed(shop: Shop, intent: Thing, paid: Thing) -> None:
-    """The money has arrived."""
-    amount = intent["amount"]
+def succeed(shop: Shop, intent: Thing, paid: Thing, captured: int | None = None) -> None:
+    """The money has arrived; ``captured``: that much of a hold."""
+    amount = intent["amount"] if captured is None else captured
     paid |= {"status": "succeeded", "paid": True, "captured": True, "amount_captured": amount}
     application_fees.take(paid, intent["application_fee_amount"])
     paid["balance_transaction"] = balance.charged(shop, paid)
     intent |= {"status": "succeeded", "amount_received": amount, "last_payment_error": None, "processing": None}
     intent |= {"payment_method": paid["payment_method"], "next_action": None}
     shop.emit("payment_intent.succeeded", intent)
-    shop.emit("charge.succeeded", paid)
+    shop.emit("charge.succeeded" if captured is None else "charge.captured", paid)
 
 
 def fail(shop: Shop, intent: Thing, failed: Thing, error: Thing) -> None:

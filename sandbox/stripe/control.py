@@ -69,7 +69,9 @@ def typed(name: str, text: str) -> Any:
 def payment(session: dict[str, Any], now: dict[str, Any]) -> dict[str, Any]:
     """One session as a row of the page, with the actions that it allows."""
     intent = session["payment_intent"]
-    charge = next((one for one in now["charges"] if intent and one["payment_intent"] == intent and one["paid"]), None)
+    charge = next(
+        (one for one in now["charges"] if intent and one["payment_intent"] == intent and one["captured"]), None
+    )
     disputed = [one for one in now["disputes"] if charge and one["charge"] == charge["id"]]
     amount, back = session["amount_total"], charge["amount_refunded"] if charge else 0
     left = charge is not None and back < charge["amount"]

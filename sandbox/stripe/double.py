@@ -13,6 +13,7 @@ from sandbox.doubles.keys import Keys
 from sandbox.doubles.seen import Seen
 from sandbox.stripe.endpoints import Endpoint
 from sandbox.stripe.errors import StripeError
+from sandbox.stripe.off_session import lapse_due
 from sandbox.stripe.sessions import expire_due
 from sandbox.stripe.shop import Shop
 from sandbox.stripe.store import Account, Store
@@ -73,6 +74,7 @@ class Double:
         with self.store.lock:
             for account in list(self.store.accounts.values()):
                 expire_due(self.shop(account))
+                lapse_due(self.shop(account))
 
     def forget(self) -> None:
         """Return to the initial state, but keep accounts that were added."""

@@ -88,7 +88,7 @@ def price(shop: Shop, data: Thing, rhythm: Thing | None) -> Thing:
         "nickname": None,
         "product": new_id("prod"),
         "recurring": rhythm,
-        "tax_behavior": "unspecified",
+        "tax_behavior": data.get("tax_behavior", "unspecified"),
         "tiers_mode": None,
         "transform_quantity": None,
         "type": "recurring" if rhythm else "one_time",

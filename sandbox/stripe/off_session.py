@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sandbox.stripe import application_fees, charges
+from sandbox.stripe import application_fees, charges, holds
 from sandbox.stripe.errors import Declined, StripeError, invalid, required, unsimulated
 from sandbox.stripe.money import check_currency, check_total
 from sandbox.stripe.shop import Shop, shown
@@ -84,6 +84,12 @@ def cancel(shop: Shop, intent: Thing, params: Thing) -> Thing:
             "requires_confirmation, requires_action, processing."
         )
         raise StripeError(400, sentence, code="payment_intent_unexpected_state")
+    session = holds.of_session(shop, intent)
+    if session and session["status"] == "open":
+        sentence = "You cannot cancel the PaymentIntent for a Checkout Session. Expire the Checkout Session instead."
+        raise StripeError(400, sentence)
+    if intent["status"] == "requires_capture":
+        holds.let_go(shop, intent)
     intent |= {
         "status": "canceled",
         "canceled_at": shop.now,
@@ -92,6 +98,13 @@ def cancel(shop: Shop, intent: Thing, params: Thing) -> Thing:
     }
     shop.emit("payment_intent.canceled", intent)
     return intent
+
+
+def lapse_due(shop: Shop) -> None:
+    """Cancel holds that nobody has captured in time."""
+    for intent in shop.all(KIND):
+        if intent["status"] == "requires_capture" and intent["created"] + holds.LASTS <= shop.now:
+            cancel(shop, intent, {"cancellation_reason": "automatic"})
 
 
 def settle(shop: Shop, intent: Thing, *, ok: bool) -> Thing:

@@ -52,6 +52,7 @@ class PayPage:
             session=session,
             merchant=shop.account.name,
             items=[(one["description"], one["quantity"], price(one)) for one in session["_items"]],
+            tax=taxed(self.double, session),
             total=None if amount is None else shown(amount, session["currency"]),
             by_card=paying.can_pay_by_card(session),
             by_bank=paying.can_pay_later(session),
@@ -125,9 +126,18 @@ class PayPage:
             )
 
 
+def taxed(double: Double, session: Thing) -> str | None:
+    """What the buyer reads of the tax, before and after giving an address."""
+    if not session["automatic_tax"]["enabled"]:
+        return None
+    if session["automatic_tax"]["status"] == "complete":
+        return shown(session["total_details"]["amount_tax"], session["currency"])
+    return f"{(double.store.tax_basis_points or 0) / 100:g} % once you have given your address"
+
+
 def price(item: Thing) -> str:
     rhythm = item["price"]["recurring"]
-    said = shown(item["amount_total"], item["currency"])
+    said = shown(item["amount_subtotal"], item["currency"])
     if not rhythm:
         return said
     count = rhythm["interval_count"]

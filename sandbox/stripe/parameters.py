@@ -32,7 +32,8 @@ SIMULATED: dict[str, set[str]] = {
         *("setup_intent_data.metadata", "setup_intent_data.description"),
         *("subscription_data.metadata", "subscription_data.description"),
         *("payment_intent_data.application_fee_amount", "subscription_data.application_fee_percent"),
-        "subscription_data.trial_period_days",
+        *("subscription_data.trial_period_days", "payment_intent_data.capture_method"),
+        *("line_items[].price_data.tax_behavior", "customer_update.address"),
         *("custom_text.submit.message", "allowed_payment_method_types[]", "excluded_payment_method_types[]"),
         *("allow_promotion_codes", "adaptive_pricing.enabled", "automatic_tax.enabled", "invoice_creation.enabled"),
         *("phone_number_collection.enabled", "tax_id_collection.enabled"),
@@ -49,6 +50,7 @@ SIMULATED: dict[str, set[str]] = {
             "automatic_payment_methods.allow_redirects",
         ),
     },
+    "POST /v1/payment_intents/:id/capture": {"amount_to_capture", "application_fee_amount", "expand"},
     "POST /v1/payment_intents/:id/cancel": {"cancellation_reason", "expand"},
     "GET /v1/payment_intents": {*_PAGE, *_CREATED, "customer"},
     "GET /v1/charges": {*_PAGE, *_CREATED, "customer", "payment_intent"},
@@ -69,7 +71,8 @@ SIMULATED: dict[str, set[str]] = {
     "GET /v1/balance_transactions": {*_PAGE, *_CREATED, "type", "source"},
     "GET /v1/events": {*_PAGE, *_CREATED, "type", "types[]"},
 }
-OFF = {path for path in SIMULATED["POST /v1/checkout/sessions"] if path.endswith(".enabled")} | {
+ON = {"automatic_tax.enabled"}
+OFF = {path for path in SIMULATED["POST /v1/checkout/sessions"] if path.endswith(".enabled")} - ON | {
     "allow_promotion_codes"
 }
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sandbox.stripe import charges, customers, subscriptions
+from sandbox.stripe import charges, customers, holds, subscriptions, taxes
 from sandbox.stripe.errors import StripeError
 from sandbox.stripe.sessions import BANKS, KIND
 from sandbox.stripe.shop import Shop
@@ -24,6 +24,7 @@ def check_open(session: Thing) -> None:
 def pay(shop: Shop, session: Thing, bent: Bent) -> Thing:
     """Pay by card at once; in mode setup, only save the card. Returns the event. Raises Over."""
     check_open(session)
+    taxes.compute(shop, session)
     session.update(bent)
     customer = customers.of_session(shop, session)
     method = charges.payment_method(shop, "card", customer)
@@ -37,7 +38,11 @@ def pay(shop: Shop, session: Thing, bent: Bent) -> Thing:
         return complete(shop, session, "no_payment_required")
     intent = charges.payment_intent(shop, session)
     as_session(intent, session)
-    charges.succeed(shop, intent, charges.charge(shop, intent, method, "succeeded"))
+    paid = charges.charge(shop, intent, method, "succeeded")
+    if intent["capture_method"] == "manual":
+        holds.place(shop, intent, paid)
+        return complete(shop, session, "unpaid")
+    charges.succeed(shop, intent, paid)
     return complete(shop, session, "paid")
 
 
@@ -81,6 +86,7 @@ def setup_intent(shop: Shop, session: Thing, method: Thing) -> Thing:
 def challenge(shop: Shop, session: Thing) -> None:
     """The bank asks for 3-D Secure first; the session stays open."""
     check_open(session)
+    taxes.compute(shop, session)
     if session["mode"] == "payment" and session["amount_total"]:
         intent = charges.payment_intent(shop, session)
         intent |= {"status": "requires_action", "next_action": {"type": "use_stripe_sdk", "use_stripe_sdk": {}}}
@@ -128,6 +134,7 @@ def settle(shop: Shop, session: Thing, *, ok: bool) -> Thing:
 def decline(shop: Shop, session: Thing) -> None:
     """The card was refused; the session stays open for another attempt."""
     check_open(session)
+    taxes.compute(shop, session)
     if session["mode"] != "payment" or not session["amount_total"]:
         return
     intent = charges.payment_intent(shop, session)

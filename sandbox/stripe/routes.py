@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from sandbox.stripe import customers, invoices, off_session, refunds, sessions, subscriptions
+from sandbox.stripe import customers, holds, invoices, off_session, refunds, sessions, subscriptions
 from sandbox.stripe.errors import StripeError
 from sandbox.stripe.lists import page
 from sandbox.stripe.shop import Shop, shown
@@ -81,6 +81,10 @@ def cancel_intent(shop: Shop, id: str, params: Thing) -> Thing:
     return off_session.cancel(shop, shop.get(off_session.KIND, id), params)
 
 
+def capture_intent(shop: Shop, id: str, params: Thing) -> Thing:
+    return holds.capture(shop, shop.get(off_session.KIND, id), params)
+
+
 def create_customer(shop: Shop, id: str, params: Thing) -> Thing:
     customer = customers.create(shop, params)
     shop.emit("customer.created", customer)
@@ -114,6 +118,7 @@ ROUTES: dict[str, Handler] = {
     f"GET {SESSIONS}/:id/line_items": session_items,
     "POST /v1/payment_intents": create_intent,
     "POST /v1/payment_intents/:id/cancel": cancel_intent,
+    "POST /v1/payment_intents/:id/capture": capture_intent,
     "GET /v1/invoices": list_invoices,
     "POST /v1/refunds": create_refund,
     "POST /v1/customers": create_customer,

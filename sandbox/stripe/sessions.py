@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from urllib.parse import urlsplit
 
-from sandbox.stripe import application_fees
+from sandbox.stripe import application_fees, taxes
 from sandbox.stripe.errors import StripeError, invalid, required, unsimulated
 from sandbox.stripe.items import build_items, total
 from sandbox.stripe.money import check_currency, check_total
@@ -40,7 +40,7 @@ def create(shop: Shop, params: Thing) -> Thing:
     application_fees.percent(shop, data.get("application_fee_percent"), f"{DATA[mode]}[application_fee_percent]")
     trial = trial_days(data)
     session = blank(shop, params, mode, currency) | amounts(mode, 0 if trial else amount)
-    session |= {"_items": items, "_data": data}
+    session |= {"_items": items, "_data": data, "automatic_tax": taxes.asked(shop, params, items)}
     free = mode == "setup" or not amount or trial
     session["payment_status"] = "no_payment_required" if free else "unpaid"
     return shop.put(session)
@@ -70,7 +70,7 @@ def blank(shop: Shop, params: Thing, mode: str, currency: str | None) -> Thing:
         "adaptive_pricing": {"enabled": False},
         "allow_promotion_codes": params.get("allow_promotion_codes"),
         "allowed_payment_method_types": params.get("allowed_payment_method_types"),
-        "automatic_tax": {"enabled": False, "liability": None, "provider": None, "status": None},
+        "automatic_tax": taxes.OFF,
         "cancel_url": params.get("cancel_url"),
         "client_reference_id": params.get("client_reference_id"),
         "created": shop.now,
@@ -113,8 +113,9 @@ def customer_creation(params: Thing, mode: str) -> str | None:
 
 
 def methods(params: Thing, currency: str | None) -> list[str]:
-    """Cards, and one method that takes days."""
-    offered = ["card", BANKS.get(currency or "", "sepa_debit")]
+    """Cards, and one method that takes days, which cannot be held until it is captured."""
+    held = params.get("payment_intent_data", {}).get("capture_method") == "manual"
+    offered = ["card"] if held else ["card", BANKS.get(currency or "", "sepa_debit")]
     allowed = params.get("allowed_payment_method_types", offered)
     return [one for one in offered if one in allowed and one not in params.get("excluded_payment_method_types", [])]
 
@@ -169,6 +170,8 @@ def check_mode(params: Thing, mode: str) -> None:
         raise required("line_items")
     if mode == "subscription" and "customer_creation" in params:
         raise invalid("customer_creation", "`customer_creation` can only be used in `payment` and `setup` mode.")
+    if "customer_update" in params and "customer" not in params:
+        raise invalid("customer_update", "`customer_update` can only be used with `customer`.")
     if "customer" in params and params.keys() & {"customer_email", "customer_creation"}:
         raise invalid("customer", "You may only specify one of these parameters: customer, customer_email.")
 

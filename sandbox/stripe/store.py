@@ -13,6 +13,7 @@ from sandbox.stripe.errors import missing
 
 Thing = dict[str, Any]
 LONG, SHORT = 32, 12  # bytes
+USUAL_TAX = 1900  # basis points
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,11 +27,15 @@ class Account:
 
 
 class Store:
-    """Hold ``lock`` to read or change objects. ``offset``: how far the clock is ahead, in seconds."""
+    """Hold ``lock`` to read or change objects. ``offset``: how far the clock is ahead, in seconds.
+
+    ``tax_basis_points``: the tax where all buyers live; None: Stripe Tax is not set up.
+    """
 
     def __init__(self) -> None:
         self.lock = threading.RLock()
         self.offset = 0
+        self.tax_basis_points: int | None = USUAL_TAX
         self.accounts: dict[str, Account] = {}
         self._things: dict[str, dict[str, Thing]] = {}
         self._by_kind: defaultdict[tuple[str, str], dict[str, Thing]] = defaultdict(dict)
@@ -67,8 +72,8 @@ class Store:
         return next((account for account, things in self._things.items() if id in things), None)
 
     def forget(self) -> None:
-        """Delete everything but the accounts, and reset the clock."""
-        self.offset = 0
+        """Delete everything but the accounts, and reset the clock and the tax."""
+        self.offset, self.tax_basis_points = 0, USUAL_TAX
         for things in self._things.values():
             things.clear()
         self._by_kind.clear()

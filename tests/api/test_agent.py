@@ -61,7 +61,13 @@ def test_providers_accounts_issuers_and_limits_are_its_own_alone(
         {"slug": "ai", "name": typed.name, "type": "credentials"},
         {"slug": "drive", "name": drive_row.name, "type": "oauth"},
     ]
-    main = {"slug": "main", "provider": "stripe", "livemode": True, "modes": ["pay", "subscribe"]}
+    main = {
+        "slug": "main",
+        "provider": "stripe",
+        "livemode": True,
+        "modes": ["pay", "subscribe"],
+        "computes_tax": False,
+    }
     assert said["payment_accounts"] == [main]
     assert said["issuers"] == [rows.ISSUER]
     assert said["limits"]["spending"] == [{"currency": "eur", "per_payment": 2000, "per_day": None}]

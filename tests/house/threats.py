@@ -221,6 +221,7 @@ THREATS: dict[int, tuple[str, str]] = {
     200: ("Another amount captured, or agreed to, than was asked for", ""),
     201: ("A return that names another person's order", ""),
     242: ("Line items and tax of an order that do not come to its amount", ""),
+    243: ("Tax that a provider computes, and that makes it more than the person agreed to", ""),
     244: ("A payment of one business of a platform that counts for another's", ""),
     245: ("An order that is swapped for another after the yes", ""),
     246: ("Markup or invisible characters in the name of a line item", ""),

@@ -182,6 +182,7 @@ keep_late = true
 allow_save = true
 allow_mandates = true
 renewal_grace = 7
+computes_tax = true
 
 [[payment_account]]
 slug = "bakery"

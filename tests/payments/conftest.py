@@ -164,7 +164,7 @@ def tills(
             account = {
                 "slug": "sandbox", "provider": provider, "secret_key": KEY, "webhook_secrets": [SECRET],
                 "api_base": stripe.url, "livemode": False, "allow_save": provider == "stripe",
-                "allow_mandates": provider == "stripe",
+                "allow_mandates": provider == "stripe", "computes_tax": provider == "stripe",
             }  # fmt: skip
 
             def table(one: Program) -> Json:

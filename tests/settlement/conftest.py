@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import Any
 
@@ -13,6 +13,7 @@ from elicit_flows import elicitations, vault
 from elicit_flows.domain.status import Status
 from elicit_flows.domain.values import Question, Secret
 from elicit_flows.elicitations import payment, transitions
+from elicit_flows.kinds.payment.providers.base import Unclear
 from elicit_flows.kinds.payment.values import Snapshot, Started, State
 from elicit_flows.lib import clock
 from elicit_flows.models import Checkout, Elicitation, Event, Payment, PaymentAccount
@@ -70,8 +71,50 @@ class Till:
 @pytest.fixture
 def till(committed: None) -> Till:
     known = rows.agent()
-    account = PaymentAccount(slug="main", provider="stripe", allow_save=True, allow_mandates=True)
+    account = PaymentAccount(slug="main", provider="stripe", allow_save=True, allow_mandates=True, computes_tax=True)
     vault.seal_account(account, Secret("sk_test_of_the_tests"), [Secret("whsec_of_the_tests")])
     account.save()
     known.row.payment_accounts.add(account)
     return Till(known, account)
+
+
+@dataclass
+class Charges:
+    """A provider that charges when it is told to: ``said`` by ref; ``asked`` is what it was asked, in order."""
+
+    said: dict[str, Snapshot] = field(default_factory=dict)
+    asked: list[tuple[str, str]] = field(default_factory=list)
+    loses: bool = False
+
+    def fetch(self, account: object, ref: str) -> Snapshot:
+        self.asked.append(("fetch", ref))
+        return self.said[ref]
+
+    def close(self, account: object, ref: str, key: str) -> Snapshot:
+        self.asked.append(("close", ref))
+        said = self.said[ref]
+        return replace(said, state=State.CANCELLED) if said.state is State.OPEN else said
+
+    def complete(self, account: object, ref: str, key: str) -> Snapshot:
+        self.asked.append(("complete", ref))
+        self.said[ref] = replace(self.said[ref], state=State.PAID, payment_ref=f"pi_{ref}")
+        if self.loses:
+            raise Unclear("The answer is lost.")
+        return self.said[ref]
+
+    def release(self, account: object, ref: str, key: str) -> Snapshot:
+        self.asked.append(("release", ref))
+        if self.said[ref].state is State.APPROVED:
+            self.said[ref] = replace(self.said[ref], state=State.CANCELLED, unpaid=True)
+        return self.said[ref]
+
+    @property
+    def charged(self) -> list[str]:
+        return [ref for verb, ref in self.asked if verb == "complete"]
+
+
+@pytest.fixture
+def charges(monkeypatch: pytest.MonkeyPatch) -> Charges:
+    found = Charges()
+    monkeypatch.setattr(payment, "plug_in", lambda _: found)
+    return found

@@ -2,55 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-
 import pytest
 from django.test import Client
 
 from elicit_flows import elicitations
 from elicit_flows.elicitations import payment
 from elicit_flows.kinds.payment.providers.base import Unclear
-from elicit_flows.kinds.payment.values import Snapshot, State
+from elicit_flows.kinds.payment.values import State
 from elicit_flows.models import Checkout
-from tests.settlement.conftest import Till
+from tests.settlement.conftest import Charges, Till
 from tests.support import jobs
 from tests.support.moving import MovingClock
-
-
-@dataclass
-class Charges:
-    """A provider that charges when it is told to: ``said`` by ref; ``asked`` is what it was asked, in order."""
-
-    said: dict[str, Snapshot] = field(default_factory=dict)
-    asked: list[tuple[str, str]] = field(default_factory=list)
-    loses: bool = False
-
-    def fetch(self, account: object, ref: str) -> Snapshot:
-        self.asked.append(("fetch", ref))
-        return self.said[ref]
-
-    def close(self, account: object, ref: str, key: str) -> Snapshot:
-        self.asked.append(("close", ref))
-        said = self.said[ref]
-        return replace(said, state=State.CANCELLED) if said.state is State.OPEN else said
-
-    def complete(self, account: object, ref: str, key: str) -> Snapshot:
-        self.asked.append(("complete", ref))
-        self.said[ref] = replace(self.said[ref], state=State.PAID, payment_ref=f"pi_{ref}")
-        if self.loses:
-            raise Unclear("The answer is lost.")
-        return self.said[ref]
-
-    @property
-    def charged(self) -> list[str]:
-        return [ref for verb, ref in self.asked if verb == "complete"]
-
-
-@pytest.fixture
-def charges(monkeypatch: pytest.MonkeyPatch) -> Charges:
-    found = Charges()
-    monkeypatch.setattr(payment, "plug_in", lambda _: found)
-    return found
 
 
 def agreed(till: Till, charges: Charges, state: State = State.APPROVED) -> Checkout:

@@ -72,6 +72,10 @@ class StripeControl:
         more = {} if amount is None else {"amount": amount}
         return dict(self.act("refund", of=of, pending=pending, **more))
 
+    def tax(self, basis_points: int | None = None) -> None:
+        """What buyers owe from now on; None: Stripe Tax is not set up."""
+        self.act("tax", **({} if basis_points is None else {"basis_points": basis_points}))
+
     def refund_outcome(self, refund: str, outcome: Literal["done", "failed"]) -> Thing:
         return dict(self.act("refund_outcome", refund=refund, outcome=outcome))
 

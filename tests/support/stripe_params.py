@@ -29,6 +29,7 @@ CALLS = {
     "GET /v1/payment_intents/:id": ("_payment_intent_retrieve_params", "PaymentIntentRetrieveParams"),
     "POST /v1/payment_intents": ("_payment_intent_create_params", "PaymentIntentCreateParams"),
     "POST /v1/payment_intents/:id/cancel": ("_payment_intent_cancel_params", "PaymentIntentCancelParams"),
+    "POST /v1/payment_intents/:id/capture": ("_payment_intent_capture_params", "PaymentIntentCaptureParams"),
     "GET /v1/payment_intents": ("_payment_intent_list_params", "PaymentIntentListParams"),
     "GET /v1/charges/:id": ("_charge_retrieve_params", "ChargeRetrieveParams"),
     "GET /v1/charges": ("_charge_list_params", "ChargeListParams"),

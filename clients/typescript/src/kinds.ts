@@ -42,10 +42,13 @@ export interface MandateLimits {
   notice?: "before" | "after";
 }
 
-/** What an amount is made of. The lines and the tax have to come to the amount. */
+/**
+ * What an amount is made of. The lines and the tax have to come to the amount. With the tax `"provider"` the payment
+ * provider computes it, and the amount is the most that may be charged.
+ */
 export interface Order {
   lines: readonly { name: string; quantity?: number; unit_amount: number }[];
-  tax?: number;
+  tax?: number | "provider";
   number?: string;
   purpose?: string;
 }
@@ -128,6 +131,8 @@ export interface Results {
     price?: number;
     previous_price?: number;
     price_from?: string | null;
+    /** Of the amount, if the provider has computed it. */
+    tax?: number;
   };
   credentials: { connection: string; provider?: string; scopes?: string[]; account?: Account | null };
   form: { content: Json; skipped?: Json };

@@ -1,4 +1,8 @@
-"""What an agent asks for as an order: lines, the tax on them, and its own number and purpose. Mode pay."""
+"""What an agent asks for as an order: lines, the tax on them, and its own number and purpose. Mode pay.
+
+The agent gives the tax, or leaves it to the payment provider (``BY_PROVIDER``). Then it is known only once the person
+has said where they live, and the amount that was asked for is the most that may be charged.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +17,7 @@ MAX_QUANTITY = 10_000
 MAX_AMOUNT = 99_999_999  # of a line and of the tax: Stripe accepts at most eight digits
 MAX_NUMBER = 64
 MAX_PURPOSE = 250
+BY_PROVIDER = "provider"
 _NAMES = ("lines", "tax", "number", "purpose")
 _OF_LINE = ("name", "quantity", "unit_amount")
 
@@ -21,7 +26,8 @@ Wrong = list[tuple[list[str | int], str]]
 
 def clean(given: Any) -> tuple[Json, Wrong]:
     """``{lines: [{name, quantity, unit_amount}], tax, number, purpose}`` in minor units, and what is wrong: where in
-    the order, and what to do. ``tax`` is 0, ``number`` and ``purpose`` are None if they are left out.
+    the order, and what to do. ``tax`` may be BY_PROVIDER; it is 0, ``number`` and ``purpose`` are None if they are left
+    out.
     """
     if not isinstance(given, dict):
         return {}, [([], "Say what is bought: {lines: [{name, quantity, unit_amount}], tax}.")]
@@ -37,8 +43,9 @@ def clean(given: Any) -> tuple[Json, Wrong]:
         line, problems = _line(one)
         order["lines"].append(line)
         wrong += [(["lines", number, *where], what) for where, what in problems]
-    if not _is_number(order["tax"], 0, MAX_AMOUNT):
-        wrong.append((["tax"], f"Give a whole number of minor units from 0 to {MAX_AMOUNT}, or leave it out."))
+    if order["tax"] != BY_PROVIDER and not _is_number(order["tax"], 0, MAX_AMOUNT):
+        what = f'Give a whole number of minor units from 0 to {MAX_AMOUNT}, or "{BY_PROVIDER}", or leave it out.'
+        wrong.append((["tax"], what))
     for name, most in (("number", MAX_NUMBER), ("purpose", MAX_PURPOSE)):
         order[name] = one_line(given.get(name))
         if order[name] is not None and not _is_text(order[name], most):
@@ -82,11 +89,15 @@ def subtotal(order: Json) -> int:
     return sum(line["quantity"] * line["unit_amount"] for line in order["lines"])
 
 
-def total(order: Json) -> int:
-    return subtotal(order) + int(order["tax"])
+def by_provider(order: Json | None) -> bool:
+    """Whether the provider computes the tax."""
+    return order is not None and order["tax"] == BY_PROVIDER
 
 
-def shown(order: Json) -> Json:
-    """The order with the ``amount`` of each line, for pages."""
+def shown(order: Json, tax: int | None = None) -> Json:
+    """The order with the ``amount`` of each line, for pages. ``tax``: what the provider has computed. ``tax_later``: it
+    has not yet.
+    """
     lines = [{**line, "amount": line["quantity"] * line["unit_amount"]} for line in order["lines"]]
-    return {**order, "lines": lines}
+    known = tax if by_provider(order) else order["tax"]
+    return {**order, "lines": lines, "tax": known or 0, "tax_later": known is None, "subtotal": subtotal(order)}

@@ -155,8 +155,16 @@ def _order(given: Json) -> list[Error]:
     given["order"], wrong = order.clean(given["order"])
     errors: list[Error] = [{"loc": ["params", "order", *where], "message": message} for where, message in wrong]
     amount = given["amount"]
-    if not wrong and _is_integer(amount) and amount != order.total(given["order"]):
-        lines, tax = order.subtotal(given["order"]), given["order"]["tax"]
+    if wrong or not _is_integer(amount):
+        return errors
+    lines, tax = order.subtotal(given["order"]), given["order"]["tax"]
+    if tax == order.BY_PROVIDER:
+        if lines == 0:
+            errors.append(_error("order", "Give a line with a price: there is nothing to compute a tax on."))
+        elif amount < lines:
+            what = f"The lines are {lines} without tax, and the amount is {amount}, which is the most that is charged."
+            errors.append(_error("amount", f"{what} Leave room for the tax."))
+    elif amount != lines + tax:
         sums = f"The lines are {lines} and the tax is {tax}, together {lines + tax}, and the amount is {amount}."
         errors.append(_error("amount", f"{sums} Correct the amount, a line or the tax."))
     return errors

@@ -62,10 +62,12 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """What the amount of an ask is made of. ``tax_name`` is in the payer's language, ``number`` is the agent's."""
+    """What the amount of an ask is made of. ``tax`` None: the provider computes it, and the amount is the most that may
+    be charged. ``tax_name`` is in the payer's language, ``number`` is the agent's.
+    """
 
     lines: tuple[Line, ...]
-    tax: int
+    tax: int | None
     tax_name: str
     number: str | None = None
 
@@ -96,7 +98,7 @@ class Ask:
     trial_days: int | None = None  # subscribe: nothing is charged before
     customer: str | None = None
     language: str = ""  # of the page that it was opened from, as the settings spell it: "pt-br"; "" if it is not known
-    order: Order | None = None  # mode pay; its sum is the amount
+    order: Order | None = None  # mode pay; its sum is the amount, unless the provider computes the tax
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,7 +194,10 @@ class Snapshot:
     method: str | None = None  # mode save: the provider's id of the saved method
     method_name: str | None = None  # and what it is, such as "visa 4242"
     failure: str | None = None  # of a charge that was refused: the provider's code, or AUTHENTICATION_REQUIRED
-    agreed: str = ""  # state APPROVED: names this agreement; it is another once the user has chosen another method
+    # State APPROVED, and afterwards as long as the provider says so: names this agreement. It is another once the user
+    # has chosen another method.
+    agreed: str = ""
+    tax: int | None = None  # of the amount, as the provider has computed it; None: it has not
 
 
 class Movement(StrEnum):

@@ -152,6 +152,22 @@ class ProviderContract(BalanceContract):
         said = self.paid(house, amount=999 + tax, order=order)
         assert (said.state, said.amount, said.our_id) == (State.PAID, 999 + tax, "co_1")
 
+    def test_t243_a_tax_that_the_provider_computes_is_known_before_anything_is_charged(
+        self, provider: PaymentProvider, house: House
+    ) -> None:
+        order = Order((Line("A notebook", 2, 450), Line("A pen", 1, 99)), None, "Tax")
+        if not provider.computes_tax:
+            with pytest.raises(Refused):
+                self.started(house, amount=1300, order=order)
+            return
+        ref, url = self.started(house, amount=1300, order=order)
+        house.act(url, "pay")
+        said = provider.fetch(house.account, ref)
+        assert (said.state, said.tax is not None) == (State.APPROVED, True)
+        assert said.amount == 999 + (said.tax or 0)
+        assert provider.release(house.account, ref, "release").unpaid
+        assert provider.fetch(house.account, ref).state is State.CANCELLED
+
     def test_t242_an_order_whose_parts_come_to_something_else_is_never_paid_as_asked(self, house: House) -> None:
         """Nothing of ours makes one. A provider that adds up refuses it, and one that does not says what it took."""
         order = Order((Line("A notebook", 2, 450),), 100, "Tax")

@@ -36,6 +36,25 @@ def test_an_order_is_read_and_shown_with_what_each_line_costs() -> None:
     assert [line["amount"] for line in shown["lines"]] == [900, 99]
 
 
+def test_the_tax_may_be_left_to_the_provider_up_to_the_amount() -> None:
+    order = {**ORDER, "tax": "provider"}
+    for most in (999, 1300):
+        cleaned = Payment().clean(asked(order, amount=most))
+        assert (cleaned["amount"], cleaned["order"]["tax"]) == (most, "provider")
+        assert Payment().clean(cleaned) == cleaned
+        shown = Payment().describe(cleaned, None)["order"]
+        assert (shown["subtotal"], shown["tax"], shown["tax_later"]) == (999, 0, True)
+    given = Payment().describe(Payment().clean(asked()), None)["order"]
+    assert (given["subtotal"], given["tax"], given["tax_later"]) == (999, 190, False)
+
+
+def test_t243_a_maximum_below_the_lines_is_refused_with_both() -> None:
+    [(where, what)] = refused(asked({**ORDER, "tax": "provider"}, amount=998))
+    assert (where, "999" in what, "998" in what) == (["params", "amount"], True, True)
+    free = {"lines": [{"name": "A sticker", "unit_amount": 0}], "tax": "provider"}
+    assert [where for where, _ in refused(asked(free, amount=1))] == [["params", "order"]]
+
+
 def test_tax_number_and_purpose_may_be_left_out() -> None:
     order = Payment().clean(asked({"lines": LINES}, amount=999))["order"]
     assert (order["tax"], order["number"], order["purpose"]) == (0, None, None)
@@ -60,6 +79,7 @@ def test_t242_lines_and_tax_that_do_not_come_to_the_amount_are_refused_with_the_
         ([], []), ("x", []), ({}, ["lines"]), ({"lines": []}, ["lines"]), ({"lines": LINES * 26}, ["lines"]),
         ({"lines": ["x"]}, ["lines", 0]), ({**ORDER, "colour": "red"}, ["colour"]),
         ({**ORDER, "tax": -1}, ["tax"]), ({**ORDER, "tax": 1.9}, ["tax"]), ({**ORDER, "tax": True}, ["tax"]),
+        ({**ORDER, "tax": "stripe"}, ["tax"]),
         ({**ORDER, "number": ""}, ["number"]), ({**ORDER, "number": 17}, ["number"]),
         ({**ORDER, "purpose": "x" * 251}, ["purpose"]),
         ({"lines": [{**LINES[0], "name": "\u200b"}]}, ["lines", 0, "name"]),

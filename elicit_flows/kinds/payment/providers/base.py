@@ -63,6 +63,7 @@ class PaymentProvider(Protocol):
     keys: Mapping[str, bool]  # by the prefix of a secret key: whether it moves real money; {} if keys do not tell
     connects: bool  # whether it takes payments for the accounts of other businesses (Account.connected_account)
     has_client_id: bool  # whether an account has a client id beside its secret key
+    computes_tax: bool  # whether it computes the tax of an order (Order.tax None); then State.APPROVED comes first
     signed: bool  # whether its webhooks are signed; if not, anybody may send them (see payments.inbound_webhooks)
     host: str  # the host of its payment page, for the connect page; "" if it differs between accounts
 
@@ -84,6 +85,11 @@ class PaymentProvider(Protocol):
 
         It is charged once whatever the key. Only providers whose snapshots say APPROVED are asked. ``key`` is another
         for each agreement, because a provider may repeat its refusal of the former one.
+        """
+
+    def release(self, account: Account, ref: str, key: str) -> Snapshot:
+        """Give up a checkout that is ``State.APPROVED``, so that nothing is charged. The snapshot says what it is
+        afterwards: CANCELLED or FAILED and ``unpaid``, or PAID if it was charged meanwhile. Safe to repeat.
         """
 
     def close(self, account: Account, ref: str, key: str) -> Snapshot:

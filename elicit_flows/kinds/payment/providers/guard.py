@@ -56,6 +56,9 @@ class Guarded:
     def complete(self, account: Account, ref: str, key: str) -> Snapshot:
         return _asked(account, Snapshot, lambda: self.plug_in.complete(account, ref, key))
 
+    def release(self, account: Account, ref: str, key: str) -> Snapshot:
+        return _asked(account, Snapshot, lambda: self.plug_in.release(account, ref, key))
+
     def close(self, account: Account, ref: str, key: str) -> Snapshot:
         return _asked(account, Snapshot, lambda: self.plug_in.close(account, ref, key))
 

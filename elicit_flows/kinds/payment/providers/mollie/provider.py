@@ -37,6 +37,7 @@ class Mollie:
     keys: Mapping[str, bool] = MappingProxyType({"live_": True, "test_": False})
     connects = False
     has_client_id = False
+    computes_tax = False
     signed = False
     host = "www.mollie.com"
 
@@ -97,6 +98,10 @@ class Mollie:
         """Nothing to do: paying on the page is all that it takes."""
         return self.fetch(account, ref)
 
+    def release(self, account: Account, ref: str, key: str) -> Snapshot:
+        """Nothing to do: nobody agrees here without paying."""
+        return self.fetch(account, ref)
+
     def close(self, account: Account, ref: str, key: str) -> Snapshot:
         """Cancel the payment if Mollie says that it can be cancelled; if not, it expires by itself.
 
@@ -145,6 +150,8 @@ class Mollie:
 def _lines(ask: Ask) -> dict[str, list[dict[str, object]]]:
     if ask.order is None:
         return {}
+    if ask.order.tax is None:
+        raise Refused("tax_not_offered", "This payment provider computes no tax.")
     return {
         "lines": [
             {

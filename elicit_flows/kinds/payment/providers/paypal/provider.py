@@ -73,6 +73,7 @@ class PayPal:
     keys: Mapping[str, bool] = MappingProxyType({})
     connects = False
     has_client_id = True
+    computes_tax = False
     signed = True
     host = _HOSTS[True]
 
@@ -134,6 +135,12 @@ class PayPal:
                 return said
         return _snapshot(account, order)
 
+    def release(self, account: Account, ref: str, key: str) -> Snapshot:
+        """What is not captured is given up because we never capture it. PayPal has no call for it."""
+        with calling(changes=False):
+            said = _snapshot(account, _look(account, ref))
+        return dataclasses.replace(said, state=State.CANCELLED, unpaid=True) if said.state is State.APPROVED else said
+
     def close(self, account: Account, ref: str, key: str) -> Snapshot:
         """What nobody has approved is closed because we do not complete it. PayPal has no call for it."""
         with calling(changes=False):
@@ -183,6 +190,8 @@ def _priced(ask: Ask) -> dict[str, Any]:
     whole = amounts.written(ask.amount, ask.currency)
     if ask.order is None:
         return {"amount": AmountWithBreakdown(**whole)}
+    if ask.order.tax is None:
+        raise Refused("tax_not_offered", "This payment provider computes no tax.")
     items = [
         ItemRequest(name=line.name, unit_amount=_money(line.unit_amount, ask), quantity=str(line.quantity))
         for line in ask.order.lines

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
 from types import MappingProxyType
 from typing import Any
@@ -43,6 +43,7 @@ class Stripe:
     )
     connects = True
     has_client_id = False
+    computes_tax = True
     signed = True
     host = "checkout.stripe.com"
 
@@ -82,8 +83,25 @@ class Stripe:
             return charges.look(client(account), ref) if charges.is_one(ref) else _look(client(account), ref)
 
     def complete(self, account: Account, ref: str, key: str) -> Snapshot:
-        """Nothing to do: paying on the page is all that it takes."""
-        return self.fetch(account, ref)
+        """Capture what is held on the card. Stripe captures once and refuses a second time, so ``key`` is not sent, as
+        in ``close``. Other checkouts are charged on the page.
+        """
+        with calling(changes=False):
+            said = self.fetch(account, ref)
+            if said.state is not State.APPROVED:
+                return said
+            params: Any = {"amount_to_capture": said.amount}
+            if account.application_fee(said.amount):
+                params["application_fee_amount"] = account.application_fee(said.amount)
+            return _decided(account, ref, lambda intents: intents.capture(said.agreed, params))
+
+    def release(self, account: Account, ref: str, key: str) -> Snapshot:
+        """Cancel the hold on the card. Repeating has no further effect, so ``key`` is not sent, as in ``close``."""
+        with calling(changes=False):
+            said = self.fetch(account, ref)
+            if said.state is not State.APPROVED:
+                return said
+            return _decided(account, ref, lambda intents: intents.cancel(said.agreed))
 
     def close(self, account: Account, ref: str, key: str) -> Snapshot:
         """Expire the session. Stripe refuses that if it is no longer open; then the snapshot says what it is.
@@ -198,6 +216,22 @@ class Stripe:
         return webhooks.receive(account, headers.get("stripe-signature", ""), body)
 
 
+def _decided(account: Account, ref: str, decide: Callable[[stripe.PaymentIntentService], object]) -> Snapshot:
+    """What a checkout is after its hold was to be captured or cancelled. A refusal tells little: look. Use it within
+    ``calling``, whose deadline it shares.
+    """
+    failed: stripe.StripeError | None = None
+    with calling(changes=True):
+        try:
+            decide(client(account).v1.payment_intents)
+        except stripe.StripeError as error:
+            failed = error
+        found = _look(client(account), ref)
+        if failed and found.state is State.APPROVED:
+            raise failed
+    return found
+
+
 def _started(account: Account, made: reading.Thing) -> Started:
     """Raises Refused for an address that nobody may be sent to."""
     url = made.get("url") or ""
@@ -230,7 +264,7 @@ def _subscription(stripe_client: stripe.StripeClient, ref: str) -> str:
 
 def _paid_intent(stripe_client: stripe.StripeClient, found: reading.Thing, invoices: list[reading.Thing]) -> str | None:
     """The PaymentIntent of refunds and disputes; None if nothing was paid."""
-    if found.get("status") != "complete" or found.get("payment_status") != "paid":
+    if found.get("status") != "complete" or not (found.get("payment_status") == "paid" or reading.is_captured(found)):
         return None
     if found.get("mode") != "subscription":
         return reading.id_of(found.get("payment_intent"))

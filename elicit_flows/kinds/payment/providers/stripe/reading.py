@@ -45,6 +45,13 @@ _INTENTS = {
     "requires_payment_method": State.FAILED,
     "canceled": State.CANCELLED,
 }
+# Of one that is captured by us. Another status: the payer has agreed, and the bank has not yet.
+_HOLDS = {
+    "requires_capture": State.APPROVED,
+    "succeeded": State.PAID,
+    "canceled": State.CANCELLED,  # by us or in the dashboard, or after a week, when the hold lapses
+    "requires_payment_method": State.FAILED,
+}
 _DEAD_INTENTS = {"requires_payment_method", "canceled"}  # in a completed session: the delayed payment failed
 
 
@@ -56,7 +63,7 @@ def snapshot(session: Thing, refunds: list[Thing], disputes: list[Thing], invoic
     return Snapshot(
         ref=session["id"],
         state=_state(session),
-        amount=session.get("amount_total") or 0,
+        amount=_amount(session),
         currency=session.get("currency") or "",
         livemode=session.get("livemode") is True,
         our_id=our_id(session),
@@ -65,7 +72,7 @@ def snapshot(session: Thing, refunds: list[Thing], disputes: list[Thing], invoic
         customer=id_of(session.get("customer")),
         refunds=tuple(refund_seen(one) for one in reversed(refunds)),
         disputes=_disputes_seen(disputes),
-        unpaid=session.get("status") in ("open", "expired") and session.get("payment_status") != "paid",
+        unpaid=_is_unpaid(session),
         period_end=_period_end(within(session, "subscription"), bills),
         invoices=bills,
         price=price(within(session, "subscription")),
@@ -73,6 +80,8 @@ def snapshot(session: Thing, refunds: list[Thing], disputes: list[Thing], invoic
         ends_at=_ends_at(within(session, "subscription")),
         method=id_of(within(session, "setup_intent").get("payment_method")),
         method_name=_method_name(within(session, "setup_intent", "payment_method")),
+        agreed=id_of(_held(session)) or "",
+        tax=_tax(session),
     )
 
 
@@ -155,6 +164,37 @@ def within(thing: Thing, *names: str) -> Thing:
     return thing
 
 
+def _held(session: Thing) -> Thing:
+    """The PaymentIntent of a session whose payment is only held on the card until we capture it; {} for others
+    (docs.stripe.com/payments/place-a-hold-on-a-payment-method).
+    """
+    intent = within(session, "payment_intent")
+    return intent if intent.get("capture_method") == "manual" and session.get("status") == "complete" else {}
+
+
+def _is_unpaid(session: Thing) -> bool:
+    if _held(session).get("status") == "canceled":
+        return True
+    return session.get("status") in ("open", "expired") and session.get("payment_status") != "paid"
+
+
+def is_captured(session: Thing) -> bool:
+    return _held(session).get("status") == "succeeded"
+
+
+def _amount(session: Thing) -> int:
+    """What was asked for, and of a captured hold what was taken: it may be a part."""
+    asked: int = session.get("amount_total") or 0
+    return _held(session).get("amount_received") or 0 if is_captured(session) else asked
+
+
+def _tax(session: Thing) -> int | None:
+    """What Stripe Tax has computed, which it does once it knows where the payer is."""
+    tax, found = within(session, "automatic_tax"), within(session, "total_details").get("amount_tax")
+    computed = tax.get("enabled") is True and tax.get("status") == "complete"
+    return found if computed and isinstance(found, int) else None
+
+
 def _state(session: Thing) -> State:
     if session.get("status") == "open":
         return State.OPEN
@@ -162,6 +202,8 @@ def _state(session: Thing) -> State:
         return State.EXPIRED
     settled = session.get("payment_status") in ("paid", "no_payment_required")
     if session.get("mode") == "payment":
+        if _held(session):
+            return _HOLDS.get(str(_held(session).get("status")), State.PROCESSING)
         return State.PAID if settled else _waiting(within(session, "payment_intent"))
     if session.get("mode") == "setup":
         intent = within(session, "setup_intent")

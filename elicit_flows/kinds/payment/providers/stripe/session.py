@@ -39,7 +39,10 @@ def params(ask: Ask, account: Account) -> dict[str, Any]:
     asked |= _saving(ask) if ask.mode == "save" else _selling(ask)
     if ask.trial_days:
         asked["subscription_data"]["trial_period_days"] = ask.trial_days
-    if ask.mode == "pay" and account.application_fee(ask.amount):
+    if ask.order and ask.order.tax is None:
+        asked |= _taxing(ask)
+        asked["payment_intent_data"]["capture_method"] = "manual"
+    elif ask.mode == "pay" and account.application_fee(ask.amount):
         asked["payment_intent_data"]["application_fee_amount"] = account.application_fee(ask.amount)
     elif ask.mode == "subscribe" and account.application_fee_basis_points:
         asked["subscription_data"]["application_fee_percent"] = account.application_fee_basis_points / 100
@@ -54,6 +57,7 @@ def _selling(ask: Ask) -> dict[str, Any]:
     """The order's lines, or one. Dashboard settings that could change the amount are turned off."""
     lines = ask.order.all_lines if ask.order else (Line(ask.description, 1, ask.amount),)
     rhythm = {"recurring": {"interval": ask.interval}} if ask.mode == "subscribe" else {}
+    taxed = {"tax_behavior": "exclusive"} if ask.order and ask.order.tax is None else {}
     return {
         "line_items": [
             {
@@ -62,6 +66,7 @@ def _selling(ask: Ask) -> dict[str, Any]:
                     "unit_amount": line.unit_amount,
                     "product_data": {"name": line.name},
                     **rhythm,
+                    **taxed,
                 },
                 "quantity": line.quantity,
             }
@@ -71,6 +76,15 @@ def _selling(ask: Ask) -> dict[str, Any]:
         "allow_promotion_codes": False,
         "automatic_tax": {"enabled": False},
     }
+
+
+def _taxing(ask: Ask) -> dict[str, Any]:
+    """Stripe Tax computes the tax on top of the lines once the payer has given an address. Of a known customer it takes
+    the address that they give now (docs.stripe.com/tax/checkout). The total is only held, so that it can be looked at
+    before it is charged, and the platform's fee is named then.
+    """
+    known = {"customer_update": {"address": "auto"}} if ask.customer else {}
+    return {"automatic_tax": {"enabled": True}, **known}
 
 
 def _saving(ask: Ask) -> dict[str, Any]:
