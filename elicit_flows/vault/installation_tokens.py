@@ -70,7 +70,8 @@ def installation_token(
             raise ProviderBroken(f"The provider issued no token: {error}") from None
         _keep(row, asked, kept)
     connections.note_use(row, ConnectionUse.Action.FETCHED)
-    return {**tokens.answer(row), **kept, "token_type": "Bearer", "token_secret": None, "scopes": []}
+    shown = {name: kept[name] for name in ("access_token", "expires_at", "installation")}
+    return {**tokens.answer(row), **shown, "token_type": "Bearer", "token_secret": None, "scopes": []}
 
 
 def _is_new(kept: Json) -> bool:

@@ -7,26 +7,33 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import httpx2
 import pytest
 from django.conf import settings
 
-from elicit_flows import kinds
+from elicit_flows import catalogue, kinds, vault
+from elicit_flows.domain.values import Claim, Secret
 from elicit_flows.elicitations.transitions import STEPS
+from elicit_flows.models import Provider as ProviderRow
 from elicit_flows.sdk.testing import ScriptedUser, Service, elicit_service, elicit_user
 from tests.api.described import Described
 from tests.api.examples import Recorder, kept
 from tests.docs.test_api import SEATS, double, names
 from tests.docs.test_api import known as allowed_agent
+from tests.doubles import github
+from tests.doubles.github import GitHub
 from tests.doubles.provider import Provider
 from tests.sdk.conftest import elicit_box
-from tests.support import box_config
+from tests.support import box_config, rows
 from tests.support.money import WALLET_ADDRESS, WALLET_KEY
 from tests.support.process import until
 from tests.support.rows import Known
 from tests.support.serving import Served
+from tests.vault.test_installation_tokens import write as write_entry
 
 __all__ = ["double", "elicit_box", "elicit_service", "elicit_user", "names"]
 pytestmark = pytest.mark.limit(120)
@@ -125,9 +132,24 @@ def test_each_kind_is_asked_and_answered_as_the_description_shows(
     assert kept(sandbox.found, "kinds", write=WRITE) == sandbox.found
 
 
+@pytest.fixture
+def forge(known: Known, double: Provider, tmp_path: Path) -> Iterator[str]:
+    """A connection to a provider whose app is installed, as at GitHub."""
+    with GitHub() as running:
+        write_entry(tmp_path, running)
+        row = ProviderRow(slug="forge", preset="drive", name="Forge", client_id=running.client_id, given=[])
+        vault.seal_client_secret(row, Secret(running.client_secret or ""))
+        vault.seal_app_key(row, Secret(github.pem()))
+        row.save()
+        alice = Claim(double.issuer, "alice")
+        yield rows.connection(known, row, rows.grant(running, account="forge"), alice).pk
+        catalogue.configure(None)
+
+
 def test_each_call_is_answered_as_the_description_shows(
-    served: Served, known: Known, names: dict[str, str], described: Described, double: Provider
+    served: Served, known: Known, names: dict[str, str], forge: str, described: Described, double: Provider
 ) -> None:
+    names |= {"forge": forge, "chat": two_scope_sets(known, names)}
     with known.client(served.url) as client:
         hosts = {
             double.issuer: IDP,
@@ -140,6 +162,13 @@ def test_each_call_is_answered_as_the_description_shows(
         walk_calls(call, names)
         call.events()
     assert kept(call.found, "calls", write=WRITE) == call.found
+
+
+def two_scope_sets(known: Known, names: dict[str, str]) -> str:
+    """A connection with the app's token and the user's, as at Slack."""
+    own, user = (replace(rows.grant(account="chat"), scopes=(one,)) for one in ("chat:write", "search:read"))
+    both = replace(own, scopes=("chat:write", "user/search:read"), sets={"user": user})
+    return rows.connection(known, rows.provider(slug="chat"), both, Claim(names["iss"], names["sub"])).pk
 
 
 def walk_calls(call: Recorder, names: dict[str, str]) -> None:
@@ -202,6 +231,9 @@ def walk_calls(call: Recorder, names: dict[str, str]) -> None:
     call("use", "POST", f"/v1/entitlements/{names['entitlement']}/consume", json={"key": "tool-call-17"})
     call("pending", "GET", "/v1/webhooks/deliveries", params={"status": "pending", "limit": 1})
     call("again", "POST", f"/v1/webhooks/deliveries/{names['delivery']}/replay")
+    call("scope_set", "POST", f"/v1/connections/{names['chat']}/token", json={"scope_set": "user"})
+    installed = {"id": 7, "repositories": ["octo-org/api"], "permissions": {"contents": "read"}}
+    call("installation", "POST", f"/v1/connections/{names['forge']}/token", json={"installation": installed})
 
 
 def test_every_call_and_every_kind_has_an_example_that_fits(described: Described) -> None:

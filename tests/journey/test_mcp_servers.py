@@ -21,15 +21,17 @@ from tests.docs.page import found
 from tests.support import box_config
 from tests.support.box import Box
 from tests.support.browser import User
+from tests.support.environments import environment
 from tests.support.op import Op
 from tests.support.persona import Persona
 from tests.support.ports import free_port
-from tests.support.process import PROJECT, Process
+from tests.support.process import PROJECT, Process, clean_env
 
 pytestmark = pytest.mark.slow
 
 READS, WRITES = "notes.read", "notes.write"
 NOTES = "tests.journey.notes_server"
+NOTES_MCP = "notes-mcp"
 CALLER = program("caller")
 
 
@@ -66,10 +68,12 @@ def anyio_backend() -> str:
 
 
 @pytest.fixture(scope="module")
-def service(new_box: Callable[..., Box]) -> Box:
-    """A service with an agent that may use every MCP server."""
+def service(new_box: Callable[..., Box], keeper: Op, notes: str) -> Box:
+    """A service with an agent that may use every MCP server, and one of them among its providers."""
     box = new_box("embedded")
-    box.apply({"agent": [box_config.agent(CALLER, mcp_servers=["*"])]})
+    row = {"slug": NOTES_MCP, "name": "Notes", "issuer": keeper.issuer, "registration": "dynamic"}
+    row |= {"scopes": [READS], "resources": [notes]}
+    box.apply({"provider": [row], "agent": [box_config.agent(CALLER, mcp_servers=["*"])]})
     return box
 
 
@@ -160,9 +164,47 @@ async def test_the_guide_is_right(
         await asyncio.to_thread(press_on, http_user, link)
 
     assert await names["list_notes"](alice, send_to_user) == "the notes of alice"
+    assert await names["list_notes_of_provider"](alice, send_to_user) == "the notes of alice"
     async with Elicit() as elicit:
         account = await elicit.oauth(alice, mcp=notes, on_url=send_to_user)
     assert await names["write_note"](alice, send_to_user, account) == "wrote hello"
+
+
+CALLS = """
+import asyncio, sys
+from elicit_flows.sdk import Elicit
+from mcp.client import streamable_http
+assert not hasattr(streamable_http, "httpx2"), "a client on mcp 1 stands on httpx"
+names = {}
+exec(sys.argv[1], names)
+
+
+async def main():
+    async with Elicit() as elicit:
+        print(await names["list_notes"](elicit, sys.argv[2]))
+
+
+asyncio.run(main())
+"""
+
+
+@pytest.fixture(scope="session")
+def mcp_1() -> str:
+    """Python with ``mcp`` 1.30. In the set-up of a test, because it may take longer than a test may."""
+    return environment("mcp-1")
+
+
+@pytest.mark.anyio
+async def test_a_client_of_the_older_library_is_signed_in_as_the_guide_says(
+    elicit: Elicit, service: Box, corp: Op, notes: str, http_user: Persona, mcp_1: str
+) -> None:
+    outcome = await connect(elicit, corp, http_user, mcp=notes)
+    assert isinstance(outcome, Completed)
+    [block] = found("how-to/remote-mcp-servers.md", "remote-1")
+    command = [mcp_1, "-c", CALLS, block.text, (await elicit.connection(outcome)).id]
+    env = clean_env({"ELICIT_URL": service.url, "ELICIT_API_KEY": CALLER.api_key, "PYTHONPATH": str(PROJECT)})
+    ran = await anyio.run_process(command, env=env, check=False)
+    assert ran.stdout.decode().strip() == "the notes of alice", ran.stderr.decode()
 
 
 def test_alice_reads_where_she_goes_before_she_goes_there(

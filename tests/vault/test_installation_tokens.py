@@ -105,6 +105,7 @@ def test_a_token_of_an_installation_is_for_what_was_asked_and_kept_until_it_ends
     assert token(known, row, 7, ["api"], READ)["access_token"] != first["access_token"], "another set"
     assert token(known, row, 7, ["api", "octo-org/repo-129"], {"contents": "read", "issues": "read"})
     assert double.calls["mint"] == 3
+    assert first.keys() == vault.token(known.row, row.pk).keys() | {"installation"}, "and nothing of how it is kept"
     double.life = timedelta(minutes=30)
     token(known, row, 7, ["site"], READ)
     assert token(known, row, 7, ["site"], READ, min_ttl=3000), "a new one would live no longer"

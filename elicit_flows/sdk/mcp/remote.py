@@ -35,6 +35,9 @@ class ConnectionAuth(http.Auth):  # type: ignore[misc]
     scopes, ``ask`` is called with them; if no token of the connection is accepted any more, with none. ``ask`` asks the
     user, with ``reuse="never"``, and returns the outcome; then the request is sent once more. Without ``ask`` the
     answer stays as it is. ``user_token``: see ``Elicit.token``.
+
+    ``url`` is the server's address. The service names it for a connection that was asked for with ``mcp``; for one to
+    a provider of the operator's it does not, and without ``url`` the token goes with every request.
     """
 
     def __init__(
@@ -44,8 +47,10 @@ class ConnectionAuth(http.Auth):  # type: ignore[misc]
         *,
         ask: AskForScopes | None = None,
         user_token: str | None = None,
+        url: str | None = None,
     ) -> None:
         self._elicit, self._connection, self._ask, self._user_token = elicit, connection, ask, user_token
+        self._url = url
 
     async def async_auth_flow(self, request: Any) -> AsyncGenerator[Any, Any]:
         """Called by httpx for each request."""
@@ -67,7 +72,8 @@ class ConnectionAuth(http.Auth):  # type: ignore[misc]
     async def _sign(self, request: Any) -> bool:
         """Put the token on the request, if it is one to the token's resource."""
         token = await self._elicit.token(self._connection, user_token=self._user_token)
-        if token.resource is not None and not covers(token.resource, str(request.url)):
+        only = (token.resource, self._url)
+        if not all(covers(one, str(request.url)) for one in only if one is not None):
             return False
         request.headers["authorization"] = token.authorization
         return True
@@ -95,20 +101,23 @@ async def transport(
     *,
     ask: AskForScopes | None = None,
     user_token: str | None = None,
+    url: str | None = None,
 ) -> AsyncIterator[Any]:
     """Connect to the remote MCP server of ``connection``, signed in as its user. With ``mcp`` 2.x the result is passed
     to ``Client``; with ``mcp`` 1.x it gives the streams for a ``ClientSession``.
 
-    ``connection``: an outcome of ``oauth`` with ``mcp``, a connection or its id. ``ask`` and ``user_token``: see
-    ``ConnectionAuth``. Raises ValueError if the connection is not one to an MCP server, and ElicitError.
+    ``connection``: an outcome of ``oauth``, a connection or its id. ``url``: the server's address, for a connection to
+    a provider of the operator's; one that was asked for with ``mcp`` has it. ``ask`` and ``user_token``: see
+    ``ConnectionAuth``. Raises ValueError if nothing says where the server is, and ElicitError.
     """
     there = await elicit.connection(connection)
-    if there.mcp is None:
-        raise ValueError(f"{there.id} is not a connection to an MCP server; its provider is {there.provider}")
-    auth = ConnectionAuth(elicit, there, ask=ask, user_token=user_token)
+    server = url or there.mcp
+    if server is None:
+        raise ValueError(f"{there.id} is a connection to {there.provider}: say where the MCP server is with url")
+    auth = ConnectionAuth(elicit, there, ask=ask, user_token=user_token, url=server)
     timeout = http.Timeout(CONNECT_SECONDS, read=READ_SECONDS)
     async with (
         http.AsyncClient(auth=auth, timeout=timeout) as client,
-        streamable_http.streamable_http_client(there.mcp, http_client=client) as streams,
+        streamable_http.streamable_http_client(server, http_client=client) as streams,
     ):
         yield streams

@@ -71,6 +71,20 @@ async def test_t154_the_token_goes_to_its_own_resource_alone(elicit: Elicit, url
     assert "authorization" not in answer.request.headers
 
 
+@pytest.mark.parametrize("resource", [None, MCP], ids=["any", "its own"])
+async def test_t154_a_token_without_a_resource_goes_to_the_address_that_was_given_alone(
+    elicit: Elicit, service: FakeService, resource: str | None
+) -> None:
+    service.on("POST", "/v1/connections/cn_1/token", Reply({**TOKEN, "resource": resource}))
+    auth = ConnectionAuth(elicit, "cn_1", url=MCP)
+    assert (await call(auth, by_token(first=httpx2.Response(200)))).status_code == 200
+    other = await call(auth, by_token(none=httpx2.Response(401)), "https://other.example.com/mcp")
+    assert "authorization" not in other.request.headers
+    elsewhere = ConnectionAuth(elicit, "cn_1", url="https://other.example.com/mcp")
+    refused = await call(elsewhere, by_token(none=httpx2.Response(401), first=httpx2.Response(200)))
+    assert "authorization" not in refused.request.headers
+
+
 @pytest.mark.parametrize("url", [MCP, f"{MCP}/", f"{MCP}/below", f"{MCP}?project=7"])
 async def test_what_lies_below_the_resource_gets_the_token(elicit: Elicit, url: str) -> None:
     answer = await call(ConnectionAuth(elicit, "cn_1"), by_token(first=httpx2.Response(200)), url)
@@ -111,7 +125,7 @@ async def test_without_anybody_to_ask_the_answer_stays_as_it_is(elicit: Elicit) 
 
 async def test_a_connection_to_something_else_has_no_transport(elicit: Elicit, service: FakeService) -> None:
     service.on("GET", "/v1/connections/cn_2", Reply({**CONNECTION, "id": "cn_2", "mcp": None, "provider": "acme"}))
-    with pytest.raises(ValueError, match="cn_2 is not a connection to an MCP server; its provider is acme"):
+    with pytest.raises(ValueError, match="cn_2 is a connection to acme: say where the MCP server is with url"):
         async with transport(elicit, "cn_2"):
             pass
 
