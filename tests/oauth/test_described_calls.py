@@ -67,7 +67,10 @@ class Described(Provider):
 
     def respond(self, request: Request) -> Response:
         if request.path == "/longer":
-            return json_response({"access_token": f"long-{request.query['access_token']}", "token_type": "bearer",
+            short = request.query["access_token"]
+            if short in self.tokens:
+                self.tokens[f"long-{short}"] = self.tokens[short]
+            return json_response({"access_token": f"long-{short}", "token_type": "bearer",
                                   "expires_in": 5_184_000})  # fmt: skip
         if request.path == "/renewed":
             return json_response({"access_token": f"{request.form['access_token']}+", "token_type": "bearer",

@@ -69,6 +69,13 @@ class Slack(Provider):
         return said | ({"scope": scope} if scope else {})
 
 
+def slack_at(url: str) -> str:
+    """Our own entry for Slack, with the addresses of a double."""
+    text = SLACK.read_text().replace("https://slack.com/oauth/v2/authorize", f"{url}/authorize")
+    text = text.replace("https://slack.com/api/oauth.v2.access", f"{url}/token")
+    return text.replace("https://slack.com/api/auth.revoke", f"{url}/api/auth.revoke")
+
+
 @pytest.fixture
 def double() -> Iterator[Slack]:
     oauth.forget()
@@ -79,10 +86,7 @@ def double() -> Iterator[Slack]:
 @pytest.fixture
 def slack_row(double: Slack, tmp_path: Path, committed: None) -> Iterator[ProviderRow]:
     """Our own entry for Slack, at the double."""
-    text = SLACK.read_text().replace("https://slack.com/oauth/v2/authorize", f"{double.url}/authorize")
-    text = text.replace("https://slack.com/api/oauth.v2.access", f"{double.url}/token")
-    text = text.replace("https://slack.com/api/auth.revoke", f"{double.url}/api/auth.revoke")
-    (tmp_path / "drive.toml").write_text(text)
+    (tmp_path / "drive.toml").write_text(slack_at(double.url))
     catalogue.configure(tmp_path)
     row = ProviderRow(slug="drive", preset="drive", client_id=double.client_id, given=[])
     for name, value in catalogue.entries()["drive"].settings().items():
