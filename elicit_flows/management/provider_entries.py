@@ -48,9 +48,13 @@ def provider_table(entry: Entry) -> str:
     if where := entry.registration:  # comments: the format of an entry allows no line break in either
         lines += [f"# Register the client at {where.page}", f'# with its redirect URI in the field "{where.field}".']
     lines += ["[[provider]]", f"slug = {_toml_string(entry.slug)}", f"preset = {_toml_string(entry.slug)}"]
-    if entry.variables:
-        examples = (f"{variable.name} = {_toml_string(variable.example)}" for variable in entry.variables)
-        lines.append("variables = { " + ", ".join(examples) + " }")
+    examples = {one.name: f"{one.name} = {_toml_string(one.example)}" for one in entry.variables}
+    needed = [text for name, text in examples.items() if not entry.may_be_asked(name)]
+    if needed:
+        lines.append("variables = { " + ", ".join(needed) + " }")
+    if len(needed) < len(examples):
+        every = ", ".join(examples.values())
+        lines.append(f"# Users are asked for what is left out. To set it for all: variables = {{ {every} }}")
     if entry.kind == "oauth":
         lines.append('client_id = "…"')
         if entry.token_auth != "none":

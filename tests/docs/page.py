@@ -47,6 +47,7 @@ OWN: dict[tuple[str, str], tuple[str, str]] = {
     ("python", "smolagents"): ("how-to/frameworks/smolagents.md", "tests/sdk/frameworks/test_smolagents.py"),
     ("python", "remote"): ("how-to/remote-mcp-servers.md", "tests/journey/test_mcp_servers.py"),
     ("python", "remote-1"): ("how-to/remote-mcp-servers.md", "tests/journey/test_mcp_servers.py"),
+    ("python", "shops"): ("how-to/shopify-and-quickbooks.md", "tests/journey/test_shops.py"),
     ("python", "hosts"): ("how-to/mcp-client.md", "tests/sdk/hosts/test_docs.py"),
     ("python", "pytest"): ("how-to/test-your-agent.md", "tests/docs/test_own.py"),
     ("python", "double"): ("how-to/test-your-agent.md", "tests/sdk/testing/test_double.py"),

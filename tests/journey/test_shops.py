@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from elicit_flows import catalogue
 from elicit_flows.sdk import SyncElicit
 from tests.cast import ALICE, DRIVE_BOT
+from tests.docs.page import found
 from tests.doubles.provider import Provider, shop_entry
+from tests.doubles.server import Request, Response, json_response
 from tests.journey.test_accessibility import PHONE, Reader
 from tests.support import op
 from tests.support.box import AgentClient, Box
@@ -26,14 +30,36 @@ def peer() -> Iterator[Provider]:
         yield running
 
 
+def at(peer: Provider) -> dict[str, dict[str, str]]:
+    """What of our own entries of Shopify and QuickBooks is somewhere else, at the peer."""
+    return {
+        "shopify": {
+            "https://{shop}.myshopify.com": f"http://{{shop}}.shops.localhost:{peer.port}",
+            "/admin/oauth/authorize": "/authorize", "/admin/oauth/access_token": "/token",
+        },
+        "intuit": {
+            "https://appcenter.intuit.com/connect/oauth2": f"{peer.url}/authorize",
+            "https://oauth.platform.intuit.com/oauth2/v1/tokens/bearer": f"{peer.url}/token",
+            "https://developer.api.intuit.com/v2/oauth2/tokens/revoke": f"{peer.url}/revoke",
+            "https://quickbooks.api.intuit.com": peer.url,
+        },
+    }  # fmt: skip
+
+
 @pytest.fixture(scope="module")
 def market(new_box: Callable[..., Box], peer: Provider, tmp_path_factory: pytest.TempPathFactory) -> Box:
     """A service whose operator left the shop to each person."""
     folder = tmp_path_factory.mktemp("catalogue")
     (folder / "shops.toml").write_text(shop_entry(peer.port))
+    for slug, moved in at(peer).items():
+        text = (Path(catalogue.__file__).parent / "entries" / f"{slug}.toml").read_text()
+        for there, here in moved.items():
+            assert there in text
+            text = text.replace(there, here)
+        (folder / f"{slug}.toml").write_text(text)
     box = new_box("embedded", settings={"ELICIT_CATALOGUE": str(folder)})
     known: dict[str, Any] = {"client_id": peer.client_id, "client_secret": peer.client_secret}
-    books = {
+    plain = {
         "slug": "books", "name": "Books", "authorize_url": f"{peer.url}/authorize", "token_url": f"{peer.url}/token",
         "metadata": [
             {"name": "realm_id", "from": "callback", "path": ["realmId"]},
@@ -41,7 +67,9 @@ def market(new_box: Callable[..., Box], peer: Provider, tmp_path_factory: pytest
         ],
         "metadata_url": f"{peer.url}/api/about",
     }  # fmt: skip
-    box.apply({"provider": [{"slug": "shops", "preset": "shops", **known}, {**books, **known}]})
+    presets = {"shops": "shops", "shopify": "shopify", "quickbooks": "intuit"}
+    rows = [{"slug": slug, "preset": preset, **known} for slug, preset in presets.items()]
+    box.apply({"provider": [*rows, {**plain, **known}]})
     return box
 
 
@@ -154,6 +182,48 @@ def test_a_company_that_the_browser_brings_is_with_the_token(
     assert (said["metadata"], said["variables"]) == (expected, {})
     token = agent.post(f"/v1/connections/{said['connection']}/token").json()
     assert token["metadata"] == expected
+
+
+def test_the_guide_is_right(
+    market: Box, agent: AgentClient, corp: Op, user: User, peer: Provider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With our own entries of Shopify and QuickBooks, whose addresses are the peer's."""
+    monkeypatch.setenv("ELICIT_URL", market.url)
+    monkeypatch.setenv("ELICIT_API_KEY", DRIVE_BOT.api_key)
+    names: dict[str, Any] = {}
+    for block in found("how-to/shopify-and-quickbooks.md", "shops"):
+        exec(block.text, names)
+    realm = "4620816365"
+
+    def answer(request: Request) -> Response:
+        if request.path == "/admin/api/2026-07/orders.json":
+            assert peer.live(request.headers["x-shopify-access-token"])
+            return json_response({"orders": [{"id": 1, "shop": request.headers["host"].partition(".")[0]}]})
+        assert request.path == f"/v3/company/{realm}/companyinfo/{realm}"
+        assert peer.live(request.headers["authorization"].removeprefix("Bearer "))
+        return json_response({"CompanyInfo": {"CompanyName": "Sandbox Company"}})
+
+    def in_a_shop(link: str) -> None:
+        enter(user, link)
+        user.press("continue", **{"variable.shop": "my-shop"})
+        assert "Continue to my-shop.shops.localhost" in user.text
+        user.carry_on("continue")
+        user.wait_for_page("done", "completed")
+
+    def in_a_company(link: str) -> None:
+        enter(user, link)
+        user.carry_on("continue")
+        user.wait_for_page("done", "completed")
+
+    peer.scripted["unknown"] = answer
+    alice = (corp.issuer, ALICE.sub)
+    peer.callback = {"shop": "my-shop.myshopify.com"}
+    assert names["orders"](alice, in_a_shop) == ("my-shop", [{"id": 1, "shop": "my-shop"}])
+    peer.callback = {"realmId": realm}
+    assert names["company"](alice, in_a_company) == "Sandbox Company"
+    accounts = {one["provider"]: one["account"]["id"] for one in agent.get("/v1/connections").json()["data"]
+                if one["provider"] in ("shopify", "quickbooks")}  # fmt: skip
+    assert accounts == {"shopify": "my-shop.myshopify.com", "quickbooks": realm}
 
 
 def test_the_page_with_its_field_and_its_fault_has_no_barrier(

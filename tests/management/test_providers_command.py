@@ -59,8 +59,12 @@ def test_an_entry_is_shown_with_what_it_rests_on_and_a_table_to_begin_with() -> 
     assert "checked: " in shown
     assert "source_url: https://" in shown
     table = tomllib.loads(shown[shown.index("[[provider]]") :])["provider"][0]
-    assert table["variables"] == {"shop": "example-shop"}
+    assert "variables" not in table, "each user has a shop of their own"
+    assert '# Users are asked for what is left out. To set it for all: variables = { shop = "example-shop" }' in shown
     assert '# with its redirect URI in the field "Allowed redirection URL(s)".\n[[provider]]' in shown
+    needed = said("show", "okta")
+    host = tomllib.loads(needed[needed.index("[[provider]]") :])["provider"][0]["variables"]
+    assert host == catalogue.entries()["okta"].examples, "a host of anybody's own is the operator's to name"
     assert f"agrees with: grant {catalogue.libraries()['grant']['version']}" in said("show", "notion")
 
 
