@@ -150,4 +150,4 @@ class ReportingProvider(PaymentProvider, Protocol):
     """A provider that lists what moved money. Others have no such call, and their accounts cannot be reconciled."""
 
     def balance(self, account: Account, since: datetime, until: datetime, after: str) -> BalancePage:
-        """The balance transactions from ``since`` to before ``until``; ``after`` is "" for the first page."""
+        """What moved money from ``since`` to before ``until``; ``after`` is "" for the first page."""
