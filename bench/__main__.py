@@ -26,6 +26,7 @@ from bench.rows import (
     refreshes,
     reseal,
     scaling,
+    start,
     starvation,
     waiting,
     webhooks,
@@ -45,6 +46,7 @@ ROWS: dict[str, ModuleType] = {
     "history": history,
     "scaling": scaling,
     "page": page,
+    "start": start,
 }
 
 

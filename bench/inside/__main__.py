@@ -33,6 +33,7 @@ serve(
     refreshable=refreshing.refreshable,
     refresh=refreshing.refresh,
     past=history.past,
+    in_front=history.in_front,
     without_lists=history.without_lists,
     wal=history.wal,
     creates=history.creates,

@@ -10,6 +10,7 @@ from bench.inside.delivering import MESSAGE, pending
 from elicit_flows import elicitations
 from elicit_flows.domain.values import Claim, Question
 from elicit_flows.events import webhooks
+from elicit_flows.jobs import worker
 from elicit_flows.models import Agent, Delivery, IdentityProvider
 
 # Each finished question with its three events and two delivered webhooks, spread over 10,000 people and 100 days.
@@ -34,6 +35,17 @@ _PAST = """
     ON CONFLICT (agent_id) DO UPDATE SET position = %(count)s
 """
 
+# Webhooks of one agent that fell due an hour ago.
+_IN_FRONT = """
+    INSERT INTO elicit_flows_event (id, agent_id, position, type, seq, created_at, data)
+    SELECT 'ev_front' || n, %(agent)s, n, 'elicitation.completed', 3, now() - interval '1 hour', '{}'
+    FROM generate_series(1, %(count)s) AS n;
+    INSERT INTO elicit_flows_delivery (id, agent_id, event_id, status, tries, log, created_at, next_at, fence)
+    SELECT 'dl_front' || n, %(agent)s, 'ev_front' || n, 'pending', 0, '[]', now() - interval '1 hour',
+        now() - interval '1 hour', 0
+    FROM generate_series(1, %(count)s) AS n
+"""
+
 OF_LISTS = ("elicitation_status", "elicitation_kind", "elicitation_kind_in", "elicitation_issuer")
 
 
@@ -51,6 +63,13 @@ def past(slug: str, count: int) -> float:
             cursor.execute(_PAST, values)
         cursor.execute("VACUUM ANALYZE")
     return time.perf_counter() - began
+
+
+def in_front(agent: int, count: int) -> None:
+    """Let ``count`` webhooks of this agent be due, and older than those of the others."""
+    with connection.cursor() as cursor:
+        cursor.execute(_IN_FRONT, {"agent": agent, "count": count})
+        cursor.execute("VACUUM ANALYZE")
 
 
 def without_lists() -> None:
@@ -78,12 +97,16 @@ def creates(slug: str, count: int) -> float:
 
 
 def claims(slug: str, count: int) -> float:
-    """Milliseconds that the claim of one delivery takes, of ``count``, sixteen at a time."""
+    """Milliseconds that the claim of one delivery of this agent takes, of ``count``, sixteen at a time.
+
+    Each other agent has as many under way as an endpoint may have.
+    """
     agent = Agent.objects.get(slug=slug)
-    Delivery.objects.filter(status="pending").delete()
+    Delivery.objects.filter(status="pending", agent=agent).delete()
     pending([agent.pk], count)
+    busy = dict.fromkeys(Agent.objects.exclude(pk=agent.pk).values_list("pk", flat=True), worker.PER_ENDPOINT)
     claimed, began = 0, time.perf_counter()
     while claimed < count:
         with transaction.atomic():
-            claimed += len(webhooks.claim(16, {}, 16, failing=True))
+            claimed += len(webhooks.claim(16, busy, worker.PER_ENDPOINT, failing=True))
     return (time.perf_counter() - began) / count * 1000

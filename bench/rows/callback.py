@@ -75,4 +75,4 @@ def measure(ground: Ground, plan: Plan) -> Iterator[Finding]:
     beside = (
         f"with the provider's {found.span('callback', 'whole', 'ms')}; p99 beyond {found.span('callback', 'p99', 'ms')}"
     )
-    yield Finding("p50 beyond the provider's own time", found.median("callback", "own"), "ms", Goal("≤", 10), beside)
+    yield Finding("p50 beyond the provider's own time", found.median("callback", "own"), "ms", Goal("≤", 6), beside)

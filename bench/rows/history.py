@@ -1,4 +1,6 @@
-"""Growing old: what a create and a claim cost beside a million finished elicitations, and what lists cost a create."""
+"""Growing old: what a create and a claim cost beside a million finished elicitations, a claim behind the
+webhooks of another agent, and a create with the indexes of lists.
+"""
 
 from __future__ import annotations
 
@@ -47,3 +49,21 @@ def measure(ground: Ground, plan: Plan) -> Iterator[Finding]:
     beside += f"{found.span('old', 'wal')} ÷ {found.span('lean', 'wal')}"
     title = "a create with the indexes of the lists by status, kind and issuer ÷ without"
     yield Finding(title, found.ratio("create", "old", "lean"), "", None, beside)
+    yield _behind(plan, hands["old"], hands["new"])
+
+
+def _behind(plan: Plan, queued: Peer, free: Peer) -> Finding:
+    """What the webhooks that one agent has waiting do to those of another."""
+    [agent] = queued.call("hooked", count=1, url="http://127.0.0.1:9/%d", key="key-of-the-agent-in-front-%08d")
+    count = plan.history // 10
+    queued.call("in_front", agent=agent, count=count)
+    sides = {"queued": queued, "free": free}
+    many = 100 if plan.quick else 400
+
+    def once(hand: Peer) -> Sample:
+        return {"claim": hand.call("claims", slug=BOT.slug, count=many)}
+
+    found = interleaved(plan.rounds, **{name: partial(once, hand) for name, hand in sides.items()})
+    beside = f"{found.span('queued', 'claim', 'ms')} ÷ {found.span('free', 'claim', 'ms')}"
+    what = f"a claim behind {count:,} webhooks of another agent ÷ behind none"
+    return Finding(what, found.ratio("claim", "queued", "free"), "", Goal("≤", 1.5), beside)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import datetime
 from functools import partial
 
@@ -43,14 +43,18 @@ def _throughput(ground: Ground, plan: Plan, url: str) -> Iterator[Finding]:
     def posted(how: str) -> Sample:
         return {"rate": plan.deliveries / hand.call(how, agents=agents, count=plan.deliveries)}
 
-    sides = {"ours": ours, "bare": partial(posted, "post"), "loop": partial(posted, "post_from_a_loop")}
+    sides: dict[str, Callable[[], Sample]] = {
+        "ours": ours,
+        "bare": partial(posted, "post"),
+        "loop": partial(posted, "post_from_a_loop"),
+    }
     for side in sides.values():
         side()
     found = interleaved(plan.rounds, **sides)
-    for side, how, goal in (("bare", "64 threads", 1.2), ("loop", "the worker's own client", 0.3)):
-        beside = f"{found.span('ours', 'rate')} ÷ {found.span(side, 'rate')} /s, {ENDPOINTS} endpoints, one process"
+    for other, how, goal in (("bare", "64 threads", 1.2), ("loop", "the worker's own client", 0.3)):
+        beside = f"{found.span('ours', 'rate')} ÷ {found.span(other, 'rate')} /s, {ENDPOINTS} endpoints, one process"
         what = f"delivered/s ÷ posted/s with no database, by {how}"
-        yield Finding(what, found.ratio("rate", "ours", side), "", Goal("≥", goal), beside)
+        yield Finding(what, found.ratio("rate", "ours", other), "", Goal("≥", goal), beside)
 
 
 def _healthy(ground: Ground, plan: Plan, receiver: Peer, url: str) -> Finding:
