@@ -10,7 +10,6 @@ from elicit_flows.config_file.values import InvalidValue
 from elicit_flows.domain.values import Secret
 from elicit_flows.lib import web_push
 from elicit_flows.models import NotificationSettings, Recipient
-from elicit_flows.notifications import chat
 
 MAX_CHAT = 10
 MAX_PUSH_HOSTS = 20
@@ -37,6 +36,8 @@ def push_host(value: Any) -> str:
 
 def check_chat_of_all(given: Secret) -> None:
     """An apprise URL for everybody, in which ``{email}`` stands for the person's address. Raises InvalidValue."""
+    from elicit_flows.notifications import chat  # noqa: PLC0415  apprise takes long to import
+
     if chat.PLACE not in given.reveal():
         raise InvalidValue("must contain {email}, or everybody's messages would go to the same place")
     check_chat(given)
@@ -44,6 +45,8 @@ def check_chat_of_all(given: Secret) -> None:
 
 def check_chat(given: Secret) -> None:
     """An apprise URL. Raises InvalidValue, which does not repeat it: it holds a secret."""
+    from elicit_flows.notifications import chat  # noqa: PLC0415
+
     if fault := chat.fault(given):
         raise InvalidValue(fault)
 

@@ -4,7 +4,7 @@ in.
 This package knows nothing about sessions or the database.
 """
 
-from elicit_flows.identity import passkeys, proxy, site
+from elicit_flows.identity import proxy, site
 from elicit_flows.identity.errors import SignInRefused
 from elicit_flows.identity.openid import Issued, OpenIdProvider, SignedIn, begin, client_of, finish
 from elicit_flows.identity.user_token import ACCESS, Trusted, holder
@@ -20,7 +20,6 @@ __all__ = [
     "client_of",
     "finish",
     "holder",
-    "passkeys",
     "proxy",
     "site",
 ]

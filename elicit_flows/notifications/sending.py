@@ -19,7 +19,7 @@ from elicit_flows.job_table import NOTIFY
 from elicit_flows.lib import clock, counters
 from elicit_flows.lib.backoff import RetrySchedule
 from elicit_flows.models import Channel, Notification, NotificationSettings, leases
-from elicit_flows.notifications import chat, email, push, webhook
+from elicit_flows.notifications import email, push, webhook
 from elicit_flows.notifications.messages import Message, NoAddress, NotSent, Refused, Unknown, compose
 from elicit_flows.people import contacts
 from elicit_flows.people.contacts import Addresses
@@ -28,9 +28,17 @@ log = logging.getLogger(__name__)
 Outcome = Notification.Outcome
 SCHEDULE = RetrySchedule.doubling(timedelta(seconds=15), timedelta(minutes=15), most=12)  # together two hours
 WINDOW = timedelta(hours=1)
+
+
+def _to_chat(message: Message, to: Addresses, offered: NotificationSettings) -> None:
+    from elicit_flows.notifications import chat  # noqa: PLC0415  apprise takes long to import, and few use it
+
+    chat.send(message, to, offered)
+
+
 SEND: dict[str, Callable[[Message, Addresses, NotificationSettings], None]] = {
     Channel.EMAIL: email.send,
-    Channel.CHAT: chat.send,
+    Channel.CHAT: _to_chat,
     Channel.WEBHOOK: webhook.send,
     Channel.PUSH: push.send,
 }

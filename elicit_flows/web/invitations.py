@@ -59,19 +59,23 @@ def remove(request: HttpRequest, passkey_id: int) -> HttpResponse:
 
 
 def _to_make(request: HttpRequest, member: Member, stash: Json) -> HttpResponse:
+    from elicit_flows.identity import ceremonies  # noqa: PLC0415  most services have no own accounts
+
     challenge = ids.token()
     pending_logins.keep(request, NEW, ids.digest(challenge), "/account/passkeys", {**stash, "sub": member.sub})
     held = list(member.passkeys.values_list("credential_id", flat=True))
-    options = identity.passkeys.to_make(place(), sub=member.sub, name=member.name, known=held, challenge=challenge)
+    options = ceremonies.to_make(place(), sub=member.sub, name=member.name, known=held, challenge=challenge)
     return ask(request, "create", options, challenge, "/account/passkeys", member.name)
 
 
 def _keep(request: HttpRequest) -> HttpResponse:
+    from elicit_flows.identity import ceremonies  # noqa: PLC0415
+
     challenge = request.POST.get("state", "")
     kept = pending_logins.take(request, NEW, ids.digest(challenge))
     stash = vault.open_stash(kept["stash"], kept["state_hash"])
     try:
-        made = identity.passkeys.made(place(), request.POST.get("credential", ""), challenge)
+        made = ceremonies.made(place(), request.POST.get("credential", ""), challenge)
     except identity.SignInRefused as refused:
         return pages.refused(request, 403, "No passkey was added", str(refused))
     if stash["invitation"]:

@@ -34,17 +34,21 @@ def use(request: HttpRequest, slug: str) -> HttpResponse:
             return pages.refused(request, 403, "You are not signed in", str(refused), back_url=kept["next"])
         session.sign_in(request, who)
         return pages.SeeOther(kept["next"])
+    from elicit_flows.identity import ceremonies  # noqa: PLC0415  most services have no own accounts
+
     challenge = pending_logins.newest(request, slug)["challenge"]
-    return ask(request, "get", identity.passkeys.to_use(place(), challenge), challenge, f"/login/{slug}/passkey")
+    return ask(request, "get", ceremonies.to_use(place(), challenge), challenge, f"/login/{slug}/passkey")
 
 
 def _whose(sent: str, challenge: str, issuer: str) -> SignedIn:
     """The person whose passkey it is. Raises SignInRefused."""
-    credential = identity.passkeys.read(sent)
+    from elicit_flows.identity import ceremonies  # noqa: PLC0415
+
+    credential = ceremonies.read(sent)
     row = local_accounts.by_credential(credential.id)
     if row is None:
         raise identity.SignInRefused("unknown_passkey", "This passkey is not known here.")
-    use = identity.passkeys.used(
+    use = ceremonies.used(
         place(), credential, challenge, sub=row.member.sub, public_key=row.public_key, sign_count=row.sign_count
     )
     if not local_accounts.note_use(row, use):

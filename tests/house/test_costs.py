@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import platform
+import subprocess
 import sys
 import tomllib
 from collections.abc import Callable
@@ -21,6 +22,7 @@ from django.test.utils import CaptureQueriesContext
 
 from tests.house.conftest import Stage
 from tests.support import rows
+from tests.support.process import PROJECT
 from tests.support.two_ways import Request, TwoWays
 
 TABLE = Path(__file__).with_name("costs.toml")
@@ -132,3 +134,11 @@ def test_no_operation_costs_more_than_the_table_says(stage: Stage) -> None:
         assert costs["commits"] <= most["commits"], f"{name}: {costs}, and costs.toml says {most}"
         if python == ".".join(PYTHON):  # another Python counts other calls
             assert costs["calls"] <= most["calls"] * MORE, f"{name}: {costs}, and costs.toml says {most}"
+
+
+def test_the_server_starts_without_libraries_that_few_services_use() -> None:
+    """They take long to import, and so each is imported by the function that uses it."""
+    rare = {"apprise", "eth_account", "paypalserversdk", "qrcode", "requests", "stripe", "webauthn", "x402"}
+    code = f"import sys, config.asgi; print(sorted({rare} & set(sys.modules)))"
+    ran = subprocess.run([sys.executable, "-c", code], cwd=PROJECT, capture_output=True, text=True, check=True)
+    assert ran.stdout == "[]\n"

@@ -16,7 +16,7 @@ from django.db import OperationalError
 from webauthn.helpers import bytes_to_base64url
 
 from config.logs import JsonFormatter, LimitedHandler
-from elicit_flows.identity import passkeys
+from elicit_flows.identity import ceremonies
 from elicit_flows.identity.errors import SignInRefused
 from tests.support import rows
 from tests.support.rows import question
@@ -167,15 +167,15 @@ def test_t138_a_fault_of_ours_keeps_its_trace_once_for_each_place() -> None:
     "deep", ["[" * 19_000, json.dumps({"id": "x", "response": {}}), "{}", "[]", "nothing", "1" * 5000]
 )
 def test_t138_no_passkey_is_too_odd_to_be_refused(read: str, deep: str) -> None:
-    place = passkeys.Place("https://flows.example.com", "Elicit Flows")
+    place = ceremonies.Place("https://flows.example.com", "Elicit Flows")
     with pytest.raises(SignInRefused):
-        _ = passkeys.read(deep) if read == "read" else passkeys.made(place, deep, "challenge")
+        _ = ceremonies.read(deep) if read == "read" else ceremonies.made(place, deep, "challenge")
 
 
 @pytest.mark.parametrize("part", ["clientDataJSON", "attestationObject", "authenticatorData"])
 @pytest.mark.parametrize("inner", [b"[" * 10_000, b"\x81" * 10_000, b"\x9b" + b"\xff" * 8, b"\xbf", b"{}", b""])
 def test_t138_nor_what_stands_inside_of_one(part: str, inner: bytes) -> None:
-    place = passkeys.Place("https://flows.example.com", "Elicit Flows")
+    place = ceremonies.Place("https://flows.example.com", "Elicit Flows")
     said = {"type": "webauthn.create", "challenge": "Y2hhbGxlbmdl", "origin": "https://flows.example.com"}
     usual = {
         "clientDataJSON": json.dumps(said).encode(),
@@ -184,6 +184,6 @@ def test_t138_nor_what_stands_inside_of_one(part: str, inner: bytes) -> None:
     response = {name: bytes_to_base64url(value) for name, value in (usual | {part: inner}).items()}
     sent = json.dumps({"id": "AAAA", "rawId": "AAAA", "type": "public-key", "response": response})
     with pytest.raises(SignInRefused):
-        passkeys.made(place, sent, "challenge")
+        ceremonies.made(place, sent, "challenge")
     with pytest.raises(SignInRefused):
-        passkeys.used(place, passkeys.read(sent), "challenge", sub="alice", public_key="AAAA", sign_count=0)
+        ceremonies.used(place, ceremonies.read(sent), "challenge", sub="alice", public_key="AAAA", sign_count=0)
