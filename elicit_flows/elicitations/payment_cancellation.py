@@ -73,6 +73,13 @@ def resume_subscription(subscription_id: str, claim: Claim) -> Subscription:
     return queries.subscriptions_by(claim).get(pk=subscription.pk)
 
 
+def end_surplus(checkout: Checkout) -> None:
+    """End the second subscription of a payment, which this checkout began. Raises PaymentError."""
+    account = vault.account(checkout.account)
+    said = providers.subscribing(account.provider).end(account, checkout.ref or "", f"ef:{checkout.pk}:end")
+    payment.record_settlement(checkout, replace(said, asked_at=clock.now()))
+
+
 def tell_provider(row: Cancellation) -> bool:
     """Send the cancellation to the provider; a failure is retried later. False if it was not tried: another process has
     claimed it, or the provider is too slow now.

@@ -16,7 +16,7 @@ from elicit_flows import vault
 from elicit_flows.domain.errors import Unavailable
 from elicit_flows.elicitations import payment
 from elicit_flows.elicitations.mandates import end_mandate, recover
-from elicit_flows.elicitations.payment_cancellation import tell_provider
+from elicit_flows.elicitations.payment_cancellation import end_surplus, tell_provider
 from elicit_flows.elicitations.price_change import tell_price
 from elicit_flows.kinds.payment import providers
 from elicit_flows.kinds.payment.providers.base import Busy, PaymentError, Refused, Unclear
@@ -106,6 +106,8 @@ def _look(checkout: Checkout) -> bool:
                 if ref:
                     provider.close(account, ref, f"ef:{checkout.pk}:close")
                 _give_up(checkout)
+            elif checkout.surplus:
+                end_surplus(checkout)
             else:
                 payment.settle(checkout, closing=to_close)
     except (PaymentError, Unavailable) as trouble:

@@ -681,6 +681,7 @@ class Migration(migrations.Migration):
                 ('language', models.CharField(db_default='', default='', max_length=16)),
                 ('created_at', models.DateTimeField(default=elicit_flows.lib.clock.now, verbose_name='created at')),
                 ('expires_at', models.DateTimeField(verbose_name='expires at')),
+                ('surplus', models.BooleanField(db_default=False, default=False)),
                 ('off_session', models.BooleanField(db_default=False, default=False)),
                 ('look_at', models.DateTimeField(null=True, verbose_name='next check at')),
                 ('payment', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='checkouts', to='elicit_flows.payment')),

@@ -184,6 +184,8 @@ class Checkout(models.Model):
     language = models.CharField(max_length=16, default="", db_default="")
     created_at = models.DateTimeField(_("created at"), default=now)
     expires_at = models.DateTimeField(_("expires at"))
+    # It began a second subscription of the same payment, which is ended.
+    surplus = models.BooleanField(default=False, db_default=False)
     # A charge under a mandate: the provider has no page for it.
     off_session = models.BooleanField(default=False, db_default=False)
     look_at = models.DateTimeField(_("next check at"), null=True)  # when the sweep asks the provider again

@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 
 from elicit_flows.domain.values import Json
 from elicit_flows.kinds.payment import order
-from elicit_flows.kinds.payment.values import Snapshot, Started
+from elicit_flows.kinds.payment.values import SUCCESSES, Snapshot, Started
 from elicit_flows.lib import clock
 from elicit_flows.models import Checkout, Elicitation, Payment, PaymentAccount, leases
 
@@ -152,6 +152,8 @@ def schedule_next_check(payment: Payment, checkout: Checkout, said: Snapshot) ->
 
 def _next_look(payment: Payment, checkout: Checkout, said: Snapshot) -> datetime | None:
     now, since = clock.now(), payment.paid_at or checkout.created_at
+    if checkout.surplus and said.state in SUCCESSES:
+        return now
     if payment.status == Payment.Status.ACTIVE or payment.disputed == "open":
         return now + LOOK_WHILE_ACTIVE
     if payment.status == Payment.Status.ENDED and said.period_end:

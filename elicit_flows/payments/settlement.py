@@ -94,7 +94,7 @@ def _won(payment: Payment, checkout: Checkout, said: Snapshot) -> Verdict:
             refunds.give_back(payment, said.payment_ref, said.amount, "The payment differs from the request.")
         return Verdict.MISMATCH
     if payment.status not in (Status.OPEN, Status.PROCESSING, Status.CLOSED):
-        return _again(payment, said)
+        return _again(payment, checkout, said)
     payment.status, payment.paid_at = WON[said.state], clock.now()
     payment.payment_ref, payment.receipt_url = said.payment_ref or "", said.receipt_url or ""
     if payment.max_amount is not None:
@@ -142,14 +142,13 @@ def above_maximum(payment: Payment, said: Snapshot) -> bool:
     return payment.max_amount is not None and said.amount > payment.max_amount
 
 
-def _again(payment: Payment, said: Snapshot) -> Verdict:
-    """The same thing was paid twice: refund the second payment."""
+def _again(payment: Payment, checkout: Checkout, said: Snapshot) -> Verdict:
+    """The same thing was paid twice: refund the second payment, and end the second subscription."""
+    if payment.mode == "subscribe":
+        checkout.surplus = True
+        checkout.save(update_fields=["surplus"])
     if payment.trial_days:
-        # There is nothing to refund, and a cancellation would end the first as well.
-        problem = (
-            f"A second trial has begun ({said.payment_ref}): end it in the provider's dashboard before it is charged."
-        )
-        alert(payment, "twice", problem)
+        alert(payment, "twice", f"A second trial has begun ({said.payment_ref}): it is ended before it is charged.")
         return Verdict.NOTHING
     alert(payment, "twice", f"Paid a second time ({said.payment_ref}): the second payment is refunded.")
     if said.payment_ref and said.amount:

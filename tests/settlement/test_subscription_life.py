@@ -27,7 +27,7 @@ from elicit_flows.models import (
     Renewal,
     Subscription,
 )
-from elicit_flows.payments import queries
+from elicit_flows.payments import checkouts, queries
 from elicit_flows.payments.bookkeeping import Period
 from tests.settlement.conftest import Till
 from tests.support import rows
@@ -129,19 +129,26 @@ def test_t240_a_trial_of_another_price_than_was_agreed_to_is_no_success(till: Ti
     assert (asked.at_once, asked.try_at is not None) == (True, True), "it is not charged after the trial"
 
 
-def test_a_second_trial_of_the_same_request_is_told_with_what_to_do(till: Till) -> None:
+def test_a_second_trial_of_the_same_request_is_ended_and_the_first_goes_on(till: Till) -> None:
     row, first, ends = on_trial(till)
     second = Checkout.objects.create(
         payment=first.payment, account=first.account, status="over", ref="cs_9", expires_at=ends
     )
-    till.hear(second, State.ACTIVE, payment_ref="sub_2", amount=0, price=500, period_end=ends)
+    for _ in range(2):
+        till.hear(second, State.ACTIVE, payment_ref="sub_2", amount=0, price=500, period_end=ends)
     paid = Payment.objects.get()
     assert (paid.status, paid.payment_ref) == ("active", "sub_1")
     assert "sub_2" in paid.problem
-    assert "dashboard" in paid.problem
+    assert "it is ended" in paid.problem
     assert not Refund.objects.exists()
-    assert not Cancellation.objects.exists()
+    assert not Cancellation.objects.exists(), "that would end the first as well"
+    [due] = checkouts.due(till.account.pk, 10)
+    assert (due.pk, due.surplus) == (second.pk, True)
     assert till.told(row).count("payment.mismatch") == 1
+    till.hear(second, State.CANCELLED, payment_ref="sub_2", amount=0, price=500, period_end=clock.now())
+    assert not list(checkouts.due(till.account.pk, 10)), "it is ended"
+    assert (Payment.objects.get().status, Entitlement.objects.get().valid_until) == ("active", ends)
+    assert "payment.ended" not in till.told(row)
 
 
 def test_a_trial_that_was_begun_too_late_is_ended(till: Till) -> None:
