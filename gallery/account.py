@@ -200,11 +200,10 @@ def ended_page(upstream: str = "pending", **more: Any) -> Context:
 
 def delete_page(**more: Any) -> Context:
     counts = {"connections": 1, "elicitations": 2, "payments": 3}
-    running = [
-        {"description": "The paper", "status": status, "ends_at": None, "agent": {"name": "Shop Bot"}}
-        for status in ("active", "processing")
-    ]
-    return {**everywhere(), "me": {"label": "alice"}, "counts": counts, "running": running, **more}
+    going = {"description": "The paper", "agent": {"name": "Shop Bot"}}
+    until = datetime(2026, 12, 22, tzinfo=UTC)
+    shown = {"subscriptions": [{**going, "period_end": until}], "running": [going]}
+    return {**everywhere(), "me": {"label": "alice"}, "counts": counts, **shown, **more}
 
 
 def payments() -> list[Context]:

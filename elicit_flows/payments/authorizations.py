@@ -175,9 +175,11 @@ def by_person(claim: Claim) -> QuerySet[Authorization]:
     return Authorization.objects.filter(iss=claim.iss, sub=claim.sub).select_related("account", "agent")
 
 
-def forget_person(claim: Claim, name: str) -> None:
-    """Give their entries to ``name``. The address stays out of the books: it can say who it was for."""
-    by_person(claim).update(iss="", sub=name, url="", resource={})
+def forget_person(claim: Claim, name: str, until: datetime) -> None:
+    """Give their entries from before ``until`` to ``name``. The address stays out of the books: it can say who it was
+    for.
+    """
+    by_person(claim).filter(created_at__lte=until).update(iss="", sub=name, url="", resource={})
 
 
 def _over(wallet: Wallet, accepted: Json, most: int, when: str) -> OverLimit:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
 from django.db import transaction
 from django.db.models import QuerySet
 
@@ -38,19 +40,27 @@ Status = Payment.Status
 RUNNING = (Status.OPEN, Status.PROCESSING, Status.ACTIVE)
 
 
-def running(claim: Claim) -> QuerySet[Payment]:
-    """The payments that may still bring money. An erasure leaves them to the person, who may have to act on them."""
-    return Payment.objects.filter(iss=claim.iss, sub=claim.sub, status__in=RUNNING)
+def running(claim: Claim, until: datetime) -> QuerySet[Payment]:
+    """The payments from before ``until`` that may still bring money. An erasure leaves them to the person until they
+    have ended.
+    """
+    return Payment.objects.filter(iss=claim.iss, sub=claim.sub, status__in=RUNNING, created_at__lte=until)
 
 
-def rename(claim: Claim, name: str) -> None:
-    """Give the payments that have ended to ``name``, and forget the payer's id at the provider."""
+def rename(claim: Claim, name: str, until: datetime) -> bool:
+    """Give the payments from before ``until`` that have ended to ``name``, and forget the payer's id at the provider.
+
+    Returns whether some have yet to end.
+    """
     mine = {"iss": claim.iss, "sub": claim.sub}
     with transaction.atomic():
-        Entitlement.objects.filter(**mine).exclude(payment__status__in=RUNNING).update(iss="", sub=name)
-        Mandate.objects.filter(**mine).exclude(payment__status__in=RUNNING).update(iss="", sub=name)
-        Subscription.objects.filter(**mine).exclude(payment__status__in=RUNNING).update(iss="", sub=name)
-        Payment.objects.filter(**mine).exclude(status__in=RUNNING).update(iss="", sub=name)
-        authorizations.forget_person(claim, name)
-        if not running(claim).exists():
+        for model in (Entitlement, Mandate, Subscription):
+            rows = model.objects.filter(**mine, payment__created_at__lte=until)
+            rows.exclude(payment__status__in=RUNNING).update(iss="", sub=name)
+        ended = Payment.objects.filter(**mine, created_at__lte=until).exclude(status__in=RUNNING)
+        ended.update(iss="", sub=name)
+        authorizations.forget_person(claim, name, until)
+        left = running(claim, until).exists()
+        if not left:
             Customer.objects.filter(**mine).delete()
+    return left

@@ -1,4 +1,4 @@
-"""Erases a person's data at their request: connections end at once, rows are deleted an hour later.
+"""Erases a person's data at their request: connections and subscriptions end at once, rows are deleted an hour later.
 
 The request is one row, which the worker works on until nothing is left. Each round does what is possible by then, and
 may be interrupted and repeated. Agents are told what ended before it is deleted.
@@ -81,13 +81,13 @@ def _go_on(erasure: Erasure) -> bool:
         rows = rows.exclude(**{f"{whose}payment__checkouts__status__in": checkouts.PAYABLE})
         rows = rows.exclude(**{f"{whose}pendinggrant__isnull": False})
     rows.delete()
-    customers.rename(erasure.claim, erasure.pk)
+    money_left = customers.rename(erasure.claim, erasure.pk, erasure.asked_at)
     contacts.forget(erasure.claim, erasure.asked_at)
     account = local_accounts.of(erasure.claim)
     if account and account.created_at <= erasure.asked_at:
         account.delete()
     left = vault.forget(erasure.claim, until=erasure.asked_at, ended_before=before)
-    if not (left or _of(erasure).exists() or _events(erasure).exists()):
+    if not (left or money_left or _of(erasure).exists() or _events(erasure).exists()):
         log.info("erasure %s is done", erasure.pk)
         Erasure.objects.filter(pk=erasure.pk).update(iss="", sub="", next_at=None, done_at=now)
     return True
@@ -99,12 +99,17 @@ def _of(erasure: Erasure) -> QuerySet[Elicitation]:
 
 
 def _revoke(erasure: Erasure) -> None:
-    """Revoke connections and saved payment methods, because later nobody could tell whose they are."""
+    """Revoke connections and saved payment methods, and end subscriptions, because later nobody could tell whose they
+    are.
+    """
     for row in vault.held_by(erasure.claim).filter(created_at__lte=erasure.asked_at):
         vault.revoke(row, vault.ConnectionUse.Actor.PERSON)
     saved = queries.made_by(erasure.claim).filter(status=Payment.Status.SAVED, created_at__lte=erasure.asked_at)
     for payment in saved:
         cancellations.ask(payment)
+    going = queries.made_by(erasure.claim).filter(status=Payment.Status.ACTIVE, created_at__lte=erasure.asked_at)
+    for payment in going:
+        cancellations.ask(payment, at_once=True)
 
 
 def _blank_events(erasure: Erasure, before: datetime) -> None:

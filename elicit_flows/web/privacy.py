@@ -16,7 +16,7 @@ from elicit_flows.web import pages, session
 from elicit_flows.web.session import Person
 
 EXPORT_NAME = "elicit-flows.json"
-GOES_ON = (Payment.Status.PROCESSING, Payment.Status.ACTIVE)
+GOES_ON = {"subscriptions": Payment.Status.ACTIVE, "running": Payment.Status.PROCESSING}
 
 
 @require_safe
@@ -46,7 +46,8 @@ def delete(request: HttpRequest, me: Person) -> HttpResponse:
     if request.method != "POST":
         paid = queries.made_by(me.claim)
         counts = people.count_data(me.claim) | {"payments": paid.count()}
-        shown = {"me": me, "counts": counts, "running": paid.filter(status__in=GOES_ON)}
+        going = {name: paid.filter(status=status) for name, status in GOES_ON.items()}
+        shown = {"me": me, "counts": counts, **going}
         return render(request, "account/delete.html", shown)
     people.request_erasure(me.claim)
     session.sign_out(request)

@@ -139,14 +139,14 @@ def test_what_goes_on_is_exported_and_shown_before_the_deletion(spending: dict[s
         assert [one["id"] for one in said[name]] == [spending[name].pk]
     assert [one["id"] for one in said["mandates"][0]["charges"]] == [spending["charges"].pk]
     assert [one["id"] for one in said["subscriptions"][0]["renewals"]] == [spending["renewals"].pk]
-    assert "cancel it first" in page(browser(ALICE.sub), "/account/delete").text()
+    assert "Your subscriptions end at once" in page(browser(ALICE.sub), "/account/delete").text()
 
 
 @pytest.mark.parametrize("drive", ["committed", "on_postgres"], indirect=True)
 def test_t119_what_goes_on_keeps_no_name_after_the_deletion(
     spending: dict[str, Any], moving_clock: MovingClock
 ) -> None:
-    Payment.objects.filter(status="active").update(status="ended")  # one that goes on is the person's to cancel
+    Payment.objects.filter(status="active").update(status="ended")
     browser(ALICE.sub).post("/account/delete")
     spending["mandates"].refresh_from_db()
     assert (spending["mandates"].status, spending["mandates"].ended_by) == ("ended", "person")
@@ -306,6 +306,49 @@ def test_t119_a_payment_method_that_was_saved_is_removed_with_everything_else(
     assert (Payment.objects.get(pk=saved.pk).status, granted.status) == ("removed", "revoked")
     assert Payment.objects.get(pk=others.pk).status == "saved"
     assert Event.objects.filter(type="payment.removed").count() == 1
+
+
+def test_t119_a_subscription_is_ended_and_keeps_the_name_until_its_provider_has_confirmed_that(
+    life: dict[str, Any], bot: Known, account: PaymentAccount, moving_clock: MovingClock
+) -> None:
+    going, others = (money.subscription(bot, account, claim) for claim in (ALICE, Claim(ISSUER, "bob")))
+    granted = money.entitlement(going.payment)
+    browser(ALICE.sub).post("/account/delete")
+    [asked] = Cancellation.objects.all()
+    assert (asked.payment, asked.at_once, asked.by) == (going.payment, True, "person")
+    Connection.objects.filter(upstream="pending").update(upstream="done", access_token="", refresh_token="")
+    for _ in range(3):
+        moving_clock.forward(hours=30)
+        people.sweep_erasures()
+        going.refresh_from_db()
+        assert (going.claim, Erasure.objects.get().done_at) == (ALICE, None), "it still costs money"
+        assert Cancellation.objects.count() == 1
+    new = money.payment(bot, account, ALICE)
+    Payment.objects.filter(pk=going.payment_id).update(status="ended")
+    moving_clock.forward(minutes=11)
+    people.sweep_erasures()
+    erasure = Erasure.objects.get()
+    assert erasure.done_at is not None
+    for one in (going, granted, Payment.objects.get(pk=going.payment_id)):
+        one.refresh_from_db()
+        assert (one.iss, one.sub) == ("", erasure.pk)
+    others.refresh_from_db()
+    new.refresh_from_db()
+    assert (others.sub, new.claim) == ("bob", ALICE), "who comes back begins anew"
+
+
+def test_t119_an_erasure_waits_for_money_that_is_on_its_way(
+    life: dict[str, Any], bot: Known, account: PaymentAccount, moving_clock: MovingClock
+) -> None:
+    money.payment(bot, account, ALICE, status="processing", paid_at=None)
+    assert "on their way from your bank" in page(browser(ALICE.sub), "/account/delete").text()
+    browser(ALICE.sub).post("/account/delete")
+    Connection.objects.filter(upstream="pending").update(upstream="done", access_token="", refresh_token="")
+    for status, done in (("processing", False), ("paid", True)):
+        Payment.objects.filter(status="processing").update(status=status)
+        moving_clock.forward(hours=2)
+        people.sweep_erasures()
+        assert (Erasure.objects.get().done_at is not None) is done
 
 
 def test_an_erasure_waits_for_a_provider_that_has_yet_to_be_told(
