@@ -285,10 +285,10 @@ def test_every_webhook_says_what_it_carries_and_how_it_is_signed(described: dict
 def test_every_reason_of_a_failed_elicitation_is_named(described: dict[str, Any]) -> None:
     source = "".join(path.read_text() for path in (PROJECT / "elicit_flows").rglob("*.py"))
     said = set(re.findall(r'Finish\.failed\("(\w+)"', source))
-    payment = (PROJECT / "elicit_flows/elicitations/payment.py").read_text()
-    said |= set(re.findall(r'"code": "(\w+)"', payment))
+    for name in ("payment", "price_change"):
+        said |= set(re.findall(r'"code": "(\w+)"', (PROJECT / f"elicit_flows/elicitations/{name}.py").read_text()))
     assert said == set(described["components"]["schemas"]["ElicitationError"]["properties"]["code"]["enum"])
-    assert len(said) == 7
+    assert len(said) == 8
 
 
 def test_no_field_has_a_default(described: dict[str, Any]) -> None:

@@ -208,7 +208,7 @@ def test_who_deletes_everything_is_told_first_what_goes_and_what_stays(life: dic
     money.payment(bot, life["paid"].account, ALICE, status="active", description="The paper")
     alice = browser(ALICE.sub)
     text = page(alice, "/account/delete").text()
-    for said in ("2 connections", "3 requests", "(2 payments)", "The paper", "cancel it first"):
+    for said in ("2 connections", "3 requests", "(2 payments)", "The paper", "subscriptions end at once"):
         assert said in text, said
     assert Connection.objects.filter(status="revoked").count() == 0, "looking changes nothing"
     assert page(alice).all("body")[0]["data-page"] == "account"

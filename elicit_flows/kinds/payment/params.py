@@ -41,11 +41,11 @@ def clean(params: Json) -> Json:
     given["description"] = order.one_line(given["description"])
     unknown = [name for name in params if name not in _NAMES]
     errors = [_error(name, f"There is no such parameter; use {', '.join(_NAMES)}.") for name in unknown]
-    errors += _price(given) + _account(given)
+    errors += _price(given)
     if given["changes"] is None:
-        errors += _description(given) + _mode(given) + _purchase(given)
+        errors += _description(given) + _account(given) + _mode(given) + _purchase(given)
     else:
-        errors += _change(given)
+        errors += _account(given) + _change(given)
     errors += _mandate(given) + _order(given)
     if errors:
         raise Invalid(errors)

@@ -122,6 +122,35 @@ def test_each_wrong_parameter_is_named(changes: Json, place: str) -> None:
     assert refused(LEAST | changes) == [["params", place]]
 
 
+CHANGE: Json = {"mode": "subscribe", "changes": "su_1", "amount": 700, "currency": "eur"}
+
+
+def test_a_change_of_a_price_keeps_the_rest() -> None:
+    asked = Payment().clean(CHANGE)
+    assert (asked["changes"], asked["amount"], asked["description"], asked["interval"]) == ("su_1", 700, None, None)
+
+
+@pytest.mark.parametrize(
+    ("more", "place"),
+    [
+        ({"description": "Ten seats"}, "description"),
+        ({"interval": "month"}, "interval"),
+        ({"trial_days": 14}, "trial_days"),
+        ({"item": "news"}, "item"),
+        ({"mode": "pay"}, "changes"),
+        ({"changes": ""}, "changes"),
+        ({"changes": 7}, "changes"),
+        ({"changes": "x" * 65}, "changes"),
+        ({"amount": 0}, "amount"),
+        ({"account": "?"}, "account"),
+        ({"order": {"lines": []}}, "order"),
+        ({"mandate": {}}, "mandate"),
+    ],
+)
+def test_t235_a_change_takes_nothing_but_the_new_price(more: Json, place: str) -> None:
+    assert refused(CHANGE | more) == [["params", place]]
+
+
 def test_every_error_is_told_at_once() -> None:
     places = [place[1] for place in refused({"x": 1, "mode": "gift", "account": "?", "uses": 0, "item": ""})]
     assert places == ["x", "amount", "currency", "description", "account", "mode", "item", "uses"]

@@ -125,3 +125,48 @@ def test_the_payment_of_a_renewed_subscription_is_its_latest(house: StripeHouse)
     assert (again.state, again.amount, again.period_end > first.period_end) == (State.ACTIVE, 1999, True)
     assert STRIPE.refund(house.account, first.payment_ref or "", 1999, "row", "key of the refund").state == "done"
     assert len(STRIPE.fetch(house.account, made.ref).refunds) == 1
+
+
+def subscribed(house: StripeHouse) -> tuple[str, str]:
+    """The checkout, and Stripe's id of the subscription."""
+    made = STRIPE.start(house.account, ask(mode="subscribe", interval="month"), "key")
+    house.act(made.url, "pay")
+    return made.ref, STRIPE.fetch(house.account, made.ref).payment_ref or ""
+
+
+def updates(house: StripeHouse) -> int:
+    return len(
+        [one for one in house.state()["requests"] if one["method"] == "POST" and "/subscriptions/" in one["path"]]
+    )
+
+
+def test_a_new_price_is_charged_with_the_next_period_and_changed_once(house: StripeHouse) -> None:
+    ref, subscription = subscribed(house)
+    before = STRIPE.fetch(house.account, ref)
+    assert (before.price, before.interval) == (1999, "month")
+    for _ in range(2):
+        said = providers.subscribing("stripe").change_price(house.account, ref, 2499)
+        assert (said.state, said.price, said.interval, said.period_end) == (
+            State.ACTIVE, 2499, "month", before.period_end,
+        )  # fmt: skip
+        assert len(said.invoices) == 1, "nothing is charged now"
+    assert updates(house) == 1
+    house.next_period(subscription)
+    assert [one.amount for one in STRIPE.fetch(house.account, ref).invoices] == [1999, 2499]
+
+
+def test_the_price_of_one_that_has_ended_is_not_changed(house: StripeHouse) -> None:
+    ref, subscription = subscribed(house)
+    house.end_subscription(subscription)
+    said = providers.subscribing("stripe").change_price(house.account, ref, 2499)
+    assert (said.state, said.price, updates(house)) == (State.CANCELLED, 1999, 0)
+
+
+def test_a_look_that_fails_after_the_change_says_that_the_result_is_unknown(house: StripeHouse) -> None:
+    """Refused would say that nothing was changed."""
+    ref, _ = subscribed(house)
+    house.order("fault", name="503", on="GET /v1/invoices", times=20)
+    with pytest.raises(Unclear):
+        providers.subscribing("stripe").change_price(house.account, ref, 2499)
+    house.order("calm")
+    assert STRIPE.fetch(house.account, ref).price == 2499

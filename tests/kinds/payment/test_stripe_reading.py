@@ -237,3 +237,18 @@ def test_t239_a_period_that_has_begun_is_not_paid_before_its_invoice_is() -> Non
     items = {"data": [{"current_period_start": 1_790_000_000, "current_period_end": 1_795_000_000}]}
     late = {**ACTIVE, "subscription": {**ACTIVE["subscription"], "status": "past_due", "items": items}}
     assert snapshot(late, [], []).period_end == datetime.fromtimestamp(1_790_000_000, UTC)
+
+
+@pytest.mark.parametrize(
+    ("rhythms", "said"),
+    [
+        ([("month", 1)], "month"),
+        ([("month", 3)], "3 month"),
+        ([("year", 1), ("week", 2)], "2 week and year"),
+        ([("day", None)], "day"),
+        ([(None, None)], None),
+    ],
+)
+def test_t235_how_often_a_subscription_is_charged_is_read(rhythms: list[tuple[Any, Any]], said: str | None) -> None:
+    items = [{"price": {"recurring": {"interval": name, "interval_count": count}}} for name, count in rhythms]
+    assert read(ACTIVE, **subscription("active", items={"data": items})).interval == said

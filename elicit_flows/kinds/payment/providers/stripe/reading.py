@@ -238,13 +238,13 @@ def price(subscription: Thing) -> int | None:
 
 def _interval(subscription: Thing) -> str | None:
     """How long a period is: "month" or "3 month"; each of them, if its items differ."""
-    items = within(subscription, "items").get("data") or []
-    found = {_rhythm(within(one, "price", "recurring")) for one in items}
+    rhythms = [within(one, "price", "recurring") for one in within(subscription, "items").get("data") or []]
+    found = {_rhythm(one) for one in rhythms if one.get("interval")}
     return " and ".join(sorted(found)) or None
 
 
 def _rhythm(recurring: Thing) -> str:
-    count, interval = recurring.get("interval_count"), str(recurring.get("interval"))
+    count, interval = recurring.get("interval_count"), str(recurring["interval"])
     return interval if count in (None, 1) else f"{count} {interval}"
 
 
