@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 from flask import Blueprint, Response, abort, g, render_template, request
 from werkzeug import Response as AnyResponse
 
-from sandbox.stripe import charges, paying
+from sandbox.stripe import charges, paying, subscriptions
 from sandbox.stripe.double import Double
 from sandbox.stripe.money import shown
 from sandbox.stripe.sessions import KIND, expire
@@ -26,6 +26,7 @@ class PayPage:
         pages.get("/c/pay/<id>")(self.look)
         pages.post("/c/pay/<id>")(self.press)
         pages.get("/c/receipt/<id>")(self.receipt)
+        pages.post("/c/receipt/<id>")(self.pay_invoice)
         return pages
 
     def found(self, id: str) -> tuple[Shop, Thing]:
@@ -124,6 +125,17 @@ class PayPage:
                 if thing.get("amount_refunded")
                 else None,
             )
+
+    def pay_invoice(self, id: str) -> str:
+        """The payer pays a renewal that the bank had refused, on the invoice's own page."""
+        with self.double.store.lock:
+            shop = self.double.shop_of(id)
+            made = shop and shop.find("invoice", id)
+            if not shop or not made or made["status"] != "open":
+                abort(400, "There is nothing to pay here.")
+            subscription = shop.get(subscriptions.KIND, made["parent"]["subscription_details"]["subscription"])
+            subscriptions.collect(shop, subscription, made, ok=True)
+        return self.receipt(id)
 
 
 def taxed(double: Double, session: Thing) -> str | None:

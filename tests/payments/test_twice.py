@@ -6,8 +6,10 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.payments.conftest import Json, Till
+from tests.payments.conftest import LONG_AGO, Json, Till
+from tests.payments.test_cancellation import at_stripe
 from tests.payments.test_hints import DONE, go_away, run_out, settled
+from tests.payments.test_modes import MONTHLY, entitlement
 from tests.support.http_user import HttpUser
 from tests.support.process import until
 
@@ -56,6 +58,31 @@ def test_t105_what_is_paid_on_two_pages_is_paid_once_and_the_second_goes_back(
     assert till.box.logs().count("Paid a second time") > alerts
     (entitlement,) = till.agent.get("/v1/entitlements", params={"sub": "alice", "item": "report"}).json()["data"]
     assert entitlement["usable"]
+
+
+def test_t105_of_two_trials_the_second_is_ended_before_it_is_charged(
+    till: Till, new_http_user: Callable[..., HttpUser]
+) -> None:
+    asked, one, other = till.ask(**MONTHLY, trial_days=14), new_http_user(), new_http_user()
+    pages = two_pages(till, asked, one, other)
+    other.press("pay")
+    till.becomes(asked, "completed")
+    till.stripe.order("fault", name="503", on="DELETE /v1/subscriptions/*", times=4)
+    one.press("pay")
+    second, first = (str(till.session_of(page)["subscription"]) for page in pages)
+
+    def ended() -> bool:
+        statement = "UPDATE elicit_flows_checkout SET look_at = %s WHERE surplus AND look_at IS NOT NULL"
+        till.sql(statement, LONG_AGO)  # a provider that did not answer is asked again in a minute
+        return bool(at_stripe(till, second)["status"] == "canceled")
+
+    until(ended, "the second is ended at Stripe", timeout=30)
+    settled(till)
+    assert at_stripe(till, first)["status"] == "trialing"
+    assert till.stands(asked) == ("completed", "active", [*DONE, "payment.mismatch"])
+    assert entitlement(till)["usable"]
+    till.stripe.order("renew", subscription=first)
+    until(lambda: "subscription.renewed" in till.events(asked), "the first goes on", timeout=15)
 
 
 def test_t105_the_alert_says_what_happened(till: Till, new_http_user: Callable[..., HttpUser]) -> None:
