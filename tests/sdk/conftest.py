@@ -9,6 +9,7 @@ from elicit_flows.sdk import Elicit
 from elicit_flows.sdk.testing import ScriptedUser, Service, elicit_service, elicit_user
 from tests.sdk.fake import FakeService
 from tests.sdk.forked import ForkedService
+from tests.sdk.hooks import Hooks, sent
 
 __all__ = ["elicit_service", "elicit_user"]
 
@@ -18,6 +19,12 @@ def elicit_box(tmp_path_factory: pytest.TempPathFactory, migrated_sqlite: Path) 
     """The service and the sandbox, started once for all tests."""
     with ForkedService(tmp_path_factory.mktemp("elicit"), migrated_sqlite) as service:
         yield service
+
+
+@pytest.fixture
+def hooks(elicit_box: Service) -> Iterator[Hooks]:
+    with sent(elicit_box) as hooks:
+        yield hooks
 
 
 @pytest.fixture

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable
-from dataclasses import replace
-from typing import Any, TypedDict
+from dataclasses import dataclass, field, replace
+from typing import Any, NotRequired, TypedDict
 
 from claude_agent_sdk import ClaudeAgentOptions, Message, ResultMessage, query
 
@@ -18,6 +19,11 @@ from elicit_flows.sdk.questions import Question, Questions
 from elicit_flows.sdk.shapes import Event, User, claim
 
 GO_ON = "The person has answered. Go on."
+# A session keeps one deferred call: https://code.claude.com/docs/en/hooks#defer-a-tool-call-for-later
+ONE_AT_A_TIME = "Another call of this turn waits for the person. Call this tool again when that call has its result."
+# There, a call of a turn with several runs although it was deferred.
+BYPASS = "bypassPermissions"
+NO_BYPASS = f"A tool that asks a person does not run in the permission mode {BYPASS}."
 
 
 class ToolUse(TypedDict):
@@ -27,6 +33,15 @@ class ToolUse(TypedDict):
     tool_name: str
     tool_input: Json
     tool_use_id: str
+    permission_mode: NotRequired[str]
+
+
+@dataclass(slots=True)
+class Session:
+    """Its calls are decided one after the other. ``deferred``: the call that waits, and what is asked."""
+
+    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+    deferred: tuple[str, Json] | None = None
 
 
 Hook = Callable[[Any, str | None, Any], Awaitable[Any]]
@@ -44,7 +59,7 @@ class ClaudeAgentFlows(Questions[Hook]):
         self._app = named("app", app)
         self._user = claim(user)
         self._elicit = elicit or Elicit()
-        self._open: dict[str, Json] = {}
+        self._sessions: dict[str, Session] = {}
 
     def ask(self, asks: Asks) -> Hook:
         """Ask what ``asks`` returns for the tool's input; if it returns None, the hook decides nothing."""
@@ -57,8 +72,11 @@ class ClaudeAgentFlows(Questions[Hook]):
 
     def waiting(self, message: Message) -> list[Json]:
         """The question at which a run ends with this message, ``{elicitation, url, message, asked_at}``."""
-        deferred = message.deferred_tool_use if isinstance(message, ResultMessage) else None
-        return [self._open.pop(deferred.id)] if deferred and deferred.id in self._open else []
+        if not isinstance(message, ResultMessage):
+            return []
+        session = self._sessions.pop(message.session_id, Session())
+        call = message.deferred_tool_use
+        return [session.deferred[1]] if call and session.deferred and session.deferred[0] == call.id else []
 
     def answer(self, event: Event) -> Answer | None:
         """The answer that an event of the feed or of a webhook tells of; None if no run of this app waits for it."""
@@ -73,16 +91,26 @@ class ClaudeAgentFlows(Questions[Hook]):
         """
         seen = await self._elicit.get(answer.elicitation)
         if seen.consumed_at is None:
+            self._sessions.pop(answer.run, None)
             async for message in query(prompt=prompt, options=replace(options, resume=answer.run)):
                 yield message
 
     async def _decided(self, data: ToolUse, question: Question) -> Json:
+        if data.get("permission_mode") == BYPASS:
+            return _decision("deny", NO_BYPASS)
+        session = self._sessions.setdefault(data["session_id"], Session())
+        async with session.lock:
+            if session.deferred and session.deferred[0] != data["tool_use_id"]:
+                return _decision("deny", ONE_AT_A_TIME)
+            return await self._alone(session, data, question)
+
+    async def _alone(self, session: Session, data: ToolUse, question: Question) -> Json:
         place = Place(data["session_id"], data["tool_use_id"])
         pending = PendingQuestion(self._app, place, self._user, data["tool_name"], data["tool_input"], question)
         with no_address():
             seen = await pending.look(self._elicit)
             if not seen.over:
-                self._open[data["tool_use_id"]] = asked(seen)
+                session.deferred = data["tool_use_id"], asked(seen)
                 return _decision("defer", f"waiting: {words.waiting(seen)}")
             done = await pending.act(self._elicit, seen)
             if isinstance(done, Told):

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 import typing
 from abc import abstractmethod
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -114,6 +115,12 @@ class FrameworkFlows(Questions[Guard]):
     def answer(self, event: Event) -> Answer | None:
         """The answer that an event of the feed or of a webhook tells of; None if no run of this app waits for it."""
         return Answer.of(event, self._app)
+
+    async def _any_open(self, elicitations: Iterable[str]) -> bool:
+        """Whether one of these questions is not over."""
+        if self._sync:
+            return not all([(await asyncio.to_thread(self._sync.get, one)).over for one in elicitations])
+        return not all([(await self._asynchronous().get(one)).over for one in elicitations])
 
     @abstractmethod
     async def _place(self, context: Any) -> Place:

@@ -37,24 +37,29 @@ class GoogleADKFlows(FrameworkFlows):
     async def resume(self, runner: Runner, answer: Answer, *, user_id: str) -> AsyncGenerator[Event, None]:
         """Resume the run that waits for the answer, and yield what ``runner.run_async`` does.
 
-        Nothing if it does not wait for it. ``user_id``: that of the session.
+        Nothing if it does not wait for it, or waits for the answer to another call of the same turn as well.
+        ``user_id``: that of the session.
         """
         session = await runner.session_service.get_session(
             app_name=runner.app_name, user_id=user_id, session_id=answer.run
         )
         events = session.events if session else []
         given = {said.id for event in events for said in event.get_function_responses()}
-        parts = [
-            types.Part(
-                function_response=types.FunctionResponse(
-                    id=call.id, name=REQUEST, response={"confirmed": True, "payload": answer.said}
+        turns = ([one for one in _requests(event) if one[0].id not in given] for event in events)
+        mine = (one for one in turns if any(told["elicitation"] == answer.elicitation.id for _, told in one))
+        waits = next(mine, [])
+        # The ADK calls the model as soon as one call is confirmed, so all calls of a turn are confirmed at once.
+        if waits and not await self._any_open(told["elicitation"] for _, told in waits):
+            parts = [
+                types.Part(
+                    function_response=types.FunctionResponse(
+                        id=call.id,
+                        name=REQUEST,
+                        response={"confirmed": True, "payload": {"elicitation": told["elicitation"]}},
+                    )
                 )
-            )
-            for event in events
-            for call, told in _requests(event)
-            if told["elicitation"] == answer.elicitation.id and call.id not in given
-        ]
-        if parts:
+                for call, told in waits
+            ]
             message = types.Content(role="user", parts=parts)
             async for event in runner.run_async(user_id=user_id, session_id=answer.run, new_message=message):
                 yield event

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import count
 from typing import Any
 
 from llama_index.core.llms import ChatMessage
@@ -12,7 +13,7 @@ from workflows.handler import WorkflowHandler
 
 from elicit_flows.domain.values import Json
 from elicit_flows.sdk.client import Elicit
-from elicit_flows.sdk.frameworks.answers import Answer, asked
+from elicit_flows.sdk.frameworks.answers import ASKED, Answer, asked
 from elicit_flows.sdk.frameworks.flows import NamedRunsFlows
 from elicit_flows.sdk.frameworks.pending_question import PendingQuestion, Place, Told
 from elicit_flows.sdk.shapes import Elicitation
@@ -24,6 +25,7 @@ class QuestionEvent(InputRequiredEvent):
     elicitation: str
     url: str
     message: str
+    asked_at: str | None = None
 
 
 class AnswerEvent(HumanResponseEvent):
@@ -50,7 +52,7 @@ class LlamaIndexFlows(NamedRunsFlows):
         found: list[Json] = []
         async for event in handler.stream_events(expose_internal=True):
             if isinstance(event, QuestionEvent):
-                found.append({"elicitation": event.elicitation, "url": event.url, "message": event.message})
+                found.append(event.model_dump(include=set(ASKED)))
             if isinstance(event, WorkflowIdleEvent):
                 return found
         return None
@@ -85,8 +87,16 @@ class LlamaIndexFlows(NamedRunsFlows):
     async def _pause(
         self, elicit: Elicit, context: Any, pending: PendingQuestion, seen: Elicitation
     ) -> Elicitation | Told:
-        while not seen.over:
-            # The tool is run again from its beginning when the event arrives.
-            told = await context.wait_for_event(AnswerEvent, waiter_event=QuestionEvent(**asked(seen)), timeout=None)
+        for attempt in count():
+            # The tool is run again from its beginning when an event arrives, which may be the answer to another call.
+            # An id of its own for each wait: a waiter that has its event gives the same one again.
+            told = await context.wait_for_event(
+                AnswerEvent,
+                waiter_event=QuestionEvent(**asked(seen)),
+                waiter_id=f"{seen.id}_{attempt}",
+                timeout=None,
+            )
             seen = await pending.look(elicit, told.elicitation)
+            if seen.over:
+                break
         return seen

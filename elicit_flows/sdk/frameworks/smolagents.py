@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from smolagents import ChatMessage, MemoryStep, MultiStepAgent
@@ -17,28 +17,35 @@ from elicit_flows.sdk.frameworks.flows import FrameworkFlows
 from elicit_flows.sdk.frameworks.pending_question import PendingQuestion, Place, Told
 from elicit_flows.sdk.shapes import Elicitation, User
 
-GO_ON = "The person has answered. Call the tool again with the same arguments to go on."
+GO_ON = "The person has answered. Call each tool again with the same arguments to go on."
 NO_RUN = "Run the agent with flows.run(…), which says whose run it is."
-_RUN: ContextVar[tuple[str, User] | None] = ContextVar("elicit_smolagents_run", default=None)
 
 
 @dataclass(frozen=True, slots=True)
 class Kept:
     """A run that waits.
 
-    ``waits``: the question, ``{elicitation, url, message, asked_at}``. ``messages``: its memory, as JSON.
+    ``waits``: the questions, each ``{elicitation, url, message, asked_at}``. ``messages``: its memory, as JSON.
     """
 
-    waits: Json
+    waits: list[Json]
     messages: list[Json]
+
+
+@dataclass(frozen=True, slots=True)
+class Current:
+    """The run that this thread is part of. ``waits``: the questions at which it has ended."""
+
+    run: str
+    user: User
+    waits: list[Json] = field(default_factory=list)
+
+
+_CURRENT: ContextVar[Current | None] = ContextVar("elicit_smolagents_run", default=None)
 
 
 class Waiting(BaseException):
     """Ends a run at a question. It is no Exception, so that the agent does not take it for an error of the tool."""
-
-    def __init__(self, waits: Json) -> None:
-        super().__init__(waits["message"])
-        self.waits = waits
 
 
 class SmolagentsFlows(FrameworkFlows):
@@ -49,29 +56,36 @@ class SmolagentsFlows(FrameworkFlows):
     """
 
     def __init__(self, elicit: Any = None, *, app: str) -> None:
-        super().__init__(lambda _: _current()[1], elicit, app=app)
+        super().__init__(lambda _: _current().user, elicit, app=app)
 
     def run(self, agent: MultiStepAgent, task: str, *, run: str, user: User, **options: Any) -> Any:
         """Return what ``agent.run`` does, or a ``Kept`` if the run waits for an answer. ``run``: an id of yours."""
-        with _run(run, user):
+        with _run(run, user) as current:
             try:
                 return agent.run(task, **options)
-            except Waiting as ended:
+            except Waiting:  # The agent has let the other calls of the turn end, so their questions are known too.
                 said = [message for step in agent.memory.steps for message in step.to_messages()]
-                return Kept(ended.waits, [{"role": str(one.role.value), "content": one.content} for one in said])
+                return Kept(current.waits, [{"role": str(one.role.value), "content": one.content} for one in said])
 
-    def resume(self, agent: MultiStepAgent, messages: list[Json], answer: Answer, *, task: str = GO_ON) -> Any:
-        """Go on with a run whose ``messages`` were kept: return what ``run`` does. ``task``: what the model is told."""
-        agent.memory.steps = [Earlier(messages)]
+    def resume(self, agent: MultiStepAgent, kept: Json, answer: Answer, *, task: str = GO_ON) -> Any:
+        """Go on with a run: return what ``run`` does. ``kept``: the ``Kept`` as JSON. ``task``: what the model is told.
+
+        None if the run does not wait for the answer, or waits for another one as well.
+        """
+        waits = [one["elicitation"] for one in kept["waits"]]
+        if answer.elicitation.id not in waits or not all(self._synchronous().get(one).over for one in waits):
+            return None
+        agent.memory.steps = [Earlier(kept["messages"])]
         return self.run(agent, task, run=answer.run, user=answer.user, reset=False)
 
     async def _place(self, context: Any) -> Place:
-        return Place(_current()[0], "")
+        return Place(_current().run, "")
 
     async def _pause(
         self, elicit: Elicit, context: Any, pending: PendingQuestion, seen: Elicitation
     ) -> Elicitation | Told:
-        raise Waiting(asked(seen))
+        _current().waits.append(asked(seen))
+        raise Waiting
 
 
 @dataclass
@@ -85,16 +99,17 @@ class Earlier(MemoryStep):
 
 
 @contextmanager
-def _run(run: str, user: User) -> Iterator[None]:
-    token = _RUN.set((run, user))
+def _run(run: str, user: User) -> Iterator[Current]:
+    current = Current(run, user)
+    token = _CURRENT.set(current)
     try:
-        yield
+        yield current
     finally:
-        _RUN.reset(token)
+        _CURRENT.reset(token)
 
 
-def _current() -> tuple[str, User]:
-    found = _RUN.get()
+def _current() -> Current:
+    found = _CURRENT.get()
     if found is None:
         raise RuntimeError(NO_RUN)
     return found

@@ -12,7 +12,7 @@ import subprocess
 import tomllib
 import uuid
 from collections.abc import Iterator
-from contextlib import ExitStack, closing
+from contextlib import ExitStack
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, ClassVar
@@ -23,7 +23,7 @@ from packaging.requirements import Requirement
 from elicit_flows.sdk import Elicitation
 from elicit_flows.sdk.testing import ScriptedUser, Service
 from tests.docs.page import found
-from tests.sdk.frameworks.conftest import HookedService
+from tests.sdk.hooks import Hooks
 from tests.support.environments import environment
 from tests.support.process import PROJECT, Process, clean_env, until
 
@@ -61,6 +61,7 @@ class Author:
     def model_calls(self, tool: str, **arguments: Any) -> None:
         """The model calls a tool, once more for each time this is said."""
         self._told["calls"].append([f"call_{uuid.uuid4().hex[:8]}", tool, arguments])
+        (self.folder / "told.json").write_text(json.dumps(self._told))  # for programs that have begun already
 
     @property
     def env(self) -> dict[str, str]:
@@ -83,10 +84,10 @@ class Author:
         process.stop()
         return printed
 
-    def receives(self, service: HookedService) -> Process:
+    def receives(self, hooks: Hooks) -> Process:
         """Start the page's web app, which prints what comes of the runs."""
-        command = ["-m", "uvicorn", "webhook:app", "--port", str(service.port)]
-        process = self._started(*command, WEBHOOK_SECRET=service.secret)
+        command = ["-m", "uvicorn", "webhook:app", "--port", str(hooks.port)]
+        process = self._started(*command, WEBHOOK_SECRET=hooks.secret)
         says(process, "Uvicorn running")
         return process
 
@@ -122,7 +123,6 @@ class Contract:
 
     name: ClassVar[str]
     page: ClassVar[str]
-    feed: ClassVar[str] = "resume.py"
 
     @pytest.fixture
     def author(self, tmp_path: Path, elicit_box: Service) -> Iterator[Author]:
@@ -135,7 +135,7 @@ class Contract:
         author.model_calls("wipe", folder="reports")
         [link] = author.links("start.py")
         alice.submit(link)
-        assert "cancelled" not in author.prints(self.feed, "reports is gone")
+        assert "cancelled" not in author.prints("feed.py", "reports is gone")
         [asked] = author.asked()  # the call was made twice, in two processes
         assert asked.consumed_at is not None
 
@@ -143,56 +143,53 @@ class Contract:
         author.model_calls("wipe", folder="reports")
         [link] = author.links("start.py")
         alice.decline(link)
-        assert "is gone" not in author.prints(self.feed, "The user said no.")
+        assert "is gone" not in author.prints("feed.py", "The user said no.")
         assert len(author.asked()) == 1
-
-
-class WebhookContract(Contract):
-    """For the pages that have a web app."""
-
-    feed = "feed.py"
 
     def test_the_page_says_what_to_install(self) -> None:
         """The same as the environment of these tests has."""
         said = re.findall(r'`pip install "\.\[([\w-]+)\]"([\w -]*)`', (PROJECT / "docs" / self.page).read_text())
         wanted = (PROJECT / f"tests/peers/python/framework-{self.name}.in").read_text().split("\n-r sdk.in\n")[1]
         extra = tomllib.loads((PROJECT / "pyproject.toml").read_text())["project"]["optional-dependencies"][self.name]
-        more = {Requirement(line).name for line in wanted.split("\n") if line} - {
-            Requirement(one).name for one in extra
-        }
+        brought = {Requirement(one).name for one in extra}
+        more = {Requirement(line).name for line in wanted.splitlines()} - brought
         assert [(name, set(packages.split())) for name, packages in said] == [(self.name, more)]
 
-    def test_a_webhook_resumes_the_run(self, tmp_path: Path, hooked: HookedService, hooked_alice: ScriptedUser) -> None:
-        with closing(Author(tmp_path, self.name, self.page, hooked)) as author:
-            app = author.receives(hooked)
-            author.model_calls("wipe", folder="reports")
-            [link] = author.links("start.py")
-            hooked.wait_until_delivered()
-            assert "is gone" not in app.output()
-            hooked_alice.submit(link)
-            says(app, "reports is gone")
-            hooked.wait_until_delivered()
-            assert app.output().count("reports is gone") == 1
+    def test_a_webhook_resumes_the_run(self, author: Author, hooks: Hooks, alice: ScriptedUser) -> None:
+        app = author.receives(hooks)
+        author.model_calls("wipe", folder="reports")
+        [link] = author.links("start.py")
+        hooks.wait_until_delivered()
+        assert "is gone" not in app.output()
+        alice.submit(link)
+        says(app, "reports is gone")
+        hooks.wait_until_delivered()
+        assert "cancelled" not in app.output()
+        assert len(author.asked()) == 1
+
+
+class TwoCallsContract(Contract):
+    """For frameworks whose runs wait at several calls of one turn."""
 
     def test_two_calls_of_one_turn_are_answered_in_any_order(
-        self, tmp_path: Path, hooked: HookedService, hooked_alice: ScriptedUser
+        self, author: Author, hooks: Hooks, alice: ScriptedUser
     ) -> None:
         """Each gets its link, and the run is over when both are answered; nobody is sent a link twice."""
-        with closing(Author(tmp_path, self.name, self.page, hooked)) as author:
-            app = author.receives(hooked)
-            for number, (order, waits) in enumerate([((0, 1), True), ((1, 0), True), ((0, 1), False)]):
-                author.new_run()
-                folders = [f"{folder}-{number}" for folder in ("reports", "letters")]
-                for folder in folders:
-                    author.model_calls("wipe", folder=folder)
-                links = author.links("start.py")
-                assert len(links) == 2
-                for which in order:
-                    hooked_alice.submit(links[which])
-                    if waits:
-                        hooked.wait_until_delivered()
-                says(app, *[f"{folder} is gone" for folder in folders])
-                hooked.wait_until_delivered()
-            assert hooked.url not in app.output()
-            assert len(author.asked()) == 6
-            assert "cancelled" not in app.output()
+        app = author.receives(hooks)
+        for number, (order, waits) in enumerate([((0, 1), True), ((1, 0), True), ((0, 1), False)]):
+            author.new_run()
+            folders = [f"{folder}-{number}" for folder in ("reports", "letters")]
+            for folder in folders:
+                author.model_calls("wipe", folder=folder)
+            links = author.links("start.py")
+            assert len(links) == 2
+            for which in order:
+                alice.submit(links[which])
+                if waits:
+                    hooks.wait_until_delivered()
+            says(app, *[f"{folder} is gone" for folder in folders])
+            hooks.wait_until_delivered()
+        assert hooks.service.url not in app.output()
+        assert len(author.asked()) == 6
+        for told in ("cancelled", "waiting"):
+            assert told not in app.output()

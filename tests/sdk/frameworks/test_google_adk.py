@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from tests.sdk.frameworks.contract import Contract
+from tests.sdk.frameworks.contract import TwoCallsContract
 
 
-class TestGoogleADK(Contract):
+class TestGoogleADK(TwoCallsContract):
     name = "google-adk"
     page = "how-to/frameworks/google-adk.md"

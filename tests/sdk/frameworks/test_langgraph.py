@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from tests.sdk.frameworks.contract import WebhookContract
+from tests.sdk.frameworks.contract import TwoCallsContract
 
 
-class TestLangGraph(WebhookContract):
+class TestLangGraph(TwoCallsContract):
     name = "langgraph"
     page = "how-to/frameworks/langgraph.md"

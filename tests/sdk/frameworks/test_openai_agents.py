@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from tests.sdk.frameworks.contract import Contract
+from tests.sdk.frameworks.contract import TwoCallsContract
 
 
-class TestOpenAIAgents(Contract):
+class TestOpenAIAgents(TwoCallsContract):
     name = "openai-agents"
     page = "how-to/frameworks/openai-agents.md"

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from tests.sdk.frameworks.contract import Contract
+from tests.sdk.frameworks.contract import TwoCallsContract
 
 
-class TestPydanticAI(Contract):
+class TestPydanticAI(TwoCallsContract):
     name = "pydantic-ai"
     page = "how-to/frameworks/pydantic-ai.md"

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from tests.sdk.frameworks.contract import Contract
+from tests.sdk.frameworks.contract import TwoCallsContract
 
 
-class TestSmolagents(Contract):
+class TestSmolagents(TwoCallsContract):
     name = "smolagents"
     page = "how-to/frameworks/smolagents.md"

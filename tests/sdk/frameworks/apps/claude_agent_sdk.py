@@ -1,6 +1,7 @@
 """``my_app`` of docs/how-to/frameworks/claude-agent-sdk.md: the program of the SDK, with a model of ours behind it.
 
-The model is a server of Anthropic's Messages API in this process, which calls the tool once and repeats its answer.
+The model is a server of Anthropic's Messages API in this process. It calls the tools in one turn, those again that
+it is told to, and then repeats the answers.
 """
 
 import json
@@ -17,16 +18,26 @@ def send_to_user(url: str) -> None:
     print(url)
 
 
-def reply(messages: list[dict[str, Any]]) -> tuple[str, dict[str, Any], dict[str, Any]]:
-    """Why it stops, the block that it begins with, and what is added to it."""
+Block = tuple[dict[str, Any], dict[str, Any]]  # how it begins, and what is added to it
+
+
+def reply(messages: list[dict[str, Any]]) -> tuple[str, list[Block]]:
+    """Why it stops, and what it says."""
     parts = [part for one in messages if isinstance(one["content"], list) for part in one["content"]]
     results = [one for one in parts if one["type"] == "tool_result"]
-    if results:
-        text = {"type": "text_delta", "text": json.dumps(results[-1]["content"])}
-        return "end_turn", {"type": "text", "text": ""}, text
-    [[call, name, given]] = TOLD["calls"]
-    block = {"type": "tool_use", "id": f"toolu_{call}", "name": f"mcp__files__{name}", "input": {}}
-    return "tool_use", block, {"type": "input_json_delta", "partial_json": json.dumps(given)}
+    calls = {f"toolu_{call}": (name, given) for call, name, given in TOLD["calls"]}
+    calls |= {f"{call}_again": said for call, said in calls.items()}
+    told = {one["tool_use_id"]: json.dumps(one["content"]) for one in results}
+    again = [f"{call}_again" for call, text in told.items() if "Call this tool again" in text]
+    wanted = [call for call in again if call not in told] if told else [f"toolu_{call}" for call, _, _ in TOLD["calls"]]
+    if not wanted:
+        return "end_turn", [({"type": "text", "text": ""}, {"type": "text_delta", "text": " | ".join(told.values())})]
+    said = []
+    for call in wanted:
+        name, given = calls[call]
+        block = {"type": "tool_use", "id": call, "name": f"mcp__files__{name}", "input": {}}
+        said.append((block, {"type": "input_json_delta", "partial_json": json.dumps(given)}))
+    return "tool_use", said
 
 
 class Api(BaseHTTPRequestHandler):
@@ -40,17 +51,20 @@ class Api(BaseHTTPRequestHandler):
         if not body.get("stream"):
             self.send_error(404)
             return
-        stop, block, delta = reply(body["messages"])
+        stop, blocks = reply(body["messages"])
         usage = {"input_tokens": 1, "output_tokens": 1}
         message = {
             "id": "msg_1", "type": "message", "role": "assistant", "model": body["model"], "content": [],
             "stop_reason": None, "stop_sequence": None, "usage": usage,
         }  # fmt: skip
-        events: list[dict[str, Any]] = [
-            {"type": "message_start", "message": message},
-            {"type": "content_block_start", "index": 0, "content_block": block},
-            {"type": "content_block_delta", "index": 0, "delta": delta},
-            {"type": "content_block_stop", "index": 0},
+        events: list[dict[str, Any]] = [{"type": "message_start", "message": message}]
+        for index, (block, delta) in enumerate(blocks):
+            events += [
+                {"type": "content_block_start", "index": index, "content_block": block},
+                {"type": "content_block_delta", "index": index, "delta": delta},
+                {"type": "content_block_stop", "index": index},
+            ]
+        events += [
             {"type": "message_delta", "delta": {"stop_reason": stop, "stop_sequence": None}, "usage": usage},
             {"type": "message_stop"},
         ]
