@@ -42,6 +42,8 @@ export type {
   UserCode,
 } from "./shapes.ts";
 export type { OfSubscription } from "./subscriptions.ts";
+export { WebhookApp } from "./webhook-app.ts";
+export type { WebhookAppOptions } from "./webhook-app.ts";
 export { verifyWebhook } from "./webhooks.ts";
 export type { WebhookHeaders } from "./webhooks.ts";
 export { challengeOf } from "./x402.ts";

@@ -1,5 +1,6 @@
 /** `MastraFlows`: guards for tools and workflow steps of Mastra, which suspend a run and resume it later. */
 
+import type { Elicit } from "../client.ts";
 import { Guards } from "../guards.ts";
 import type { Asks, Made } from "../guards.ts";
 import type { Json, Kind } from "../kinds.ts";
@@ -82,16 +83,23 @@ export class MastraFlows extends Guards<MastraGuard> {
     this.#pausing = new Pausing(settings, CALL);
   }
 
+  /** The questions at which an agent's run is suspended: one for each guarded tool that the model called in its turn. */
+  async waiting(agent: Pick<AgentLike<unknown>, "listSuspendedRuns">, run: string): Promise<Waiting[]> {
+    const { runs } = await agent.listSuspendedRuns();
+    const calls = runs.filter(({ runId }) => runId === run).flatMap(({ toolCalls }) => toolCalls);
+    return calls.map(({ suspendPayload }) => suspendPayload).filter((one) => typeof one?.elicitation === "string");
+  }
+
   /**
-   * Resume the run that waits for this elicitation, and return what Mastra returns; null if the question is open, or if
-   * no run of this agent or workflow waits for it. `options` go to Mastra.
+   * Resume the run that waits for this elicitation, and return what Mastra returns; null if the question, or another one
+   * of the same turn, is open, or if no run of this agent or workflow waits for it. `options` go to Mastra.
    */
   async resume<R>(
     runs: AgentLike<R> | WorkflowLike<R>, elicitation: string | Elicitation, options: { requestContext?: any } = {},
   ): Promise<R | null> {
     const seen = await this.#pausing.elicit.get(elicitation);
     if (!seen.over) return null;
-    return "listSuspendedRuns" in runs ? await resumed(runs, seen, options) : await continued(runs, seen, options);
+    return "listSuspendedRuns" in runs ? await resumed(runs, seen, options, this.#pausing.elicit) : await continued(runs, seen, options);
   }
 
   protected override guard(make: Asks): MastraGuarded<Kind, any> {
@@ -111,12 +119,19 @@ export class MastraFlows extends Guards<MastraGuard> {
   }
 }
 
-async function resumed<R>(agent: AgentLike<R>, { id }: Elicitation, options: object): Promise<R | null> {
+/** Mastra fails if one of several guarded calls is resumed while another waits, so all of a turn are resumed together. */
+async function resumed<R>(
+  agent: AgentLike<R>, { id }: Elicitation, options: object, elicit: Elicit,
+): Promise<R | null> {
   const { runs } = await agent.listSuspendedRuns();
   for (const { runId, toolCalls } of runs) {
     const call = toolCalls.find(({ suspendPayload }) => suspendPayload?.elicitation === id);
-    const which = call?.toolCallId === undefined ? {} : { toolCallId: call.toolCallId };
-    if (call) return await agent.resumeGenerate({ elicitation: id }, { ...options, runId, ...which });
+    if (!call) continue;
+    const waits = toolCalls.map(({ suspendPayload }) => suspendPayload?.elicitation);
+    const alone = waits.some((one) => typeof one !== "string"); // the others were suspended by something else
+    if (!alone && (await Promise.all(waits.map((one) => elicit.get(one)))).some(({ over }) => !over)) return null;
+    const which = alone && call.toolCallId !== undefined ? { toolCallId: call.toolCallId } : {};
+    return await agent.resumeGenerate({ elicitation: id }, { ...options, runId, ...which });
   }
   return null;
 }

@@ -7,16 +7,21 @@ import shutil
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import pytest
 
 from elicit_flows.sdk.testing import Service
 from tests.docs.page import found
+from tests.sdk.hooks import Hooks
 from tests.sdk.typescript.conftest import Program, TypeScript
 from tests.support.process import clean_env
 
 PROGRAMS = Path(__file__).with_name("programs")
+
+
+class Start(Protocol):
+    def __call__(self, framework: Framework, name: str, hooks: Hooks | None = None) -> Program: ...
 
 
 class Framework:
@@ -48,20 +53,26 @@ class Framework:
 
 
 @pytest.fixture
-def start(elicit_service: Service, tmp_path: Path) -> Iterator[Callable[[Framework, str], Program]]:
-    """Starts a program of the page, which follows the feed from now on where it follows it."""
+def start(elicit_service: Service, tmp_path: Path) -> Iterator[Start]:
+    """Starts a program of the page, which follows the feed from now on where it follows it, or is sent the webhooks."""
     started: list[Program] = []
     with elicit_service.sync_elicit() as elicit:
         newest = elicit.newest()
 
-    def start(framework: Framework, name: str) -> Program:
+    def start(framework: Framework, name: str, hooks: Hooks | None = None) -> Program:
         here = framework.folder / f"{name}-{tmp_path.name}.js"
         text = (framework.folder / f"{name}.js").read_text()
-        here.write_text(text.replace("const stored = null", f"const stored = {json.dumps(newest)}"))
+        text = text.replace("const stored = null", f"const stored = {json.dumps(newest)}")
         env = {"ELICIT_URL": elicit_service.url, "ELICIT_API_KEY": elicit_service.api_key}
+        if hooks:
+            text = text.replace("listen(9000)", f"listen({hooks.port}, () => console.log('listens'))")
+            env["WEBHOOK_SECRET"] = hooks.secret
+        here.write_text(text)
         one = Program([str(framework.node), str(here)], tmp_path / name, env=env, cwd=tmp_path)
         started.append(one)
         one.start()
+        if hooks:
+            one.wait_for_output("listens")
         return one
 
     yield start

@@ -9,8 +9,9 @@ from collections.abc import Callable
 import pytest
 
 from elicit_flows.sdk.testing import ScriptedUser, Service
-from tests.sdk.typescript.conftest import Program, TypeScript
-from tests.sdk.typescript.frameworks.conftest import Framework, NewSteps, Steps
+from tests.sdk.hooks import Hooks
+from tests.sdk.typescript.conftest import TypeScript
+from tests.sdk.typescript.frameworks.conftest import Framework, NewSteps, Start, Steps
 from tests.support import op
 from tests.support.process import until
 
@@ -46,16 +47,25 @@ def calls(*wanted: tuple[str, dict[str, object]]) -> str:
     return json.dumps(wanted)
 
 
-def test_the_programs_of_the_page(
-    framework: Framework, start: Callable[[Framework, str], Program], alice: ScriptedUser
-) -> None:
+def test_the_programs_of_the_page(framework: Framework, start: Start, alice: ScriptedUser) -> None:
     """One starts and ends; another one, started later, follows the feed and goes on."""
     first = start(framework, "start")
     link = first.wait_for_output(r"(?m)^(http\S+)$")[1]
     until(lambda: not first.alive, "it ends")
-    then = start(framework, "resume")
+    then = start(framework, "feed")
     alice.submit(link, typed="CONFIRM")
     then.wait_for_output("done: old is empty")
+
+
+def test_a_webhook_goes_on_with_the_chat(framework: Framework, start: Start, hooks: Hooks, alice: ScriptedUser) -> None:
+    app = start(framework, "webhook", hooks)
+    first = start(framework, "start")
+    link = first.wait_for_output(r"(?m)^(http\S+)$")[1]
+    until(lambda: not first.alive, "it ends")
+    alice.submit(link, typed="CONFIRM")
+    app.wait_for_output("done: old is empty")
+    hooks.wait_until_delivered()
+    assert app.output().count("done:") == 1
 
 
 def test_a_yes_runs_the_tool_once(step: Steps, chat: str, alice: ScriptedUser, asked: Callable[[str], str]) -> None:

@@ -8,8 +8,9 @@ from collections.abc import Callable
 import pytest
 
 from elicit_flows.sdk.testing import ScriptedUser, Service
-from tests.sdk.typescript.conftest import Program, TypeScript
-from tests.sdk.typescript.frameworks.conftest import Framework, NewSteps, Steps
+from tests.sdk.hooks import Hooks
+from tests.sdk.typescript.conftest import TypeScript
+from tests.sdk.typescript.frameworks.conftest import Framework, NewSteps, Start, Steps
 from tests.support import op
 from tests.support.process import until
 
@@ -35,18 +36,43 @@ def step(framework: Framework, steps: NewSteps) -> Steps:
     return steps(framework)
 
 
-def test_the_programs_of_the_page(
-    framework: Framework, start: Callable[[Framework, str], Program], stranger: ScriptedUser
-) -> None:
+def test_the_programs_of_the_page(framework: Framework, start: Start, stranger: ScriptedUser) -> None:
     """One starts and ends; another one, started later, follows the feed and resumes both runs."""
     first = start(framework, "start")
     until(lambda: not first.alive, "it ends")
     deletes, connects = [line for line in first.output().splitlines() if line.startswith("http")]
-    then = start(framework, "resume")
+    then = start(framework, "feed")
     stranger.submit(deletes, typed="CONFIRM")
     stranger.allow(connects)
     then.wait_for_output("done: old is empty")
     then.wait_for_output("done: old with Bearer")
+
+
+def test_a_webhook_resumes_the_runs(framework: Framework, start: Start, hooks: Hooks, stranger: ScriptedUser) -> None:
+    app = start(framework, "webhook", hooks)
+    first = start(framework, "start")
+    until(lambda: not first.alive, "it ends")
+    deletes, connects = [line for line in first.output().splitlines() if line.startswith("http")]
+    stranger.submit(deletes, typed="CONFIRM")
+    stranger.allow(connects)
+    app.wait_for_output("done: old is empty")
+    app.wait_for_output("done: old with Bearer")
+    hooks.wait_until_delivered()
+    assert app.output().count("done:") == 2
+
+
+def test_two_calls_of_one_turn_are_answered_in_any_order(
+    step: Steps, alice: ScriptedUser, asked: Callable[[str], str]
+) -> None:
+    for order in ((0, 1), (1, 0)):
+        step("ask", json.dumps([("deleteFiles", {"folder": folder}) for folder in ("old", "older")]))
+        links = step.links
+        assert len(links) == 2
+        for which in order:
+            alice.submit(links[which], typed="CONFIRM")
+            said = step("resume", asked(links[which]))
+        assert "done: old is empty" in said["agent"]
+        assert "done: older is empty" in said["agent"]
 
 
 def test_a_yes_runs_the_tool_once_and_nothing_else_does(

@@ -8,8 +8,7 @@ if (what === "ask") {
   const asked = await cleaner.generate(given);
   say("finish", asked.finishReason);
   say("text", asked.text);
-  const link = asked.suspendPayload?.suspendPayload?.url;
-  if (link) console.log(link);
+  for (const { url } of await flows.waiting(cleaner, asked.runId ?? "")) console.log(url);
 }
 if (what === "report") {
   const begun = await (await report.createRun()).start({ inputData: { folder: "old" } });

@@ -1,0 +1,42 @@
+"""``WebhookApp`` of the TypeScript client, with deliveries signed here."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tests.sdk.fake import COMPLETED, ELICITATION
+from tests.sdk.test_webhooks import KEY, OLDER, secret, signed
+from tests.sdk.typescript.conftest import Program
+
+pytestmark = [pytest.mark.slow, pytest.mark.limit(120)]
+
+
+def delivery(elicitation: str, run: str, state: dict[str, Any] = COMPLETED) -> dict[str, Any]:
+    data = state | {"id": elicitation, "metadata": {"run": run}}
+    event = {"id": "ev_1", "type": "elicitation.completed", "elicitation": elicitation, "seq": 4, "data": data}
+    body = json.dumps(event)
+    return {"headers": signed(KEY, body.encode(), time.time()), "body": body}
+
+
+@pytest.fixture
+def said(start: Callable[..., Program]) -> dict[str, Any]:
+    given = {
+        "one": delivery("el_1", "run-1"), "two": delivery("el_2", "run-1"), "other": delivery("el_3", "run-2"),
+        "open": delivery("el_4", "run-1", ELICITATION), "secret": secret(KEY), "foreign": secret(OLDER),
+    }  # fmt: skip
+    return start("resumes", {"WEBHOOKS": json.dumps(given)}).end()
+
+
+def test_t93_t204_what_is_signed_resumes_a_run_in_one_place_at_a_time(said: dict[str, Any]) -> None:
+    assert said["signed"] == [204, 204, ["el_1", "el_2"]]
+    assert said["refused"] == [400, 413, 405, []]
+    assert said["open"] == [204, []]
+    assert said["together"] == [1, 2]
+    assert said["slow"] == [503, 503, ["el_1"], 204]
+    assert said["failing"] == [500, 204, [["Error: The model is away.", "run-1"]]]
+    assert said["locked"] == [204, ["run-1"], ["el_1"]]
