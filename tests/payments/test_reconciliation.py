@@ -108,6 +108,7 @@ def test_what_is_recorded_and_was_never_charged_is_found(till: Till, http_user: 
     assert reconciled(till) == [("charge_missing", payment, "1999 eur", "")]
 
 
+@pytest.mark.slow
 def test_refunds_that_only_one_side_knows_are_found(till: Till, http_user: HttpUser) -> None:
     there, here, other = (paid(till, http_user) for _ in range(3))
     for asked in (there, here, other):
@@ -126,6 +127,7 @@ def test_refunds_that_only_one_side_knows_are_found(till: Till, http_user: HttpU
     )
 
 
+@pytest.mark.slow
 def test_renewals_that_only_one_side_knows_are_found(till: Till, http_user: HttpUser) -> None:
     asked = paid(till, http_user, amount=300, mode="subscribe", interval="month")
     payment = till.payment_id(asked)
@@ -145,6 +147,7 @@ def test_renewals_that_only_one_side_knows_are_found(till: Till, http_user: Http
     )  # fmt: skip
 
 
+@pytest.mark.slow
 def test_a_dispute_that_nobody_heard_of_is_found(till: Till, http_user: HttpUser) -> None:
     asked = paid(till, http_user)
     till.stripe.order("dispute", of=intent(till, asked), outcome="open")
@@ -159,6 +162,7 @@ def test_a_dispute_that_nobody_heard_of_is_found(till: Till, http_user: HttpUser
     until(lambda: unheard() == [difference], "the dispute is found")
 
 
+@pytest.mark.slow
 def test_what_came_too_late_and_was_given_back_is_no_difference(till: Till, http_user: HttpUser) -> None:
     till.stripe.order("fault", name="503", on="POST /v1/checkout/sessions/*/expire", times=20)
     asked = till.ask()
@@ -177,6 +181,7 @@ def test_what_came_too_late_and_was_given_back_is_no_difference(till: Till, http
     until(lambda: forgotten() == [difference], "the refund is missed")
 
 
+@pytest.mark.slow
 def test_another_amount_than_was_asked_for_is_a_difference_until_it_is_given_back(
     till: Till, http_user: HttpUser
 ) -> None:
@@ -193,6 +198,7 @@ def test_another_amount_than_was_asked_for_is_a_difference_until_it_is_given_bac
     assert reconciled(till) == [("charge_unknown", till.payment_id(kept), "", "499 eur")]
 
 
+@pytest.mark.slow
 def test_money_of_something_else_is_counted_apart(till: Till, http_user: HttpUser) -> None:
     asked = paid(till, http_user)
     for table in TABLES:
@@ -227,6 +233,7 @@ def test_bad_words_are_answered(till: Till, words: list[str], said: str) -> None
     assert said in ran.stderr
 
 
+@pytest.mark.slow
 def test_a_provider_that_does_not_answer_is_no_reconciliation(till: Till, http_user: HttpUser) -> None:
     paid(till, http_user)
     till.stripe.order("fault", name="503", on="GET /v1/balance_transactions", times=20)

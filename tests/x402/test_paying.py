@@ -158,6 +158,7 @@ def test_what_the_wallet_does_not_pay_is_refused_with_the_reason(buyer: Buyer, p
     assert why in answer.json()["detail"]
 
 
+@pytest.mark.slow
 def test_the_packages_own_client_pays_the_same_header_as_ours(buyer: Buyer, http_user: HttpUser) -> None:
     """What a client of the package would send, and what we send, differ in the number and the times alone."""
     params = buyer.params()
@@ -176,6 +177,7 @@ def test_the_packages_own_client_pays_the_same_header_as_ours(buyer: Buyer, http
     assert ours["payload"]["authorization"].keys() == theirs["payload"]["authorization"].keys()
 
 
+@pytest.mark.slow
 def test_apply_says_what_is_wrong_with_a_wallet(buyer: Buyer) -> None:
     for more, said in (
         ({"client_id": PAYEE}, "client_id: must be the address that secret_key belongs to"),
@@ -197,6 +199,7 @@ def test_apply_says_what_is_wrong_with_a_wallet(buyer: Buyer) -> None:
         assert said in ran.stdout + ran.stderr, ran.stdout + ran.stderr
 
 
+@pytest.mark.slow
 def test_the_documentations_configuration_can_be_applied(buyer: Buyer) -> None:
     (block,) = [one for one in found("how-to/x402.md", "x402") if one.language == "toml"]
     file = buyer.box.home / "documented.toml"
