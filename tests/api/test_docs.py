@@ -288,7 +288,7 @@ def test_every_reason_of_a_failed_elicitation_is_named(described: dict[str, Any]
     for name in ("payment", "price_change"):
         said |= set(re.findall(r'"code": "(\w+)"', (PROJECT / f"elicit_flows/elicitations/{name}.py").read_text()))
     assert said == set(described["components"]["schemas"]["ElicitationError"]["properties"]["code"]["enum"])
-    assert len(said) == 8
+    assert len(said) == 9
 
 
 def test_no_field_has_a_default(described: dict[str, Any]) -> None:
