@@ -104,6 +104,7 @@ class PaymentAccountAdmin(SwitchableAdmin):
         "slug", "webhook_address", "provider", "livemode", "api_base", "client_id", "has_secret_key", "new_secret_key",
         "has_webhook_secret", "new_webhook_secret", "forget_webhook_secrets", "refund_mismatch",
         "keep_late", "allow_save", "allow_mandates", "renewal_grace", "computes_tax",
+        "makes_invoices",
         "connected_account", "application_fee_basis_points", "network", "max_per_payment", "max_per_day",
         "payees", "ignored", "enabled",
     )  # fmt: skip

@@ -77,7 +77,9 @@ class AccountRowAdmin(ExportAdmin):
 
 
 class PaymentAdmin(AccountRowAdmin):
-    personal = frozenset({"iss", "sub", "description", "bought", "payment_ref", "receipt_url"})
+    personal = frozenset(
+        {"iss", "sub", "description", "bought", "payment_ref", "receipt_url", "invoice_url", "invoice_pdf"}
+    )
     list_display = (
         "status", "shown_amount", "agent", "account", "livemode", "cancelled", "refunded_amount", "disputed", "sub",
         "created_at", "id",
@@ -98,8 +100,8 @@ class PaymentAdmin(AccountRowAdmin):
     fields = (
         "id", "what_to_do", "status", "problem", "agent", "account", "livemode", "elicitation", "iss", "sub", "mode",
         "interval", "trial_days", "shown_amount", "at_most", "description", "bought", "item", "uses", "period_end",
-        "ends_at", "refunded_amount", "disputed", "evidence_due", "payment_ref", "receipt_url", "created_at", "paid_at",
-        "events",
+        "ends_at", "refunded_amount", "disputed", "evidence_due", "payment_ref", "receipt_url", "invoice_url",
+        "invoice_pdf", "created_at", "paid_at", "events",
     )  # fmt: skip
     readonly_fields = ("what_to_do", "livemode", "shown_amount", "at_most", "bought", "refunded_amount", "events")
 

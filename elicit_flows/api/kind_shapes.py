@@ -127,6 +127,7 @@ class OrderParams(Strict):
     )
     number: str | None = Field(None, min_length=1, max_length=order.MAX_NUMBER, description="Your order number.")
     purpose: str | None = Field(None, min_length=1, max_length=order.MAX_PURPOSE, description="What the order is for.")
+    invoice: bool | None = Field(None, description="Whether the provider makes an invoice of it.")
 
 
 class PaymentParams(Strict):

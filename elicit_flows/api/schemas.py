@@ -271,6 +271,7 @@ class Order(Schema):
     tax: int | Literal["provider"] = Field(description="provider: the payment has what it has computed.")
     number: str | None
     purpose: str | None
+    invoice: bool | Absent = None
 
 
 class Payment(Schema):
@@ -302,6 +303,8 @@ class Payment(Schema):
     amount_refunded: int
     dispute: Literal["open", "won", "lost"] | None
     receipt_url: str | None
+    invoice_url: str | None = Field(description="The provider's page of the invoice, if your order asked for one.")
+    invoice_pdf: str | None
     created_at: datetime
     paid_at: datetime | None
     period_end: datetime | None = Field(description="For a subscription: the end of the paid period.")

@@ -23,7 +23,7 @@ _OF_WALLETS = ("network", "max_per_payment", "max_per_day", "payees")
 _NEEDED_BY_WALLETS = ("network", "max_per_payment", "max_per_day", "client_id")
 _OF_CHECKOUTS = (
     "webhook_secrets", "api_base", "refund_mismatch", "keep_late", "allow_save", "allow_mandates", "connected_account",
-    "application_fee_basis_points", "computes_tax",
+    "application_fee_basis_points", "computes_tax", "makes_invoices",
 )  # fmt: skip
 _KEY = re.compile(r"[!-~]{1,500}")
 _CONNECTED = re.compile(r"acct_[A-Za-z0-9_]{1,59}")
@@ -125,6 +125,8 @@ def _not_offered(values: Json) -> Iterator[tuple[str, str]]:
         yield "allow_mandates", what
     if values["computes_tax"] and not plug_in.computes_tax:
         yield "computes_tax", sentence("is true, but %(provider)s computes no tax; leave it out", provider=provider)
+    if values["makes_invoices"] and not plug_in.makes_invoices:
+        yield "makes_invoices", sentence("is true, but %(provider)s makes no invoices; leave it out", provider=provider)
 
 
 def _unchanged(values: Json, stored: PaymentAccount, names: tuple[str, ...]) -> Iterator[tuple[str, str]]:

@@ -151,6 +151,7 @@ TABLES: Mapping[str, Mapping[str, Key]] = {
         "allow_mandates": Key(boolean, default=False),
         "renewal_grace": Key(whole_number(0, MAX_GRACE), default=USUAL_GRACE),
         "computes_tax": Key(boolean, default=False),
+        "makes_invoices": Key(boolean, default=False),
         "connected_account": Key(connected_account, default=""),
         "application_fee_basis_points": Key(whole_number(0, MAX_FEE), default=0),
         "network": Key(one_of(*NETWORKS), default=""),

@@ -37,8 +37,8 @@ _PROVIDER_COLUMNS = (
 )  # fmt: skip
 _ACCOUNT_COLUMNS = (
     "provider", "client_id", "api_base", "livemode", "refund_mismatch", "keep_late", "allow_save", "allow_mandates",
-    "renewal_grace", "computes_tax", "connected_account", "application_fee_basis_points", "network",
-    "max_per_payment", "max_per_day", "payees",
+    "renewal_grace", "computes_tax", "makes_invoices", "connected_account", "application_fee_basis_points",
+    "network", "max_per_payment", "max_per_day", "payees",
 )  # fmt: skip
 _AGENT_COLUMNS = (
     "name", "site", "description", "mcp_servers", "import_connections", "notify", "require_user_token",

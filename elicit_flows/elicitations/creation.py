@@ -175,6 +175,7 @@ def _plug_in(name: str, kind: Kind, params: Json, allowed: Permits) -> PlugIn:
     if isinstance(plug_in, PaymentAccount):
         _check_mode(plug_in, params["mode"])
         _check_tax(plug_in, params)
+        _check_invoice(plug_in, params)
     elif plug_in.sort != name:
         raise Invalid.at("params.provider", f"Provider {plug_in.slug!r} is one for kind {plug_in.sort}.")
     elif params.get("seal_to") and plug_in.settings()["token_url"]:
@@ -216,6 +217,15 @@ def _check_tax(account: PaymentAccount, params: Json) -> None:
     if providers.get(account.provider).computes_tax:
         what += " Operators who have set up the provider's tax can switch it on with computes_tax."
     raise Invalid.at("params.order.tax", what)
+
+
+def _check_invoice(account: PaymentAccount, params: Json) -> None:
+    if not (params.get("order") or {}).get("invoice") or account.makes_invoices:
+        return
+    what = f"Payment account {account.slug!r} makes no invoices; leave it out."
+    if providers.get(account.provider).makes_invoices:
+        what += " Operators can switch them on with makes_invoices."
+    raise Invalid.at("params.order.invoice", what)
 
 
 def _insert(agent: Agent, asked: Asked, connected: bool) -> Elicitation:

@@ -133,7 +133,7 @@ def _order(payment: Payment, language: str) -> Order | None:
         tax_name = gettext("Tax")
     lines = tuple(Line(**line) for line in payment.order["lines"])
     tax = None if payment.max_amount is not None else payment.order["tax"]
-    return Order(lines, tax, tax_name, payment.order["number"])
+    return Order(lines, tax, tax_name, payment.order["number"], payment.order.get("invoice", False))
 
 
 def back_from_checkout(slug: str, checkout_id: str) -> tuple[Elicitation, bool]:

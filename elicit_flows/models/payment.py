@@ -73,6 +73,9 @@ class Payment(models.Model):
     evidence_due = models.DateTimeField(_("evidence due"), null=True)
     payment_ref = models.CharField(_("provider's ID of the payment"), max_length=255, blank=True)
     receipt_url = models.CharField(_("receipt URL"), max_length=2000, blank=True)
+    # At the provider's own host (see payments.invoices).
+    invoice_url = models.CharField(_("invoice"), max_length=2000, blank=True, default="", db_default="")
+    invoice_pdf = models.CharField(_("invoice as PDF"), max_length=2000, blank=True, default="", db_default="")
     problem = models.CharField(_("problem"), max_length=500, blank=True)
     created_at = models.DateTimeField(_("created at"), default=now)
     paid_at = models.DateTimeField(_("paid at"), null=True)
@@ -149,6 +152,8 @@ class Payment(models.Model):
             "amount_refunded": self.refunded,
             "dispute": self.disputed or None,
             "receipt_url": self.receipt_url or None,
+            "invoice_url": self.invoice_url or None,
+            "invoice_pdf": self.invoice_pdf or None,
             "created_at": rfc3339(self.created_at),
             "paid_at": rfc3339(self.paid_at),
             "period_end": rfc3339(self.period_end),

@@ -70,6 +70,14 @@ class PaymentAccount(models.Model):
             "tax in the provider's dashboard first."
         ),
     )
+    makes_invoices = models.BooleanField(
+        _("makes invoices"),
+        default=False,
+        db_default=False,
+        help_text=_(
+            "Agents may ask for an invoice of an order, which the provider makes. It may cost you a fee there."
+        ),
+    )
     # Of a wallet that pays by HTTP 402. Amounts are in the token's smallest unit.
     network = models.CharField(_("network"), max_length=64, blank=True, default="", db_default="")
     max_per_payment = models.BigIntegerField(_("at most per payment"), null=True, blank=True)

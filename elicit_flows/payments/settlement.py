@@ -12,7 +12,16 @@ from elicit_flows.kinds.payment import order
 from elicit_flows.kinds.payment.values import ENDS, SUCCESSES, Snapshot, State
 from elicit_flows.lib import clock
 from elicit_flows.models import Checkout, Mandate, Payment
-from elicit_flows.payments import cancellations, checkouts, customers, disputes, entitlements, refunds, subscriptions
+from elicit_flows.payments import (
+    cancellations,
+    checkouts,
+    customers,
+    disputes,
+    entitlements,
+    invoices,
+    refunds,
+    subscriptions,
+)
 
 log = logging.getLogger(__name__)
 Status = Payment.Status
@@ -69,6 +78,7 @@ def follow(payment: Payment, checkout: Checkout, said: Snapshot) -> None:
     refunds.sync(payment, said)
     if (said.payment_ref or "") == payment.payment_ref:  # otherwise it is a second payment, which is refunded
         disputes.sync(payment, said)
+        invoices.sync(payment, said)
         for code, problem in subscriptions.sync(payment, said):
             alert(payment, code, problem)
     checkouts.schedule_next_check(payment, checkout, said)

@@ -53,13 +53,14 @@ class OrderLine(TypedDict, total=False):
 class Order(TypedDict, total=False):
     """What an amount is made of: ``lines``, and the ``tax`` on them in minor units. Together they are the amount.
     ``number`` and ``purpose`` are the agent's own. ``tax`` ``"provider"``: the payment provider computes it, and the
-    amount is the most that may be charged.
+    amount is the most that may be charged. ``invoice``: the provider makes one.
     """
 
     lines: Required[list[OrderLine]]
     tax: int | Literal["provider"]
     number: str
     purpose: str
+    invoice: bool
 
 
 class PaymentTerms(TypedDict, total=False):

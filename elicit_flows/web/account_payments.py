@@ -148,6 +148,8 @@ def _paid(row: Payment) -> Json:
         "signed": elicitations.has_receipt(row),
         "order": order.shown(row.order, row.tax) if row.order else None,
         "receipt_url": pages.receipt_link(row.receipt_url),
+        "invoice_url": pages.receipt_link(row.invoice_url),
+        "invoice_pdf": pages.receipt_link(row.invoice_pdf),
         "period_end": row.period_end,
         "ends_at": row.ends_at,
         "subscription": going.pk if going else "",

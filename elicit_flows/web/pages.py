@@ -238,7 +238,9 @@ def _bought(row: Elicitation) -> Json:
     """An order, with the tax and the total once the provider has computed them."""
     result = row.result or {}
     computed = {"amount": result["amount"]} if "tax" in result else {}
-    return {"order": order.shown(row.params["order"], result.get("tax")), **computed}
+    paid = getattr(row, "payment", None) if row.status == Status.COMPLETED else None
+    links = {name: receipt_link(getattr(paid, name)) for name in ("invoice_url", "invoice_pdf")} if paid else {}
+    return {"order": order.shown(row.params["order"], result.get("tax")), **computed, **links}
 
 
 def _for_money(row: Elicitation) -> bool:

@@ -55,4 +55,5 @@ def detach(shop: Shop, method: Thing) -> Thing:
 def needs_one(session: Thing) -> bool:
     """Whether the session needs a customer: subscriptions and saved payment methods do."""
     keeps = session["_data"].get("setup_future_usage") is not None
-    return session["mode"] == "subscription" or session["customer_creation"] == "always" or keeps
+    billed = session["invoice_creation"]["enabled"]
+    return session["mode"] == "subscription" or session["customer_creation"] == "always" or keeps or billed

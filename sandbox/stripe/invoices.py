@@ -1,4 +1,4 @@
-"""A subscription's invoices and their payments."""
+"""Invoices of subscriptions and of paid sessions, and their payments."""
 
 from __future__ import annotations
 
@@ -8,10 +8,28 @@ from sandbox.stripe.store import Thing, new_id
 
 def invoice(shop: Shop, subscription: Thing, amount: int, reason: str) -> Thing:
     """An open invoice of the current period. Nothing was attempted yet."""
-    made = shop.put(blank(shop, subscription, amount) | {"billing_reason": reason})
-    made["receipt_number"] = None
+    details = {"metadata": subscription["metadata"], "subscription": subscription["id"]}
+    parent = {"type": "subscription_details", "subscription_details": details, "quote_details": None}
+    data = [line(subscription, one) for one in subscription["items"]["data"]]
+    made = shop.put(blank(shop, subscription, amount, data) | {"billing_reason": reason, "parent": parent})
     subscription["latest_invoice"] = made["id"]
     return made
+
+
+def of_session(shop: Shop, session: Thing, intent: Thing) -> None:
+    """The paid invoice that a session makes of a one-time payment
+    (docs.stripe.com/payments/checkout/post-payment-invoices).
+    """
+    if not session["invoice_creation"]["enabled"]:
+        return
+    data = [
+        line_item(session, one["description"], one["amount_subtotal"], one["quantity"], (shop.now, shop.now))
+        for one in session["_items"]
+    ]
+    more = {"billing_reason": "manual", "metadata": session["invoice_creation"]["invoice_data"]["metadata"] or {}}
+    made = shop.put(blank(shop, session, session["amount_total"], data) | more)
+    session["invoice"] = made["id"]
+    paid(shop, made, intent)
 
 
 def paid(shop: Shop, made: Thing, intent: Thing | None) -> Thing:
@@ -34,17 +52,19 @@ def refused(shop: Shop, made: Thing) -> Thing:
 
 def of(shop: Shop, subscription: str) -> list[Thing]:
     """Its invoices, newest first."""
-    found = shop.all("invoice")
-    return [one for one in found if one["parent"]["subscription_details"]["subscription"] == subscription]
+    parents = ((one, one["parent"]) for one in shop.all("invoice"))
+    return [one for one, of in parents if of and of["subscription_details"]["subscription"] == subscription]
 
 
-def blank(shop: Shop, subscription: Thing, amount: int) -> Thing:
+def blank(shop: Shop, of: Thing, amount: int, data: list[Thing]) -> Thing:
+    """``of``: a subscription or a session."""
     name, now = new_id("in"), shop.now
     zero = (
         *("amount_overpaid", "amount_paid", "amount_shipping", "attempt_count", "post_payment_credit_notes_amount"),
         *("pre_payment_credit_notes_amount", "starting_balance"),
     )
-    details = {"metadata": subscription["metadata"], "subscription": subscription["id"]}
+    for one in data:
+        one["invoice"] = name
     return dict.fromkeys(zero, 0) | {
         "id": name,
         "object": "invoice",
@@ -60,19 +80,21 @@ def blank(shop: Shop, subscription: Thing, amount: int) -> Thing:
         },
         "collection_method": "charge_automatically",
         "created": now,
-        "currency": subscription["currency"],
-        "customer": subscription["customer"],
+        "currency": of["currency"],
+        "customer": of["customer"],
         "default_tax_rates": [],
         "discounts": [],
         "hosted_invoice_url": f"{shop.root}/c/receipt/{name}",
+        "invoice_pdf": f"{shop.root}/c/receipt/{name}?pdf",
         "issuer": {"type": "self"},
-        "lines": lines(subscription, name),
-        "livemode": subscription["livemode"],
+        "lines": {"object": "list", "data": data, "has_more": False, "url": f"/v1/invoices/{name}/lines"},
+        "livemode": of["livemode"],
         "metadata": {},
-        "parent": {"type": "subscription_details", "subscription_details": details, "quote_details": None},
+        "parent": None,
         "payment_settings": {"default_mandate": None, "payment_method_options": None, "payment_method_types": None},
         "period_end": now,
         "period_start": now,
+        "receipt_number": None,
         "status": "open",
         "status_transitions": {
             "finalized_at": now,
@@ -85,27 +107,31 @@ def blank(shop: Shop, subscription: Thing, amount: int) -> Thing:
     }
 
 
-def lines(subscription: Thing, name: str) -> Thing:
-    data = [line(subscription, one, name) for one in subscription["items"]["data"]]
-    return {"object": "list", "data": data, "has_more": False, "url": f"/v1/invoices/{name}/lines"}
+def line(subscription: Thing, item: Thing) -> Thing:
+    amount, period = (
+        item["price"]["unit_amount"] * item["quantity"],
+        (item["current_period_start"], item["current_period_end"]),
+    )
+    made = line_item(subscription, subscription["description"], amount, item["quantity"], period)
+    return made | {"subscription": subscription["id"]}
 
 
-def line(subscription: Thing, item: Thing, name: str) -> Thing:
-    amount = item["price"]["unit_amount"] * item["quantity"]
+def line_item(of: Thing, description: str | None, amount: int, quantity: int, period: tuple[int, int]) -> Thing:
+    """``invoice`` is filled in later."""
     return {
         "id": new_id("il"),
         "object": "line_item",
         "amount": amount,
-        "currency": subscription["currency"],
-        "description": subscription["description"],
+        "currency": of["currency"],
+        "description": description,
         "discountable": True,
         "discounts": [],
-        "invoice": name,
-        "livemode": subscription["livemode"],
-        "metadata": dict(subscription["metadata"]),
-        "period": {"start": item["current_period_start"], "end": item["current_period_end"]},
-        "quantity": item["quantity"],
-        "subscription": subscription["id"],
+        "invoice": None,
+        "livemode": of["livemode"],
+        "metadata": dict(of["metadata"]),
+        "period": {"start": period[0], "end": period[1]},
+        "quantity": quantity,
+        "subscription": None,
         "subtotal": amount,
     }
 

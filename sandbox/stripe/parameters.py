@@ -34,6 +34,7 @@ SIMULATED: dict[str, set[str]] = {
         *("payment_intent_data.application_fee_amount", "subscription_data.application_fee_percent"),
         *("subscription_data.trial_period_days", "payment_intent_data.capture_method"),
         *("line_items[].price_data.tax_behavior", "customer_update.address"),
+        "invoice_creation.invoice_data.metadata",
         *("custom_text.submit.message", "allowed_payment_method_types[]", "excluded_payment_method_types[]"),
         *("allow_promotion_codes", "adaptive_pricing.enabled", "automatic_tax.enabled", "invoice_creation.enabled"),
         *("phone_number_collection.enabled", "tax_id_collection.enabled"),
@@ -71,7 +72,7 @@ SIMULATED: dict[str, set[str]] = {
     "GET /v1/balance_transactions": {*_PAGE, *_CREATED, "type", "source"},
     "GET /v1/events": {*_PAGE, *_CREATED, "type", "types[]"},
 }
-ON = {"automatic_tax.enabled"}
+ON = {"automatic_tax.enabled", "invoice_creation.enabled"}
 OFF = {path for path in SIMULATED["POST /v1/checkout/sessions"] if path.endswith(".enabled")} - ON | {
     "allow_promotion_codes"
 }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sandbox.stripe import charges, customers, holds, subscriptions, taxes
+from sandbox.stripe import charges, customers, holds, invoices, subscriptions, taxes
 from sandbox.stripe.errors import StripeError
 from sandbox.stripe.sessions import BANKS, KIND
 from sandbox.stripe.shop import Shop
@@ -43,6 +43,7 @@ def pay(shop: Shop, session: Thing, bent: Bent) -> Thing:
         holds.place(shop, intent, paid)
         return complete(shop, session, "unpaid")
     charges.succeed(shop, intent, paid)
+    invoices.of_session(shop, session, intent)
     return complete(shop, session, "paid")
 
 
@@ -127,6 +128,7 @@ def settle(shop: Shop, session: Thing, *, ok: bool) -> Thing:
         charges.fail(shop, intent, pending, charges.BANK_FAILURE)
         return shop.emit("checkout.session.async_payment_failed", session)
     charges.succeed(shop, intent, pending)
+    invoices.of_session(shop, session, intent)
     session["payment_status"] = "paid"
     return shop.emit("checkout.session.async_payment_succeeded", session)
 

@@ -82,6 +82,7 @@ def blank(shop: Shop, params: Thing, mode: str, currency: str | None) -> Thing:
         "customer_email": params.get("customer_email"),
         "excluded_payment_method_types": params.get("excluded_payment_method_types"),
         "expires_at": params.get("expires_at", shop.now + DAY),
+        "invoice_creation": invoice_creation(params, mode),
         "livemode": False,
         "locale": params.get("locale"),
         "metadata": params.get("metadata", {}),
@@ -104,6 +105,15 @@ def blank(shop: Shop, params: Thing, mode: str, currency: str | None) -> Thing:
 def custom_text(params: Thing) -> Thing:
     names = ("after_submit", "shipping_address", "submit", "terms_of_service_acceptance")
     return {**dict.fromkeys(names), **params.get("custom_text", {})}
+
+
+def invoice_creation(params: Thing, mode: str) -> Thing:
+    """Raises StripeError for a mode that makes its invoices by itself, or none."""
+    asked = params.get("invoice_creation", {"enabled": False})
+    if asked["enabled"] and mode != "payment":
+        raise invalid("invoice_creation", "You can only enable invoice creation when `mode` is set to `payment`.")
+    names = ("account_tax_ids", "custom_fields", "description", "footer", "issuer", "metadata", "rendering_options")
+    return {"enabled": asked["enabled"], "invoice_data": dict.fromkeys(names) | asked.get("invoice_data", {})}
 
 
 def customer_creation(params: Thing, mode: str) -> str | None:

@@ -183,6 +183,7 @@ allow_save = true
 allow_mandates = true
 renewal_grace = 7
 computes_tax = true
+makes_invoices = true
 
 [[payment_account]]
 slug = "bakery"

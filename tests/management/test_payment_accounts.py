@@ -99,9 +99,10 @@ def test_an_account_at_mollie_needs_no_webhook_secret(operator: Operator) -> Non
         (MOLLIE + "livemode = true\n", "livemode: is true, but secret_key is no live key (live_…)"),
         (MOLLIE.replace("mollie", "adyen"), "provider: "),
         (MOLLIE + "allow_save = true\n", "allow_save: is true, but mollie has no mode save; leave it out"),
+        (MOLLIE + "makes_invoices = true\n", "makes_invoices: is true, but mollie makes no invoices; leave it out"),
         (MOLLIE + "computes_tax = true\n", "computes_tax: is true, but mollie computes no tax; leave it out"),
     ],
-    ids=["another's key", "mollie's key", "live", "test", "nobody", "nothing to save", "no tax"],
+    ids=["another's key", "mollie's key", "live", "test", "nobody", "nothing to save", "no invoices", "no tax"],
 )
 def test_a_key_is_one_of_its_provider_and_says_whether_money_is_real(
     operator: Operator, account: str, said: str

@@ -165,6 +165,7 @@ def tills(
                 "slug": "sandbox", "provider": provider, "secret_key": KEY, "webhook_secrets": [SECRET],
                 "api_base": stripe.url, "livemode": False, "allow_save": provider == "stripe",
                 "allow_mandates": provider == "stripe", "computes_tax": provider == "stripe",
+                "makes_invoices": provider == "stripe",
             }  # fmt: skip
 
             def table(one: Program) -> Json:

@@ -94,3 +94,17 @@ def test_t245_a_yes_to_one_order_answers_no_other(till: Till, http_user: HttpUse
     assert (again["status"], again["reused"], again["result"]["order_number"]) == ("completed", True, "PO-17")
     other = till.ask(item="desk", amount=1189, order={**ORDER, **change})
     assert (other["status"], other["reused"]) == ("pending", False)
+
+
+def test_an_invoice_is_found_by_its_payer_and_its_agent(till: Till, http_user: HttpUser) -> None:
+    asked = till.ask(amount=1189, order={**ORDER, "invoice": True})
+    till.pay(http_user, asked)
+    till.becomes(asked, "completed")
+    paid = till.payment(asked)
+    assert paid["invoice_url"].startswith(f"{till.stripe.url}/c/receipt/in_")
+    assert paid["invoice_pdf"] == f"{paid['invoice_url']}?pdf"
+    for page in (f"{asked['url']}/done", f"{till.box.url}/account/payments"):
+        http_user.open(page)
+        for said in ("Open the invoice", "Invoice as PDF"):
+            assert said in http_user.text
+    assert till.box.manage("reconcile", "sandbox", check=False).returncode == 0

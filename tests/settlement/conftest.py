@@ -71,7 +71,9 @@ class Till:
 @pytest.fixture
 def till(committed: None) -> Till:
     known = rows.agent()
-    account = PaymentAccount(slug="main", provider="stripe", allow_save=True, allow_mandates=True, computes_tax=True)
+    account = PaymentAccount(
+        slug="main", provider="stripe", allow_save=True, allow_mandates=True, computes_tax=True, makes_invoices=True
+    )
     vault.seal_account(account, Secret("sk_test_of_the_tests"), [Secret("whsec_of_the_tests")])
     account.save()
     known.row.payment_accounts.add(account)

@@ -51,6 +51,8 @@ export interface Order {
   tax?: number | "provider";
   number?: string;
   purpose?: string;
+  /** Whether the provider makes an invoice of it. */
+  invoice?: boolean;
 }
 
 interface PaymentParams {

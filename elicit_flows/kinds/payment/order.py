@@ -18,16 +18,16 @@ MAX_AMOUNT = 99_999_999  # of a line and of the tax: Stripe accepts at most eigh
 MAX_NUMBER = 64
 MAX_PURPOSE = 250
 BY_PROVIDER = "provider"
-_NAMES = ("lines", "tax", "number", "purpose")
+_NAMES = ("lines", "tax", "number", "purpose", "invoice")
 _OF_LINE = ("name", "quantity", "unit_amount")
 
 Wrong = list[tuple[list[str | int], str]]
 
 
 def clean(given: Any) -> tuple[Json, Wrong]:
-    """``{lines: [{name, quantity, unit_amount}], tax, number, purpose}`` in minor units, and what is wrong: where in
-    the order, and what to do. ``tax`` may be BY_PROVIDER; it is 0, ``number`` and ``purpose`` are None if they are left
-    out.
+    """``{lines: [{name, quantity, unit_amount}], tax, number, purpose, invoice?}`` in minor units, and what is wrong:
+    where in the order, and what to do. ``tax`` may be BY_PROVIDER; it is 0, ``number`` and ``purpose`` are None if they
+    are left out. ``invoice`` is there if it is true.
     """
     if not isinstance(given, dict):
         return {}, [([], "Say what is bought: {lines: [{name, quantity, unit_amount}], tax}.")]
@@ -50,6 +50,15 @@ def clean(given: Any) -> tuple[Json, Wrong]:
         order[name] = one_line(given.get(name))
         if order[name] is not None and not _is_text(order[name], most):
             wrong.append(([name], f"Give 1 to {most} visible characters, or leave it out."))
+    if given.get("invoice") not in (None, False, True):
+        wrong.append((["invoice"], "Give true or false, or leave it out."))
+    elif given.get("invoice"):
+        order["invoice"] = True
+        if order["tax"] == BY_PROVIDER:
+            # Of a payment that is held first, no provider is known to make an invoice.
+            wrong.append(
+                (["invoice"], "Leave it out, or give the tax: there is no invoice with a tax by the provider.")
+            )
     return order, wrong
 
 

@@ -70,6 +70,7 @@ class Order:
     tax: int | None
     tax_name: str
     number: str | None = None
+    invoice: bool = False  # the provider makes one, of a payment that has arrived
 
     @property
     def all_lines(self) -> tuple[Line, ...]:
@@ -198,6 +199,8 @@ class Snapshot:
     # has chosen another method.
     agreed: str = ""
     tax: int | None = None  # of the amount, as the provider has computed it; None: it has not
+    invoice_url: str | None = None  # the provider's page of the invoice, if one was asked for and is made
+    invoice_pdf: str | None = None
 
 
 class Movement(StrEnum):

@@ -80,6 +80,8 @@ def test_t242_lines_and_tax_that_do_not_come_to_the_amount_are_refused_with_the_
         ({"lines": ["x"]}, ["lines", 0]), ({**ORDER, "colour": "red"}, ["colour"]),
         ({**ORDER, "tax": -1}, ["tax"]), ({**ORDER, "tax": 1.9}, ["tax"]), ({**ORDER, "tax": True}, ["tax"]),
         ({**ORDER, "tax": "stripe"}, ["tax"]),
+        ({**ORDER, "invoice": "yes"}, ["invoice"]),
+        ({**ORDER, "tax": "provider", "invoice": True}, ["invoice"]),
         ({**ORDER, "number": ""}, ["number"]), ({**ORDER, "number": 17}, ["number"]),
         ({**ORDER, "purpose": "x" * 251}, ["purpose"]),
         ({"lines": [{**LINES[0], "name": "\u200b"}]}, ["lines", 0, "name"]),

@@ -13,7 +13,7 @@ from elicit_flows.domain.values import Secret
 from elicit_flows.kinds.payment import providers
 from elicit_flows.kinds.payment.providers.base import Unclear
 from elicit_flows.kinds.payment.providers.stripe import session
-from elicit_flows.kinds.payment.values import Account, Ask, Line, Order
+from elicit_flows.kinds.payment.values import Account, Ask, Line, Order, State
 from elicit_flows.lib import clock
 from tests.kinds.payment.answers import ask
 from tests.kinds.payment.stripe_house import StripeHouse
@@ -70,3 +70,18 @@ def test_t245_a_key_is_not_used_for_another_order_of_the_same_amount(house: Stri
     with pytest.raises(Unclear) as told:
         STRIPE.start(house.account, ordered(at, order=swapped), "key 2")
     assert told.value.stored, "the next try has another key"
+
+
+def test_stripe_makes_an_invoice_where_one_was_asked_for(house: StripeHouse) -> None:
+    assert "invoice_creation" not in session.params(ordered(), OURS)
+    made = STRIPE.start(house.account, ordered(order=replace(ORDER, invoice=True)), "key 3")
+    assert STRIPE.fetch(house.account, made.ref).invoice_url is None
+    house.act(made.url, "pay")
+    said = STRIPE.fetch(house.account, made.ref)
+    assert (said.invoice_url or "").startswith(f"{house.url}/c/receipt/in_")
+    assert said.invoice_pdf == f"{said.invoice_url}?pdf"
+    [kept] = [one for one in house.state()["invoices"] if one["hosted_invoice_url"] == said.invoice_url]
+    assert (kept["status"], kept["amount_paid"], kept["metadata"]) == (
+        "paid", 1189, {"our_id": "co_1", "order_number": "PO-17"},
+    )  # fmt: skip
+    assert (said.state, said.invoices) == (State.PAID, ())

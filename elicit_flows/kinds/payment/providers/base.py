@@ -64,6 +64,8 @@ class PaymentProvider(Protocol):
     connects: bool  # whether it takes payments for the accounts of other businesses (Account.connected_account)
     has_client_id: bool  # whether an account has a client id beside its secret key
     computes_tax: bool  # whether it computes the tax of an order (Order.tax None); then State.APPROVED comes first
+    makes_invoices: bool  # whether it makes an invoice of an order (Order.invoice)
+    invoice_hosts: frozenset[str]  # where they are: a link to another host is not kept
     signed: bool  # whether its webhooks are signed; if not, anybody may send them (see payments.inbound_webhooks)
     host: str  # the host of its payment page, for the connect page; "" if it differs between accounts
 

@@ -38,6 +38,8 @@ class Mollie:
     connects = False
     has_client_id = False
     computes_tax = False
+    makes_invoices = False
+    invoice_hosts: frozenset[str] = frozenset()
     signed = False
     host = "www.mollie.com"
 

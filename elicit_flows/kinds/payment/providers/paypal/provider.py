@@ -74,6 +74,8 @@ class PayPal:
     connects = False
     has_client_id = True
     computes_tax = False
+    makes_invoices = False
+    invoice_hosts: frozenset[str] = frozenset()
     signed = True
     host = _HOSTS[True]
 

@@ -44,6 +44,8 @@ class Stripe:
     connects = True
     has_client_id = False
     computes_tax = True
+    makes_invoices = True
+    invoice_hosts = frozenset({"invoice.stripe.com", "pay.stripe.com"})
     signed = True
     host = "checkout.stripe.com"
 

@@ -21,7 +21,7 @@ from elicit_flows.kinds.payment.values import (
 Thing = dict[str, Any]
 
 CHARGE_EXPANDED = ["latest_charge"]
-EXPANDED = ["payment_intent.latest_charge", "setup_intent.payment_method", "subscription.latest_invoice"]
+EXPANDED = ["payment_intent.latest_charge", "setup_intent.payment_method", "subscription.latest_invoice", "invoice"]
 
 _REFUNDS = {"succeeded": "done", "failed": "failed", "canceled": "failed"}
 # An inquiry (warning_*) counts as a dispute while it is open. When it is closed, no money has moved.
@@ -82,6 +82,8 @@ def snapshot(session: Thing, refunds: list[Thing], disputes: list[Thing], invoic
         method_name=_method_name(within(session, "setup_intent", "payment_method")),
         agreed=id_of(_held(session)) or "",
         tax=_tax(session),
+        invoice_url=_address(within(session, "invoice"), "hosted_invoice_url"),
+        invoice_pdf=_address(within(session, "invoice"), "invoice_pdf"),
     )
 
 
@@ -222,6 +224,11 @@ def _receipt_url(session: Thing) -> str | None:
     invoice = within(session, "subscription", "latest_invoice")
     url = charge.get("receipt_url") or invoice.get("hosted_invoice_url")
     return url if isinstance(url, str) else None
+
+
+def _address(thing: Thing, name: str) -> str | None:
+    found = thing.get(name)
+    return found if isinstance(found, str) else None
 
 
 def price(subscription: Thing) -> int | None:

@@ -39,6 +39,8 @@ def params(ask: Ask, account: Account) -> dict[str, Any]:
     asked |= _saving(ask) if ask.mode == "save" else _selling(ask)
     if ask.trial_days:
         asked["subscription_data"]["trial_period_days"] = ask.trial_days
+    if ask.order and ask.order.invoice:
+        asked["invoice_creation"] = {"enabled": True, "invoice_data": {"metadata": named}}
     if ask.order and ask.order.tax is None:
         asked |= _taxing(ask)
         asked["payment_intent_data"]["capture_method"] = "manual"
