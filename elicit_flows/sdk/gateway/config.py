@@ -7,12 +7,14 @@ import re
 import tomllib
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
+from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from elicit_flows.domain.values import Json
 from elicit_flows.sdk.gateway.file_guards import Asked, AskError, asked
 
+PATH = "/mcp"
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 NAME = r"[a-z0-9][a-z0-9-]{0,31}"  # no underscore: it ends a server's name in the names of tools
 HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
@@ -58,6 +60,24 @@ class ListenSection(_Section):
         return self
 
 
+class SignInSection(_Section):
+    """How one server's user is known, in place of how the gateway's is.
+
+    ``issuer``: whose access tokens name the user. The server is then alone at an address of its own, ``resource``.
+    ``user``: the one user that its guards ask.
+    """
+
+    issuer: str | None = None
+    resource: str | None = None
+    user: UserSection | None = None
+
+    @model_validator(mode="after")
+    def _one_way(self) -> Self:
+        if (self.issuer is None) != (self.resource is None) or (self.issuer is None) == (self.user is None):
+            raise ValueError("Give issuer and resource, or user.")
+        return self
+
+
 class SettingsSection(_Section):
     """As ``Settings`` of the guards."""
 
@@ -80,7 +100,7 @@ class ServerSection(_Section):
     ``env_from`` names variables of the gateway's environment that the program gets too; ``headers_from`` has, by
     header, the variable with its value. ``tools``, ``prompts`` and ``resources``: what is asked, by name or URI;
     ``"*"`` is for those that are not named. ``hidden_until``: by provider, the tools that only users with an account
-    there are shown.
+    there are shown. ``sign_in``: how its user is known, if it is not as the others'.
     """
 
     command: str | None = None
@@ -92,6 +112,7 @@ class ServerSection(_Section):
     headers: dict[str, str] = {}
     headers_from: dict[str, str] = {}
     prefix: bool = False
+    sign_in: SignInSection | None = None
     hidden_until: dict[str, list[str]] = {}
     tools: dict[str, list[Json]] = {}
     prompts: dict[str, list[Json]] = {}
@@ -110,8 +131,15 @@ class ServerSection(_Section):
         return self
 
     @property
+    def apart(self) -> bool:
+        """Whether it has an address of its own, for the tokens of another issuer."""
+        return self.sign_in is not None and self.sign_in.issuer is not None
+
+    @property
     def needs_user(self) -> bool:
-        """Whether a user has to be known."""
+        """Whether the gateway's user has to be known."""
+        if self.sign_in is not None:
+            return False
         return bool(self.hidden_until) or any(any(getattr(self, kind).values()) for kind in GUARDED)
 
     @property
@@ -139,7 +167,15 @@ class Config(_Section):
         signed_in = self.listen is not None and self.listen.issuer is not None
         if self.user and signed_in:
             raise ValueError("user: The access tokens name the user already (listen.issuer). Give one of the two.")
-        if self.listen and not signed_in and self.listen.host not in LOOPBACK:
+        apart = [name for name, server in self.servers.items() if server.apart]
+        if apart and self.listen is None:
+            raise ValueError(f"servers.{apart[0]}.sign_in.issuer: Access tokens come on HTTP. Give [listen] a port.")
+        paths = [urlsplit(one).path for one in self._resources]
+        if len(set(paths)) < len(paths):
+            raise ValueError(
+                "resource: Give each address a path of its own, because what is said of it is found by that."
+            )
+        if self.listen and len(apart) < len(self.servers) and not signed_in and self.listen.host not in LOOPBACK:
             raise ValueError(
                 "listen.host: Without listen.issuer, whoever reaches this address acts as the user. Use 127.0.0.1."
             )
@@ -165,6 +201,29 @@ class Config(_Section):
                         "a template has the addresses of others as well."
                     )
         return self
+
+    @property
+    def _resources(self) -> list[str]:
+        all_ = [self.listen, *(server.sign_in for server in self.servers.values())]
+        return [one.resource for one in all_ if one is not None and one.resource is not None]
+
+    @property
+    def by_path(self) -> dict[str, Config]:
+        """By path on HTTP, the file as if it had only the servers that are reached there."""
+        together = {name: server for name, server in self.servers.items() if not server.apart}
+        found = {PATH: self.model_copy(update={"servers": together})} if together else {}
+        for name, server in self.servers.items():
+            if server.apart and self.listen is not None and server.sign_in is not None:
+                told = {"issuer": server.sign_in.issuer, "resource": server.sign_in.resource}
+                alone = {"listen": self.listen.model_copy(update=told), "servers": {name: server}, "user": None}
+                found[f"{PATH}/{name}"] = self.model_copy(update=alone)
+        return found
+
+    def user_of(self, server: str) -> tuple[str, str] | None:
+        """The one user that a server's guards ask; None: the access token's."""
+        signing_in = self.servers[server].sign_in
+        one = signing_in.user if signing_in and signing_in.user else self.user
+        return (one.iss, one.sub) if one else None
 
     def variable(self, name: str, place: str) -> str:
         """The value of an environment variable that the file names."""

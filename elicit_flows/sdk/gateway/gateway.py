@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -51,10 +51,10 @@ Next = Callable[[Any], Awaitable[Any]]
 
 @dataclass(slots=True)
 class Gateway:
-    """``asker``: what the guards share. ``listing``: what the servers have, as found at the start."""
+    """``askers``: by server, what its guards share. ``listing``: what the servers have, as found at the start."""
 
     config: Config
-    asker: Asker
+    askers: Mapping[str, Asker]
     listing: Listing
     asks: dict[tuple[str, str, str], tuple[Asked, ...]] = field(default_factory=dict)
     app: MCPServer[Any] | None = None
@@ -160,13 +160,14 @@ class Gateway:
         asked = self.asked(kind, *owned)
         if not asked:
             return await self._passed(peers, owned[0], context, params)
+        asker = self.askers[owned[0]]
         member = "arguments" if kind != "resources" else ""
         arguments = own(dict(params.get(member) or {}), asked) if member else {"uri": params["uri"]}
 
         async def send(arguments: Json, outcomes: list[Completed]) -> Json:
             put = Put(dict(arguments))
             for one, done in zip(asked, outcomes, strict=True):
-                await one.put(self.asker.elicit(), done, put, self.config.servers[owned[0]].url)
+                await one.put(asker.elicit(), done, put, self.config.servers[owned[0]].url)
             peers.hide(put.secrets)
             upstream = await peers.upstream(owned[0], put.env)
             return await peers.exchange(
@@ -176,7 +177,7 @@ class Gateway:
         schema = "outputSchema" in peers.schemas.get(owned, {})
         name = owned if kind == "tools" else (owned[0], kind, owned[1])
         forwarded = Forwarded.to(name, send, schema=kind == "tools" and schema)
-        guard = Guard(forwarded, self.asker, tuple((self.asker, one) for one in asked))
+        guard = Guard(forwarded, asker, tuple((asker, one) for one in asked))
         return await guard.call(self._context(peers, context), arguments)
 
     async def _links(self, peers: Peers, context: Any, result: Awaitable[Any]) -> Json:

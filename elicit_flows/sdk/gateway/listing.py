@@ -32,19 +32,20 @@ AskedOf = Callable[[str, str, str], tuple[Asked, ...]]
 
 @dataclass(slots=True)
 class Listing:
-    """``found``: by server, its capabilities. ``names``: by server and kind, what it listed at the start."""
+    """``found``: by server, its capabilities. ``names``: by server and kind, what it listed at the start.
+    ``introductions``: by server, its instructions.
+    """
 
     config: Config
     found: dict[str, Json] = field(default_factory=dict)
     names: dict[tuple[str, str], set[str]] = field(default_factory=dict)
-    instructions: str = ""
+    introductions: dict[str, str] = field(default_factory=dict)
 
     async def survey(self) -> None:
         """Connect to each server once, as a client that can do everything. Raises StartError and MCPError."""
-        said = await asyncio.gather(*(self._look(name) for name in self.config.servers))
-        self.instructions = "\n\n".join(one for one in said if one)
+        await asyncio.gather(*(self._look(name) for name in self.config.servers))
 
-    async def _look(self, name: str) -> str:
+    async def _look(self, name: str) -> None:
         one = Upstream(name, self.config, Client(SELF, ALL, modern=False), _refuse, _ignore, _leave)
         await one.start()
         try:
@@ -56,12 +57,16 @@ class Listing:
                 self.names.setdefault((name, kind), set()).update(
                     str(entry.get(URIS.get(method, "name"))) for entry in listed
                 )
-            return one.instructions
+            self.introductions[name] = one.instructions
         finally:
             await one.stop()
 
     def having(self, capability: str) -> list[str]:
         return [name for name in self.config.servers if capability in self.found[name]]
+
+    @property
+    def instructions(self) -> str:
+        return "\n\n".join(filter(None, (self.introductions[name] for name in self.config.servers)))
 
     @property
     def capabilities(self) -> Json:

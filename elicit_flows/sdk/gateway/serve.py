@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from mcp.server.auth.settings import AuthSettings
@@ -10,11 +13,12 @@ from mcp.server.request_state import RequestStateSecurity
 
 from elicit_flows import __version__
 from elicit_flows.sdk.client import Elicit
-from elicit_flows.sdk.gateway.config import Config
+from elicit_flows.sdk.gateway.config import PATH, Config
 from elicit_flows.sdk.gateway.gateway import Gateway
 from elicit_flows.sdk.gateway.lines import messages, own_pipes, piped
 from elicit_flows.sdk.gateway.listing import Listing, check_names
 from elicit_flows.sdk.gateway.names import exposed
+from elicit_flows.sdk.gateway.on_http import serve_http
 from elicit_flows.sdk.gateway.signed_in import SignedTokens
 from elicit_flows.sdk.mcp.changes import Changes
 from elicit_flows.sdk.mcp.context import Asker, LazyClient
@@ -37,37 +41,49 @@ async def serve(config: Config, *, check: bool = False) -> None:
     if check:
         return
     async with Elicit(config.service.url, key) as elicit:
-        asked = LazyClient(elicit)
-        user = (config.user.iss, config.user.sub) if config.user else None
-        settings = Settings(server=config.name, user=user, **config.settings.given)
-        gateway = Gateway(config, Asker(asked, settings, Followers(), Changes(asked)), listing)
-        gateway.app = MCPServer(
-            config.name,
-            version=__version__,
-            request_state_security=RequestStateSecurity(keys=[state]),
-            middleware=[*_hiding(config, listing, gateway.asker), gateway],
-            log_level="WARNING",
-            **_signed_in(config),
-        )
+        parts = config.by_path if config.listen else {PATH: config}
+        gateways = {path: _gateway(part, replace(listing, config=part), elicit, state) for path, part in parts.items()}
+        servers = {path: one.app for path, one in gateways.items() if one.app is not None}
         try:
-            if config.listen is None and piped():
-                lines, server = gateway.fast_path.client, gateway.app._lowlevel_server
+            if config.listen is not None:
+                await serve_http(servers, config.listen)
+            elif piped():
+                lines, server = gateways[PATH].fast_path.client, servers[PATH]._lowlevel_server
                 async with own_pipes(lines), messages(lines) as streams:
                     await server.run(*streams, server.create_initialization_options())
-            elif config.listen is None:
-                await gateway.app.run_stdio_async()
             else:
-                await gateway.app.run_streamable_http_async(host=config.listen.host, port=config.listen.port)
+                await servers[PATH].run_stdio_async()
         finally:
-            await gateway.close()
+            await asyncio.gather(*(one.close() for one in gateways.values()))
 
 
-def _hiding(config: Config, listing: Listing, asker: Asker) -> list[Any]:
+def _gateway(config: Config, listing: Listing, elicit: Elicit, state: bytes) -> Gateway:
+    """``config``: the file, or what of it is at one address."""
+    asked = LazyClient(elicit)
+    shared = Asker(asked, Settings(server=config.name, **config.settings.given), Followers(), Changes(asked))
+    askers = {
+        name: replace(shared, settings=replace(shared.settings, user=config.user_of(name))) for name in config.servers
+    }
+    gateway = Gateway(config, askers, listing)
+    gateway.app = MCPServer(
+        config.name,
+        version=__version__,
+        request_state_security=RequestStateSecurity(keys=[state]),
+        middleware=[*_hiding(config, listing, askers), gateway],
+        log_level="WARNING",
+        **_signed_in(config),
+    )
+    return gateway
+
+
+def _hiding(config: Config, listing: Listing, askers: Mapping[str, Asker]) -> list[Any]:
     """``hidden_until`` of the file, under the names that clients see."""
     by_server = {name: listing.names[name, "tools"] for name in config.servers}
     shown = exposed(by_server, [name for name, section in config.servers.items() if section.prefix])
     return [
-        HiddenUntil(asker, provider, [name for name, (of, own) in shown.items() if of == server and own in tools])
+        HiddenUntil(
+            askers[server], provider, [name for name, (of, own) in shown.items() if of == server and own in tools]
+        )
         for server, section in config.servers.items()
         for provider, tools in section.hidden_until.items()
     ]

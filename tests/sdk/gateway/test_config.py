@@ -19,6 +19,8 @@ from elicit_flows.sdk.outcomes import Completed
 ONE = '\n[servers.a]\ncommand = "a"\n'
 HERS = '\n[user]\niss = "https://idp.test"\nsub = "alice"\n'
 WIPE = '[[servers.a.tools.wipe]]\nask = "confirm"\nmessage = "Wipe?"\n'
+OWN = 'sign_in = { issuer = "https://b.test", resource = "https://a/own" }\n'
+TWO = '[servers.b]\ncommand = "b"\n'
 
 
 def told(tmp_path: Path, text: str) -> Config:
@@ -42,6 +44,13 @@ def told(tmp_path: Path, text: str) -> Config:
         ('name = "g"' + ONE + WIPE, "user: Say whom the guards ask"),
         ('name = "g"\n[listen]\nport = 1\nhost = "0.0.0.0"' + HERS + ONE, "listen.host: Without listen.issuer"),
         ('name = "g"\n[listen]\nport = 1\nissuer = "https://i.test"' + ONE, "listen: Give issuer and resource"),
+        ('name = "g"' + ONE + "sign_in = {}\n", "servers.a.sign_in: Give issuer and resource, or user."),
+        ('name = "g"' + ONE + OWN, "servers.a.sign_in.issuer: Access tokens come on HTTP."),
+        (
+            'name = "g"\n[listen]\nport = 1\nissuer = "https://i.test"\nresource = "https://b/own"' + ONE + OWN,
+            "a path of",
+        ),
+        ('name = "g"\n[listen]\nport = 1\nhost = "0.0.0.0"' + ONE + OWN + TWO, "listen.host: Without listen.issuer"),
         ('name = "g"' + HERS + ONE + WIPE + "mesage = 1", "servers.a.tools.wipe.0: mesage: There is no such option"),
         (
             'name = "g"' + HERS + ONE + '[[servers.a.tools.w]]\nask = "nod"',
@@ -63,6 +72,21 @@ def test_what_is_wrong_is_said_with_its_place(tmp_path: Path, text: str, said: s
     with pytest.raises(ConfigError) as wrong:
         told(tmp_path, text)
     assert said in str(wrong.value)
+
+
+def test_each_server_has_its_own_way_to_know_the_user(tmp_path: Path) -> None:
+    """Of two issuers, each is asked for the tokens at its own address alone, and nobody is the user of both."""
+    top = 'name = "g"\n[listen]\nport = 1\nhost = "0.0.0.0"\nissuer = "https://i.test"\nresource = "https://a/mcp"\n'
+    hers = '[servers.c]\ncommand = "c"\nsign_in = { user = { iss = "https://idp.test", sub = "alice" } }\n'
+    found = told(tmp_path, top + ONE + OWN + WIPE + TWO + WIPE.replace("servers.a", "servers.b") + hers).by_path
+    assert {path: (one.listen.issuer, one.listen.resource, list(one.servers)) for path, one in found.items()} == {
+        "/mcp": ("https://i.test", "https://a/mcp", ["b", "c"]),
+        "/mcp/a": ("https://b.test", "https://a/own", ["a"]),
+    }
+    assert found["/mcp/a"].user_of("a") is None
+    assert [found["/mcp"].user_of(name) for name in "bc"] == [None, ("https://idp.test", "alice")]
+    alone = told(tmp_path, top.partition("issuer")[0] + ONE + OWN + WIPE)
+    assert list(alone.by_path) == ["/mcp/a"], "each caller has a token, so others may reach the address"
 
 
 def test_the_command_ends_with_what_is_wrong(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -27,4 +27,5 @@ def test_the_files_of_the_page_are_read(tmp_path: Path) -> None:
     assert config.servers["github"].guards["tools", "*"][0].place.env == {"GITHUB_TOKEN": ""}
     guarded = '[servers.a]\ncommand = "a"\n[[servers.a.tools."*"]]\nask = "confirm"\nmessage = "?"'
     file.write_text("\n".join(['name = "desk"', *blocks("listen"), guarded]))
-    assert read(file).listen is not None
+    assert list(read(file).by_path) == ["/mcp", "/mcp/partner"]
+    assert read(file).user_of("deploy") == ("https://login.example.com", "ops-lead")
