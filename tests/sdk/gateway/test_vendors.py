@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import httpx2
 import pytest
 from mcp import types
 from mcp.shared.exceptions import MCPDeprecationWarning
 
-from elicit_flows.sdk.testing import ScriptedUser
+from elicit_flows.domain.values import Json
+from elicit_flows.sdk.testing import ScriptedUser, Service
 from tests.sdk.gateway.conftest import Behind
 from tests.sdk.mcp.clients import ERAS, LEGACY, Host, talking, text
+from tests.sdk.mcp.conftest import Server
 from tests.support import op
 from tests.support.environments import environment
 
@@ -23,6 +27,10 @@ THREE = """
 [servers.everything]
 command = "<node>"
 args = ["<modules>/server-everything/dist/index.js"]
+
+[[servers.everything.tools.get-sum]]
+ask = "confirm"
+message = "Add {a} and {b}?"
 
 [servers.files]
 command = "<node>"
@@ -66,10 +74,9 @@ async def sampled(context: Any, params: Any) -> types.CreateMessageResult:
     return types.CreateMessageResult(role="assistant", content=said, model="none")
 
 
-@pytest.mark.parametrize("era", ERAS)
-async def test_three_servers_behind_one(
-    behind: Callable[..., Behind], tmp_path: Path, alice: ScriptedUser, era: str
-) -> None:
+@pytest.fixture
+def three(tmp_path: Path) -> tuple[str, Path]:
+    """The file's servers, and the folder of the one that has files."""
     folder = tmp_path / "files"
     folder.mkdir()
     (folder / "a.txt").write_text("there")
@@ -77,6 +84,14 @@ async def test_three_servers_behind_one(
     servers = THREE
     for mark, value in {**told, "<folder>": str(folder), "<time>": environment("mcp-servers")}.items():
         servers = servers.replace(mark, value)
+    return servers, folder
+
+
+@pytest.mark.parametrize("era", ERAS)
+async def test_three_servers_behind_one(
+    behind: Callable[..., Behind], three: tuple[str, Path], alice: ScriptedUser, era: str
+) -> None:
+    servers, folder = three
     gateway, host, steps = behind(servers), Person(alice.submit), []
 
     async def progress(done: float, total: float | None, message: str | None) -> None:
@@ -109,3 +124,54 @@ async def test_three_servers_behind_one(
         assert new.read_text() == "by yes"
         assert "Europe/Paris" in text(await client.call_tool("get_current_time", {"timezone": "Europe/Paris"}))
         assert len(host.links) == 2
+
+
+@pytest.mark.parametrize("era", ERAS)
+async def test_a_gateway_killed_while_its_users_think_asks_nothing_twice(
+    behind: Callable[..., Behind],
+    three: tuple[str, Path],
+    elicit_box: Service,
+    alice: ScriptedUser,
+    tmp_path: Path,
+    era: str,
+) -> None:
+    """The calls are open, one at each server, when the gateway dies. The user answers before it is there again."""
+    servers, folder = three
+    new = folder / "new.txt"
+    calls: dict[str, Json] = {
+        "get-sum": {"a": 2, "b": ERAS.index(era)},
+        "write_file": {"path": str(new), "content": "by yes"},
+        "get_current_time": {"timezone": ["Europe/Paris", "Asia/Tokyo"][ERAS.index(era)]},
+    }
+
+    def guard(port: int) -> list[str]:
+        file = behind(servers, f"[listen]\nport = {port}\n").file
+        return [sys.executable, "-m", "elicit_flows.sdk.cli", "guard", "--config", str(file)]
+
+    gateway, host, later = Server(elicit_box, tmp_path / "log", guard), Host(), Host()
+    gateway.start()
+    try:
+        try:
+            async with talking(gateway.url, era, host) as client, asyncio.timeout(60):
+                asking = [asyncio.ensure_future(client.call_tool(name, told)) for name, told in calls.items()]
+                while len(host.links) < len(calls):
+                    await asyncio.sleep(0.05)
+                assert not any(one.done() for one in asking)
+                gateway.process.kill9()
+                await asyncio.wait(asking)
+        except* httpx2.TransportError:
+            host.part()  # the library's client may end with its connection
+        assert not any(one.exception() is None for one in asking if not one.cancelled())
+        assert len(host.links) == len(calls)
+        for link in host.links:
+            alice.submit(link)
+        assert not new.exists()
+        gateway.start()
+        async with talking(gateway.url, era, later) as client:
+            said = {name: text(await client.call_tool(name, told)) for name, told in calls.items()}
+    finally:
+        gateway.process.stop()
+    assert later.links == []
+    assert new.read_text() == "by yes"
+    assert f"is {2 + ERAS.index(era)}" in said["get-sum"]
+    assert calls["get_current_time"]["timezone"] in said["get_current_time"]
