@@ -38,7 +38,8 @@ MORE = {
     "elicit_flows.sdk.frameworks.openai_agents": {"agents"},
     "elicit_flows.sdk.frameworks.pydantic_ai": {"pydantic_ai"},
     "elicit_flows.sdk.frameworks.smolagents": {"smolagents"},
-    "elicit_flows.sdk.gateway": {"jwt", "mcp", "mcp_types", "pydantic"},  # mcp asks for all of these
+    # mcp asks for all of these.
+    "elicit_flows.sdk.gateway": {"jwt", "mcp", "mcp_types", "pydantic", "starlette", "uvicorn"},
     "elicit_flows.sdk.mcp": {"anyio", "mcp", "pydantic"},
     "elicit_flows.sdk.tesseron": {"pydantic", "tesseron"},
     "elicit_flows.sdk.testing": {"pytest"},

@@ -159,7 +159,7 @@ class FastPath:
 
     def _pass_on(self, message: Json) -> bool:
         """Whether the message is a call that needs nothing. Then it is at its server."""
-        request, params = message.get("id"), _plain_call(message)
+        request, params = message.get("id"), plain_call(message)
         if not isinstance(request, int | str) or isinstance(request, bool) or params is None:
             return False
         if request in self.open or request in self.handed:
@@ -194,7 +194,7 @@ class FastPath:
         self.client.send({"jsonrpc": "2.0", "id": None, "error": error})
 
 
-def _plain_call(message: Json) -> Json | None:
+def plain_call(message: Json) -> Json | None:
     """The parameters of a call of a tool, if it has no more than a name, arguments and a ``_meta`` as most have it."""
     params = message.get("params")
     if message.keys() != MEMBERS or message["method"] != CALL or message["jsonrpc"] != "2.0":

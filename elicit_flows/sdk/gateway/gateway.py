@@ -5,11 +5,10 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from mcp.server.auth.middleware.auth_context import get_access_token
 from mcp.server.mcpserver import Context, MCPServer
 from mcp.shared.exceptions import MCPError
 from mcp_types import (
@@ -24,6 +23,7 @@ from pydantic import BaseModel
 
 from elicit_flows.domain.values import Json
 from elicit_flows.sdk.gateway.config import Config
+from elicit_flows.sdk.gateway.fast_http import BEGUN, caller
 from elicit_flows.sdk.gateway.fast_path import FastPath
 from elicit_flows.sdk.gateway.file_guards import Asked, Put, own
 from elicit_flows.sdk.gateway.forwarded import Forwarded
@@ -89,6 +89,12 @@ class Gateway:
             raise MCPError(INTERNAL_ERROR, str(failed)) from failed
         return result_for(context.protocol_version, method, result)
 
+    @property
+    def server(self) -> MCPServer[Any]:
+        if self.app is None:
+            raise RuntimeError("The gateway is not served.")
+        return self.app
+
     async def close(self) -> None:
         await asyncio.gather(*(one.close() for one in self._peers.values()))
 
@@ -139,7 +145,8 @@ class Gateway:
 
     async def _given(self, peers: Peers, context: Any, params: Json) -> Any:
         """What a tool, prompt or resource gives, once what it needs was asked."""
-        begun = self.fast_path.handed.pop(context.request_id, None)
+        begun: Any = getattr(context.request, "scope", {}).get(BEGUN)
+        begun = begun or self.fast_path.handed.pop(context.request_id, None)
         if begun is not None:
             return await peers.exchange(begun.upstream, context, {**params, "name": begun.owned[1]}, {}, begun)
         state = _held_state(params)
@@ -256,19 +263,17 @@ class Gateway:
                     await upstream.watch(uri)
         return await peers.listen(context, params)
 
-    def known(self, meta: Json) -> Peers | None:
-        """The connections of the client on stdio, by the ``_meta`` of a request of its. None if the library has not yet
+    def known(self, meta: Json, session: str = "") -> Peers | None:
+        """A client's connections, by the ``_meta`` of a request of its and its session. None if the library has not yet
         accepted one like it.
         """
         modern = VERSION_META in meta
         if modern and meta[VERSION_META] != LATEST_MODERN_VERSION:
             return None
-        return self._peers.get(_key(meta if modern else None, [], ""))
+        return self._peers.get(_key(meta if modern else None, caller(), "" if modern else session))
 
     async def _of(self, context: Any) -> Peers:
         """The connections of this client. No two users share one, and no two sessions."""
-        token = get_access_token()
-        user = [(token.claims or {}).get("iss"), token.subject, token.client_id] if token else []
         modern = is_modern(context.protocol_version)
         meta = (context.params or {}).get("_meta") or {}
         if modern:
@@ -278,7 +283,7 @@ class Gateway:
             info = known.client_info.model_dump(by_alias=True, mode="json", exclude_none=True) if known else {}
             capabilities = known.capabilities.model_dump(by_alias=True, mode="json", exclude_none=True) if known else {}
         session = getattr(context.request, "headers", {}).get("mcp-session-id", "")
-        key = _key(meta if modern else None, user, session)
+        key = _key(meta if modern else None, caller(), session)
         peers = self._peers.get(key)
         if peers is None:
             await self._close_idle()
@@ -301,7 +306,7 @@ class Gateway:
                 await self._peers.pop(key).close()
 
 
-def _key(modern: Json | None, user: list[Any], session: str) -> str:
+def _key(modern: Json | None, user: Sequence[Any], session: str) -> str:
     """What tells clients apart. ``modern``: the ``_meta`` of a request of 2026-07-28, which has no session."""
     about = [modern.get(CLIENT_META) or {}, modern.get(CAPABILITIES_META) or {}] if modern is not None else session
     return json.dumps([modern is not None, user, about], sort_keys=True)

@@ -1,35 +1,47 @@
-"""The gateway on HTTP: each address is a server of the library's, and all of them are one application."""
+"""The gateway on HTTP: each address is an application of the library's, with the tokens that it takes."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager
-from typing import Any
+from collections.abc import Mapping
+from contextlib import AsyncExitStack
+from functools import partial
 
 import uvicorn
-from mcp.server.mcpserver import MCPServer
 from starlette.applications import Starlette
+from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 
 from elicit_flows.sdk.gateway.config import ListenSection
+from elicit_flows.sdk.gateway.fast_http import App, FastHttp, Receive, Scope, Send
+from elicit_flows.sdk.gateway.gateway import Gateway
 
 
-async def serve_http(servers: Mapping[str, MCPServer[Any]], listen: ListenSection) -> None:
-    """Serve until the process is stopped. ``servers``: by path."""
-    config = uvicorn.Config(application(servers, listen.host), listen.host, listen.port, log_level="warning")
-    await uvicorn.Server(config).serve()
+async def serve_http(gateways: Mapping[str, Gateway], listen: ListenSection) -> None:
+    """Serve until the process is stopped. ``gateways``: by path."""
+    apps = {path: _application(one, path, listen.host) for path, one in gateways.items()}
+    # What is said of an address (RFC 9728) has a path too.
+    by_path = {route.path: app for app in apps.values() for route in app.routes if isinstance(route, Route)}
+    async with AsyncExitStack() as running:
+        for app in apps.values():
+            await running.enter_async_context(app.router.lifespan_context(app))
+        config = uvicorn.Config(
+            _by_path(by_path), listen.host, listen.port, log_level="warning", lifespan="off", ws="none"
+        )
+        await uvicorn.Server(config).serve()
 
 
-def application(servers: Mapping[str, MCPServer[Any]], host: str) -> Starlette:
-    """Each address checks its own tokens, and says for itself which ones it takes (RFC 9728)."""
-    apps = [one.streamable_http_app(streamable_http_path=path, host=host) for path, one in servers.items()]
+def _application(gateway: Gateway, path: str, host: str) -> Starlette:
+    app = gateway.server.streamable_http_app(streamable_http_path=path, host=host)
+    for route in app.routes:
+        if isinstance(route, Route) and route.path == path:
+            route.app = FastHttp(route.app, gateway.known, partial(gateway.asked, "tools"))
+    return app
 
-    @asynccontextmanager
-    async def running(_: Starlette) -> AsyncIterator[None]:
-        async with AsyncExitStack() as all_:
-            for app in apps:
-                await all_.enter_async_context(app.router.lifespan_context(app))
-            yield
 
-    routes = [Route(one.path, app) for app in apps for one in app.routes if isinstance(one, Route)]
-    return Starlette(routes=routes, lifespan=running)
+def _by_path(apps: Mapping[str, App]) -> App:
+    nothing = PlainTextResponse("Not Found", status_code=404)
+
+    async def found(scope: Scope, receive: Receive, send: Send) -> None:
+        await apps.get(scope["path"], nothing)(scope, receive, send)
+
+    return found

@@ -60,6 +60,7 @@ class Exchange:
     asked: asyncio.Queue[tuple[str, Json, asyncio.Future[Json]]] = field(default_factory=asyncio.Queue)
     open: dict[str, tuple[Json, asyncio.Future[Json]]] = field(default_factory=dict)
     held_at: float = 0.0
+    taken: asyncio.Event = field(default_factory=asyncio.Event)  # by the library, once it is asked to
 
     async def progress(self, progress: float, total: float | None, message: str | None) -> None:
         await self.context.session.report_progress(progress, total, message)
@@ -170,6 +171,11 @@ class Peers:
         known = self._upstreams.get((name, "{}"))
         return known if known is not None and known.alive and known.lines is not None else None
 
+    def posting(self, name: str) -> Upstream | None:
+        """The connection to a server with an address, if there is one."""
+        known = self._upstreams.get((name, "{}"))
+        return known if known is not None and known.alive and known.http is not None else None
+
     @property
     def connected(self) -> list[Upstream]:
         return [one for one in self._upstreams.values() if one.alive]
@@ -202,6 +208,7 @@ class Peers:
         """Pass on a request that may ask its client for input, and return the result. ``begun``: the server has it."""
         made = begun.made if begun else Exchange(context)
         made.context, made.hand_over = context, None
+        made.taken.set()
         first = begun.result() if begun else None
         if not self.client.modern:
             return await self._carried(made, upstream, params, headers, first)
@@ -300,7 +307,8 @@ class Peers:
             self._exchanges.append((name, made))
 
     def end(self, name: str, made: Exchange) -> None:
-        self._exchanges.remove((name, made))
+        if (name, made) in self._exchanges:
+            self._exchanges.remove((name, made))
 
     async def _input(self, made: Exchange | None, asked: Json) -> Json:
         """What the client answers to a server's request."""

@@ -43,16 +43,15 @@ async def serve(config: Config, *, check: bool = False) -> None:
     async with Elicit(config.service.url, key) as elicit:
         parts = config.by_path if config.listen else {PATH: config}
         gateways = {path: _gateway(part, replace(listing, config=part), elicit, state) for path, part in parts.items()}
-        servers = {path: one.app for path, one in gateways.items() if one.app is not None}
         try:
             if config.listen is not None:
-                await serve_http(servers, config.listen)
+                await serve_http(gateways, config.listen)
             elif piped():
-                lines, server = gateways[PATH].fast_path.client, servers[PATH]._lowlevel_server
+                lines, server = gateways[PATH].fast_path.client, gateways[PATH].server._lowlevel_server
                 async with own_pipes(lines), messages(lines) as streams:
                     await server.run(*streams, server.create_initialization_options())
             else:
-                await servers[PATH].run_stdio_async()
+                await gateways[PATH].server.run_stdio_async()
         finally:
             await asyncio.gather(*(one.close() for one in gateways.values()))
 

@@ -19,13 +19,13 @@ from mcp.shared.dispatcher import CallOptions, ProgressFnT
 from mcp.shared.exceptions import MCPError
 from mcp.shared.inbound import mcp_param_headers, x_mcp_header_map
 from mcp.shared.jsonrpc_dispatcher import JSONRPCDispatcher
-from mcp_types import CONNECTION_CLOSED, INTERNAL_ERROR, METHOD_NOT_FOUND
+from mcp_types import CONNECTION_CLOSED, METHOD_NOT_FOUND
 from mcp_types.version import LATEST_HANDSHAKE_VERSION, LATEST_MODERN_VERSION, MODERN_PROTOCOL_VERSIONS
 
 from elicit_flows.domain.values import Json
 from elicit_flows.sdk.gateway.config import Config, ServerSection
-from elicit_flows.sdk.gateway.lines import Lines, from_server, messages, process
-from elicit_flows.sdk.gateway.wire import headers_for, is_modern, request_for
+from elicit_flows.sdk.gateway.lines import Lines, encoded, from_server, messages, process
+from elicit_flows.sdk.gateway.wire import headers_for, is_modern, request_for, well_formed
 
 log = logging.getLogger(__name__)
 START_SECONDS = 60.0  # npx may have to fetch the server first
@@ -33,6 +33,8 @@ PROBE_SECONDS = 10.0
 CONNECT_SECONDS, READ_SECONDS = 30.0, 300.0
 MOST_PAGES = 100
 FIRST_PASSED = 1_000_000_000  # ids of requests beside the library, which counts its own from 1
+MCP_SESSION_ID = "mcp-session-id"
+POSTED = {"accept": "application/json, text/event-stream", "content-type": "application/json"}
 LISTENS = {"toolsListChanged": True, "promptsListChanged": True, "resourcesListChanged": True}
 
 # Notifications about requests of this connection, which mean nothing on another.
@@ -78,6 +80,7 @@ class Upstream:
     """One connection. ``env``: variables that this user's process gets beside those of the file.
 
     ``on_line``: sees a program's notifications first, and says whether it has dealt with one. ``lines``: a program's.
+    ``http`` and ``session``: of a server with an address.
     """
 
     name: str
@@ -94,6 +97,8 @@ class Upstream:
     used_at: float = field(default_factory=time.monotonic)
     param_headers: dict[str, Any] = field(default_factory=dict)
     lines: Lines | None = None
+    http: httpx2.AsyncClient | None = None
+    session: str = ""
     _passed: dict[int, Waits] = field(default_factory=dict)
     _ids: Iterator[int] = field(default_factory=lambda: itertools.count(FIRST_PASSED))
     _dispatcher: JSONRPCDispatcher[Any] | None = None
@@ -178,6 +183,36 @@ class Upstream:
             told = {"requestId": made, "reason": reason}
             self.lines.send({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": told})
 
+    @property
+    def posted(self) -> dict[str, str]:
+        """The headers of what is posted beside the library."""
+        return POSTED | ({MCP_SESSION_ID: self.session} if self.session else {})
+
+    @asynccontextmanager
+    async def posting(self, method: str, params: Json) -> AsyncIterator[tuple[int, httpx2.Response]]:
+        """Send a request to a server with an address, beside the library. Gives its id, and what the server says to it.
+        Raises httpx2.HTTPError, and as the encoder does.
+        """
+        if self.http is None:
+            raise RuntimeError("Only a server with an address is posted to.")
+        made = next(self._ids)
+        headers = headers_for(self.version, method, params) | self.posted
+        body = encoded({"jsonrpc": "2.0", "id": made, "method": method, "params": params}).encode()
+        self.busy += 1
+        try:
+            async with self.http.stream("POST", str(self.section.url), content=body, headers=headers) as response:
+                yield made, response
+        finally:
+            self._rested()
+
+    async def hear(self, method: str, params: Json) -> None:
+        """Deal with a notification."""
+        if method not in OF_THE_CONNECTION:
+            await self.on_notify(method, params)
+
+    async def _of_session(self, response: httpx2.Response) -> None:
+        self.session = response.headers.get(MCP_SESSION_ID, self.session)
+
     def _rested(self) -> None:
         self.busy -= 1
         self.used_at = time.monotonic()
@@ -195,7 +230,7 @@ class Upstream:
         waits = self._passed.pop(_passed_id(message.get("id")), None)
         if waits is not None:
             self._rested()
-            waits.answered(_well_formed(message))
+            waits.answered(well_formed(message))
         return waits is not None
 
     async def watch(self, uri: str) -> None:
@@ -279,9 +314,12 @@ class Upstream:
             headers[name] = self.config.variable(variable, f"servers.{self.name}.headers_from.{name}")
         timeout = httpx2.Timeout(CONNECT_SECONDS, read=READ_SECONDS)
         async with (
-            httpx2.AsyncClient(headers=headers, timeout=timeout) as client,
+            httpx2.AsyncClient(
+                headers=headers, timeout=timeout, event_hooks={"response": [self._of_session]}
+            ) as client,
             streamable_http_client(str(section.url), http_client=client) as streams,
         ):
+            self.http = client
             yield streams
 
     async def _shake_hands(self) -> None:
@@ -291,7 +329,9 @@ class Upstream:
             async with asyncio.timeout(PROBE_SECONDS if self.client.modern else START_SECONDS):
                 await ways[0]()
         except (MCPError, TimeoutError) as refused:
-            if isinstance(refused, MCPError) and refused.error.code == CONNECTION_CLOSED:
+            # On HTTP that code is a server's own: its connections are not those of the session.
+            gone = isinstance(refused, MCPError) and refused.error.code == CONNECTION_CLOSED
+            if gone and self.section.url is None:
                 raise
             await ways[1]()
 
@@ -341,23 +381,12 @@ class Upstream:
         return await self.on_request(method, dict(params or {}))
 
     async def _notified(self, context: Any, method: str, params: Mapping[str, Any] | None) -> None:
-        if method not in OF_THE_CONNECTION:
-            await self.on_notify(method, dict(params or {}))
+        await self.hear(method, dict(params or {}))
 
 
 def _passed_id(given: Any) -> int:
     """The id of a request beside the library; 0 if it is no such."""
     return given if type(given) is int else 0
-
-
-def _well_formed(message: Json) -> Json:
-    """An answer with a result or an error, whatever the server sent."""
-    error = message.get("error")
-    if isinstance(error, dict) and type(error.get("code")) is int and isinstance(error.get("message"), str):
-        return {"error": error}
-    if isinstance(message.get("result"), dict):
-        return {"result": message["result"]}
-    return {"error": {"code": INTERNAL_ERROR, "message": "The server's answer is no answer of JSON-RPC."}}
 
 
 def _why(failed: BaseException) -> str:

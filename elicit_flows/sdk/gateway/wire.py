@@ -13,6 +13,7 @@ from mcp.shared.inbound import (
     NAME_BEARING_METHODS,
     encode_header_value,
 )
+from mcp_types import INTERNAL_ERROR
 from pydantic import BaseModel, ConfigDict, RootModel
 
 from elicit_flows.domain.values import Json
@@ -79,6 +80,16 @@ def headers_for(version: str, method: str, params: Json) -> dict[str, str]:
         if isinstance(named, str):
             headers[MCP_NAME_HEADER] = encode_header_value(named)
     return headers
+
+
+def well_formed(message: Json) -> Json:
+    """An answer with a result or an error, whatever the server sent."""
+    error = message.get("error")
+    if isinstance(error, dict) and type(error.get("code")) is int and isinstance(error.get("message"), str):
+        return {"error": error}
+    if isinstance(message.get("result"), dict):
+        return {"result": message["result"]}
+    return {"error": {"code": INTERNAL_ERROR, "message": "The server's answer is no answer of JSON-RPC."}}
 
 
 def without(secrets: Iterable[str], value: Any) -> Any:

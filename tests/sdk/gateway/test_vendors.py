@@ -175,3 +175,39 @@ async def test_a_gateway_killed_while_its_users_think_asks_nothing_twice(
     assert new.read_text() == "by yes"
     assert f"is {2 + ERAS.index(era)}" in said["get-sum"]
     assert calls["get_current_time"]["timezone"] in said["get_current_time"]
+
+
+@pytest.mark.parametrize("era", ERAS)
+async def test_a_server_on_http_that_others_wrote_is_reached_by_clients_of_both_eras(
+    behind: Callable[..., Behind], elicit_box: Service, tmp_path: Path, era: str
+) -> None:
+    script = str(op.PEERS / "node_modules/@modelcontextprotocol/server-everything/dist/index.js")
+    web = Server(elicit_box, tmp_path / "log", lambda port: [str(op.node()), script, "streamableHttp"])
+    web.process.env["PORT"] = str(web.port)
+    web.start()
+    steps: list[float] = []
+
+    async def progress(done: float, total: float | None, message: str | None) -> None:
+        steps.append(done)
+
+    def guard(port: int) -> list[str]:
+        file = behind(f'[servers.everything]\nurl = "{web.url}"\n', f"[listen]\nport = {port}\n").file
+        return [sys.executable, "-m", "elicit_flows.sdk.cli", "guard", "--config", str(file)]
+
+    gateway, host = Server(elicit_box, tmp_path / "log of the gateway", guard), Person(lambda url: None)
+    gateway.start()
+    try:
+        async with talking(gateway.url, era, host, sampling_callback=sampled) as client:
+            assert await client.list_tools()
+            for number in range(3):
+                assert text(await client.call_tool("echo", {"message": str(number)})) == f"Echo: {number}"
+            asked = await client.call_tool("trigger-elicitation-request", {})
+            assert "Ada" in asked.content[1].text
+            prompted = await client.call_tool("trigger-sampling-request", {"prompt": "p", "maxTokens": 9})
+            assert "sampled by the client" in text(prompted)
+            running = {"duration": 0.2, "steps": 2}
+            await client.call_tool("trigger-long-running-operation", running, progress_callback=progress)
+            assert steps == [1, 2]
+    finally:
+        gateway.process.stop()
+        web.process.stop()

@@ -1,0 +1,369 @@
+"""Calls that need nothing, between a client and a server that are both on HTTP, beside the library.
+
+As in ``fast_path``, only a call of a tool goes this way that the client was shown and that nothing is asked for, and
+what is sent is made from what was decided about. The library has to have accepted a request with the same headers. If
+the server says anything before its answer, the library takes over: so only plain answers are written here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections import OrderedDict
+from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from http import HTTPStatus
+from typing import Any
+
+import httpx2
+from mcp.server.auth.middleware.auth_context import get_access_token
+from mcp.shared.exceptions import MCPError
+from mcp.shared.inbound import (
+    MCP_METHOD_HEADER,
+    MCP_NAME_HEADER,
+    MCP_PROTOCOL_VERSION_HEADER,
+    encode_header_value,
+)
+from mcp.shared.jsonrpc_dispatcher import cancelled_request_id_from_params
+from mcp_types import CONNECTION_CLOSED
+
+from elicit_flows.domain.values import Json
+from elicit_flows.sdk.gateway.fast_path import CALL, plain_call
+from elicit_flows.sdk.gateway.file_guards import Asked
+from elicit_flows.sdk.gateway.lines import MAX_LINE, encoded, from_client, from_server
+from elicit_flows.sdk.gateway.peers import Exchange, Peers
+from elicit_flows.sdk.gateway.upstream import Upstream
+from elicit_flows.sdk.gateway.wire import (
+    VERSION_META,
+    asks_for_input,
+    headers_for,
+    is_modern,
+    request_for,
+    result_for,
+    well_formed,
+)
+
+log = logging.getLogger(__name__)
+BEGUN = "elicit_flows.begun"  # the member of a request's scope that has the call which the library takes over
+MAX_BODY = 4 * 1024 * 1024  # bytes, as the library
+DRAIN_SECONDS = 1.0
+MOST_ACCEPTED = 10_000
+# The library ends a session that it has not seen for half an hour, so it sees one request in this time.
+ACCEPTED_SECONDS = 300.0
+VARYING = (b"content-length", MCP_NAME_HEADER.lower().encode(), MCP_METHOD_HEADER.lower().encode())
+SESSION = b"mcp-session-id"
+Scope = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Scope]]
+Send = Callable[[Scope], Awaitable[None]]
+App = Callable[[Scope, Receive, Send], Awaitable[None]]
+Headers = tuple[tuple[bytes, bytes], ...]
+
+
+@dataclass(slots=True, eq=False)
+class Posted:
+    """A call at a server. ``first``: its answer, or None if the library has to take over; then ``answer`` has it."""
+
+    peers: Peers
+    upstream: Upstream
+    owned: tuple[str, str]
+    params: Json
+    made: Exchange = field(init=False)
+    first: asyncio.Future[Json | None] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
+    answer: asyncio.Future[Json] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
+    task: asyncio.Task[None] = field(init=False)
+    replies: set[asyncio.Task[None]] = field(default_factory=set)
+    sent: int = 0
+    cancelled: bool = False
+
+    def __post_init__(self) -> None:
+        self.made = Exchange(self)
+        self.peers.begin(self.upstream.name, self.made)
+        self.task = asyncio.create_task(self._run())
+
+    async def result(self) -> Json:
+        """For the library. Raises MCPError."""
+        try:
+            message = await self.answer
+        except asyncio.CancelledError:
+            await self.give_up()
+            raise
+        if "error" in message:
+            error = message["error"]
+            raise MCPError(error["code"], error["message"], error.get("data"))
+        result: Json = message["result"]
+        return result
+
+    async def give_up(self) -> None:
+        """Cancel the call. To a server of 2026-07-28 the end of its connection says so."""
+        self.task.cancel()
+        if self.sent and not is_modern(self.upstream.version):
+            told = {"requestId": self.sent, "reason": "cancelled"}
+            await self.upstream.notify("notifications/cancelled", told)
+
+    async def _run(self) -> None:
+        said: Json = {"error": {"code": CONNECTION_CLOSED, "message": "Connection closed"}}
+        try:
+            async with (
+                asyncio.timeout(None) as ending,
+                self.upstream.posting(CALL, self.params) as (self.sent, response),
+            ):
+                async for message in _messages(response):
+                    if "method" in message and not self.answer.done():
+                        await self._take_over(message)
+                    elif not self.answer.done():
+                        self._answered(well_formed(message))
+                        # The connection can be used again once the server has ended what it says.
+                        ending.reschedule(asyncio.get_running_loop().time() + DRAIN_SECONDS)
+        except TimeoutError:
+            log.debug("the server %s does not end its answers", self.upstream.name)
+        except (httpx2.HTTPError, ValueError, RecursionError) as failed:
+            said["error"]["data"] = type(failed).__name__
+        finally:
+            self._answered(said)
+
+    async def _take_over(self, message: Json) -> None:
+        """The server says something else than its answer: the library brings it to the client."""
+        if not self.first.done():
+            self.first.set_result(None)
+        await self.made.taken.wait()
+        method, params = str(message["method"]), dict(message.get("params") or {})
+        if "id" not in message:
+            await self.upstream.hear(method, params)
+            return
+        replying = asyncio.create_task(self._reply(message["id"], method, params))
+        self.replies.add(replying)
+        replying.add_done_callback(self.replies.discard)
+
+    async def _reply(self, request: Any, method: str, params: Json) -> None:
+        """What the client answers to the server's own request."""
+        said: Json = {"jsonrpc": "2.0", "id": request}
+        try:
+            said["result"] = await self.upstream.on_request(method, params)
+        except MCPError as refused:
+            said["error"] = refused.error.model_dump(mode="json", exclude_none=True)
+        if self.upstream.http is not None:
+            headers = headers_for(self.upstream.version, "", {}) | self.upstream.posted
+            with suppress(httpx2.HTTPError):
+                url, body = str(self.upstream.section.url), encoded(said).encode()
+                await self.upstream.http.post(url, content=body, headers=headers)
+
+    def _answered(self, message: Json) -> None:
+        if not self.first.done():
+            modern = self.peers.client.modern
+            library = modern if "error" in message else asks_for_input(message["result"])
+            self.first.set_result(None if library else message)
+        if not self.answer.done():
+            self.answer.set_result(message)
+
+
+class FastHttp:
+    """Before the library at one address. ``known``: a client's connections, by the ``_meta`` of its request and its
+    session. ``asked``: what is asked before a server's tool runs.
+    """
+
+    def __init__(
+        self, app: App, known: Callable[[Json, str], Peers | None], asked: Callable[[str, str], tuple[Asked, ...]]
+    ) -> None:
+        self._app, self._known, self._asked = app, known, asked
+        self._accepted: OrderedDict[tuple[Any, Headers], float] = OrderedDict()
+        self._open: dict[tuple[str, int | str], Posted] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        shape = _shape(scope)
+        if scope["method"] == "DELETE":
+            ended = (SESSION, _header(scope, SESSION).encode("latin-1"))
+            for key in [key for key in self._accepted if ended in key[1]]:
+                del self._accepted[key]
+        if scope["method"] != "POST" or shape is None:
+            await self._app(scope, receive, send)
+            return
+        body = await _body(receive)
+        if body is None:
+            return
+        key, session = (caller(), shape), _header(scope, SESSION)
+        message = _decoded(body) if self._accepted.get(key, 0.0) > time.monotonic() else None
+        if message is not None and await self._cancel(session, message):
+            await _respond(send, HTTPStatus.ACCEPTED, b"", session)
+        elif message is not None and (posted := self._posted(scope, message, session)) is not None:
+            await self._serve(posted, message["id"], scope, body, receive, send)
+        else:
+            await self._app(scope, _again(body, receive), self._seen(key, send))
+
+    def _posted(self, scope: Scope, message: Json, session: str) -> Posted | None:
+        """The call at its server, if it needs nothing and the library would take it too."""
+        request, params = message.get("id"), plain_call(message)
+        if not isinstance(request, int | str) or isinstance(request, bool) or params is None:
+            return None
+        meta = params.get("_meta", {})
+        if "progressToken" in meta or (session, request) in self._open or not _of_era(scope, meta, params["name"]):
+            return None
+        peers = self._known(meta, session)
+        owned = peers.names.get("tools/list", {}).get(params["name"]) if peers else None
+        upstream = peers.posting(owned[0]) if peers and owned and not self._asked(*owned) else None
+        if peers is None or owned is None or upstream is None or upstream.param_headers.get(owned[1]):
+            return None
+        client = peers.client
+        sent = request_for(upstream.version, {**params, "name": owned[1]}, client.info, client.capabilities)
+        posted = Posted(peers, upstream, owned, sent)
+        self._tasks.add(posted.task)
+        posted.task.add_done_callback(self._tasks.discard)
+        return posted
+
+    async def _serve(
+        self, posted: Posted, request: int | str, scope: Scope, body: bytes, receive: Receive, send: Send
+    ) -> None:
+        session = _header(scope, SESSION)
+        self._open[session, request] = posted
+        leaving = asyncio.ensure_future(_left(receive))
+        try:
+            # With 2025-11-25 a client that hangs up has not cancelled its call.
+            ends: set[asyncio.Future[Any]] = {posted.first, leaving} if posted.peers.client.modern else {posted.first}
+            await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
+            if not posted.first.done():
+                await posted.give_up()
+            elif posted.cancelled:
+                await _respond(send, 200, b"", session, b"text/event-stream")
+            elif (answer := posted.first.result()) is not None:
+                await _respond(send, 200, _written(posted.peers, request, answer), session)
+            else:
+                leaving.cancel()
+                await self._app({**scope, BEGUN: posted}, _again(body, receive), send)
+        finally:
+            self._open.pop((session, request), None)
+            leaving.cancel()
+            if not posted.made.taken.is_set():  # else it may go on with a later request of the client
+                if not posted.answer.done():
+                    posted.task.cancel()
+                posted.peers.end(posted.upstream.name, posted.made)
+
+    async def _cancel(self, session: str, message: Json) -> bool:
+        """Whether the message gives up a call that is passed on here."""
+        params = message.get("params")
+        if message.get("method") != "notifications/cancelled" or "id" in message or not isinstance(params, dict):
+            return False
+        request = cancelled_request_id_from_params(params)
+        posted = self._open.get((session, request)) if request is not None else None
+        if posted is None or posted.first.done():
+            return False
+        posted.cancelled = True
+        await posted.give_up()
+        return True
+
+    def _seen(self, key: tuple[Any, Headers], send: Send) -> Send:
+        """Remember the headers that the library accepts."""
+
+        async def seen(message: Scope) -> None:
+            if message["type"] == "http.response.start" and message["status"] == HTTPStatus.OK:
+                self._accepted[key] = time.monotonic() + ACCEPTED_SECONDS
+                self._accepted.move_to_end(key)
+                while len(self._accepted) > MOST_ACCEPTED:
+                    self._accepted.popitem(last=False)
+            await send(message)
+
+        return seen
+
+
+def caller() -> tuple[Any, ...]:
+    """The user and client of the access token that the library has verified for this request."""
+    token = get_access_token()
+    return ((token.claims or {}).get("iss"), token.subject, token.client_id) if token else ()
+
+
+def _header(scope: Scope, name: bytes) -> str:
+    return next((value.decode("latin-1") for one, value in scope["headers"] if one == name), "")
+
+
+def _shape(scope: Scope) -> Headers | None:
+    """What is the same in the headers of all requests of a client; None for one that is the library's."""
+    headers = scope["headers"]
+    names = [name for name, _ in headers]
+    length = _header(scope, b"content-length")
+    if any(names.count(one) > 1 for one in VARYING) or any(name.startswith(b"mcp-param-") for name in names):
+        return None
+    if not length.isdecimal() or int(length) > MAX_BODY:
+        return None
+    return tuple(sorted((name, value) for name, value in headers if name not in VARYING))
+
+
+def _of_era(scope: Scope, meta: Json, tool: str) -> bool:
+    """Whether the headers repeat what the call says, as its era has it."""
+    version = _header(scope, MCP_PROTOCOL_VERSION_HEADER.lower().encode())
+    if VERSION_META not in meta:
+        return bool(_header(scope, SESSION)) and not is_modern(version)
+    said = [_header(scope, one) for one in VARYING[1:]]
+    return version == meta[VERSION_META] and said == [encode_header_value(tool), CALL]
+
+
+async def _body(receive: Receive) -> bytes | None:
+    """None if the client hangs up before the end."""
+    found: list[bytes] = []
+    while True:
+        message = await receive()
+        if message["type"] != "http.request":
+            return None
+        found.append(message.get("body", b""))
+        if not message.get("more_body", False):
+            return b"".join(found)
+
+
+def _again(body: bytes, receive: Receive) -> Receive:
+    """A ``receive`` that gives what was read already."""
+    first: list[Scope] = [{"type": "http.request", "body": body, "more_body": False}]
+
+    async def again() -> Scope:
+        return first.pop() if first else await receive()
+
+    return again
+
+
+async def _left(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
+def _decoded(body: bytes) -> Json | None:
+    try:
+        message = from_client(body.decode())
+    except (ValueError, RecursionError):
+        return None  # the library says what is wrong with it
+    return message if isinstance(message, dict) else None
+
+
+async def _messages(response: httpx2.Response) -> AsyncIterator[Json]:
+    """What a server says in its answer to a request. Raises ValueError for what is no message."""
+    kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind == "application/json":
+        yield _message((await response.aread()).decode())
+    elif kind == "text/event-stream" and response.status_code == HTTPStatus.OK:
+        async for event in httpx2.EventSource(response, max_event_size=MAX_LINE):
+            if event.data:  # one without is for going on after a lost connection
+                yield _message(event.data)
+    else:
+        raise ValueError(f"HTTP {response.status_code}")
+
+
+def _message(text: str) -> Json:
+    message = from_server(text)
+    if not isinstance(message, dict):
+        raise ValueError("This is no message of JSON-RPC.")  # noqa: TRY004 - what the server sent is wrong
+    return message
+
+
+def _written(peers: Peers, request: int | str, answer: Json) -> bytes:
+    said: Json = {"jsonrpc": "2.0", "id": request}
+    if "error" in answer:
+        said["error"] = peers.shown(answer["error"])
+    else:
+        said["result"] = result_for(peers.client.version, CALL, peers.shown(answer["result"]))
+    return encoded(said).encode()
+
+
+async def _respond(send: Send, status: int, body: bytes, session: str, kind: bytes = b"application/json") -> None:
+    headers = [(b"content-type", kind), (b"content-length", str(len(body)).encode())]
+    if session:
+        headers.append((SESSION, session.encode("latin-1")))
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})
