@@ -19,7 +19,7 @@ class ForkedService(Service):
         shutil.copy(tables, home / "elicit.sqlite3")
 
     def _command(self, *arguments: str) -> list[str]:
-        return [sys.executable, *super()._command(*arguments)[1:]]
+        return [sys.executable, *self._installed.command("", self._env, self._home, *arguments)[1:]]
 
     def _run(self, *arguments: str) -> None:
         ran = run(self._command(*arguments), self._env, self._loaded(self._env), self._home)

@@ -1,5 +1,5 @@
-"""The service for tests: ``manage.py serve`` of a clone and the sandbox's providers, with data in a folder of their
-own.
+"""The service for tests: ``manage.py serve`` of a clone or an image, and the sandbox's providers, with data in a folder
+of their own.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ import os
 import secrets
 import socket
 import subprocess
-import sys
 import time
 from contextlib import ExitStack, suppress
 from pathlib import Path
@@ -18,9 +17,9 @@ from typing import Self
 
 import httpx2
 
-import elicit_flows
 from elicit_flows.sdk.client import Elicit
 from elicit_flows.sdk.sync import SyncElicit
+from elicit_flows.sdk.testing.installations import installation
 from elicit_flows.sdk.testing.user import ScriptedUser
 
 READY_SECONDS = 60.0
@@ -28,24 +27,6 @@ GRACE_SECONDS = 3.0
 MOST_STARTS = 3  # each on other ports
 EVERY_SECONDS = 0.05
 KEPT = ("PATH", "HOME", "LANG", "TMPDIR", "LD_LIBRARY_PATH")
-
-
-def checkout() -> Path:
-    """The clone of Elicit Flows: ELICIT_CHECKOUT, or the folder of this package. Raises RuntimeError if it is
-    no clone.
-    """
-    found = Path(os.environ.get("ELICIT_CHECKOUT") or Path(elicit_flows.__file__).parents[1]).resolve()
-    if not (found / "manage.py").is_file() or not (found / "sandbox").is_dir():
-        raise RuntimeError(
-            f"{found} is not a clone of Elicit Flows: set ELICIT_CHECKOUT to the folder where you ran `make install`"
-        )
-    return found
-
-
-def python(project: Path) -> str:
-    """The Python of ``make install``, or else the one that runs this."""
-    own = project / ".venv/bin/python"
-    return str(own) if own.exists() else sys.executable
 
 
 def free_port() -> int:
@@ -63,12 +44,12 @@ class Service:
     """A running service with its sandbox; use it in a ``with`` block.
 
     ``home`` is an empty folder for its data. ``url`` and ``api_key`` are for an agent. ``sandbox_url`` is the issuer of
-    its users, and the address of Acme's API. Raises RuntimeError if there is no clone, or if it does not start.
+    its users, and the address of Acme's API. Raises RuntimeError if there is no clone or image, or it does not start.
     """
 
     def __init__(self, home: Path) -> None:
         self._home = home
-        self._project = checkout()
+        self._installed = installation()
         self.api_key = f"test_{secrets.token_urlsafe(32)}"
         self._env = self._environment()
         self._running: dict[str, subprocess.Popen[bytes]] = {}
@@ -95,8 +76,8 @@ class Service:
             "ELICIT_ALLOW_LOOPBACK": "1",
             "ELICIT_VAULT_KEYS": "k1:" + base64.b64encode(os.urandom(32)).decode(),
             "SECRET_KEY": secrets.token_urlsafe(48),
-            "PYTHONPATH": str(self._project),
             "PYTHONUNBUFFERED": "1",
+            **self._installed.env,
         }
 
     def __enter__(self) -> Self:
@@ -142,8 +123,7 @@ class Service:
 
     def crash(self) -> None:
         """Kill the service's process and start it again."""
-        self._running["service"].kill()
-        self._running["service"].wait()
+        self._kill("service")
         self._start("service")
         self._wait_for("service")
 
@@ -151,31 +131,30 @@ class Service:
         """Stop the service and the sandbox."""
         for process in self._running.values():
             process.terminate()
-        for process in self._running.values():
+        for name, process in self._running.items():
             try:
                 process.wait(GRACE_SECONDS)
             except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
+                self._kill(name)
 
-    def _command(self, *arguments: str) -> list[str]:
-        script, *rest = arguments
-        return [python(self._project), str(self._project / script) if script.endswith(".py") else script, *rest]
+    def _kill(self, name: str) -> None:
+        self._installed.kill(name, self._running[name])
+        self._running[name].wait()
 
     def _run(self, *arguments: str) -> None:
-        command = self._command(*arguments)
+        command = self._installed.command("setup", self._env, self._home, *arguments)
         ran = subprocess.run(  # noqa: S603  our own commands
             command, cwd=self._home, env=self._env, capture_output=True, text=True, check=False
         )
         if ran.returncode:
-            raise RuntimeError(f"{' '.join(command)}\n{ran.stdout}{ran.stderr}")
+            raise RuntimeError(f"{self._installed.about}: {' '.join(arguments)}\n{ran.stdout}{ran.stderr}")
 
     def _start(self, name: str) -> None:
+        command = self._installed.command(name, self._env, self._home, *self._commands[name])
         with self._log(name).open("ab") as log:
             self._running[name] = subprocess.Popen(  # noqa: S603  our own commands
-                self._command(*self._commands[name]), cwd=self._home, env=self._env, stdin=subprocess.DEVNULL,
-                stdout=log, stderr=subprocess.STDOUT,
-            )  # fmt: skip
+                command, cwd=self._home, env=self._env, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT
+            )
 
     def _log(self, name: str) -> Path:
         return self._home / f"{name}.log"
@@ -186,7 +165,9 @@ class Service:
             if self._running[name].poll() is not None or time.monotonic() > end:
                 said = self._log(name).read_text(encoding="utf-8", errors="replace")
                 taken = "address already in use" in said.lower()
-                raise (PortTaken if taken else RuntimeError)(f"The {name} did not start:\n{said}")
+                raise (PortTaken if taken else RuntimeError)(
+                    f"The {name} of {self._installed.about} did not start:\n{said}"
+                )
             time.sleep(EVERY_SECONDS)
 
 

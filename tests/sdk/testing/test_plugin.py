@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import os
+import re
 import socket
 import subprocess
 import sys
@@ -111,6 +114,32 @@ def test_a_crash_in_the_middle(elicit, elicit_service, elicit_user):
     assert isinstance(elicit.confirm(alice.claim, message="May I?", on_url=show), Completed)
 """
 
+# In place of docker: it writes down how it was called, and runs the clone as if that were the image's /app.
+DOCKER = """#!{python}
+import json, os, pathlib, signal, sys
+place, told = pathlib.Path(__file__).parent, sys.argv[1:]
+with (place / "calls").open("a") as calls:
+    calls.write(json.dumps(told) + "\\n")
+if told[0] == "kill":
+    os.kill(int((place / told[1]).read_text()), signal.SIGKILL)
+    sys.exit()
+at = told.index("example/elicit:1")
+options, command = told[1:at], [one.replace("/app/", "{project}/") for one in told[at + 1 :]]
+(place / options[options.index("--name") + 1]).write_text(str(os.getpid()))
+os.chdir(options[options.index("--workdir") + 1])
+names = [value for option, value in zip(options, options[1:]) if option == "--env"]
+env = {{name: os.environ[name] for name in names}} | {{"PATH": os.environ["PATH"], "PYTHONPATH": "{project}"}}
+os.execve("{python}", ["{python}", *command[1:]], env)
+"""
+
+
+def docker(place: Path) -> Path:
+    """A folder for the PATH."""
+    place.mkdir()
+    (place / "docker").write_text(DOCKER.format(python=sys.executable, project=PROJECT))
+    (place / "docker").chmod(0o755)
+    return place
+
 
 def run(place: Path, env: dict[str, str] | None = None, **tests: str) -> subprocess.CompletedProcess[str]:
     """pytest in a folder with these files of tests; it names those that passed."""
@@ -145,6 +174,41 @@ def test_without_a_checkout_it_says_what_to_do(tmp_path: Path) -> None:
     ran = run(tmp_path, {"ELICIT_CHECKOUT": str(tmp_path)}, three_lines=THREE_LINES)
     assert ran.returncode == 1
     assert "set ELICIT_CHECKOUT to the folder where you ran" in ran.stdout
+
+
+def test_an_image_serves_the_tests_as_a_clone_does(tmp_path: Path) -> None:
+    there = docker(tmp_path / "bin")
+    env = {"ELICIT_IMAGE": "example/elicit:1", "ELICIT_CHECKOUT": "/nowhere", "PATH": f"{there}:{os.environ['PATH']}"}
+    done = run(tmp_path, env, three_lines=THREE_LINES, everything=EVERYTHING)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.count("PASSED test_everything.py::") == 7
+    calls = [json.loads(line) for line in (there / "calls").read_text().splitlines()]
+    assert [one[0] for one in calls].count("kill") == 1, "the crash"
+    runs = [one for one in calls if one[0] == "run"]
+    assert [one[one.index("example/elicit:1") + 2] for one in runs if "serve" in one] == ["/app/manage.py"] * 2
+    assert all({"--rm", "--network", "host", "--user", "--volume"} <= set(one) for one in runs)
+    assert "SECRET_KEY" in runs[0]
+    assert not any("=" in one for call in runs for one in call if one != "example/elicit:1"), "no secret in an argument"
+
+
+@pytest.mark.parametrize(
+    ("program", "said"),
+    [
+        (None, "ELICIT_IMAGE is example/elicit:1, but there is neither docker nor podman on the PATH to run it"),
+        ("exit 125", "the image example/elicit:1: -m sandbox.configure"),
+        ("case $* in *configure*|*migrate*|*apply*) exit 0;; esac; echo no such image; exit 125", "no such image"),
+    ],
+)
+def test_of_an_image_that_does_not_run_the_reason_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, program: str | None, said: str
+) -> None:
+    if program:
+        (tmp_path / "docker").write_text(f"#!/bin/sh\n{program}\n")
+        (tmp_path / "docker").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/bin" if program else str(tmp_path))
+    monkeypatch.setenv("ELICIT_IMAGE", "example/elicit:1")
+    with pytest.raises(RuntimeError, match=re.escape(said)), Service(tmp_path):
+        raise AssertionError("It runs.")
 
 
 def test_a_port_that_another_program_took_meanwhile_is_left_to_it(tmp_path: Path) -> None:
