@@ -134,6 +134,12 @@ class FrameworkFlows(Questions[Guard]):
         the model is told.
         """
 
+    async def _ended(
+        self, elicit: Elicit, context: Any, pending: PendingQuestion, seen: Elicitation
+    ) -> Elicitation | Told:
+        """``_pause`` if the question is open."""
+        return seen if seen.over else await self._pause(elicit, context, pending, seen)
+
     def _made(self, guarded: Tool, function: Function) -> Tool:
         """The tool as the framework's decorator gets it."""
         return guarded
@@ -199,7 +205,7 @@ class FrameworkFlows(Questions[Guard]):
             return None
         with no_address():
             seen = await pending.look(elicit)
-            known = seen if seen.over else await self._pause(elicit, context, pending, seen)
+            known = await self._ended(elicit, context, pending, seen)
             return known if isinstance(known, Told) else await pending.act(elicit, known)
 
 

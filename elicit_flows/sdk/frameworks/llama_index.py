@@ -18,6 +18,8 @@ from elicit_flows.sdk.frameworks.flows import NamedRunsFlows
 from elicit_flows.sdk.frameworks.pending_question import PendingQuestion, Place, Told
 from elicit_flows.sdk.shapes import Elicitation
 
+WAITS = "elicit_waits_"  # in the store of a run, before the id of a question: the number of the wait for its answer
+
 
 class QuestionEvent(InputRequiredEvent):
     """A guard waits for the person's answer."""
@@ -84,16 +86,30 @@ class LlamaIndexFlows(NamedRunsFlows):
     async def _place(self, context: Context[Any]) -> Place:
         return Place(await self._run(context), "")
 
+    async def _ended(
+        self, elicit: Elicit, context: Any, pending: PendingQuestion, seen: Elicitation
+    ) -> Elicitation | Told:
+        # A wait that is left open would run the tool again at the answer to another call.
+        waits = await context.store.get(f"{WAITS}{seen.id}", default=None)
+        return await self._waited(elicit, context, pending, seen, waits) if waits is not None or not seen.over else seen
+
     async def _pause(
         self, elicit: Elicit, context: Any, pending: PendingQuestion, seen: Elicitation
     ) -> Elicitation | Told:
-        for attempt in count():
+        return await self._waited(elicit, context, pending, seen, None)
+
+    async def _waited(
+        self, elicit: Elicit, context: Any, pending: PendingQuestion, seen: Elicitation, waits: int | None
+    ) -> Elicitation:
+        """The question once it is over. ``waits``: the number of the wait at which the run was kept."""
+        for number in count(waits or 0):
             # The tool is run again from its beginning when an event arrives, which may be the answer to another call.
-            # An id of its own for each wait: a waiter that has its event gives the same one again.
+            # An id of its own for each wait: one that has its event gives the same one again.
+            await context.store.set(f"{WAITS}{seen.id}", number)
             told = await context.wait_for_event(
                 AnswerEvent,
                 waiter_event=QuestionEvent(**asked(seen)),
-                waiter_id=f"{seen.id}_{attempt}",
+                waiter_id=f"{seen.id}_{number}",
                 timeout=None,
             )
             seen = await pending.look(elicit, told.elicitation)

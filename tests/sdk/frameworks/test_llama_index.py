@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from tests.sdk.frameworks.contract import Contract
+from tests.sdk.frameworks.contract import TwoCallsContract
 
 
-class TestLlamaIndex(Contract):
+class TestLlamaIndex(TwoCallsContract):
     name = "llama-index"
     page = "how-to/frameworks/llama-index.md"
