@@ -28,8 +28,8 @@ SDK = ("asking", "calls", "checks", "ending", "errors", "feed", "once", "sync", 
 FEW = ("calls", "checks")
 WIRES = ("acp", "ahp", "mcp", "older", "privacy", "tesseron", "validator")
 NEEDED = [
-    "__init__.py", "sdk/__init__.py", "sdk/conftest.py", "sdk/fake.py", "sdk/forked.py", "support/__init__.py",
-    "support/process.py", "support/forking.py", "support/fork_server.py", "support/machine.py",
+    "__init__.py", "sdk/__init__.py", "sdk/conftest.py", "sdk/fake.py", "sdk/forked.py", "sdk/hooks.py",
+    "support/__init__.py", "support/process.py", "support/forking.py", "support/fork_server.py", "support/machine.py",
     "support/guardian.py", "support/examples.py", "wires/conftest.py", "wires/__init__.py", "wires/answers.py",
     "wires/bodies.py", "wires/validator.py", "wires/schemas", "kinds/__init__.py", "kinds/form/__init__.py",
     "kinds/form/asked.py", "kinds/form/strategies.py",

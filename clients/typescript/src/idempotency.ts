@@ -69,6 +69,23 @@ export async function actedOn(elicit: Elicit, elicitation: Elicitation): Promise
 }
 
 /**
+ * Cancel questions whose answers are of no use any more; the same call may ask them anew. What its user answered before
+ * that stays answered. Throws ElicitError.
+ */
+export async function withdraw(elicit: Elicit, questions: readonly Elicitation[]): Promise<void> {
+  for (const one of questions) {
+    let seen: Elicitation;
+    try {
+      seen = await elicit.cancel(one);
+    } catch (refused) {
+      if (!(refused instanceof ConflictError)) throw refused;
+      continue;
+    }
+    if (seen.status === "cancelled") await actedOn(elicit, seen);
+  }
+}
+
+/**
  * Cancel a question because the client said `decline` or `cancel`, and return the outcome. If the user was quicker,
  * that is the user's outcome. Throws ElicitError, and StillWaiting if the question neither can be cancelled nor ends
  * soon (a payment that waits for a bank).

@@ -11,6 +11,11 @@ export function waitingFor({ url }: Elicitation): string {
   return `The user has not done it yet. Their link is ${url} ; call this tool again when they have.`;
 }
 
+export function waitingForAll(urls: readonly string[]): string {
+  const links = urls.join(", ");
+  return `The user has not done it all yet. Their links are ${links} ; call this tool again when they have.`;
+}
+
 /** Why there is no yes. */
 export function whyNot(outcome: Outcome): string {
   switch (outcome.status) {

@@ -230,10 +230,12 @@ export class Call {
   }
 
   /** The result that asks the client; with a state, for its answer to be sent again. */
-  async ask(elicit: Elicit, settings: Settings, { id, message, url }: Elicitation, state: State): Promise<Json> {
-    const request = { method: "elicitation/create", params: { mode: "url", message, url } };
+  async ask(elicit: Elicit, settings: Settings, asks: readonly Elicitation[], state: State): Promise<Json> {
+    const requests = asks.map(({ id, message, url }) => {
+      return [id, { method: "elicitation/create", params: { mode: "url", message, url } }] as const;
+    });
     const requestState = await sealed(elicit, await this.#itself(settings), state);
-    return { resultType: "input_required", inputRequests: { [id]: request }, requestState };
+    return { resultType: "input_required", inputRequests: Object.fromEntries(requests), requestState };
   }
 
   /** The result that asks nothing, because the user is still busy: the client calls again. */
@@ -268,10 +270,10 @@ export class Call {
   }
 
   /** The answer for a client that did not declare URL mode, or the error. */
-  async noLinks(elicit: Elicit, settings: Settings, seen: Elicitation): Promise<Json> {
+  async noLinks(elicit: Elicit, settings: Settings, asks: readonly Elicitation[]): Promise<Json> {
     // The library makes -32021 of a request that the client has not declared.
     if (this.modern && !this.opensLinks) {
-      return await this.ask(elicit, settings, seen, { place: 0, id: seen.id, round: 0, agreed: false });
+      return await this.ask(elicit, settings, asks, { asked: {}, agreed: [], round: 0 });
     }
     throw new NotRun(refused("This needs a client that can do elicitation in url mode.", "no_links"));
   }

@@ -3,7 +3,7 @@
 import type { Elicit } from "../client.ts";
 import { ElicitError, StillWaiting } from "../errors.ts";
 import type { Asks } from "../guards.ts";
-import { actedOn, CONNECTS } from "../idempotency.ts";
+import { actedOn, CONNECTS, withdraw } from "../idempotency.ts";
 import type { Completed, Outcome } from "../outcomes.ts";
 import { Call } from "./calls.ts";
 import type { Server, Tool } from "./calls.ts";
@@ -11,10 +11,11 @@ import { userOf } from "./identity.ts";
 import * as messages from "./messages.ts";
 import { NotRun } from "./messages.ts";
 import * as pushed from "./pushed.ts";
-import type { Answer, Followers } from "./pushed.ts";
+import type { Followers } from "./pushed.ts";
+import { PendingQuestion } from "./pending-question.ts";
+import type { Answers } from "./pending-question.ts";
 import * as rounds from "./rounds.ts";
 import type { Settings } from "./settings.ts";
-import { PendingQuestion } from "./pending-question.ts";
 
 const REGISTER = "Register this tool with flows.registerTool, so that its guard knows its name.";
 
@@ -73,32 +74,37 @@ export class Guard {
   }
 
   async #guarded(call: Call, given: readonly unknown[]): Promise<unknown> {
-    const questions = await this.#questions(call);
-    const ended: [Asker, Completed][] = [];
-    for (const [at, [asker, pending]] of questions.entries()) {
-      const answer = await asked(call, asker, pending, questions.slice(at + 1));
+    const ended = new Map<number, readonly [Asker, Completed]>();
+    let due = await this.#questions(call);
+    while (due[0]) {
+      const [asker] = due[0];
+      const now = due.filter(([one], at) => at === 0 || (asker.settings.together && one === asker));
+      due = due.filter((one) => !now.includes(one));
+      const questions = now.map(([, pending]) => pending);
+      const answer = await asked(call, asker, questions, due);
       if ("result" in answer) return answer.result;
       if ("open" in answer) return call.answer(messages.waiting(answer.open));
-      const { outcome } = answer;
-      if (outcome.status !== "completed") {
-        await told(asker, pending, outcome);
-        return call.answer(messages.ended(asker.settings, outcome));
+      const { outcomes } = answer;
+      for (const pending of questions) {
+        const outcome = outcomes.get(pending.place);
+        if (outcome?.status === "completed") ended.set(pending.place, [asker, outcome]);
+        else if (outcome) {
+          await told(asker, pending, outcome);
+          const open = questions.filter(({ place }) => !outcomes.has(place)).map((one) => one.ask(asker.elicit()));
+          await withdraw(asker.elicit(), await Promise.all(open));
+          return call.answer(messages.ended(asker.settings, outcome));
+        }
       }
-      ended.push([asker, outcome]);
     }
-    const last = ended.at(-1);
+    const done = [...ended].sort(([one], [other]) => one - other).map(([, each]) => each);
+    const last = done.at(-1);
     // Nobody would get what the tool returns; the same call finds the answer unused.
-    if (last && call.signal.aborted) return call.answer(messages.waiting(last[1].elicitation));
-    if (last && !(await acts(ended))) return call.answer(messages.used(last[1].elicitation));
+    if (last && call.signal.aborted) return call.answer(messages.waiting([last[1].elicitation]));
+    if (last && !(await acts(done))) return call.answer(messages.used(last[1].elicitation));
     call.begun = true;
-    for (const [asker, done] of ended) await asker.settings.after?.(done);
+    for (const [asker, one] of done) await asker.settings.after?.(one);
     // The guard nearest to the tool was wrapped around it first, so its outcome comes first.
-    return await this.#tool(...this.#outcomes(questions, ended).reverse(), ...given);
-  }
-
-  /** One for each guard, in the order in which they ask; undefined for one that had nothing to ask. */
-  #outcomes(questions: readonly Due[], ended: readonly [Asker, Completed][]): (Completed | undefined)[] {
-    return this.#asks.map((_, place) => ended[questions.findIndex(([, pending]) => pending.place === place)]?.[1]);
+    return await this.#tool(...this.#asks.map((_, place) => ended.get(place)?.[1]).reverse(), ...given);
   }
 
   async #questions(call: Call): Promise<Due[]> {
@@ -117,15 +123,17 @@ export class Guard {
 }
 
 /** `rest`: what will be asked afterwards. */
-async function asked(call: Call, asker: Asker, pending: PendingQuestion, rest: readonly Due[]): Promise<Answer> {
+async function asked(
+  call: Call, asker: Asker, questions: readonly PendingQuestion[], rest: readonly Due[],
+): Promise<Answers> {
   const { settings } = asker;
   const elicit = asker.elicit();
   try {
-    if (call.modern) return await rounds.asked(elicit, settings, call, pending);
+    if (call.modern) return await rounds.asked(elicit, settings, call, questions);
     const later = rest.map(([, one]) => one);
-    return await pushed.asked(elicit, settings, asker.followers(), call, [pending, ...later]);
+    return await pushed.asked(elicit, settings, asker.followers(), call, questions, later);
   } catch (error) {
-    if (error instanceof StillWaiting) return { open: error.elicitation };
+    if (error instanceof StillWaiting) return { open: [error.elicitation] };
     throw error;
   }
 }
@@ -138,7 +146,7 @@ async function told(asker: Asker, pending: PendingQuestion, no: Outcome): Promis
 }
 
 /** Whether this run is the one that acts on the outcomes. Several runs may act on a connection. */
-async function acts(ended: readonly [Asker, Completed][]): Promise<boolean> {
+async function acts(ended: readonly (readonly [Asker, Completed])[]): Promise<boolean> {
   for (const [asker, { elicitation }] of ended.toReversed()) {
     const first = await actedOn(asker.elicit(), elicitation);
     if (!first && !CONNECTS.includes(elicitation.kind)) return false;

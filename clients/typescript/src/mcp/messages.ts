@@ -43,8 +43,12 @@ function words(outcome: Verdict, text: string, about: Omit<Mark, "outcome">): Wo
   return { text: `${outcome}: ${text}`, mark: { outcome, ...about }, error: ERRORS.includes(outcome) };
 }
 
-export function waiting(elicitation: Elicitation): Words {
-  return words("waiting", refusals.waitingFor(elicitation), { elicitation: elicitation.id, url: elicitation.url });
+/** The words while the user has not answered. */
+export function waiting(open: readonly [Elicitation, ...Elicitation[]]): Words {
+  const [first] = open;
+  if (open.length === 1) return words("waiting", refusals.waitingFor(first), { elicitation: first.id, url: first.url });
+  const urls = open.map(({ url }) => url);
+  return words("waiting", refusals.waitingForAll(urls), { urls });
 }
 
 /** The words for a refusal whose links the library would lose. */

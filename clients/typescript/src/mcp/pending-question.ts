@@ -1,4 +1,4 @@
-/** The question of one call of a tool, and what becomes of a no. */
+/** The question of one call of a tool, what becomes of a no, and waiting for several. */
 
 import type { Elicit } from "../client.ts";
 import { ElicitError } from "../errors.ts";
@@ -70,4 +70,37 @@ export class PendingQuestion extends Keyed {
     }
     return true;
   }
+}
+
+/** How a question ended; the elicitation if the call ends before that. */
+export type Answer = { readonly outcome: Outcome } | { readonly open: Elicitation };
+
+/** How questions ended, by place: all of them, or else one is a no. `open`: those that are left when the call ends. */
+export type Answers =
+  | { readonly outcomes: ReadonlyMap<number, Outcome> }
+  | { readonly open: readonly [Elicitation, ...Elicitation[]] }
+  | { readonly result: { [name: string]: unknown } };
+
+export function hasNo(outcomes: ReadonlyMap<number, Outcome>): boolean {
+  return [...outcomes.values()].some(({ status }) => status !== "completed");
+}
+
+/** Wait for all of them, by place, or until one is a no: then the signal ends the others. */
+export async function untilANo(
+  waits: ReadonlyMap<number, (leave: AbortSignal) => Promise<Answer>>,
+): Promise<Map<number, Outcome>> {
+  const leaving = new AbortController();
+  const outcomes = new Map<number, Outcome>();
+  const waited = [...waits].map(async ([place, wait]) => {
+    const answer = await wait(leaving.signal);
+    if (!("outcome" in answer)) return;
+    outcomes.set(place, answer.outcome);
+    if (answer.outcome.status !== "completed") leaving.abort();
+  });
+  try {
+    await Promise.all(waited);
+  } finally {
+    leaving.abort();
+  }
+  return outcomes;
 }

@@ -11,31 +11,41 @@ import { outcomeOf } from "../outcomes.ts";
 import type { Elicitation } from "../shapes.ts";
 import type { Call, Server } from "./calls.ts";
 import { NotRun } from "./messages.ts";
+import { hasNo, untilANo } from "./pending-question.ts";
+import type { Answer, Answers, PendingQuestion } from "./pending-question.ts";
 import type { Settings } from "./settings.ts";
-import type { PendingQuestion } from "./pending-question.ts";
-
-/** How a question ended; the elicitation if the call ends before that. */
-export type Answer = { outcome: Outcome } | { open: Elicitation } | { result: { [name: string]: unknown } };
 
 /**
- * How the first of `questions` ended. The others are the questions that this call will ask afterwards: a refusal has to
- * name them all. Throws the library's -32042.
+ * How `questions` ended. `rest`: the questions that this call will ask afterwards: a refusal has to name them all. Throws
+ * the library's -32042.
  */
 export async function asked(
-  elicit: Elicit, settings: Settings, followers: Followers, call: Call,
-  questions: readonly [PendingQuestion, ...PendingQuestion[]],
-): Promise<Answer> {
-  const [first, ...rest] = questions;
-  const seen = await first.ask(elicit);
-  if (seen.over) return { outcome: await first.outcome(elicit, seen) };
-  const way = call.way(settings);
-  if (way === "refuse") return { result: await call.noLinks(elicit, settings, seen) };
-  if (way === "link") return { open: seen };
-  if (settings.push) {
-    const follower = followers.follow(elicit, call, seen);
-    return await call.awaited(settings, () => pushed(elicit, settings, call, follower, seen));
+  elicit: Elicit, settings: Settings, followers: Followers, call: Call, questions: readonly PendingQuestion[],
+  rest: readonly PendingQuestion[],
+): Promise<Answers> {
+  const outcomes = new Map<number, Outcome>();
+  const unanswered: [number, Elicitation][] = [];
+  for (const one of questions) {
+    const seen = await one.ask(elicit);
+    if (seen.over) outcomes.set(one.place, await one.outcome(elicit, seen));
+    else unanswered.push([one.place, seen]);
   }
-  const needed = [seen];
+  const [first, ...others] = unanswered.map(([, seen]) => seen);
+  if (!first || hasNo(outcomes)) return { outcomes };
+  const way = call.way(settings);
+  if (way === "refuse") return { result: await call.noLinks(elicit, settings, [first, ...others]) };
+  if (way === "link") return { open: [first, ...others] };
+  if (settings.push) {
+    const waits = unanswered.map(([place, seen]) => {
+      const follower = followers.follow(elicit, call, seen);
+      return [place, (leave: AbortSignal) => pushed(elicit, settings, call, follower, seen, leave)] as const;
+    });
+    const ended = await call.awaited(settings, () => untilANo(new Map(waits)));
+    for (const [place, outcome] of ended) outcomes.set(place, outcome);
+    const [left, ...more] = unanswered.filter(([place]) => !outcomes.has(place)).map(([, seen]) => seen);
+    return left && !hasNo(outcomes) ? { open: [left, ...more] } : { outcomes };
+  }
+  const needed = [first, ...others];
   for (const pending of rest) {
     const one = await pending.ask(elicit);
     if (!one.over) needed.push(one);
@@ -45,7 +55,7 @@ export async function asked(
 }
 
 async function pushed(
-  elicit: Elicit, settings: Settings, call: Call, follower: Follower, seen: Elicitation,
+  elicit: Elicit, settings: Settings, call: Call, follower: Follower, seen: Elicitation, leave: AbortSignal,
 ): Promise<Answer> {
   const left = call.left(settings);
   if (!left) return { open: seen };
@@ -58,6 +68,7 @@ async function pushed(
     const timer = setTimeout(give, left * 1000);
     leaving.signal.addEventListener("abort", () => clearTimeout(timer), { once: true });
     call.signal.addEventListener("abort", give, { once: true, signal: leaving.signal });
+    leave.addEventListener("abort", give, { once: true, signal: leaving.signal });
   });
   follower.attending += 1;
   try {

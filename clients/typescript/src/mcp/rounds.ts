@@ -7,49 +7,76 @@
 
 import type { Elicit } from "../client.ts";
 import { takenBack } from "../idempotency.ts";
+import type { Outcome } from "../outcomes.ts";
 import type { Elicitation } from "../shapes.ts";
 import type { Call } from "./calls.ts";
-import type { Answer } from "./pushed.ts";
+import { hasNo, untilANo } from "./pending-question.ts";
+import type { Answer, Answers, PendingQuestion } from "./pending-question.ts";
+import type { State } from "./sealing.ts";
 import type { Settings } from "./settings.ts";
-import type { PendingQuestion } from "./pending-question.ts";
 
-/** How it ended; the elicitation if the call ends before that; or else the result that the call is answered with. */
-export async function asked(elicit: Elicit, settings: Settings, call: Call, pending: PendingQuestion): Promise<Answer> {
+/** How `questions` ended; or else the result that the call is answered with. */
+export async function asked(
+  elicit: Elicit, settings: Settings, call: Call, questions: readonly PendingQuestion[],
+): Promise<Answers> {
   const state = await call.state(elicit, settings);
-  if (state?.place !== pending.place) {
-    const seen = await pending.ask(elicit);
-    if (seen.over) return { outcome: await pending.outcome(elicit, seen) };
-    return await first(elicit, settings, call, pending, seen);
+  const before = state && questions.some(({ place }) => place in state.asked) ? state : undefined;
+  const known = before?.asked ?? {};
+  const agreed = new Set(before?.agreed);
+  const seen = new Map<PendingQuestion, Elicitation>();
+  const outcomes = new Map<number, Outcome>();
+  for (const one of questions) {
+    const id = known[one.place];
+    const found = id === undefined ? await one.ask(elicit) : await one.again(elicit, id);
+    if (!found) throw call.badState();
+    seen.set(one, found);
+    const reply = id === undefined || found.over ? undefined : call.reply(found.id);
+    if (found.over) outcomes.set(one.place, await one.outcome(elicit, found));
+    else if (reply && reply !== "accept") outcomes.set(one.place, await takenBack(elicit, found, reply));
+    else if (reply) agreed.add(found.id);
   }
-  const again = await pending.again(elicit, state.id);
-  if (!again) throw call.badState();
-  let seen = again;
-  const reply = call.reply(seen.id);
-  if (!seen.over && reply && reply !== "accept") return { outcome: await takenBack(elicit, seen, reply) };
-  const agreed = state.agreed || reply !== undefined;
-  if (agreed && !seen.over) seen = await call.awaited(settings, () => waited(elicit, settings, call, again));
-  if (seen.over) return { outcome: await pending.outcome(elicit, seen) };
-  if (state.round >= settings.rounds) return { open: seen };
-  const later = { ...state, round: state.round + 1, agreed };
-  return { result: await (agreed ? call.putOff(elicit, settings, later) : call.ask(elicit, settings, seen, later)) };
+  const unanswered = [...seen].filter(([{ place }]) => !outcomes.has(place));
+  if (!hasNo(outcomes) && unanswered.every(([, { id }]) => agreed.has(id))) {
+    const waits = unanswered.map(([one, found]) => {
+      return [one.place, (leave: AbortSignal) => waited(elicit, settings, call, one, found, leave)] as const;
+    });
+    const ended = await call.awaited(settings, () => untilANo(new Map(waits)));
+    for (const [place, outcome] of ended) outcomes.set(place, outcome);
+  }
+  const [first, ...rest] = [...seen].filter(([{ place }]) => !outcomes.has(place)).map(([, found]) => found);
+  if (!first || hasNo(outcomes)) return { outcomes };
+  const open = [first, ...rest] as const;
+  const later: State = {
+    asked: Object.fromEntries([...seen].map(([{ place }, { id }]) => [place, id])),
+    agreed: [...agreed],
+    round: (before?.round ?? 0) + 1,
+  };
+  if (!questions.every(({ place }) => place in known)) {
+    const way = call.way(settings);
+    if (way === "refuse") return { result: await call.noLinks(elicit, settings, open) };
+    return way === "link" ? { open: [...open] } : { result: await call.ask(elicit, settings, open, later) };
+  }
+  if (later.round > settings.rounds) return { open: [...open] };
+  const asks = open.filter(({ id }) => !agreed.has(id));
+  const asking = asks.length ? call.ask(elicit, settings, asks, later) : call.putOff(elicit, settings, later);
+  return { result: await asking };
 }
 
-async function first(
-  elicit: Elicit, settings: Settings, call: Call, pending: PendingQuestion, seen: Elicitation,
+/** Until it is over, the call's time is, the client has taken the call back, or `leave`. */
+async function waited(
+  elicit: Elicit, settings: Settings, call: Call, one: PendingQuestion, seen: Elicitation, leave: AbortSignal,
 ): Promise<Answer> {
-  const way = call.way(settings);
-  if (way === "refuse") return { result: await call.noLinks(elicit, settings, seen) };
-  if (way === "link") return { open: seen };
-  const state = { place: pending.place, id: seen.id, round: 1, agreed: false };
-  return { result: await call.ask(elicit, settings, seen, state) };
-}
-
-/** The elicitation when it is over, when the call's time is, or when the client has taken the call back. */
-async function waited(elicit: Elicit, settings: Settings, call: Call, seen: Elicitation): Promise<Elicitation> {
+  const ending = new AbortController();
+  const end = (): void => ending.abort();
+  for (const signal of [call.signal, leave]) signal.addEventListener("abort", end, { signal: ending.signal });
+  if (call.signal.aborted || leave.aborted) end();
   try {
-    return await elicit.wait(seen, { timeout: call.left(settings), signal: call.signal });
+    const last = await elicit.wait(seen, { timeout: call.left(settings), signal: ending.signal });
+    return last.over ? { outcome: await one.outcome(elicit, last) } : { open: last };
   } catch (error) {
-    if (!call.signal.aborted) throw error;
-    return seen;
+    if (!ending.signal.aborted) throw error;
+    return { open: seen };
+  } finally {
+    end();
   }
 }

@@ -11,12 +11,14 @@ const ALGORITHM = "AES-GCM";
 const NONCE_BYTES = 12;
 const VALID_SECONDS = 600;
 
-/** Where a call is: the guard's place, the elicitation, how often the client was answered, and whether it agreed. */
+/**
+ * Where a call is: the elicitations that were asked, by their guards' places; those that the client agreed to open; and
+ * how often the client was answered.
+ */
 export interface State {
-  readonly place: number;
-  readonly id: string;
+  readonly asked: { readonly [place: string]: string };
+  readonly agreed: readonly string[];
   readonly round: number;
-  readonly agreed: boolean;
 }
 
 /** `call` is what the state is good for. All processes with the same API key read it. */
@@ -36,7 +38,7 @@ export async function opened(elicit: Elicit, call: string, text: unknown): Promi
     const nonce = bytes.slice(0, NONCE_BYTES);
     const said = await crypto.subtle.decrypt(how(nonce, call), await keyOf(elicit), bytes.slice(NONCE_BYTES));
     const { until, ...state } = JSON.parse(new TextDecoder().decode(said));
-    return Date.now() < until ? state : null;
+    return Date.now() < until && "asked" in state ? state : null;
   } catch (refused) {
     // Not base64, too short, or not sealed by this key for this call.
     if (!(refused instanceof DOMException)) throw refused;

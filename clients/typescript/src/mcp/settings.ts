@@ -40,6 +40,11 @@ export interface Settings {
   readonly askAgainAfter: number;
   /** With 2025-11-25, ask with `elicitation/create` (true), or refuse with -32042 until the user has finished. */
   readonly push: boolean;
+  /**
+   * Ask what all guards of a tool ask at once, and not one after the other (false). The first no ends the call, and the
+   * other questions are taken back.
+   */
+  readonly together: boolean;
   /** The SDK's `UrlElicitationRequiredError`, without which a call cannot be refused with -32042. */
   readonly refusal?: Refusal;
   /** For clients that cannot open links: put the link into the tool's answer (`link`), or end the call (`refuse`). */
@@ -58,7 +63,8 @@ export type Given = Partial<Settings> & {
 };
 
 const DEFAULTS: Settings = {
-  hold: 45, rounds: 8, progressEvery: 10, askAgainAfter: 60, push: true, otherwise: "link", clients: {},
+  hold: 45, rounds: 8, progressEvery: 10, askAgainAfter: 60, push: true, together: false, otherwise: "link",
+  clients: {},
 };
 const NAMES = new Set([...Object.keys(DEFAULTS), "server", "user", "identify", "refusal", "after", "say"]);
 const LEAST = { hold: 0, askAgainAfter: 0, rounds: 1, progressEvery: 0.1 } as const;

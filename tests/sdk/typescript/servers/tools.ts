@@ -69,6 +69,10 @@ function make(): McpServer {
   flows.registerTool("both", { inputSchema: z.object({ name: z.string().default("") }) },
     flows.form(PLAN, { message: "Which?" })(flows.confirm("Really?")(
       async (confirmed, chosen) => said(ran(`${chosen.elicitation.kind} ${confirmed.elicitation.kind}`)))));
+  const atOnce = flows.having({ together: true });
+  flows.registerTool("sells", { inputSchema: z.object({ house: z.string() }) },
+    atOnce.confirm("Sell it?")(atOnce.form(PLAN, { message: "Which plan?" })(async (chosen, confirmed, { house }) =>
+      said(ran(`sold ${house} ${confirmed.elicitation.message} ${chosen.result.content["plan"]}`)))));
   flows.registerTool("delete", { inputSchema: z.object({ size: z.number() }) },
     flows.ask(unlessSmall)(async (_, { size }) => said(ran(`deleted ${size}`))));
   const after = (done: Completed): string => ran(`hooked ${done.elicitation.kind}`);
