@@ -232,6 +232,7 @@ def payments() -> list[Context]:
     }
     month = {"status": "active", "mode": "subscribe", "period_end": datetime(2026, 12, 22, tzinfo=UTC)}
     month["subscription"] = "su_1"
+    invoice = {"invoice_url": "https://pay.example/invoice", "invoice_pdf": "https://pay.example/invoice.pdf"}
     late = {"past_due": True, "grace_until": datetime(2026, 12, 25, tzinfo=UTC)}
     shown = [
         paid,
@@ -245,7 +246,7 @@ def payments() -> list[Context]:
         {**paid, **month, "description": "The daily", "cancelling": True},
         {**paid, "description": "An old card", "status": "removed", "mode": "save", "amount": 0, "receipt_url": ""},
         {**paid, **month, **late, "description": "The magazine"},
-        {**paid, "description": "Things", "order": ORDER, "amount": 990},
+        {**paid, **invoice, "description": "Things", "order": ORDER, "amount": 990},
         {**paid, "description": "Odd", "status": "mismatch", "livemode": False, "receipt_url": ""},
     ]
     return [{**one, "id": f"pa_{number}"} for number, one in enumerate(shown, 1)]

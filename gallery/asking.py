@@ -130,6 +130,7 @@ ORDER: Context = {
     "number": "PO-2026-17",
     "purpose": "For the office in Berlin",
 }
+TAX_LATER: Context = {**ORDER, "tax": 0, "tax_later": True, "subtotal": 933}
 
 
 def payment_page(mode: str = "pay", interval: str | None = None, **more: Any) -> Context:

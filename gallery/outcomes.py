@@ -57,6 +57,8 @@ def payment_outcome_page(
 ) -> Context:
     asked = {"mode": mode, "amount": 1999, "currency": "eur", "description": "A report", "order": order}
     asked["changes"] = changes
+    if order:
+        asked |= {"invoice_url": "https://pay.example/invoice", "invoice_pdf": "https://pay.example/invoice.pdf"}
     receipt = "https://pay.example/receipt" if status == "completed" else ""
     templates = ["connect/kinds/payment_outcome.html", "connect/_outcome.html"]
     return {**outcome_page(status), "asked": asked, "receipt_url": receipt, "outcome_templates": templates}

@@ -47,6 +47,7 @@ from gallery.answering import (
 from gallery.asking import (
     CHOICES,
     ORDER,
+    TAX_LATER,
     changed_page,
     code_to_type,
     device_page,
@@ -105,6 +106,7 @@ PAGES: dict[str, tuple[str, str, Callable[[], Context]]] = {
     "payment": ("connect/consent.html", "consent", payment_page),
     "payment, nothing paid": ("connect/consent.html", "consent", lambda: payment_page(came_back=True)),
     "payment, an order": ("connect/consent.html", "consent", lambda: payment_page(order=ORDER)),
+    "payment, tax by the provider": ("connect/consent.html", "consent", lambda: payment_page(order=TAX_LATER)),
     "save": ("connect/consent.html", "consent", lambda: payment_page("save")),
     "mandate": ("connect/consent.html", "consent", lambda: payment_page("mandate")),
     "mandate, announced": ("connect/consent.html", "consent", lambda: payment_page("mandate", notice="before")),

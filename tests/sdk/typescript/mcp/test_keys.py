@@ -16,7 +16,7 @@ SEALING = """
 const { Elicit } = await import("DIST/client.js");
 const { opened, sealed } = await import("DIST/mcp/sealing.js");
 const [elicit, other] = ["k-1", "k-2"].map((apiKey) => new Elicit({ apiKey }));
-const state = { place: 0, id: "el_1", round: 1, agreed: false };
+const state = { asked: { 0: "el_1" }, agreed: [], round: 1 };
 const text = await sealed(elicit, "call", state);
 const tried = [[elicit, "call"], [elicit, "another"], [other, "call"]];
 const read = await Promise.all(tried.map(([client, call]) => opened(client, call, text)));
@@ -26,7 +26,7 @@ for (const seconds of [590, 610]) {
   read.push(await opened(elicit, "call", text));
 }
 const odd = await Promise.all(["", "AAAA", "å", "====", 7, null].map((one) => opened(elicit, "call", one)));
-console.log(JSON.stringify([text.includes("el_1"), [...read, ...odd].map((one) => one?.id ?? null)]));
+console.log(JSON.stringify([text.includes("el_1"), [...read, ...odd].map((one) => one?.asked[0] ?? null)]));
 """
 
 KEYS = """
