@@ -560,9 +560,10 @@ def test_everything_is_deleted_with_a_second_press_on_a_page_that_says_what_stay
     page = shown("delete")
     assert [form["action"] for form in page.forms()] == ["/account/delete"]
     assert page.text().count("Delete everything about me") == 3, "title, heading and button"
-    for said in ("1 connection.", "2 requests", "(3 payments)", "The paper ( Shop Bot ): a subscription"):
+    for said in ("1 connection.", "2 requests", "(3 payments)", "The paper ( Shop Bot ): paid until"):
         assert said in page.text(), said
-    assert "These continue" not in shown("delete", running=[]).text()
+    assert "Your subscriptions end at once" not in shown("delete", subscriptions=[]).text()
+    assert "on their way from your bank" not in shown("delete", running=[]).text()
     assert "is being deleted" in shown("account, being deleted").text()
 
 

@@ -118,7 +118,7 @@ def test_a_capture_whose_answer_is_lost_is_found_and_not_repeated(house: StripeH
     assert len([one for one in house.state()["events"] if one["type"] == "charge.captured"]) == 1
 
 
-def test_what_is_let_go_is_never_charged(house: StripeHouse) -> None:
+def test_t243_what_is_let_go_is_never_charged(house: StripeHouse) -> None:
     said = agreed(house)
     for key in ("release", "release", "another"):
         now = STRIPE.release(house.account, said.ref, key)
