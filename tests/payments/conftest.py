@@ -131,6 +131,15 @@ class Till:
         ours = {row[0] for row in rows}
         return [one for one in self.stripe.state()["sessions"] if one["client_reference_id"] in ours]
 
+    def differences(self, asked: Json) -> list[str]:
+        """What ``reconcile`` finds of this payment. Other tests of the box leave differences of their own."""
+        sessions = self.opened_at_stripe(asked)
+        refs = {one.get(name) for one in sessions for name in ("payment_intent", "subscription", "invoice")}
+        ours = {self.payment_id(asked), *refs} - {None}
+        said = self.box.manage("reconcile", "sandbox", check=False).stdout
+        assert " difference" in said, said
+        return [line for line in said.splitlines() if any(str(one) in line for one in ours)]
+
     def paid_at_stripe(self, asked: Json) -> list[Json]:
         """Those that brought money."""
         return [one for one in self.opened_at_stripe(asked) if one["payment_status"] == "paid"]
