@@ -46,6 +46,7 @@ def test_a_receipt_says_what_was_paid_and_its_signature_holds(
         "mode": "pay",
         "subject_hash": hashlib.sha256(f"{ISSUER} alice".encode()).hexdigest(), "amount": 1999, "currency": "eur",
         "description": "A report", "item": "report", "order": None,
+        "tax": None,
         "status": "paid", "amount_refunded": 0, "dispute": None,
         "paid_at": paid.summary()["paid_at"], "provider": "stripe", "provider_ref": paid.payment_ref,
         "livemode": True, "state_url": f"{settings.ELICIT_PUBLIC_URL}/v1/payments/{paid.pk}",

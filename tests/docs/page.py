@@ -50,6 +50,7 @@ OWN: dict[tuple[str, str], tuple[str, str]] = {
     ("python", "shops"): ("how-to/shopify-and-quickbooks.md", "tests/journey/test_shops.py"),
     ("python", "hosts"): ("how-to/mcp-client.md", "tests/sdk/hosts/test_docs.py"),
     ("python", "pytest"): ("how-to/test-your-agent.md", "tests/docs/test_own.py"),
+    ("sh", "image"): ("how-to/test-your-agent.md", "tests/sdk/testing/test_plugin.py"),
     ("python", "double"): ("how-to/test-your-agent.md", "tests/sdk/testing/test_double.py"),
     ("python", "site"): ("how-to/own-sign-in.md", "tests/docs/test_own.py"),
     ("python", "webhook"): ("how-to/webhooks.md", "tests/docs/test_own.py"),

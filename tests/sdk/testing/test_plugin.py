@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from elicit_flows.sdk.testing import Service
+from tests.docs.page import found
 from tests.support.process import PROJECT, clean_env
 
 pytestmark = pytest.mark.slow
@@ -189,6 +190,20 @@ def test_an_image_serves_the_tests_as_a_clone_does(tmp_path: Path) -> None:
     assert all({"--rm", "--network", "host", "--user", "--volume"} <= set(one) for one in runs)
     assert "SECRET_KEY" in runs[0]
     assert not any("=" in one for call in runs for one in call if one != "example/elicit:1"), "no secret in an argument"
+
+
+def test_the_guide_builds_the_image_that_it_names(tmp_path: Path) -> None:
+    """By a stand-in for docker, which writes down what it is asked for."""
+    [block] = found("how-to/test-your-agent.md", "image")
+    (tmp_path / "docker").write_text('#!/bin/sh\necho "$*" >> "$0.calls"\n')
+    (tmp_path / "docker").chmod(0o755)
+    env = clean_env({"PATH": f"{tmp_path}:{os.environ['PATH']}"})
+    command = ["sh", "-euc", f'{block.text}\necho "$ELICIT_IMAGE"']
+    ran = subprocess.run(command, cwd=PROJECT, env=env, capture_output=True, text=True, check=True)
+    service, testing = [line.split() for line in (tmp_path / "docker.calls").read_text().splitlines()]
+    assert service == ["build", "-t", "elicit-flows", "."]
+    assert testing == ["build", "-t", ran.stdout.strip(), "-f", "Dockerfile.testing", "."]
+    assert "ARG IMAGE=elicit-flows\nFROM ${IMAGE}\n" in (PROJECT / "Dockerfile.testing").read_text()
 
 
 @pytest.mark.parametrize(
