@@ -42,6 +42,7 @@ from elicit_flows.sdk.gateway.wire import (
     is_modern,
     request_for,
     result_for,
+    result_of,
     well_formed,
 )
 
@@ -89,11 +90,7 @@ class Posted:
         except asyncio.CancelledError:
             await self.give_up()
             raise
-        if "error" in message:
-            error = message["error"]
-            raise MCPError(error["code"], error["message"], error.get("data"))
-        result: Json = message["result"]
-        return result
+        return result_of(message)
 
     async def give_up(self) -> None:
         """Cancel the call. To a server of 2026-07-28 the end of its connection says so."""

@@ -11,7 +11,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from mcp.shared.exceptions import MCPError
 from mcp.shared.jsonrpc_dispatcher import cancelled_request_id_from_params, progress_token_from_params
 from mcp_types import INTERNAL_ERROR, PARSE_ERROR
 
@@ -20,7 +19,7 @@ from elicit_flows.sdk.gateway.file_guards import Asked
 from elicit_flows.sdk.gateway.lines import Lines, from_client
 from elicit_flows.sdk.gateway.peers import LINKS_NEEDED, Exchange, Peers
 from elicit_flows.sdk.gateway.upstream import Upstream
-from elicit_flows.sdk.gateway.wire import LOG_LEVEL_META, asks_for_input, request_for, result_for
+from elicit_flows.sdk.gateway.wire import LOG_LEVEL_META, asks_for_input, request_for, result_for, result_of
 
 CALL = "tools/call"
 MEMBERS = {"jsonrpc", "id", "method", "params"}
@@ -96,11 +95,7 @@ class Passed:
         except asyncio.CancelledError:
             self.give_up("caller cancelled")
             raise
-        if "error" in message:
-            error = message["error"]
-            raise MCPError(error["code"], error["message"], error.get("data"))
-        result: Json = message["result"]
-        return result
+        return result_of(message)
 
     def give_up(self, reason: Any) -> None:
         self.upstream.give_up(self.sent, str(reason))

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from mcp.shared.exceptions import MCPError
 from mcp.shared.inbound import (
     MCP_METHOD_HEADER,
     MCP_NAME_HEADER,
@@ -90,6 +91,15 @@ def well_formed(message: Json) -> Json:
     if isinstance(message.get("result"), dict):
         return {"result": message["result"]}
     return {"error": {"code": INTERNAL_ERROR, "message": "The server's answer is no answer of JSON-RPC."}}
+
+
+def result_of(answer: Json) -> Json:
+    """The result in an answer. Raises MCPError for an error."""
+    if "error" in answer:
+        error = answer["error"]
+        raise MCPError(error["code"], error["message"], error.get("data"))
+    result: Json = answer["result"]
+    return result
 
 
 def without(secrets: Iterable[str], value: Any) -> Any:

@@ -95,7 +95,7 @@ class Stripe:
             params: Any = {"amount_to_capture": said.amount}
             if account.application_fee(said.amount):
                 params["application_fee_amount"] = account.application_fee(said.amount)
-            return _decided(account, ref, lambda intents: intents.capture(said.agreed, params))
+            return _changed(account, ref, said.state, lambda at: at.v1.payment_intents.capture(said.agreed, params))
 
     def release(self, account: Account, ref: str, key: str) -> Snapshot:
         """Cancel the hold on the card. Repeating has no further effect, so ``key`` is not sent, as in ``close``."""
@@ -103,7 +103,7 @@ class Stripe:
             said = self.fetch(account, ref)
             if said.state is not State.APPROVED:
                 return said
-            return _decided(account, ref, lambda intents: intents.cancel(said.agreed))
+            return _changed(account, ref, said.state, lambda at: at.v1.payment_intents.cancel(said.agreed))
 
     def close(self, account: Account, ref: str, key: str) -> Snapshot:
         """Expire the session. Stripe refuses that if it is no longer open; then the snapshot says what it is.
@@ -113,16 +113,7 @@ class Stripe:
         if charges.is_one(ref):
             with calling(changes=True):
                 return charges.close(client(account), ref)
-        failed: stripe.StripeError | None = None
-        with calling(changes=True):
-            try:
-                client(account).v1.checkout.sessions.expire(ref)
-            except stripe.StripeError as error:
-                failed = error
-            found = _look(client(account), ref)
-            if failed and found.state is State.OPEN:
-                raise failed
-        return found
+        return _changed(account, ref, State.OPEN, lambda at: at.v1.checkout.sessions.expire(ref))
 
     def refund(self, account: Account, payment_ref: str, amount: int, our_id: str, key: str) -> RefundSeen:
         """Refund a payment; for a subscription, refund its latest payment and end it.
@@ -218,18 +209,18 @@ class Stripe:
         return webhooks.receive(account, headers.get("stripe-signature", ""), body)
 
 
-def _decided(account: Account, ref: str, decide: Callable[[stripe.PaymentIntentService], object]) -> Snapshot:
-    """What a checkout is after its hold was to be captured or cancelled. A refusal tells little: look. Use it within
-    ``calling``, whose deadline it shares.
+def _changed(account: Account, ref: str, before: State, change: Callable[[stripe.StripeClient], object]) -> Snapshot:
+    """What a checkout is after it was to be changed. A refusal tells little: look, and raise it only if the checkout is
+    still in the state ``before``.
     """
     failed: stripe.StripeError | None = None
     with calling(changes=True):
         try:
-            decide(client(account).v1.payment_intents)
+            change(client(account))
         except stripe.StripeError as error:
             failed = error
         found = _look(client(account), ref)
-        if failed and found.state is State.APPROVED:
+        if failed and found.state is before:
             raise failed
     return found
 
