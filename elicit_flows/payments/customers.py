@@ -20,10 +20,14 @@ def of(payment: Payment) -> str | None:
 
 
 def remember(payment: Payment, said: Snapshot) -> None:
-    """Store the payer's id, in the transaction that marks the payment as paid."""
+    """Store the payer's id, in the transaction that marks the payment as paid.
+
+    In one statement: between looking and writing, others may write the row and delete it.
+    """
     if said.customer:
-        Customer.objects.update_or_create(
-            account=payment.account, iss=payment.iss, sub=payment.sub, defaults={"ref": said.customer}
+        row = Customer(account=payment.account, iss=payment.iss, sub=payment.sub, ref=said.customer)
+        Customer.objects.bulk_create(
+            [row], update_conflicts=True, unique_fields=["account", "iss", "sub"], update_fields=["ref"]
         )
 
 

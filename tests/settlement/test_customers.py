@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
-from elicit_flows.kinds.payment.values import State
-from elicit_flows.models import Customer, Payment
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+
+from django.db import connections, transaction
+
+from elicit_flows.kinds.payment.values import Snapshot, State
+from elicit_flows.models import Customer, Payment, PaymentAccount
 from elicit_flows.payments import customers
 from tests.settlement.conftest import Till
+from tests.support.rows import ISSUER
 
 
 def of(till: Till, **params: object) -> tuple[Payment, str | None]:
@@ -39,3 +45,24 @@ def test_one_that_the_provider_forgot_is_forgotten(till: Till) -> None:
     assert customers.forget(payment)
     assert not customers.forget(payment)
     assert customers.of(payment) is None
+
+
+def test_payments_are_settled_while_the_customer_is_written_and_forgotten_elsewhere(on_postgres: str) -> None:
+    """Between looking for the row and writing it, another process may write it, and a third may delete it."""
+    account = PaymentAccount.objects.create(slug="main", provider="stripe")
+    payment = Payment(account=account, iss=ISSUER, sub="alice")
+    paid = Snapshot("cs_1", State.PAID, 500, "eur", livemode=False, our_id=None)
+
+    def settle(number: int) -> None:
+        try:
+            for turn in range(200):
+                if number % 3 == 0:
+                    customers.forget(payment)
+                else:
+                    with transaction.atomic():
+                        customers.remember(payment, replace(paid, customer=f"cus_{turn}"))
+        finally:
+            connections.close_all()
+
+    with ThreadPoolExecutor(9) as pool:
+        list(pool.map(settle, range(9)))
