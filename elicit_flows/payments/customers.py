@@ -10,6 +10,7 @@ from django.db.models import QuerySet
 from elicit_flows.domain.values import Claim
 from elicit_flows.kinds.payment.values import Snapshot
 from elicit_flows.models import Customer, Entitlement, Mandate, Payment, Subscription
+from elicit_flows.models.upsert import upsert
 from elicit_flows.payments import authorizations
 
 
@@ -20,15 +21,10 @@ def of(payment: Payment) -> str | None:
 
 
 def remember(payment: Payment, said: Snapshot) -> None:
-    """Store the payer's id, in the transaction that marks the payment as paid.
-
-    In one statement: between looking and writing, others may write the row and delete it.
-    """
+    """Store the payer's id, in the transaction that marks the payment as paid."""
     if said.customer:
         row = Customer(account=payment.account, iss=payment.iss, sub=payment.sub, ref=said.customer)
-        Customer.objects.bulk_create(
-            [row], update_conflicts=True, unique_fields=["account", "iss", "sub"], update_fields=["ref"]
-        )
+        upsert(row, "account", "iss", "sub")
 
 
 def forget(payment: Payment) -> bool:

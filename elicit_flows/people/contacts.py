@@ -28,6 +28,7 @@ from elicit_flows.models import (
     PushSubscription,
     Recipient,
 )
+from elicit_flows.models.upsert import upsert
 from elicit_flows.people import push
 
 
@@ -50,9 +51,7 @@ def remember(signed_in: SignedIn, language: str) -> None:
     claim = signed_in.claim
     row = Contact(iss=claim.iss, sub=claim.sub, language=language, seen_at=clock.now())
     vault.contacts.seal_email(row, signed_in.email if offered.email or offered.chat else "")
-    said = {"email": row.email, "language": row.language, "seen_at": row.seen_at}
-    with suppress(IntegrityError), transaction.atomic():  # another sign-in of theirs is just being kept
-        Contact.objects.update_or_create(iss=claim.iss, sub=claim.sub, defaults=said)
+    upsert(row, "iss", "sub")
 
 
 def addresses(claim: Claim) -> Addresses:

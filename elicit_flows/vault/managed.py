@@ -21,6 +21,7 @@ from elicit_flows.kinds.oauth.provider import OAuthProvider, client, grant, reso
 from elicit_flows.lib import clock
 from elicit_flows.lib.backoff import CircuitBreaker
 from elicit_flows.models import Agent, Connection, ConnectionUse, IdentityAssertion, IdentityProvider, Provider
+from elicit_flows.models.upsert import upsert
 from elicit_flows.vault import provider_settings
 from elicit_flows.vault.seal import place, reveal, seal
 
@@ -39,15 +40,11 @@ def keep_assertion(row: IdentityProvider, signed_in: SignedIn) -> None:
         return
     kept = IdentityAssertion(identity_provider=row, **mine)
     until = issued.id_token_until
-    values = {
-        "identity_provider": row,
-        "id_token": seal(issued.id_token, assertion_place(kept, "id_token")),
-        "refresh_token": seal(issued.refresh_token, assertion_place(kept, "refresh_token")),
-        "id_token_until": until,
-        "created_at": clock.now(),
-        "expires_at": max(until, clock.now() + REFRESH_TOKEN_LIFE) if issued.refresh_token else until,
-    }
-    IdentityAssertion.objects.update_or_create(**mine, defaults=values)
+    kept.id_token = seal(issued.id_token, assertion_place(kept, "id_token"))
+    kept.refresh_token = seal(issued.refresh_token, assertion_place(kept, "refresh_token"))
+    kept.id_token_until = until
+    kept.expires_at = max(until, clock.now() + REFRESH_TOKEN_LIFE) if issued.refresh_token else until
+    upsert(kept, "iss", "sub")
 
 
 def assertion_place(row: IdentityAssertion, field: str) -> str:
