@@ -1,6 +1,6 @@
 """Calls that need nothing, between a client and a server that are both on HTTP, beside the library.
 
-As in ``fast_path``, only a call of a tool goes this way that the client was shown and that nothing is asked for, and
+As in ``fast_stdio``, only a call of a tool goes this way that the client was shown and that nothing is asked for, and
 what is sent is made from what was decided about. The library has to have accepted a request with the same headers. If
 the server says anything before its answer, the library takes over: so only plain answers are written here.
 """
@@ -30,7 +30,7 @@ from mcp.shared.jsonrpc_dispatcher import cancelled_request_id_from_params
 from mcp_types import CONNECTION_CLOSED
 
 from elicit_flows.domain.values import Json
-from elicit_flows.sdk.gateway.fast_path import CALL, plain_call
+from elicit_flows.sdk.gateway.fast_stdio import CALL, plain_call
 from elicit_flows.sdk.gateway.file_guards import Asked
 from elicit_flows.sdk.gateway.lines import MAX_LINE, encoded, from_client, from_server
 from elicit_flows.sdk.gateway.peers import Exchange, Peers

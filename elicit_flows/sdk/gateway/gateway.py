@@ -24,7 +24,7 @@ from pydantic import BaseModel
 from elicit_flows.domain.values import Json
 from elicit_flows.sdk.gateway.config import Config
 from elicit_flows.sdk.gateway.fast_http import BEGUN, caller
-from elicit_flows.sdk.gateway.fast_path import FastPath
+from elicit_flows.sdk.gateway.fast_stdio import FastStdio
 from elicit_flows.sdk.gateway.file_guards import Asked, Put, own
 from elicit_flows.sdk.gateway.forwarded import Forwarded
 from elicit_flows.sdk.gateway.listing import LISTS, NOT_PASSED_ON, Listing
@@ -58,11 +58,11 @@ class Gateway:
     listing: Listing
     asks: dict[tuple[str, str, str], tuple[Asked, ...]] = field(default_factory=dict)
     app: MCPServer[Any] | None = None
-    fast_path: FastPath = field(init=False)
+    fast_stdio: FastStdio = field(init=False)
     _peers: dict[str, Peers] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.fast_path = FastPath(self.known, lambda server, tool: self.asked("tools", server, tool))
+        self.fast_stdio = FastStdio(self.known, lambda server, tool: self.asked("tools", server, tool))
         for name, section in self.config.servers.items():
             self.asks |= {(kind, name, guarded): asked for (kind, guarded), asked in section.guards.items()}
 
@@ -146,7 +146,7 @@ class Gateway:
     async def _given(self, peers: Peers, context: Any, params: Json) -> Any:
         """What a tool, prompt or resource gives, once what it needs was asked."""
         begun: Any = getattr(context.request, "scope", {}).get(BEGUN)
-        begun = begun or self.fast_path.handed.pop(context.request_id, None)
+        begun = begun or self.fast_stdio.handed.pop(context.request_id, None)
         if begun is not None:
             return await peers.exchange(begun.upstream, context, {**params, "name": begun.owned[1]}, {}, begun)
         state = _held_state(params)
@@ -289,7 +289,7 @@ class Gateway:
             await self._close_idle()
             able = {name: value for name, value in capabilities.items() if name not in NOT_PASSED_ON}
             client = Client(info, able, modern)
-            peers = self._peers.setdefault(key, Peers(self.config, client, context.session, self.fast_path.hear))
+            peers = self._peers.setdefault(key, Peers(self.config, client, context.session, self.fast_stdio.hear))
         peers.session, peers.used_at = context.session, time.monotonic()
         return peers
 

@@ -15,10 +15,10 @@ from elicit_flows import __version__
 from elicit_flows.sdk.client import Elicit
 from elicit_flows.sdk.gateway.config import PATH, Config
 from elicit_flows.sdk.gateway.gateway import Gateway
+from elicit_flows.sdk.gateway.http_server import serve_http
 from elicit_flows.sdk.gateway.lines import messages, own_pipes, piped
 from elicit_flows.sdk.gateway.listing import Listing, check_names
 from elicit_flows.sdk.gateway.names import exposed
-from elicit_flows.sdk.gateway.on_http import serve_http
 from elicit_flows.sdk.gateway.signed_in import SignedTokens
 from elicit_flows.sdk.mcp.changes import Changes
 from elicit_flows.sdk.mcp.context import Asker, LazyClient
@@ -47,7 +47,7 @@ async def serve(config: Config, *, check: bool = False) -> None:
             if config.listen is not None:
                 await serve_http(gateways, config.listen)
             elif piped():
-                lines, server = gateways[PATH].fast_path.client, gateways[PATH].server._lowlevel_server
+                lines, server = gateways[PATH].fast_stdio.client, gateways[PATH].server._lowlevel_server
                 async with own_pipes(lines), messages(lines) as streams:
                     await server.run(*streams, server.create_initialization_options())
             else:

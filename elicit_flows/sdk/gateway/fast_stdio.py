@@ -36,7 +36,7 @@ class Passed:
 
     request_id: ClassVar[None] = None
 
-    fast_path: FastPath
+    fast_stdio: FastStdio
     message: Json
     peers: Peers
     upstream: Upstream
@@ -66,7 +66,7 @@ class Passed:
     def progressed(self, params: Json) -> None:
         token = progress_token_from_params(self.params)
         if token is not None:
-            self.fast_path.tell("notifications/progress", {**self.peers.shown(params), "progressToken": token})
+            self.fast_stdio.tell("notifications/progress", {**self.peers.shown(params), "progressToken": token})
 
     def answered(self, message: Json) -> None:
         """The server has answered, or is gone."""
@@ -74,7 +74,7 @@ class Passed:
             self.hand_over()
         if self.reply is None:
             self.end()
-            self.fast_path.answer(self, message)
+            self.fast_stdio.answer(self, message)
         elif not self.reply.done():
             self.reply.set_result(message)
 
@@ -82,9 +82,9 @@ class Passed:
         """Have the library go on: the server asks something that its client has to be asked in a result."""
         if self.reply is None:
             self.reply = asyncio.get_running_loop().create_future()
-            self.fast_path.open.pop(self.id, None)
-            self.fast_path.handed[self.id] = self
-            self.fast_path.client.give(self.message)
+            self.fast_stdio.open.pop(self.id, None)
+            self.fast_stdio.handed[self.id] = self
+            self.fast_stdio.client.give(self.message)
 
     async def result(self) -> Json:
         """For the library. Raises MCPError."""
@@ -101,7 +101,7 @@ class Passed:
         self.upstream.give_up(self.sent, str(reason))
 
     def end(self) -> None:
-        self.fast_path.open.pop(self.id, None)
+        self.fast_stdio.open.pop(self.id, None)
         self.peers.end(self.upstream.name, self.made)
 
     def _needs_library(self, message: Json) -> bool:
@@ -110,7 +110,7 @@ class Passed:
         return asks_for_input(message["result"])
 
 
-class FastPath:
+class FastStdio:
     """``known``: a client's connections, by the ``_meta`` of its request, once the library has accepted one like it.
     ``asked``: what is asked before a server's tool runs.
     """
