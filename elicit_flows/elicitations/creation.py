@@ -174,8 +174,7 @@ def _plug_in(name: str, kind: Kind, params: Json, allowed: Permits) -> PlugIn:
         raise Invalid.at(f"params.{kind.context}", what)
     if isinstance(plug_in, PaymentAccount):
         _check_mode(plug_in, params["mode"])
-        _check_tax(plug_in, params)
-        _check_invoice(plug_in, params)
+        _check_order(plug_in, params.get("order") or {})
     elif plug_in.sort != name:
         raise Invalid.at("params.provider", f"Provider {plug_in.slug!r} is one for kind {plug_in.sort}.")
     elif params.get("seal_to") and plug_in.settings()["token_url"]:
@@ -209,23 +208,19 @@ def _check_mode(account: PaymentAccount, mode: str) -> None:
     raise Invalid.at("params.mode", what)
 
 
-def _check_tax(account: PaymentAccount, params: Json) -> None:
-    """The operator says that the account computes tax, because the provider has to be told first where they pay it."""
-    if not order.by_provider(params.get("order")) or account.computes_tax:
-        return
-    what = f"Payment account {account.slug!r} computes no tax; give the tax in minor units, or leave it out."
-    if providers.get(account.provider).computes_tax:
-        what += " Operators who have set up the provider's tax can switch it on with computes_tax."
-    raise Invalid.at("params.order.tax", what)
-
-
-def _check_invoice(account: PaymentAccount, params: Json) -> None:
-    if not (params.get("order") or {}).get("invoice") or account.makes_invoices:
-        return
-    what = f"Payment account {account.slug!r} makes no invoices; leave it out."
-    if providers.get(account.provider).makes_invoices:
-        what += " Operators can switch them on with makes_invoices."
-    raise Invalid.at("params.order.invoice", what)
+def _check_order(account: PaymentAccount, asked: Json) -> None:
+    """What the provider does for an order has to be switched on by the operator, who has to set it up there first."""
+    provider = providers.get(account.provider)
+    if asked.get("tax") == order.BY_PROVIDER and not account.computes_tax:
+        what = f"Payment account {account.slug!r} computes no tax; give the tax in minor units, or leave it out."
+        if provider.computes_tax:
+            what += " Operators who have set up the provider's tax can switch it on with computes_tax."
+        raise Invalid.at("params.order.tax", what)
+    if asked.get("invoice") and not account.makes_invoices:
+        what = f"Payment account {account.slug!r} makes no invoices; leave it out."
+        if provider.makes_invoices:
+            what += " Operators can switch them on with makes_invoices."
+        raise Invalid.at("params.order.invoice", what)
 
 
 def _insert(agent: Agent, asked: Asked, connected: bool) -> Elicitation:
