@@ -73,8 +73,8 @@ class Flow:
 
     @property
     def needs_input(self) -> bool:
-        """Whether its request was dispatched and is open."""
-        return self._words is not None and not self.asked.over
+        """Whether its request was dispatched and nobody has ended it, here or at the service."""
+        return self._words is not None and not (self._first or self.asked.over)
 
     def _tell(self, answers: Json) -> None:
         words = (self.asked.message, self.asked.params)

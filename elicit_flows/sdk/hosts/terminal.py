@@ -53,6 +53,8 @@ class Terminal:
 
     def _value(self, name: str, prop: Json, required: bool) -> Any:
         label = shown(prop.get("title") or name)
+        if "description" in prop:
+            self._write(shown(prop["description"]))
         of = prop.get("items", prop)
         options = of.get("enum") or [one["const"] for one in of.get("oneOf") or of.get("anyOf") or ()]
         hint = f" ({', '.join(map(shown, options))})" if options else ""

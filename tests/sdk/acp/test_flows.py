@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
-from typing import Any
+from typing import Annotated, Any
 
 import acp
 import pytest
+from acp.schema import ElicitationStringPropertySchema
+from pydantic import BaseModel, Field
 
 from elicit_flows.sdk import Cancelled, Completed, Elicit, ElicitError, Expired, Outcome, Questions
 from elicit_flows.sdk.acp import AcpFlows, CannotAsk, UnknownAnswer, peer
@@ -22,6 +24,10 @@ FORM_ASKED = {
     "type": "object", "required": ["seats"],
     "properties": {"seats": {"type": "integer", "minimum": 1, "default": 3}, "note": {"type": "string"}},
 }  # fmt: skip
+
+
+class Trip(BaseModel):
+    city: Annotated[str, Field(description="Where to?", examples=["Rome", "Oslo"])]
 
 
 @pytest.fixture
@@ -303,6 +309,18 @@ async def test_acp_15_a_form_brings_its_defaults_and_its_content_is_checked_agai
             assert isinstance(outcome, Completed)
             assert outcome.result["content"] == {"seats": 2}
     assert pair.person.done.empty()
+
+
+async def test_an_example_of_a_typed_form_is_in_its_description_since_acp_has_no_member_for_it(
+    pair: Pair, elicit: Elicit, alice: ScriptedUser
+):
+    assert "examples" not in ElicitationStringPropertySchema.model_fields
+    flows = AcpFlows(pair.conn, capabilities(FORM), alice.claim, elicit, agent="tests")
+    asking = asyncio.ensure_future(flows.in_session("s-1", "call-1").form(Trip, message="Which?"))
+    asked = await pair.person.next()
+    assert asked.requested_schema.properties["city"].description == "Where to? For example: Rome, Oslo"
+    pair.person.answers.put_nowait(acp.AcceptElicitationResponse(action="accept", content={"city": "Oslo"}))
+    assert (await asking).data == Trip(city="Oslo")
 
 
 async def test_a_form_in_the_client_is_taken_back_with_its_task(pair: Pair, elicit: Elicit, alice: ScriptedUser):

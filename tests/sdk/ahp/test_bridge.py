@@ -87,6 +87,15 @@ async def test_the_summary_says_that_input_is_needed_while_a_request_is_open(
     assert chat.bridge.status == 8
 
 
+@pytest.mark.parametrize("response", ["decline", "cancel"])
+async def test_the_summary_needs_no_input_as_soon_as_a_client_has_completed_the_request(
+    chat: BareChat, response: str
+) -> None:
+    request, _ = await chat.ask(lambda asks: asks.confirm("May I?"))
+    assert await chat.say(completed(request["id"], response)) is None
+    assert chat.bridge.status == 8
+
+
 async def test_ahp_15_the_pages_are_in_the_language_of_the_chats_client(chat: BareChat) -> None:
     bridge = AhpInputBridge(chat.elicit, chat.user, chat.uri, chat.dispatch, host="tests", locale="de")
     request, _ = await chat.ask(lambda _: bridge.confirm("May I?"))

@@ -53,6 +53,13 @@ async def test_a_form_is_asked_line_by_line_until_each_fits() -> None:
     assert at.seen.count("That does not fit.") == 3
 
 
+async def test_what_a_question_says_of_itself_is_shown_before_it_is_asked() -> None:
+    at = At("accept", "Rome")
+    city = {"type": "string", "title": "City", "description": "Where to? For example: Rome\x1b[2J"}
+    await at.answer("k", asked(requestedSchema={"type": "object", "properties": {"city": city}}))
+    assert "Where to? For example: Rome\N{REPLACEMENT CHARACTER}[2J\nCity: " in at.seen
+
+
 async def test_a_link_is_shown_with_its_host_and_answered_with_a_word() -> None:
     at = At("Decline")
     assert await at.answer("k", asked(mode="url", url="https://flows.example.com/c/el_1")) == {"action": "decline"}

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from inspect import signature
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
+from tesseron import TesseronApp
+from tesseron.protocol import ActionDescriptor
 
 from elicit_flows.domain.values import Json
 from elicit_flows.sdk.tesseron.questions import USED
@@ -59,6 +62,11 @@ async def test_it_offers_its_actions_and_shows_the_claim_code(example: App, dial
     actions = gateway.hello["actions"]
     assert {action["name"] for action in actions} == MESSAGES.keys()
     assert all(action["description"] and action["timeoutMs"] == 60_000 for action in actions)
+
+
+def test_the_library_has_no_annotations_so_an_action_that_asks_cannot_say_so() -> None:
+    """If this fails, have ``wipe_files`` say ``destructive`` and ``requiresConfirmation``, as the protocol can."""
+    assert "annotations" not in {*signature(TesseronApp.action).parameters, *ActionDescriptor.model_fields}
 
 
 @pytest.mark.parametrize("action", MESSAGES)
