@@ -245,6 +245,7 @@ THREATS: dict[int, tuple[str, str]] = {
     255: ("A signature that pays used twice, too late, by another agent or at another resource", ""),
     256: ("Payments by HTTP 402 that together exceed the wallet's limits", ""),
     257: ("A 402 that names another host than the one that was asked, or comes from where a redirect leads", ""),
+    258: ("The gateway's own sign-in at a server: used for a user's call, shown to a client, sent elsewhere", ""),
 }  # fmt: skip
 FAULTS: dict[int, tuple[str, str]] = {
     1: ("Killed during a create", ""),

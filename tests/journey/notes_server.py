@@ -13,6 +13,7 @@ from typing import Any
 import httpx2
 import uvicorn
 from joserfc import jwt
+from joserfc.errors import JoseError
 from joserfc.jwk import KeySet
 from mcp.server.auth.middleware.auth_context import get_access_token
 from mcp.server.auth.provider import AccessToken
@@ -31,7 +32,7 @@ class Verifier:
             keys = KeySet.import_key_set((await client.get(f"{ISSUER}/jwks")).json())
         try:
             claims = jwt.decode(token, keys).claims
-        except ValueError:
+        except (ValueError, JoseError):
             return None
         if claims["iss"] != ISSUER or claims["aud"] != RESOURCE:
             return None

@@ -15,6 +15,7 @@ from elicit_flows.domain.values import Json
 from elicit_flows.sdk.gateway.file_guards import Asked, AskError, asked
 
 PATH = "/mcp"
+AUTHORIZATION = "authorization"
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 NAME = r"[a-z0-9][a-z0-9-]{0,31}"  # no underscore: it ends a server's name in the names of tools
 HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
@@ -23,6 +24,12 @@ TAKEN_HEADERS = re.compile("host|content-.*|accept|connection|transfer-encoding|
 
 GUARDED = ("tools", "prompts", "resources")
 Guarded = tuple[str, str]  # one of these, and the name or URI
+
+
+def is_private_address(url: str) -> bool:
+    """Whether nobody on the way can read what is sent there: https, or this machine."""
+    parts = urlsplit(url)
+    return (parts.scheme == "https" and bool(parts.hostname)) or (parts.scheme == "http" and parts.hostname in LOOPBACK)
 
 
 class ConfigError(Exception):
@@ -78,6 +85,26 @@ class SignInSection(_Section):
         return self
 
 
+class ClientCredentialsSection(_Section):
+    """How the gateway itself signs in at a server. ``client_secret_env``: the variable that has the secret.
+
+    ``resource``: what its tokens are for, if it is not the server's address.
+    """
+
+    issuer: str
+    client_id: Annotated[str, Field(min_length=1)]
+    client_secret_env: str
+    scopes: list[str] = []
+    resource: str | None = None
+    token_auth: Literal["client_secret_basic", "client_secret_post"] = "client_secret_basic"
+
+    @model_validator(mode="after")
+    def _private(self) -> Self:
+        if not is_private_address(self.issuer):
+            raise ValueError("issuer: Give an address that begins with https://, because the secret goes there.")
+        return self
+
+
 class SettingsSection(_Section):
     """As ``Settings`` of the guards."""
 
@@ -100,7 +127,8 @@ class ServerSection(_Section):
     ``env_from`` names variables of the gateway's environment that the program gets too; ``headers_from`` has, by
     header, the variable with its value. ``tools``, ``prompts`` and ``resources``: what is asked, by name or URI;
     ``"*"`` is for those that are not named. ``hidden_until``: by provider, the tools that only users with an account
-    there are shown. ``sign_in``: how its user is known, if it is not as the others'.
+    there are shown. ``sign_in``: how its user is known, if it is not as the others'. ``client_credentials``: how the
+    gateway signs in, at a server that asks for it.
     """
 
     command: str | None = None
@@ -111,6 +139,7 @@ class ServerSection(_Section):
     url: str | None = None
     headers: dict[str, str] = {}
     headers_from: dict[str, str] = {}
+    client_credentials: ClientCredentialsSection | None = None
     prefix: bool = False
     sign_in: SignInSection | None = None
     hidden_until: dict[str, list[str]] = {}
@@ -122,13 +151,26 @@ class ServerSection(_Section):
     def _one_kind(self) -> Self:
         if (self.command is None) == (self.url is None):
             raise ValueError("Give command or url, and not both.")
-        wrong = ("args", "env", "env_from", "cwd") if self.url else ("headers", "headers_from")
+        wrong = ("args", "env", "env_from", "cwd") if self.url else ("headers", "headers_from", "client_credentials")
         for name in wrong:
             if getattr(self, name):
                 raise ValueError(f"{name}: This is for a server with {'command' if self.url else 'url'}.")
         if self.url and not re.match(r"https?://[^/]", self.url):
             raise ValueError("url: Give an address that begins with http:// or https://.")
+        if self.client_credentials and self._own_header:
+            raise ValueError("client_credentials: These give the Authorization header, which stands in headers too.")
         return self
+
+    @property
+    def _own_header(self) -> bool:
+        return any(name.lower() == AUTHORIZATION for name in (*self.headers, *self.headers_from))
+
+    @property
+    def signs_in(self) -> bool:
+        """Whether the gateway has a sign-in of its own there. Then a connection is of one user: servers bind sessions
+        to whose token began them.
+        """
+        return self.client_credentials is not None or self._own_header
 
     @property
     def apart(self) -> bool:

@@ -22,7 +22,7 @@ from mcp_types.version import LATEST_MODERN_VERSION
 from pydantic import BaseModel
 
 from elicit_flows.domain.values import Json
-from elicit_flows.sdk.gateway.config import Config
+from elicit_flows.sdk.gateway.config import AUTHORIZATION, Config
 from elicit_flows.sdk.gateway.fast_http import BEGUN, caller
 from elicit_flows.sdk.gateway.fast_stdio import FastStdio
 from elicit_flows.sdk.gateway.file_guards import Asked, Put, own
@@ -30,8 +30,8 @@ from elicit_flows.sdk.gateway.forwarded import Forwarded
 from elicit_flows.sdk.gateway.listing import LISTS, NOT_PASSED_ON, Listing
 from elicit_flows.sdk.gateway.names import fits, plain
 from elicit_flows.sdk.gateway.peers import HELD, LINKS_NEEDED, Peers
-from elicit_flows.sdk.gateway.upstream import Client, StartError
-from elicit_flows.sdk.gateway.wire import CAPABILITIES_META, CLIENT_META, VERSION_META, is_modern, result_for
+from elicit_flows.sdk.gateway.upstream import StartError
+from elicit_flows.sdk.gateway.wire import CAPABILITIES_META, CLIENT_META, VERSION_META, Client, is_modern, result_for
 from elicit_flows.sdk.mcp.calls import Call
 from elicit_flows.sdk.mcp.context import Asker
 from elicit_flows.sdk.mcp.guard import Guard
@@ -171,12 +171,15 @@ class Gateway:
         member = "arguments" if kind != "resources" else ""
         arguments = own(dict(params.get(member) or {}), asked) if member else {"uri": params["uri"]}
 
+        section = self.config.servers[owned[0]]
+
         async def send(arguments: Json, outcomes: list[Completed]) -> Json:
             put = Put(dict(arguments))
             for one, done in zip(asked, outcomes, strict=True):
-                await one.put(asker.elicit(), done, put, self.config.servers[owned[0]].url)
+                await one.put(asker.elicit(), done, put, section.url)
             peers.hide(put.secrets)
-            upstream = await peers.upstream(owned[0], put.env)
+            signed = {name: value for name, value in put.headers.items() if name.lower() == AUTHORIZATION}
+            upstream = await peers.upstream(owned[0], signed if section.signs_in else put.env)
             return await peers.exchange(
                 upstream, context, {**params, **({member: put.arguments} if member else {})}, put.headers
             )
@@ -289,7 +292,9 @@ class Gateway:
             await self._close_idle()
             able = {name: value for name, value in capabilities.items() if name not in NOT_PASSED_ON}
             client = Client(info, able, modern)
-            peers = self._peers.setdefault(key, Peers(self.config, client, context.session, self.fast_stdio.hear))
+            peers = self._peers.setdefault(
+                key, Peers(self.config, client, context.session, self.fast_stdio.hear, self.listing.sign_ins)
+            )
         peers.session, peers.used_at = context.session, time.monotonic()
         return peers
 

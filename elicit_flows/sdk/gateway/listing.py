@@ -10,11 +10,13 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import METHOD_NOT_FOUND
 
 from elicit_flows.domain.values import Json
-from elicit_flows.sdk.gateway.config import Config, ConfigError
+from elicit_flows.sdk.gateway.config import GUARDED, Config, ConfigError
 from elicit_flows.sdk.gateway.file_guards import Asked
 from elicit_flows.sdk.gateway.names import exposed, fits
 from elicit_flows.sdk.gateway.peers import Peers
-from elicit_flows.sdk.gateway.upstream import Client, Upstream
+from elicit_flows.sdk.gateway.server_sign_in import ClientCredentials, own_sign_ins
+from elicit_flows.sdk.gateway.upstream import Upstream
+from elicit_flows.sdk.gateway.wire import Client
 
 LISTS = {
     "tools/list": "tools",
@@ -33,20 +35,25 @@ AskedOf = Callable[[str, str, str], tuple[Asked, ...]]
 @dataclass(slots=True)
 class Listing:
     """``found``: by server, its capabilities. ``names``: by server and kind, what it listed at the start.
-    ``introductions``: by server, its instructions.
+    ``introductions``: by server, its instructions. ``sign_ins``: by server, the gateway's own, if there is one.
     """
 
     config: Config
     found: dict[str, Json] = field(default_factory=dict)
     names: dict[tuple[str, str], set[str]] = field(default_factory=dict)
     introductions: dict[str, str] = field(default_factory=dict)
+    sign_ins: dict[str, ClientCredentials] = field(default_factory=dict)
 
     async def survey(self) -> None:
-        """Connect to each server once, as a client that can do everything. Raises StartError and MCPError."""
+        """Connect to each server once, as a client that can do everything. Raises ConfigError, StartError and
+        MCPError.
+        """
+        self.sign_ins = own_sign_ins(self.config)
         await asyncio.gather(*(self._look(name) for name in self.config.servers))
 
     async def _look(self, name: str) -> None:
         one = Upstream(name, self.config, Client(SELF, ALL, modern=False), _refuse, _ignore, _leave)
+        one.auth = self.sign_ins.get(name)
         await one.start()
         try:
             has = one.capabilities
@@ -151,9 +158,20 @@ def _told_prompt(prompt: Json, asked: tuple[Asked, ...]) -> Json:
 
 
 def check_names(config: Config, listing: Listing) -> None:
-    """Raises ConfigError for a guard of what its server does not list: it may be misspelled."""
+    """Raises ConfigError for a guard of what its server does not list: it may be misspelled.
+
+    Where the gateway signs in, the file has to say what is asked for everything: what it does not name would run under
+    the gateway's name for everybody.
+    """
     wrong = []
     for name, section in config.servers.items():
+        if section.client_credentials is not None:
+            wrong += [
+                f'servers.{name}.{kind}."*": Say what is asked for those that the file does not name, or [] for '
+                "nothing: they are used with the gateway's own token."
+                for kind in GUARDED
+                if kind in listing.found[name] and (kind, "*") not in section.guards
+            ]
         named = [*section.guards, *(("tools", tool) for tools in section.hidden_until.values() for tool in tools)]
         for kind, guarded in named:
             listed = listing.names[name, kind]

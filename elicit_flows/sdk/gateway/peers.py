@@ -26,8 +26,9 @@ from mcp_types import INVALID_REQUEST
 
 from elicit_flows.domain.values import Json
 from elicit_flows.sdk.gateway.config import Config
-from elicit_flows.sdk.gateway.upstream import Client, Upstream
-from elicit_flows.sdk.gateway.wire import LOG_LEVEL_META, Answer, Message, asks_for_input, without
+from elicit_flows.sdk.gateway.server_sign_in import ClientCredentials
+from elicit_flows.sdk.gateway.upstream import Upstream
+from elicit_flows.sdk.gateway.wire import LOG_LEVEL_META, Answer, Client, Message, asks_for_input, without
 
 HELD = "held"  # the member of requestState that names a call that goes on here
 INPUTS = ("elicitation/create", "sampling/createMessage", "roots/list")
@@ -112,12 +113,14 @@ class Begun(Protocol):
 class Peers:
     """``session``: the client's, for what a server says while no request is open. ``names``: the tools and prompts that
     it was shown, by what they are. ``hear``: sees a program's notifications first (see ``Upstream.on_line``).
+    ``sign_ins``: by server, the gateway's own.
     """
 
     config: Config
     client: Client
     session: Any
     hear: Callable[[Peers, Json], bool]
+    sign_ins: Mapping[str, ClientCredentials] = field(default_factory=dict)
     secrets: OrderedDict[str, None] = field(default_factory=OrderedDict)
     names: dict[str, dict[str, Owned]] = field(default_factory=dict)
     schemas: dict[Owned, Json] = field(default_factory=dict)
@@ -137,11 +140,12 @@ class Peers:
         self._give_up(MOST_HELD)
         return not self.held and not self._exchanges
 
-    async def upstream(self, name: str, env: Mapping[str, str] | None = None) -> Upstream:
-        """The connection to a server; with ``env``, to a process of its own that has these variables. Raises
-        StartError.
+    async def upstream(self, name: str, own: Mapping[str, str] | None = None) -> Upstream:
+        """The connection to a server; with ``own``, one of its own that has these variables of a program's, or these
+        headers. Raises StartError.
         """
-        key = (name, json.dumps(dict(env or {}), sort_keys=True))
+        own = own or {}
+        key = (name, json.dumps(dict(own), sort_keys=True))
         known = self._upstreams.get(key)
         if known is not None and known.alive:
             return known
@@ -149,6 +153,7 @@ class Peers:
             known = self._upstreams.get(key)
             if known is not None and known.alive:
                 return known
+            by_address = self.config.servers[name].url is not None
             made = Upstream(
                 name,
                 self.config,
@@ -156,10 +161,14 @@ class Peers:
                 lambda method, params: self._requested(name, method, params),
                 lambda method, params: self._notified(name, method, params),
                 lambda message: self.hear(self, message),
-                env or {},
+                env={} if by_address else own,
+                headers=own if by_address else {},
+                auth=None if own else self.sign_ins.get(name),
             )
             await made.start()
-            if env:  # a token was renewed: what has the old one ends, once nothing waits for it
+            if own and by_address:
+                made.param_headers = (await self.upstream(name)).param_headers  # of what was listed there
+            if own:  # a token was renewed: what has the old one ends, once nothing waits for it
                 for old in [one for one in self._upstreams if one[0] == name and one[1] not in ("{}", key[1])]:
                     if not self._upstreams[old].busy:
                         await self._upstreams.pop(old).stop()
@@ -189,6 +198,8 @@ class Peers:
             self.secrets.popitem(last=False)
 
     def shown(self, value: Any) -> Any:
+        for one in self.sign_ins.values():
+            self.hide(list(one.tokens))
         return without(self.secrets, value)
 
     async def close(self) -> None:

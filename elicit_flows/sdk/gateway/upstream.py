@@ -25,7 +25,8 @@ from mcp_types.version import LATEST_HANDSHAKE_VERSION, LATEST_MODERN_VERSION, M
 from elicit_flows.domain.values import Json
 from elicit_flows.sdk.gateway.config import Config, ServerSection
 from elicit_flows.sdk.gateway.lines import Lines, encoded, from_server, messages, process
-from elicit_flows.sdk.gateway.wire import headers_for, is_modern, request_for, well_formed
+from elicit_flows.sdk.gateway.server_sign_in import KEPT_OUT, ClientCredentials, headers_of, kept_out
+from elicit_flows.sdk.gateway.wire import Client, headers_for, is_modern, request_for, well_formed
 
 log = logging.getLogger(__name__)
 START_SECONDS = 60.0  # npx may have to fetch the server first
@@ -49,20 +50,6 @@ OnNotify = Callable[[str, Json], Awaitable[None]]
 OnLine = Callable[[Json], bool]
 
 
-@dataclass(frozen=True, slots=True)
-class Client:
-    """On whose behalf a server is talked to: what that client says of itself."""
-
-    info: Json
-    capabilities: Json
-    modern: bool
-
-    @property
-    def version(self) -> str:
-        """The latest of its era."""
-        return LATEST_MODERN_VERSION if self.modern else LATEST_HANDSHAKE_VERSION
-
-
 class Waits(Protocol):
     """What waits for the answer to a request beside the library."""
 
@@ -77,7 +64,8 @@ class StartError(Exception):
 
 @dataclass(slots=True)
 class Upstream:
-    """One connection. ``env``: variables that this user's process gets beside those of the file.
+    """One connection. ``env``: variables that this user's process gets beside those of the file. ``headers``: the same
+    for a server with an address. ``auth``: the gateway's own sign-in there.
 
     ``on_line``: sees a program's notifications first, and says whether it has dealt with one. ``lines``: a program's.
     ``http`` and ``session``: of a server with an address.
@@ -90,6 +78,8 @@ class Upstream:
     on_notify: OnNotify
     on_line: OnLine
     env: Mapping[str, str] = field(default_factory=dict)
+    headers: Mapping[str, str] = field(default_factory=dict)
+    auth: ClientCredentials | None = None
     version: str = ""
     capabilities: Json = field(default_factory=dict)
     instructions: str = ""
@@ -99,6 +89,7 @@ class Upstream:
     lines: Lines | None = None
     http: httpx2.AsyncClient | None = None
     session: str = ""
+    _kept_out: int = 0  # the status with which the server refused the latest request, if it did
     _passed: dict[int, Waits] = field(default_factory=dict)
     _ids: Iterator[int] = field(default_factory=lambda: itertools.count(FIRST_PASSED))
     _dispatcher: JSONRPCDispatcher[Any] | None = None
@@ -212,6 +203,7 @@ class Upstream:
 
     async def _of_session(self, response: httpx2.Response) -> None:
         self.session = response.headers.get(MCP_SESSION_ID, self.session)
+        self._kept_out = response.status_code if response.status_code in KEPT_OUT else 0
 
     def _rested(self) -> None:
         self.busy -= 1
@@ -284,7 +276,9 @@ class Upstream:
             if ready.done():
                 log.warning("the connection to the server %s ended: %s", self.name, _why(failed))
             else:
-                ready.set_exception(StartError(f"The server {self.name!r} could not be reached: {_why(failed)}"))
+                said = kept_out(self.section, self._kept_out, self.headers)
+                said = said or f"could not be reached: {_why(failed)}"
+                ready.set_exception(StartError(f"The server {self.name!r} {said}"))
         finally:
             if not ready.done():
                 ready.set_exception(StartError(f"The server {self.name!r} ended before it answered."))
@@ -309,13 +303,15 @@ class Upstream:
                 self.lines = lines
                 yield streams
             return
-        headers = dict(section.headers)
-        for name, variable in section.headers_from.items():
-            headers[name] = self.config.variable(variable, f"servers.{self.name}.headers_from.{name}")
+        if self.auth is not None:
+            await self.auth.token()  # at once, so that what is wrong is said
         timeout = httpx2.Timeout(CONNECT_SECONDS, read=READ_SECONDS)
         async with (
             httpx2.AsyncClient(
-                headers=headers, timeout=timeout, event_hooks={"response": [self._of_session]}
+                headers=headers_of(self.config, self.name, self.headers),
+                auth=self.auth,
+                timeout=timeout,
+                event_hooks={"response": [self._of_session]},
             ) as client,
             streamable_http_client(str(section.url), http_client=client) as streams,
         ):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from mcp.shared.exceptions import MCPError
@@ -15,6 +16,7 @@ from mcp.shared.inbound import (
     encode_header_value,
 )
 from mcp_types import INTERNAL_ERROR
+from mcp_types.version import LATEST_HANDSHAKE_VERSION, LATEST_MODERN_VERSION
 from pydantic import BaseModel, ConfigDict, RootModel
 
 from elicit_flows.domain.values import Json
@@ -42,6 +44,20 @@ class Answer(RootModel[Json]):
     """A result that is passed on."""
 
     model_config = ConfigDict(strict=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Client:
+    """On whose behalf a server is talked to: what that client says of itself."""
+
+    info: Json
+    capabilities: Json
+    modern: bool
+
+    @property
+    def version(self) -> str:
+        """The latest of its era."""
+        return LATEST_MODERN_VERSION if self.modern else LATEST_HANDSHAKE_VERSION
 
 
 def is_modern(version: str | None) -> bool:

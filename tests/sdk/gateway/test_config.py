@@ -20,6 +20,7 @@ ONE = '\n[servers.a]\ncommand = "a"\n'
 HERS = '\n[user]\niss = "https://idp.test"\nsub = "alice"\n'
 WIPE = '[[servers.a.tools.wipe]]\nask = "confirm"\nmessage = "Wipe?"\n'
 OWN = 'sign_in = { issuer = "https://b.test", resource = "https://a/own" }\n'
+SIGNED_IN = '[servers.a.client_credentials]\nissuer = "<issuer>"\nclient_id = "c"\nclient_secret_env = "S"\n'
 TWO = '[servers.b]\ncommand = "b"\n'
 
 
@@ -41,6 +42,19 @@ def told(tmp_path: Path, text: str) -> Config:
         ('name = "g"\n[servers.a]\nurl = "ftp://x"', "url: Give an address that begins with http"),
         ('name = "g"\n[servers.a]\nurl = "http://x"\nargs = ["a"]', "args: This is for a server with command."),
         ('name = "g"' + ONE + 'headers = { a = "b" }', "headers: This is for a server with url."),
+        (
+            'name = "g"' + ONE + SIGNED_IN.replace("<issuer>", "https://i.test"),
+            "client_credentials: This is for a server with url.",
+        ),
+        (
+            'name = "g"\n[servers.a]\nurl = "http://x"\nheaders_from = { authorization = "X" }\n'
+            + SIGNED_IN.replace("<issuer>", "https://i.test"),
+            "client_credentials: These give the Authorization header",
+        ),
+        (
+            'name = "g"\n[servers.a]\nurl = "http://x"\n' + SIGNED_IN.replace("<issuer>", "http://i.test"),
+            "servers.a.client_credentials: issuer: Give an address that begins with https://",
+        ),
         ('name = "g"' + ONE + WIPE, "user: Say whom the guards ask"),
         ('name = "g"\n[listen]\nport = 1\nhost = "0.0.0.0"' + HERS + ONE, "listen.host: Without listen.issuer"),
         ('name = "g"\n[listen]\nport = 1\nissuer = "https://i.test"' + ONE, "listen: Give issuer and resource"),

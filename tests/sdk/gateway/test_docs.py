@@ -19,7 +19,7 @@ def test_the_files_of_the_page_are_read(tmp_path: Path) -> None:
     file = tmp_path / "guard.toml"
     file.write_text("\n".join(blocks("guard")))
     config = read(file)
-    assert list(config.servers) == ["files", "notes", "crm", "github"]
+    assert list(config.servers) == ["files", "notes", "crm", "github", "wiki"]
     [write] = config.servers["files"].guards["tools", "write_file"]
     assert write(path="a.txt", content="x").message == "Write “a.txt”?"
     assert config.servers["notes"].guards["resources", "notes://private/{name}"][0].kind == "confirm"

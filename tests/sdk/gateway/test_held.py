@@ -13,7 +13,7 @@ from elicit_flows.domain.values import Json
 from elicit_flows.sdk.gateway import peers
 from elicit_flows.sdk.gateway.config import read
 from elicit_flows.sdk.gateway.peers import HELD, Exchange, Peers
-from elicit_flows.sdk.gateway.upstream import Client
+from elicit_flows.sdk.gateway.wire import Client
 
 
 async def asks(made: Exchange) -> Json:
