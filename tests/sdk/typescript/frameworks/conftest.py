@@ -21,7 +21,7 @@ PROGRAMS = Path(__file__).with_name("programs")
 
 
 class Start(Protocol):
-    def __call__(self, framework: Framework, name: str, hooks: Hooks | None = None) -> Program: ...
+    def __call__(self, framework: Framework, name: str, hooks: Hooks | None = None, **env: str) -> Program: ...
 
 
 class Framework:
@@ -59,11 +59,11 @@ def start(elicit_service: Service, tmp_path: Path) -> Iterator[Start]:
     with elicit_service.sync_elicit() as elicit:
         newest = elicit.newest()
 
-    def start(framework: Framework, name: str, hooks: Hooks | None = None) -> Program:
+    def start(framework: Framework, name: str, hooks: Hooks | None = None, **env: str) -> Program:
         here = framework.folder / f"{name}-{tmp_path.name}.js"
         text = (framework.folder / f"{name}.js").read_text()
         text = text.replace("const stored = null", f"const stored = {json.dumps(newest)}")
-        env = {"ELICIT_URL": elicit_service.url, "ELICIT_API_KEY": elicit_service.api_key}
+        env = {"ELICIT_URL": elicit_service.url, "ELICIT_API_KEY": elicit_service.api_key, **env}
         if hooks:
             text = text.replace("listen(9000)", f"listen({hooks.port}, () => console.log('listens'))")
             env["WEBHOOK_SECRET"] = hooks.secret

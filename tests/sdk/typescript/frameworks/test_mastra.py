@@ -61,6 +61,21 @@ def test_a_webhook_resumes_the_runs(framework: Framework, start: Start, hooks: H
     assert app.output().count("done:") == 2
 
 
+def test_the_link_of_a_question_that_is_asked_anew_is_sent(
+    framework: Framework, start: Start, stranger: ScriptedUser
+) -> None:
+    """The model calls the tool once more after a no: the program that resumed its run has the link."""
+    first = start(framework, "start")
+    until(lambda: not first.alive, "it ends")
+    [deletes, _] = [line for line in first.output().splitlines() if line.startswith("http")]
+    then = start(framework, "feed", INSISTS="1")
+    stranger.decline(deletes)
+    again = then.wait_for_output(r"(?m)^(http\S+)$").group(1)
+    assert again != deletes
+    stranger.submit(again, typed="CONFIRM")
+    then.wait_for_output("done: old is empty")
+
+
 def test_two_calls_of_one_turn_are_answered_in_any_order(
     step: Steps, alice: ScriptedUser, asked: Callable[[str], str]
 ) -> None:

@@ -8,17 +8,25 @@ const usage = {
   outputTokens: { total: 1, text: 1, reasoning: 0 },
 };
 
-/** `wanted`: what it calls when the user's message does not say. */
-export function generated(prompt: readonly unknown[], wanted: string): any {
+/** `wanted`: what it calls when the user's message does not say. `insists`: it calls it once more after a no. */
+export function generated(prompt: readonly unknown[], wanted: string, insists = false): any {
   const messages = prompt as Message[];
   const last = messages.at(-1);
   const parts = typeof last?.content === "string" ? [] : (last?.content ?? []);
   if (last?.role === "tool") {
     const told = parts.filter(({ type }) => type === "tool-result").map(({ output }) => output);
+    const refused = JSON.stringify(told).includes("said no");
+    if (insists && refused && messages.filter(({ role }) => role === "tool").length === 1) {
+      return calling(messages, [[wanted, { folder: "old" }]]);
+    }
     return { content: [{ type: "text", text: JSON.stringify(told) }], finishReason: reason("stop"), usage, warnings: [] };
   }
   const [asked] = parts as { text?: string }[];
   const calls: Call[] = asked?.text?.startsWith("[") ? JSON.parse(asked.text) : [[wanted, { folder: "old" }]];
+  return calling(messages, calls);
+}
+
+function calling(messages: readonly Message[], calls: readonly Call[]): any {
   const content = calls.map(([toolName, input], at) => ({
     type: "tool-call", toolCallId: `call_${messages.length}_${at}`, toolName, input: JSON.stringify(input),
   }));

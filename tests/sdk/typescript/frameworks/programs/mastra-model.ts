@@ -3,6 +3,6 @@ import { generated } from "./generated.js";
 
 export const model: any = {
   specificationVersion: "v3", provider: "mock", modelId: "mock", supportedUrls: {},
-  doGenerate: async ({ prompt }: { prompt: unknown[] }) => generated(prompt, "deleteFiles"),
+  doGenerate: async ({ prompt }: { prompt: unknown[] }) => generated(prompt, "deleteFiles", "INSISTS" in process.env),
   doStream: async () => { throw new Error("Nobody streams here."); },
 };
