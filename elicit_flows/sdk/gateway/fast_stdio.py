@@ -128,7 +128,13 @@ class FastStdio:
     def hear(self, peers: Peers, message: Json) -> bool:
         """A server's notification, which must not come after the answer that it came before."""
         method, params = message.get("method"), message.get("params", {})
-        if peers.client.modern or "id" in message or not isinstance(method, str) or not isinstance(params, dict):
+        if (
+            not self.client.written
+            or peers.client.modern
+            or "id" in message
+            or not isinstance(method, str)
+            or not isinstance(params, dict)
+        ):
             return False
         self.tell(method, peers.told(method, params))
         return True

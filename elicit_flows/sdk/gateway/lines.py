@@ -71,6 +71,11 @@ class Lines(asyncio.Protocol):
     def writes_to(self, transport: asyncio.WriteTransport) -> None:
         self._to = transport
 
+    @property
+    def written(self) -> bool:
+        """Whether they go anywhere. They do not where the library has the client's connection."""
+        return self._to is not None
+
     def reads_from(self, transport: asyncio.ReadTransport) -> None:
         self._from = transport
 

@@ -66,6 +66,13 @@ async def slow(context: Context, steps: int) -> str:
     return ran("slow ended")
 
 
+@app.tool()
+async def grow(context: Context) -> str:
+    """Says that its list is another one."""
+    await context.session.send_tool_list_changed()
+    return "grown"
+
+
 @app.prompt()
 async def plan(topic: str, key: str = "") -> str:
     ran(f"planned {topic} {key}")

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from mcp import types
 
 from elicit_flows.sdk.testing import ScriptedUser, Service
 from tests.sdk.gateway.conftest import DISK, Behind
-from tests.sdk.mcp.clients import ERAS, Host, talking, text
+from tests.sdk.mcp.clients import ERAS, LEGACY, Host, talking, text
 from tests.sdk.mcp.conftest import Server
 
 pytestmark = pytest.mark.anyio
@@ -103,3 +105,18 @@ async def test_t182_a_token_reaches_the_server_and_no_client(
     assert ran == [f"used it {token} pro", f"headers Bearer {token}"]
     assert token not in (folder / "log").read_text()
     assert "forged" not in (folder / "ran").read_text()
+
+
+@pytest.mark.slow
+async def test_what_a_program_says_of_itself_reaches_a_client_on_http(gateway: Server) -> None:
+    heard = asyncio.Event()
+
+    async def hear(message: object) -> None:
+        if isinstance(message, types.ToolListChangedNotification):
+            heard.set()
+
+    async with talking(gateway.url, LEGACY, message_handler=hear) as client:
+        await client.list_tools()
+        assert text(await client.call_tool("disk_grow", {})) == "grown"
+        async with asyncio.timeout(30):
+            await heard.wait()
