@@ -1,6 +1,7 @@
 """``python -m bench.gateway``: calls that need nothing, to a server alone, behind the gateway, and behind a bare proxy.
 
-The server is ``@modelcontextprotocol/server-everything``, from tests/peers, on stdio or on HTTP. The three are taken by
+The server is ``@modelcontextprotocol/server-everything``, from tests/peers, on stdio or on HTTP; ``mixed`` is a client
+on stdio behind the gateway, of the server on HTTP. The three are taken by
 turns. The bare proxy passes on bytes and reads none of them: what it loses, another process between two loses in any
 case.
 """
@@ -47,13 +48,14 @@ async def per_second(client: Client, calls: int, at_once: int) -> float:
 
 
 def own_process(mark: str) -> int:
-    """The id of the process that this one started with ``mark`` in its command."""
+    """The id of the latest process that this one started with ``mark`` in its command."""
+    found = []
     for one in Path("/proc").iterdir():
         if one.name.isdigit() and (one / "stat").exists() and mark in (one / "cmdline").read_text():
             parent = (one / "stat").read_text().rpartition(")")[2].split()[1]
             if int(parent) == os.getpid():
-                return int(one.name)
-    raise LookupError(mark)
+                found.append(int(one.name))
+    return max(found)
 
 
 @asynccontextmanager
@@ -67,6 +69,16 @@ async def pipes() -> AsyncIterator[Three]:
             StdioServerParameters(command=sys.executable, args=[*GUARD, str(file)], env=ENV),
             StdioServerParameters(command=sys.executable, args=[str(ROOT / "bench/bare_lines.py"), *command]),
         )
+
+
+@asynccontextmanager
+async def mixed() -> AsyncIterator[Three]:
+    """A client on stdio, of a server on HTTP."""
+    async with http() as (alone, _, bare):
+        with tempfile.TemporaryDirectory() as folder:
+            file = Path(folder, "guard.toml")
+            file.write_text(f'name = "bench"\n[servers.everything]\nurl = "{alone}"\n')
+            yield alone, StdioServerParameters(command=sys.executable, args=[*GUARD, str(file)], env=ENV), bare
 
 
 @asynccontextmanager
@@ -124,7 +136,7 @@ async def measured(transport: str, mode: str, rounds: int, calls: int, at_once: 
     )
 
 
-TRANSPORTS = {"stdio": pipes, "http": http}
+TRANSPORTS = {"stdio": pipes, "http": http, "mixed": mixed}
 
 
 def main() -> None:

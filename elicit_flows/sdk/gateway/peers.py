@@ -63,9 +63,6 @@ class Exchange:
     held_at: float = 0.0
     taken: asyncio.Event = field(default_factory=asyncio.Event)  # by the library, once it is asked to
 
-    async def progress(self, progress: float, total: float | None, message: str | None) -> None:
-        await self.context.session.report_progress(progress, total, message)
-
     def answer(self, responses: Json) -> None:
         """Give the server what the client answered."""
         for key in [key for key in self.open if key in responses]:
@@ -287,7 +284,11 @@ class Peers:
         result, if it has the call already.
         """
         meta = made.context.meta or {}
-        told = made.progress if meta.get("progress_token", meta.get("progressToken")) is not None else None
+
+        async def progressed(progress: float, total: float | None, message: str | None) -> None:
+            await self.progressed(made, progress, total, message)
+
+        told = progressed if meta.get("progress_token", meta.get("progressToken")) is not None else None
         delay, sent = STATE_ONLY_SECONDS[0], params
         for _ in range(MOST_ROUNDS):
             given, first = first, None
@@ -303,6 +304,10 @@ class Peers:
                 await asyncio.sleep(delay)
                 delay = min(delay * 2, STATE_ONLY_SECONDS[1])
         raise MCPError(INVALID_REQUEST, f"The server {upstream.name!r} asked for input too often.")
+
+    async def progressed(self, made: Exchange, progress: float, total: float | None, message: str | None) -> None:
+        """A server says how far it is with a request."""
+        await made.context.session.report_progress(progress, total, self.shown(message))
 
     @contextmanager
     def _open(self, name: str, made: Exchange) -> Iterator[None]:

@@ -36,8 +36,9 @@ async def request(context: Context) -> str:
 
 
 @app.tool()
-async def use(what: str, token: str = "", plan: str = "") -> str:
-    """Answers with what it got, token and all."""
+async def use(context: Context, what: str, token: str = "", plan: str = "") -> str:
+    """Answers with what it got, token and all, and says so before."""
+    await context.report_progress(1, 2, f"With {token}.")
     ran(f"used {what} {token} {plan}")
     return f"with {token} as {json.dumps({'token': token})}"
 

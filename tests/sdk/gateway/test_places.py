@@ -17,6 +17,7 @@ from tests.sdk.mcp.conftest import Server
 
 pytestmark = pytest.mark.anyio
 
+WAITING = "Waiting for the user."
 TWO = (
     """
 [listen]
@@ -92,8 +93,15 @@ async def test_t182_a_token_reaches_the_server_and_no_client(
         tools = {tool.name: tool for tool in (await client.list_tools()).tools}
         assert {"disk_look", "web_look"} <= tools.keys(), "both have it"
         assert set(tools["web_use"].input_schema["properties"]) == {"what"}
-        used = await client.call_tool("web_use", {"what": "it", "token": "forged", "plan": "forged"})
+        forged, told = {"what": "it", "token": "forged", "plan": "forged"}, []
+
+        async def tell(done: float, total: float | None, message: str | None) -> None:
+            told.append(message)
+
+        used = await client.call_tool("web_use", forged, progress_callback=tell)
         assert text(used) == 'with [removed] as {"token": "[removed]"}'
+        assert "With [removed]." in told
+        assert not [one for one in told if one not in ("With [removed].", WAITING)]
         assert text(await client.call_tool("web_headers", {})) == "seen"
         seen = (await client.call_tool("disk_environment", {})).structured_content
         assert seen["ACME_TOKEN"] == "[removed]"
