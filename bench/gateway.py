@@ -34,13 +34,18 @@ ALONE, BEHIND, BARE = range(3)
 Three = tuple[Any, ...]  # what a client takes for the server alone, the gateway and the bare proxy
 
 
-async def per_second(client: Client, calls: int, at_once: int) -> float:
-    """Calls in a second, with ``at_once`` of them open."""
+async def nothing(progress: float, total: float | None, message: str | None) -> None:
+    """The server never says how far it is."""
+
+
+async def per_second(client: Client, calls: int, at_once: int, *, progress: bool) -> float:
+    """Calls in a second, with ``at_once`` of them open. ``progress``: they ask to be told how far the server is."""
+    told = nothing if progress else None
     left = iter(range(calls))
 
     async def caller() -> None:
         for number in left:
-            await client.call_tool("echo", {"message": str(number)})
+            await client.call_tool("echo", {"message": str(number)}, progress_callback=told)
 
     began = time.perf_counter()
     await asyncio.gather(*(caller() for _ in range(at_once)))
@@ -109,7 +114,7 @@ async def http() -> AsyncIterator[Three]:
         yield tuple(f"http://127.0.0.1:{port}/mcp" for port in ports)
 
 
-async def measured(transport: str, mode: str, rounds: int, calls: int, at_once: int) -> str:
+async def measured(transport: str, mode: str, rounds: int, calls: int, at_once: int, *, progress: bool) -> str:
     """The medians of the three, of the rounds' ratios, and the processor time of a call in both proxies."""
     async with (
         TRANSPORTS[transport]() as started,
@@ -121,15 +126,15 @@ async def measured(transport: str, mode: str, rounds: int, calls: int, at_once: 
         proxies = [own_process(mark) for mark in ("elicit_flows.sdk.cli", "bench/bare_")]
         for one in sides:
             await one.list_tools()  # as every client does
-            await per_second(one, calls, at_once)  # for warming up
+            await per_second(one, calls, at_once, progress=progress)  # for warming up
         before = [cpu_seconds(one) for one in proxies]
         for _ in range(rounds):
-            found.append([await per_second(one, calls, at_once) for one in sides])
+            found.append([await per_second(one, calls, at_once, progress=progress) for one in sides])
         used = [(cpu_seconds(one) - was) / rounds / calls for one, was in zip(proxies, before, strict=True)]
     speeds = [median(one[side] for one in found) for side in range(3)]
     ratios = [median(one[side] / one[ALONE] for one in found) for side in (BEHIND, BARE)]
     return (
-        f"{transport}, {mode}, {at_once} at once: alone {speeds[ALONE]:.0f}/s, "
+        f"{transport}, {mode}, {at_once} at once{', with progress' if progress else ''}: alone {speeds[ALONE]:.0f}/s, "
         f"behind the gateway {speeds[BEHIND]:.0f}/s, behind a bare proxy {speeds[BARE]:.0f}/s; "
         f"gateway ÷ alone {ratios[0]:.2f}, bare proxy ÷ alone {ratios[1]:.2f}; "
         f"processor time of a call: gateway {used[0] * 1e3:.2f} ms, bare proxy {used[1] * 1e3:.2f} ms"
@@ -144,11 +149,15 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--calls", type=int, default=200)
     parser.add_argument("--transport", choices=TRANSPORTS, action="append")
+    parser.add_argument("--progress", action="store_true", help="calls ask to be told how far the server is")
     told = parser.parse_args()
     for transport in told.transport or TRANSPORTS:
         for mode in ("legacy", "auto"):
             for at_once in (1, 16):
-                print(asyncio.run(measured(transport, mode, told.rounds, told.calls, at_once)), flush=True)
+                print(
+                    asyncio.run(measured(transport, mode, told.rounds, told.calls, at_once, progress=told.progress)),
+                    flush=True,
+                )
 
 
 if __name__ == "__main__":

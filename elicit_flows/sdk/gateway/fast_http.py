@@ -26,7 +26,7 @@ from mcp.shared.inbound import (
     MCP_PROTOCOL_VERSION_HEADER,
     encode_header_value,
 )
-from mcp.shared.jsonrpc_dispatcher import cancelled_request_id_from_params
+from mcp.shared.jsonrpc_dispatcher import cancelled_request_id_from_params, progress_token_from_params
 from mcp_types import CONNECTION_CLOSED
 
 from elicit_flows.domain.values import Json
@@ -70,6 +70,7 @@ class Posted:
     upstream: Upstream
     owned: tuple[str, str]
     params: Json
+    progress: bool
     made: Exchange = field(init=False)
     first: asyncio.Future[Json | None] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
     answer: asyncio.Future[Json] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
@@ -104,7 +105,10 @@ class Posted:
         try:
             async with (
                 asyncio.timeout(None) as ending,
-                self.upstream.posting(CALL, self.params) as (self.sent, response),
+                self.upstream.posting(CALL, self.params, self._progressed if self.progress else None) as (
+                    self.sent,
+                    response,
+                ),
             ):
                 async for message in _messages(response):
                     if "method" in message and not self.answer.done():
@@ -132,6 +136,22 @@ class Posted:
         replying = asyncio.create_task(self._reply(message["id"], method, params))
         self.replies.add(replying)
         replying.add_done_callback(self.replies.discard)
+
+    async def _progressed(self, params: Json) -> None:
+        """The server says how far it is, here or on another stream of its session."""
+        if self.answer.done():
+            return
+        if not self.first.done():
+            self.first.set_result(None)
+        await self.made.taken.wait()
+        if self.made.context is not self and type(params.get("progress")) in (int, float):
+            total, message = params.get("total"), params.get("message")
+            await self.peers.progressed(
+                self.made,
+                float(params["progress"]),
+                float(total) if isinstance(total, int | float) else None,
+                message if isinstance(message, str) else None,
+            )
 
     async def _reply(self, request: Any, method: str, params: Json) -> None:
         """What the client answers to the server's own request."""
@@ -195,7 +215,10 @@ class FastHttp:
         if not isinstance(request, int | str) or isinstance(request, bool) or params is None:
             return None
         meta = params.get("_meta", {})
-        if "progressToken" in meta or (session, request) in self._open or not _of_era(scope, meta, params["name"]):
+        progress = progress_token_from_params(params) is not None
+        if "progressToken" in meta and not progress:
+            return None
+        if (session, request) in self._open or not _of_era(scope, meta, params["name"]):
             return None
         peers = self._known(meta, session)
         owned = peers.names.get("tools/list", {}).get(params["name"]) if peers else None
@@ -204,7 +227,7 @@ class FastHttp:
             return None
         client = peers.client
         sent = request_for(upstream.version, {**params, "name": owned[1]}, client.info, client.capabilities)
-        posted = Posted(peers, upstream, owned, sent)
+        posted = Posted(peers, upstream, owned, sent, progress)
         self._tasks.add(posted.task)
         posted.task.add_done_callback(self._tasks.discard)
         return posted
@@ -235,6 +258,7 @@ class FastHttp:
                 if not posted.answer.done():
                     posted.task.cancel()
                 posted.peers.end(posted.upstream.name, posted.made)
+                posted.made.taken.set()  # what waits for the library waits no more
 
     async def _cancel(self, session: str, message: Json) -> bool:
         """Whether the message gives up a call that is passed on here."""

@@ -38,16 +38,14 @@ MCP_SESSION_ID = "mcp-session-id"
 POSTED = {"accept": "application/json, text/event-stream", "content-type": "application/json"}
 LISTENS = {"toolsListChanged": True, "promptsListChanged": True, "resourcesListChanged": True}
 
+PROGRESS = "notifications/progress"
 # Notifications about requests of this connection, which mean nothing on another.
-OF_THE_CONNECTION = (
-    "notifications/progress",
-    "notifications/cancelled",
-    "notifications/subscriptions/acknowledged",
-)
+OF_THE_CONNECTION = (PROGRESS, "notifications/cancelled", "notifications/subscriptions/acknowledged")
 
 OnRequest = Callable[[str, Json], Awaitable[Json]]
 OnNotify = Callable[[str, Json], Awaitable[None]]
 OnLine = Callable[[Json], bool]
+OnProgress = Callable[[Json], Awaitable[None]]
 
 
 class Waits(Protocol):
@@ -91,6 +89,7 @@ class Upstream:
     session: str = ""
     _kept_out: int = 0  # the status with which the server refused the latest request, if it did
     _passed: dict[int, Waits] = field(default_factory=dict)
+    _on_progress: dict[int, OnProgress] = field(default_factory=dict)
     _ids: Iterator[int] = field(default_factory=lambda: itertools.count(FIRST_PASSED))
     _dispatcher: JSONRPCDispatcher[Any] | None = None
     _task: asyncio.Task[None] | None = None
@@ -180,13 +179,18 @@ class Upstream:
         return POSTED | ({MCP_SESSION_ID: self.session} if self.session else {})
 
     @asynccontextmanager
-    async def posting(self, method: str, params: Json) -> AsyncIterator[tuple[int, httpx2.Response]]:
+    async def posting(
+        self, method: str, params: Json, on_progress: OnProgress | None
+    ) -> AsyncIterator[tuple[int, httpx2.Response]]:
         """Send a request to a server with an address, beside the library. Gives its id, and what the server says to it.
         Raises httpx2.HTTPError, and as the encoder does.
         """
         if self.http is None:
             raise RuntimeError("Only a server with an address is posted to.")
         made = next(self._ids)
+        if on_progress is not None:
+            params = {**params, "_meta": {**params.get("_meta", {}), "progressToken": made}}
+            self._on_progress[made] = on_progress
         headers = headers_for(self.version, method, params) | self.posted
         body = encoded({"jsonrpc": "2.0", "id": made, "method": method, "params": params}).encode()
         self.busy += 1
@@ -194,11 +198,15 @@ class Upstream:
             async with self.http.stream("POST", str(self.section.url), content=body, headers=headers) as response:
                 yield made, response
         finally:
+            self._on_progress.pop(made, None)
             self._rested()
 
     async def hear(self, method: str, params: Json) -> None:
         """Deal with a notification."""
-        if method not in OF_THE_CONNECTION:
+        on_progress = self._on_progress.get(_passed_id(params.get("progressToken"))) if method == PROGRESS else None
+        if on_progress is not None:
+            await on_progress(params)
+        elif method not in OF_THE_CONNECTION:
             await self.on_notify(method, params)
 
     async def _of_session(self, response: httpx2.Response) -> None:
@@ -213,7 +221,7 @@ class Upstream:
         """A program's message: whether the library need not see it."""
         if "method" in message:
             params = message.get("params")
-            if message["method"] != "notifications/progress" or not isinstance(params, dict):
+            if message["method"] != PROGRESS or not isinstance(params, dict):
                 return message["method"] not in OF_THE_CONNECTION and self.on_line(message)
             waits = self._passed.get(_passed_id(params.get("progressToken")))
             if waits is not None:

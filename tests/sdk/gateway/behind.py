@@ -74,6 +74,14 @@ async def grow(context: Context) -> str:
     return "grown"
 
 
+@app.tool()
+async def aside(context: Context) -> str:
+    """Says how far it is, but not on the stream of the call."""
+    await context.session.send_progress_notification(context.request_context.meta["progress_token"], 1)
+    await asyncio.sleep(0.3)
+    return "done aside"
+
+
 @app.prompt()
 async def plan(topic: str, key: str = "") -> str:
     ran(f"planned {topic} {key}")

@@ -169,6 +169,41 @@ async def test_t208_a_server_that_asks_during_a_call_over_http_is_answered(gatew
         assert int(text(await client.call_tool("request", {}))) >= BESIDE
 
 
+@pytest.mark.parametrize("era", ERAS)
+async def test_t208_a_call_that_asks_for_progress_is_passed_on_and_told_under_its_own_token(
+    gateway: Server, era: str
+) -> None:
+    def calling(name: str, token: object, **arguments: Any) -> str:
+        params = {"name": name, "arguments": arguments, "_meta": {"progressToken": token}}
+        return client.body("tools/call", params, 9)
+
+    async with raw(gateway.url, era) as client:
+        silent = await client.post(calling("request", "mine"), name="request")
+        assert int(silent.json()["result"]["content"][0]["text"]) >= BESIDE
+        wrong = await client.post(calling("request", True), name="request")
+        assert "1000" not in wrong.text, "the library says what is wrong with it, or leaves it out"
+        slow = await client.post(calling("slow", "mine", steps=2), name="slow")
+        heard = [json.loads(line[6:]) for line in slow.text.splitlines() if line.startswith("data: {")]
+        assert [one["params"]["progressToken"] for one in heard if "method" in one] == ["mine", "mine"]
+        assert [one["params"]["message"] for one in heard if "method" in one] == ["step 0", "step 1"]
+        assert heard[-1]["id"] == 9
+        assert "slow ended" in json.dumps(heard[-1]["result"])
+        assert await client.beside()
+
+
+async def test_t208_progress_that_comes_on_another_stream_is_told(gateway: Server) -> None:
+    steps: list[float] = []
+
+    async def progress(done: float, total: float | None, message: str | None) -> None:
+        steps.append(done)
+
+    async with talking(gateway.url, LEGACY) as client:
+        await client.list_tools()
+        for _ in range(2):
+            assert text(await client.call_tool("aside", {}, progress_callback=progress)) == "done aside"
+    assert steps == [1, 1]
+
+
 async def test_t209_a_session_that_was_ended_is_not_served(gateway: Server) -> None:
     async with raw(gateway.url, LEGACY) as client:
         assert await client.beside()

@@ -95,6 +95,6 @@ def test_t181_a_guard_of_a_tool_that_is_not_there_is_refused_at_the_start(
     file = str(behind(ONE.replace("tools.wipe", "tools.wype")).file)
     assert main(["guard", "--check", "--config", file]) == 1
     assert (
-        "servers.disk.tools.wype: The server lists no such tool, but asks, environment, grow, headers"
+        "servers.disk.tools.wype: The server lists no such tool, but aside, asks, environment, grow"
         in capsys.readouterr().err
     )
