@@ -12,7 +12,9 @@ from elicit_flows.sdk.gateway.config import Config, ConfigError, read
 from elicit_flows.sdk.gateway.file_guards import Asked, AskError, asked, filled, own
 from elicit_flows.sdk.gateway.forwarded import Forwarded
 from elicit_flows.sdk.gateway.names import exposed
-from elicit_flows.sdk.gateway.wire import REMOVED, request_for, result_for, without
+from elicit_flows.sdk.gateway.peers import Peers
+from elicit_flows.sdk.gateway.server_sign_in import own_sign_ins
+from elicit_flows.sdk.gateway.wire import REMOVED, Client, request_for, result_for, without
 from elicit_flows.sdk.mcp.messages import NotRun
 from elicit_flows.sdk.outcomes import Completed
 
@@ -178,3 +180,14 @@ def test_t183_a_place_that_stays_empty_is_not_the_models() -> None:
     schema = {"type": "object", "properties": {"plan": {"type": "string"}}}
     form = asked({"ask": "form", "message": "Which?", "schema": schema, "argument": {"plan": "plan"}}, "here")
     assert own({"plan": "forged", "what": "x"}, (form,)) == {"what": "x"}
+
+
+def test_t258_no_client_sees_the_gateways_token(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("S", "its secret")
+    signed_in = SIGNED_IN.replace("<issuer>", "https://i.test")
+    config = told(tmp_path, 'name = "g"\n[servers.a]\nurl = "https://a.test/mcp"\n' + signed_in)
+    sign_ins = own_sign_ins(config)
+    peers = Peers(config, Client({}, {}, modern=False), None, lambda *_: False, sign_ins)
+    for token in ("first-token", "renewed-token"):
+        sign_ins["a"].tokens.append(token)
+        assert peers.shown({"text": f"I got {token}."}) == {"text": f"I got {REMOVED}."}
