@@ -16,7 +16,7 @@ from elicit_flows.sdk.cli import main
 from elicit_flows.sdk.gateway.config import ClientCredentialsSection
 from elicit_flows.sdk.gateway.server_sign_in import ClientCredentials, TokenError
 from tests.cast import program
-from tests.sdk.mcp.clients import ERAS, Host, talking, text
+from tests.sdk.mcp.clients import LEGACY, MODERN, Host, talking, text
 from tests.support import box_config
 from tests.support.box import Box
 from tests.support.op import Op
@@ -37,6 +37,7 @@ client_id = "<client>"
 client_secret_env = "NOTES_CLIENT_SECRET"
 scopes = ["notes.read", "notes.write"]
 """
+FIXED = 'headers_from = { Authorization = "FIXED" }'
 FILE = """
 name = "desk"
 [service]
@@ -114,20 +115,22 @@ def file(keeper: Op, notes: str, tmp_path: Path) -> Callable[..., Path]:
     return write
 
 
-@pytest.mark.parametrize("era", ERAS)
+@pytest.mark.parametrize(("how", "era"), [(CREDENTIALS, MODERN), (CREDENTIALS, LEGACY), (FIXED, LEGACY)])
 async def test_t258_the_gateway_lists_in_its_own_name_and_calls_in_the_users(
-    file: Callable[..., Path], service: Box, corp: Op, keeper: Op, new_http_user: Callable[..., Persona], era: str
-) -> None:
+    file: Callable[..., Path], service: Box, corp: Op, sign_in: ClientCredentials,
+    new_http_user: Callable[..., Persona], how: str, era: str,
+) -> None:  # fmt: skip
     def press_on(link: str) -> None:
         alice.open(link)
         alice.carry_on("signin", "alice", "continue", "allow", "same")
 
     alice, host = new_http_user(), Host(press_on)
-    config = file(CREDENTIALS + GUARDS, service.url, corp.issuer)
+    config = file(how + GUARDS, service.url, corp.issuer)
+    fixed = f"Bearer {await sign_in.token()}"
     started = StdioServerParameters(
         command=sys.executable,
         args=["-m", "elicit_flows.sdk.cli", "guard", "--config", str(config)],
-        env={"ELICIT_API_KEY": CALLER.api_key, "PYTHONPATH": str(PROJECT), VARIABLE: SECRET},
+        env={"ELICIT_API_KEY": CALLER.api_key, "PYTHONPATH": str(PROJECT), VARIABLE: SECRET, "FIXED": fixed},
     )
     async with talking(started, era, host) as client:
         assert {tool.name for tool in (await client.list_tools()).tools} == {"list_notes", "write_note"}
@@ -175,7 +178,7 @@ def test_what_is_wrong_with_the_sign_in_is_said_at_the_start(
 @pytest.fixture
 def sign_in(keeper: Op, notes: str) -> ClientCredentials:
     section = ClientCredentialsSection(
-        issuer=keeper.issuer, client_id=CLIENT, client_secret_env=VARIABLE, scopes=[READS]
+        issuer=keeper.issuer, client_id=CLIENT, client_secret_env=VARIABLE, scopes=[READS, WRITES]
     )
     return ClientCredentials("here", section, SECRET, notes)
 
