@@ -27,6 +27,7 @@ from django.urls import Resolver404, resolve
 from ninja.operation import Operation, PathView
 
 from elicit_flows.api import auth, responses
+from elicit_flows.api.creates import Creates
 from elicit_flows.api.fast_path import FastPath
 from elicit_flows.api.rate_limits import Counted, RateLimits
 from elicit_flows.api.reads import KINDS, Reads
@@ -135,7 +136,7 @@ class Service:
         self._health = ThreadPool("health", threads=len(HEALTH), share=1, outside=False, **idle)
         self._reading = ThreadPool("reads", threads=KINDS, share=1, outside=False, **idle)
         self._reads = Reads(self._reading)
-        self._fast_path = FastPath(self._reads, api_headers(scheme), log_answer)
+        self._fast_path = FastPath(self._reads, Creates(self._agents), api_headers(scheme), log_answer)
         self._api_proxy = ApiProxy(self._reads, self._agents_outside, api_headers(scheme), log_answer)
         self._limits = RateLimits(settings.ELICIT_AGENT_IN_FLIGHT)
         self._waiting = Waiting()

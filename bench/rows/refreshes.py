@@ -48,7 +48,7 @@ def _ahead(ground: Ground, plan: Plan) -> Iterator[Finding]:
 
 
 def _once_each(ground: Ground, plan: Plan) -> Finding:
-    box = ground.box(webs=PROCESSES)
+    box = ground.box(webs=PROCESSES, settings={"ELICIT_AGENT_IN_FLIGHT": str(PROCESSES * CALLERS)})
     hand, provider = ground.inside(box), ground.provider
     tokens = [provider.grant(number) for number in range(TOKENS)]
     ids = hand.call("grants", agent=BOT.slug, provider=PROVIDER, tokens=tokens, seconds=3600)

@@ -44,6 +44,6 @@ def sign(request: AgentRequest, authorization_id: str) -> HttpResponse:
     as long as that is valid; every other call is 409 ``already_consumed``. 409 ``conflict`` when it is too late, or
     when your operator no longer allows the payment.
     """
-    key = parsing.idempotency_key(request)
+    key = parsing.idempotency_key(request.headers)
     header, known = authorizations.sign(own_authorization(request.auth, authorization_id), key, vault.signed_transfer)
     return answer(header, Idempotency_Replayed="true") if known else answer(header)

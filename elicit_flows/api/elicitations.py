@@ -31,22 +31,13 @@ class Filter(schemas.OfUser, schemas.Paging):
     kind: schemas.Kind | None = None
 
 
-@router.post(
-    "",
-    response={201: elicitation_shapes.Elicitation, 200: elicitation_shapes.Elicitation},
-    summary="Ask a user",
-    openapi_extra=openapi.IDEMPOTENT,
-)
-@asks_outside_for_some
-def create(request: AgentRequest, ask: schemas.CreateElicitation) -> HttpResponse:
-    """Creates a link for one person. With ``reuse: if_valid`` an existing connection or entitlement may answer at once.
-    Send ``Idempotency-Key`` (1 to 255 visible ASCII characters) so that a retry does not ask twice.
-    """
+def question_of(ask: schemas.CreateElicitation, idempotency_key: str | None) -> Question:
+    """What a create asks. Raises Invalid."""
     if len(json.dumps(ask.metadata)) > MAX_METADATA:
         raise Invalid.at("metadata", f"Give at most {MAX_METADATA} bytes of JSON.")
     # Without defaults, so that a member that a later version adds does not make a retry another request.
     body = json.dumps(ask.model_dump(exclude_defaults=True), sort_keys=True, separators=(",", ":"))
-    question = Question(
+    return Question(
         kind=ask.kind,
         claim=Claim(ask.subject.iss, ask.subject.sub),
         message=ask.message,
@@ -58,10 +49,23 @@ def create(request: AgentRequest, ask: schemas.CreateElicitation) -> HttpRespons
         reuse=ask.reuse,
         notify=ask.notify,
         metadata=ask.metadata,
-        idempotency_key=parsing.idempotency_key(request),
+        idempotency_key=idempotency_key,
         fingerprint=hashlib.sha256(body.encode()).hexdigest(),
     )
-    row, replayed = elicitations.create(request.auth, question)
+
+
+@router.post(
+    "",
+    response={201: elicitation_shapes.Elicitation, 200: elicitation_shapes.Elicitation},
+    summary="Ask a user",
+    openapi_extra=openapi.IDEMPOTENT,
+)
+@asks_outside_for_some
+def create(request: AgentRequest, ask: schemas.CreateElicitation) -> HttpResponse:
+    """Creates a link for one person. With ``reuse: if_valid`` an existing connection or entitlement may answer at once.
+    Send ``Idempotency-Key`` (1 to 255 visible ASCII characters) so that a retry does not ask twice.
+    """
+    row, replayed = elicitations.create(request.auth, question_of(ask, parsing.idempotency_key(request.headers)))
     if replayed:
         elicitations.expire(row)
         return answer(row.snapshot(), Idempotency_Replayed="true")
@@ -128,7 +132,7 @@ def consume(request: AgentRequest, elicitation_id: str) -> HttpResponse:
     """
     row = own_elicitation(request.auth.pk, elicitation_id)
     elicitations.expire(row)
-    row, replayed = elicitations.consume(row, parsing.idempotency_key(request))
+    row, replayed = elicitations.consume(row, parsing.idempotency_key(request.headers))
     return answer(row.snapshot(), Idempotency_Replayed="true") if replayed else answer(row.snapshot())
 
 

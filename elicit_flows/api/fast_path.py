@@ -1,7 +1,8 @@
-"""Two calls that agents make all the time, answered on the event loop where nothing about them is unusual.
+"""Three calls that agents make all the time, answered on the event loop where nothing about them is unusual.
 
-They are getting a token that is fresh, and getting an elicitation. No rule is written here a second time: an answer
-comes from ``api.reads``, and whatever a request has that would need another rule leaves it to Django (docs/adr/0030).
+They are getting a token that is fresh, getting an elicitation, and creating one. No rule is written here a second time:
+an answer comes from ``api.reads`` or ``api.creates``, and whatever a request has that would need another rule leaves it
+to Django (docs/adr/0030).
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from collections.abc import Callable
 from django.conf import settings
 from django.http.request import split_domain_port, validate_host
 
+from elicit_flows.api.creates import Answer, Creates
 from elicit_flows.api.rate_limits import Counted
 from elicit_flows.api.reads import Reads
 from elicit_flows.lib import telemetry
@@ -21,12 +23,14 @@ from elicit_flows.models import Agent
 
 TOKEN = re.compile(r"/v1/connections/(cn_[\w-]{1,60})/token", re.ASCII)
 ELICITATION = re.compile(r"/v1/elicitations/(el_[\w-]{1,60})", re.ASCII)
-CALLS = {"POST": TOKEN, "GET": ELICITATION}
-# The only bodies that are understood, both of which say nothing: by Content-Length and Content-Type.
+CREATE = re.compile("/v1/elicitations")
+CALLS = {"POST": (CREATE, TOKEN), "GET": (ELICITATION,)}
+LONGEST = 8192  # bytes of a create's body; other creates wait while a longer one is checked
+# The only bodies that are understood for the others, which say nothing: by Content-Length and Content-Type.
 NONE: tuple[bytes | None, bytes | None] = (None, None)
 BODIES = {
-    "POST": {NONE: b"", (b"0", None): b"", (b"0", b"application/json"): b"", (b"2", b"application/json"): b"{}"},
-    "GET": {NONE: b""},
+    "POST": {NONE: 0, (b"0", None): 0, (b"0", b"application/json"): 0, (b"2", b"application/json"): 2},
+    "GET": {NONE: 0},
 }
 # Headers that Django or a view reads, and that few clients send.
 UNUSUAL = {b"cookie", b"content-encoding", b"transfer-encoding"}
@@ -36,29 +40,38 @@ LogAnswer = Callable[[str, str, int, float], None]
 class FastPath:
     """``headers``: of every answer of the API. ``log_answer``: logs a request, as Django's middleware does."""
 
-    def __init__(self, reads: Reads, headers: Headers, log_answer: LogAnswer) -> None:
-        self._reads, self._headers, self._log_answer = reads, headers, log_answer
+    def __init__(self, reads: Reads, creates: Creates, headers: Headers, log_answer: LogAnswer) -> None:
+        self._reads, self._creates, self._headers, self._log_answer = reads, creates, headers, log_answer
 
     async def __call__(self, scope: Scope, receive: Receive, send: Counted) -> Receive | None:
         """Answer and return None; or leave the request to Django, and return what to read it from."""
         began = time.monotonic()
-        named = CALLS[scope["method"]].fullmatch(scope["path"]) if scope["method"] in CALLS else None
-        expected = _expected_body(scope) if named else None
-        if named is None or expected is None:
+        calls = (one.fullmatch(scope["path"]) for one in CALLS.get(scope["method"], ()))
+        named = next(filter(None, calls), None)
+        headers = _usual_headers(scope) if named else None
+        longest = _longest_body(scope["method"], headers, creates=named.re is CREATE) if named and headers else None
+        if named is None or headers is None or longest is None:
             return receive
         try:
-            body = await read_body(scope, receive, len(expected))
+            body = await read_body(scope, receive, longest)
         except Disconnected:
             return receive  # which says so again
         agent = await self._reads.agent(send.key_hash)
-        content = await self._content(agent, named) if agent and body == expected else None
-        if agent is None or content is None:
-            return _again(body)
         about = {"elicitation": named[1]} if named.re is ELICITATION else {}
+        answer = None
+        if agent is None:
+            return _again(body)
         with telemetry.logged_request(agent=agent.slug, **about) as number:
-            headers = [*self._headers, (telemetry.REQUEST_ID.lower().encode(), number.encode())]
-            await respond(send, 200, headers, content)
-            self._log_answer(scope["method"], scope["path"], 200, began)
+            if named.re is CREATE:
+                answer = await self._creates.answer(agent, body, headers.get(b"idempotency-key"))
+            elif body in {b"", b"{}"}:
+                content = await self._content(agent, named)
+                answer = Answer(200, [], content) if content else None
+            if not answer:
+                return _again(body)
+            own = [*answer.headers, (telemetry.REQUEST_ID.lower().encode(), number.encode())]
+            await respond(send, answer.status, [*{**dict(self._headers), **dict(own)}.items()], answer.content)
+            self._log_answer(scope["method"], scope["path"], answer.status, began)
         return None
 
     async def _content(self, agent: Agent, named: re.Match[str]) -> bytes | None:
@@ -70,8 +83,8 @@ class FastPath:
         return await self._reads.tokens.load((agent.pk, named[1]))
 
 
-def _expected_body(scope: Scope) -> bytes | None:
-    """What the body has to be; None if something in the request's head needs a rule."""
+def _usual_headers(scope: Scope) -> dict[bytes, bytes] | None:
+    """The headers; None if something in the request's head needs a rule."""
     headers = dict(scope["headers"])
     domain, _ = split_domain_port(headers.get(b"host", b"").decode("latin-1"))
     usual = (
@@ -81,8 +94,16 @@ def _expected_body(scope: Scope) -> bytes | None:
         and domain
         and validate_host(domain, settings.ALLOWED_HOSTS)  # as Django does
     )
-    kind = headers.get(b"content-length"), headers.get(b"content-type")
-    return BODIES[scope["method"]].get(kind) if usual else None
+    return headers if usual else None
+
+
+def _longest_body(method: str, headers: dict[bytes, bytes], *, creates: bool) -> int | None:
+    """How many bytes the body may have; None if it is not understood."""
+    length, kind = headers.get(b"content-length"), headers.get(b"content-type")
+    if not creates:
+        return BODIES[method].get((length, kind))
+    understood = kind == b"application/json" and length is not None and length.isdigit() and int(length) <= LONGEST
+    return LONGEST if understood else None
 
 
 def _again(body: bytes) -> Receive:

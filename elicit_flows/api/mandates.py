@@ -87,7 +87,7 @@ def charge(request: AgentRequest, mandate_id: str, ask: mandate_shapes.ChargeReq
     ``Idempotency-Key`` (1 to 255 visible ASCII characters) is needed: a retry with the same key never charges twice.
     403 ``over_limit`` beyond a limit of the mandate or of your operator; 409 when the mandate has ended.
     """
-    mandate, key = own_mandate(request.auth, mandate_id), parsing.idempotency_key(request)
+    mandate, key = own_mandate(request.auth, mandate_id), parsing.idempotency_key(request.headers)
     if key is None:
         raise Invalid.at("Idempotency-Key", "Send this header with a key of your own, so that a retry charges once.")
     asked = _asked(mandate, ask)

@@ -29,9 +29,9 @@ View = Callable[..., HttpResponse]
 NothingSaid = BeforeValidator(lambda body: None if body == {} else body)
 
 
-def idempotency_key(request: HttpRequest) -> str | None:
+def idempotency_key(headers: Mapping[str, str]) -> str | None:
     """The ``Idempotency-Key``, None if there is none. Raises BadRequest."""
-    given = request.headers.get("Idempotency-Key")
+    given = headers.get("Idempotency-Key")
     key = None if given is None else given.strip(" \t")  # RFC 9110, 5.5; the server keeps trailing white space
     if key is not None and not (0 < len(key) <= 255 and key.isascii() and key.isprintable()):
         raise BadRequest("Idempotency-Key must be 1 to 255 visible ASCII characters.")

@@ -67,7 +67,7 @@ def refund(request: AgentRequest, payment_id: str, ask: schemas.RefundRequest | 
 
     Send ``Idempotency-Key`` (1 to 255 visible ASCII characters) so that a retry does not refund twice.
     """
-    row, key = own_payment(request.auth, payment_id), parsing.idempotency_key(request)
+    row, key = own_payment(request.auth, payment_id), parsing.idempotency_key(request.headers)
     amount, reason = (ask.amount, ask.reason or "") if ask else (None, "")
     replayed = key is not None and queries.refunds_of(row).filter(idempotency_key=key).exists()
     made = refunds.ask(row, amount, Refund.By.AGENT, reason, key)

@@ -1,6 +1,6 @@
 """The stages of an elicitation, in the order in which they are reached.
 
-creation              create: an agent asks a person for something
+creation              create: an agent asks a person for something; create_together: several at once
 user_codes            the link as a short code that can be typed
 variables             what only the person knows of a provider's addresses: proposed by agents, asked of the person
 connect               look: somebody opens the link, nothing changes; begin: the right user leaves for the provider
@@ -29,7 +29,7 @@ No transaction is open while another server is called.
 from elicit_flows.elicitations.callback import choose, resume, submit
 from elicit_flows.elicitations.connect import Given, View, begin, look
 from elicit_flows.elicitations.connection_import import check_import, import_connection
-from elicit_flows.elicitations.creation import create
+from elicit_flows.elicitations.creation import create, create_together
 from elicit_flows.elicitations.device_grant import DevicePrompt, Polls, device_prompt
 from elicit_flows.elicitations.form_drafts import (
     ask_again,
@@ -78,6 +78,7 @@ __all__ = [
     "connect_at_once",
     "consume",
     "create",
+    "create_together",
     "create_user_code",
     "decline",
     "device_prompt",

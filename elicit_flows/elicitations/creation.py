@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
+from typing import NamedTuple
 
-from django.db import IntegrityError, connection, transaction
+from django.db import DatabaseError, IntegrityError, connection, transaction
 
 from elicit_flows import events, kinds, vault
-from elicit_flows.domain.errors import IdempotencyMismatch, Invalid, OverLimit, TooMany
+from elicit_flows.domain.errors import FlowError, IdempotencyMismatch, Invalid, OverLimit, TooMany, Unavailable
 from elicit_flows.domain.status import Status
 from elicit_flows.domain.values import Json, Question
 from elicit_flows.elicitations import agent_access, mcp_servers, multi_step, notify, payment, variables
@@ -29,6 +32,17 @@ OPEN_OF_ALL = 5000  # open elicitations of all agents for one person: one agent 
 PlugIn = Provider | PaymentAccount | None
 
 
+class Standing(NamedTuple):
+    """How many questions are open for a question's person, in all and of its agent; whether the person has a connection
+    for the agent; whether an elicitation has the question's Idempotency-Key already.
+    """
+
+    of_all: int
+    of_agent: int
+    connected: bool
+    known_key: bool
+
+
 @dataclass(frozen=True, slots=True)
 class Asked:
     """A question with checked parameters, its provider or payment account, and its steps, if it has any."""
@@ -39,9 +53,14 @@ class Asked:
     steps: tuple[Asked, ...] = ()
 
 
+# The kinds that need neither a payment account nor an answer from outside.
+PLAIN = frozenset({"oauth", "credentials", "form", "confirm", "link"})
+
 # Every create runs this query. It is plain SQL because the ORM would spend most of its time on writing the same text.
 _OPEN = f"""
-    SELECT count(*), count(CASE WHEN agent_id = %s THEN 1 END), {vault.CONNECTED} FROM (
+    SELECT %s AS place, count(*), count(CASE WHEN agent_id = %s THEN 1 END), {vault.CONNECTED}, EXISTS (
+        SELECT 1 FROM elicit_flows_elicitation WHERE agent_id = %s AND idempotency_key = %s
+    ) FROM (
         SELECT agent_id FROM elicit_flows_elicitation
         WHERE iss = %s AND sub = %s AND finished_at IS NULL AND expires_at > %s
         LIMIT %s
@@ -58,16 +77,21 @@ def create(agent: Agent, question: Question) -> tuple[Elicitation, bool]:
     if earlier:
         return earlier, True
     try:
-        asked, connected = _checked(agent, question)
+        asked = _checked(agent, question)
+        [standing] = _standing(agent, [question])
+        if standing.of_agent >= OPEN_PER_PERSON:
+            raise TooMany("This person has too many open elicitations of this agent.", retry_after=60)
+        if standing.of_all >= OPEN_OF_ALL:
+            raise TooMany("This person has too many open elicitations.", retry_after=60)
         try:
-            return _insert(agent, asked, connected), False
+            return _insert(agent, asked, standing.connected), False
         except IntegrityError:
             if question.idempotency_key is None:
                 raise
             earlier = _earlier(agent, question)
         if earlier:
             return earlier, True
-        return _insert(agent, asked, connected), False  # the elicitation with this key was consumed just now
+        return _insert(agent, asked, standing.connected), False  # the elicitation with this key was consumed just now
     except OverLimit as refused:
         # Tells the agent's owner: somebody should look at a model that asks for more than it may.
         subject = {"iss": question.claim.iss, "sub": question.claim.sub}
@@ -97,8 +121,39 @@ def _already(agent: Agent, asked: Asked, connected: bool) -> Json | None:
     return vault.existing_connection(agent, asked.question.claim, asked.plug_in, asked.params)
 
 
-def _checked(agent: Agent, question: Question) -> tuple[Asked, bool]:
-    """The checked question, and whether its person has a connection for this agent."""
+def create_together(agent: Agent, questions: Sequence[Question]) -> list[Elicitation | None]:
+    """Create an elicitation for each question of an agent without managed access, all by one statement.
+
+    None for a question that needs more than a row and an event, is answered already, or is refused: ``create`` says
+    what comes of it. Raises Unavailable if it is not known whether they were created, and DatabaseError if they were
+    not.
+    """
+    asked: dict[int, Asked] = {}
+    keys: set[str] = set()
+    for place, question in enumerate(questions):
+        plain = question.kind in PLAIN and not question.notify and not {"mcp", "connection"} & question.params.keys()
+        if plain and question.idempotency_key not in keys:
+            with suppress(FlowError):
+                asked[place] = _checked(agent, question)
+                keys |= {question.idempotency_key} if question.idempotency_key else set()
+    standing = _standing(agent, [each.question for each in asked.values()])
+    made: list[Elicitation | None] = [None] * len(questions)
+    for (place, each), stands in zip(asked.items(), standing, strict=True):
+        crowded = max(stands.of_agent - OPEN_PER_PERSON, stands.of_all - OPEN_OF_ALL) + len(questions) > 0
+        if not (crowded or stands.known_key or (stands.connected and each.plug_in)):
+            made[place] = _row(agent, each, connected=False)
+    rows = [row for row in made if row]
+    try:
+        if rows:
+            events.publish_created(agent, rows)
+    except IntegrityError:  # another process has just used one of the keys, and nothing is stored
+        return [None] * len(questions)
+    except DatabaseError as error:
+        raise Unavailable from error
+    return made
+
+
+def _checked(agent: Agent, question: Question) -> Asked:
     allowed = agent_access.of(agent)
     if question.claim.iss not in allowed.issuers:
         raise Invalid.at("subject.iss", agent_access.OTHER_ISSUER)
@@ -106,17 +161,20 @@ def _checked(agent: Agent, question: Question) -> tuple[Asked, bool]:
         raise Invalid.at("return_url", "This is not one of the agent's registered return URLs, letter for letter.")
     if question.notify:
         notify.check(agent)
-    asked = (_steps if question.kind == STEPS else _one)(agent, question, allowed)
+    return (_steps if question.kind == STEPS else _one)(agent, question, allowed)
+
+
+def _standing(agent: Agent, questions: Sequence[Question]) -> list[Standing]:
     now = connection.ops.adapt_datetimefield_value(clock.now())
-    with prepared_cursor() as cursor:
+    values: list[str | int | None] = []
+    for place, question in enumerate(questions):
         person = [question.claim.iss, question.claim.sub]
-        cursor.execute(_OPEN, [agent.pk, agent.pk, *person, *person, now, OPEN_OF_ALL])
-        of_all, of_agent, connected = cursor.fetchone()
-    if of_agent >= OPEN_PER_PERSON:
-        raise TooMany("This person has too many open elicitations of this agent.", retry_after=60)
-    if of_all >= OPEN_OF_ALL:
-        raise TooMany("This person has too many open elicitations.", retry_after=60)
-    return asked, connected
+        values += [place, agent.pk, agent.pk, *person, agent.pk, question.idempotency_key, *person, now, OPEN_OF_ALL]
+    if not questions:
+        return []
+    with prepared_cursor() as cursor:
+        cursor.execute(" UNION ALL ".join([_OPEN] * len(questions)), values)
+        return [Standing(*found) for _, *found in sorted(cursor.fetchall())]
 
 
 def _steps(agent: Agent, question: Question, allowed: Permits) -> Asked:
@@ -226,7 +284,7 @@ def _check_order(account: PaymentAccount, asked: Json) -> None:
 def _insert(agent: Agent, asked: Asked, connected: bool) -> Elicitation:
     row = _row(agent, asked, connected)
     if not (asked.steps or asked.question.notify or isinstance(asked.plug_in, PaymentAccount)):
-        events.publish_new(agent, "elicitation.completed" if row.reused else "elicitation.created", row)
+        events.publish_created(agent, [row])
         return row
     with transaction.atomic():
         row.save(force_insert=True)

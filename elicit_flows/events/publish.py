@@ -20,10 +20,10 @@ from elicit_flows.models import Agent, Delivery, Elicitation, Event
 # Only in feeds and streams, not in webhooks: a form that is being filled in has several of these events a second, and
 # each is out of date soon.
 LIVE = frozenset({"elicitation.draft"})
-# Taking the number locks the feed's row until the caller commits: that is what makes the feed gapless.
+# Taking the numbers locks the feed's row until the caller commits: that is what makes the feed gapless.
 _NEXT = """
-    INSERT INTO elicit_flows_feed (agent_id, position) VALUES (%s, 1)
-    ON CONFLICT (agent_id) DO UPDATE SET position = elicit_flows_feed.position + 1
+    INSERT INTO elicit_flows_feed (agent_id, position) VALUES (%s, %s)
+    ON CONFLICT (agent_id) DO UPDATE SET position = elicit_flows_feed.position + excluded.position
     RETURNING position
 """
 _INSERT = """
@@ -32,58 +32,77 @@ _INSERT = """
 """
 # PostgreSQL does all in one go, so that the lock is held for as short as can be.
 _TOGETHER = """
-    WITH {beside} next AS (
-        INSERT INTO elicit_flows_feed (agent_id, position) VALUES (%s, 1)
-        ON CONFLICT (agent_id) DO UPDATE SET position = elicit_flows_feed.position + 1 RETURNING position
-    )
+    WITH {beside} next AS ({next})
     INSERT INTO elicit_flows_event (position, id, agent_id, type, elicitation_id, seq, created_at, data)
-    SELECT next.position, %s, %s, %s, %s, %s::int, %s::timestamptz, %s::jsonb FROM next RETURNING position"""
+    {events} RETURNING position"""
+_EVENT = "SELECT next.position - %s::bigint, %s, %s::bigint, %s, %s, %s::int, %s::timestamptz, %s::jsonb FROM next"
 # PostgreSQL sends the notification at commit. If there is Redis, the message goes there instead, after the commit.
 _NOTIFY = ", pg_notify(%s, %s)"
 
 
-def publish_new(agent: Agent, type: str, elicitation: Elicitation) -> Event:
-    """Store a new elicitation, and tell of it. On PostgreSQL that is one statement, and so it needs no transaction."""
+def publish_created(agent: Agent, rows: Sequence[Elicitation]) -> None:
+    """Store new elicitations of an agent, and tell of them. On PostgreSQL that is one statement, and so it needs no
+    transaction.
+    """
+    events = []
+    for row in rows:
+        what = "elicitation.completed" if row.reused else "elicitation.created"
+        events.append(_event(agent, what, row.snapshot(), row))
     alone = connection.vendor == "postgresql" and not connection.in_atomic_block
     with nullcontext() if alone else transaction.atomic():
-        event = publish(agent, type, elicitation.snapshot(), elicitation, [elicitation])
-    stored(elicitation)
-    return event
+        _write(agent, events, rows)
+    for row in rows:
+        stored(row)
 
 
-def publish(
-    agent: Agent, type: str, data: Json, elicitation: Elicitation | None = None, beside: Sequence[Model] = ()
-) -> Event:
-    """Record that something happened: insert the event at the next position of its agent's feed, the delivery of a
-    webhook, and the new rows ``beside``. Call it last in the transaction that made it happen.
+def publish(agent: Agent, type: str, data: Json, elicitation: Elicitation | None = None) -> Event:
+    """Record that something happened: insert the event at the next position of its agent's feed, and the delivery of a
+    webhook. Call it last in the transaction that made it happen.
 
     No ORM, since this is the most frequent write.
     """
-    if not beside and not connection.in_atomic_block:  # publish_new has looked itself
+    if not connection.in_atomic_block:
         raise RuntimeError("publish must be called in the transaction that made the change")
+    event = _event(agent, type, data, elicitation)
+    _write(agent, [event])
+    return event
+
+
+def _event(agent: Agent, type: str, data: Json, elicitation: Elicitation | None) -> Event:
     head = elicitation.head if elicitation else None
-    event = Event(agent=agent, type=type, elicitation=head, seq=head.seq if head else None, data=data)
-    delivers = bool(agent.webhook_url) and agent.webhook_disabled_at is None and type not in LIVE
+    return Event(agent=agent, type=type, elicitation=head, seq=head.seq if head else None, data=data)
+
+
+def _write(agent: Agent, events: Sequence[Event], beside: Sequence[Model] = ()) -> None:
+    """Insert an agent's events at the next positions of its feed, their deliveries, and the new rows ``beside``."""
+    delivers = bool(agent.webhook_url) and agent.webhook_disabled_at is None and events[0].type not in LIVE
     if delivers:
-        sent = Delivery(agent=agent, event_id=event.pk, trace=telemetry.within(head.trace if head else ""))
-        beside = [*beside, sent]
+        trace = [telemetry.within(each.elicitation.trace if each.elicitation else "") for each in events]
+        sent = [Delivery(agent=agent, event_id=each.pk, trace=of) for each, of in zip(events, trace, strict=True)]
+        beside = [*beside, *sent]
     inserts = [CompiledInsert.of(row) for row in beside]
-    created = connection.ops.adapt_datetimefield_value(event.created_at)
-    values: list[str | int | None] = [event.id, event.agent_id, event.type, event.elicitation_id, event.seq, created]
-    values.append(json.dumps(event.data))
+    values: list[list[str | int | None]] = []
+    for each in events:
+        created = connection.ops.adapt_datetimefield_value(each.created_at)
+        values.append([each.id, agent.pk, each.type, each.elicitation_id, each.seq, created, json.dumps(each.data)])
     with prepared_cursor() as cursor:
         if connection.vendor == "postgresql":
             first = "".join(f"beside_{number} AS ({insert.sql}), " for number, insert in enumerate(inserts))
-            channel = [] if settings.REDIS_URL else [wakeups.CHANNEL, wakeups.message(event.agent_id)]
-            sql = _TOGETHER.format(beside=first) + (_NOTIFY if channel else "")
+            channel = [] if settings.REDIS_URL else [wakeups.CHANNEL, wakeups.message(agent.pk)]
+            each_event = " UNION ALL ".join([_EVENT] * len(events))
+            sql = _TOGETHER.format(beside=first, next=_NEXT, events=each_event) + (_NOTIFY if channel else "")
             given = [value for insert in inserts for value in insert.values]
-            cursor.execute(sql, [*given, event.agent_id, *values, *channel])
-            event.position = int(cursor.fetchone()[0])
+            behind = range(len(events) - 1, -1, -1)
+            placed = [value for back, row in zip(behind, values, strict=True) for value in (back, *row)]
+            cursor.execute(sql, [*given, agent.pk, len(events), *placed, *channel])
+            last = max(position for position, *_ in cursor.fetchall())
         else:
             for insert in inserts:
                 cursor.execute(insert.sql, insert.values)
-            cursor.execute(_NEXT, [event.agent_id])
-            event.position = int(cursor.fetchone()[0])
-            cursor.execute(_INSERT, [event.position, *values])
+            cursor.execute(_NEXT, [agent.pk, len(events)])
+            last = int(cursor.fetchone()[0])
+            for back, row in zip(range(len(events) - 1, -1, -1), values, strict=True):
+                cursor.execute(_INSERT, [last - back, *row])
+    for back, event in enumerate(reversed(events)):
+        event.position = last - back
     transaction.on_commit(partial(wakeups.wake, agent.pk, delivers))
-    return event

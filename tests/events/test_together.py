@@ -39,22 +39,23 @@ def cells(row: Elicitation) -> dict[str, object]:
 
 def test_every_column_is_what_save_would_write(database: None) -> None:
     row = row_of(rows.agent(webhook_url=HOOK).row)
-    event = events.publish_new(row.agent, "elicitation.created", row)
+    events.publish_created(row.agent, [row])
     assert cells(Elicitation.objects.get()) == cells(row)
     assert not row._state.adding
     told = Event.objects.get()
-    assert (told.pk, told.position, told.elicitation_id, told.seq) == (event.pk, 1, row.pk, 1)
+    assert (told.type, told.position, told.elicitation_id, told.seq) == ("elicitation.completed", 1, row.pk, 1)
     assert told.data == row.snapshot()
     sent = Delivery.objects.get()
-    assert (sent.event_id, sent.status, sent.tries, sent.log) == (event.pk, "pending", 0, [])
+    assert (sent.event_id, sent.status, sent.tries, sent.log) == (told.pk, "pending", 0, [])
 
 
 def test_what_cannot_be_stored_takes_no_position(database: None) -> None:
     known = rows.agent(webhook_url=HOOK)
-    row, again = row_of(known.row), row_of(known.row)
-    events.publish_new(known.row, "elicitation.created", row)
+    row, other, again = row_of(known.row), row_of(known.row), row_of(known.row)
+    other.idempotency_key = "another"
+    events.publish_created(known.row, [row])
     with pytest.raises(IntegrityError):
-        events.publish_new(known.row, "elicitation.created", again)  # its Idempotency-Key is that of the first
+        events.publish_created(known.row, [other, again])  # its Idempotency-Key is that of the first
     assert feed.heads([known.row.pk])[known.row.pk].position == 1
     assert (Elicitation.objects.count(), Event.objects.count(), Delivery.objects.count()) == (1, 1, 1)
 

@@ -6,16 +6,17 @@ everywhere. ``make costs`` writes costs.toml anew; whoever makes an operation de
 
 from __future__ import annotations
 
+import json
 import os
 import platform
 import subprocess
 import sys
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from types import FrameType
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from django.db import connections
 from django.test.utils import CaptureQueriesContext
@@ -23,7 +24,7 @@ from django.test.utils import CaptureQueriesContext
 from tests.house.conftest import Stage
 from tests.support import rows
 from tests.support.process import PROJECT
-from tests.support.two_ways import Request, TwoWays
+from tests.support.two_ways import Request
 
 TABLE = Path(__file__).with_name("costs.toml")
 MORE = 1.03  # the calls of an operation may be this many times those in the table
@@ -62,30 +63,33 @@ class Statements:
         self.said = [query["sql"].strip().upper() for query in self._context.captured_queries]
 
 
-def watched(operation: Callable[[], object], ways: TwoWays | None, make: Callable[[], W]) -> list[W]:
-    """What happens in this thread, and with ``ways`` in the one that reads for the event loop."""
-    here, there = make(), ways.in_thread(make) if ways else None
-    if ways and there:
-        ways.in_thread(there.start)
+Within = Callable[[Callable[[], Any]], Any]  # makes a call in a thread that works for the event loop
+
+
+def watched(operation: Callable[[], object], within: Within | None, make: Callable[[], W]) -> list[W]:
+    """What happens in this thread, and in the one that ``within`` is for."""
+    here, there = make(), within(make) if within else None
+    if within and there:
+        within(there.start)
     here.start()
     try:
         operation()
     finally:
         here.stop()
-        if ways and there:
-            ways.in_thread(there.stop)
+        if within and there:
+            within(there.stop)
     return [here, there] if there else [here]
 
 
-def counted(ways: TwoWays | None, operations: list[Callable[[], object]]) -> dict[str, int]:
+def counted(within: Within | None, operations: Sequence[Callable[[], object]]) -> dict[str, int]:
     """Half of the operations are for the calls, half for the statements, and of each half the cheapest counts: others
     fill caches, collect garbage, or look up what is remembered for a second.
     """
     calls, statements = [], []
     for operation in operations[::2]:
-        calls.append(sum(one.count for one in watched(operation, ways, Calls)))
+        calls.append(sum(one.count for one in watched(operation, within, Calls)))
     for operation in operations[1::2]:
-        said = [text for one in watched(operation, ways, Statements) for text in one.said]
+        said = [text for one in watched(operation, within, Statements) for text in one.said]
         commits = said.count("COMMIT")
         statements.append((len(said) - 2 * commits, commits))
     return {"calls": min(calls), "statements": min(statements)[0], "commits": min(statements)[1]}
@@ -95,9 +99,9 @@ def measured(stage: Stage) -> dict[str, dict[str, int]]:
     begun = [stage.create() for _ in range(RUNS)]
     ways_back = [stage.press(row) for row in begun]
     question = rows.question(reuse="never")
-    create = partial(stage.agent.post, "/v1/elicitations", question, content_type="application/json")
+    create = stage.request("POST", "/v1/elicitations", json.dumps(question).encode())
     ways, get = stage.ways, stage.request("GET", f"/v1/elicitations/{begun[0].pk}")
-    costs = {"create": counted(None, [create] * RUNS), **both_ways(stage, "get", get)}
+    costs = both_ways(stage, "create", create) | both_ways(stage, "get", get)
     costs["callback"] = counted(None, [partial(stage.callback, brought) for brought in ways_back])
     fetch = stage.fetch(begun[0])
     assert ways.by_django(fetch).status == 200  # which notes the use
@@ -107,11 +111,12 @@ def measured(stage: Stage) -> dict[str, dict[str, int]]:
 def both_ways(stage: Stage, name: str, request: Request) -> dict[str, dict[str, int]]:
     """The event loop's, and Django's."""
     assert stage.ways.by_fast_path(request)
+    within = partial(stage.ways.in_thread, creates=name == "create")
     call = getattr(stage.agent, request.method.lower())
     by_django = partial(call, request.path, request.body or None, content_type="application/json")
     return {
         # more of these: how two threads meet decides whether some forty calls are made
-        name: counted(stage.ways, [partial(stage.ways.by_fast_path, request)] * 5 * RUNS),
+        name: counted(within, [partial(stage.ways.by_fast_path, request)] * 5 * RUNS),
         f"{name}, by Django": counted(None, [by_django] * RUNS),
     }
 

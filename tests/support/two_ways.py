@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Iterator
 from typing import NamedTuple, TypeVar
 
@@ -71,13 +72,26 @@ class TwoWays:
         self.service = Service()
         self._loop = uvloop.new_event_loop()
 
-    def in_thread(self, call: Callable[[], T]) -> T:
-        """In the thread that reads, which is one while there is one request at a time."""
-        return self._loop.run_until_complete(self.service._reading.run("tokens", call))
+    def in_thread(self, call: Callable[[], T], *, creates: bool = False) -> T:
+        """In the thread that reads, or the one that creates: there is one of each while there is one request at a
+        time.
+        """
+        pool = self.service._agents if creates else self.service._reading
+        return self._loop.run_until_complete(pool.run("tokens", call))
 
     def by_fast_path(self, request: Request) -> Answer | None:
         """The answer of the event loop; None if it left the request to Django, with all of its body."""
         return self.begin(request)()
+
+    def together(self, requests: list[Request]) -> list[Answer | None]:
+        """The answers of the event loop to requests that come at the same time; None as above."""
+
+        async def all_of_them() -> list[Answer | None]:
+            sent = [Sent() for _ in requests]
+            each = zip(requests, sent, strict=True)
+            return await asyncio.gather(*(self._quickly(one, self.counted(one, to), to) for one, to in each))
+
+        return self._loop.run_until_complete(all_of_them())
 
     def begin(self, request: Request) -> Callable[[], Answer | None]:
         """Counts the request, as every one is; the call then has it answered."""
