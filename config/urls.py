@@ -79,6 +79,7 @@ urlpatterns = [
     path("account/payments/subscriptions/<str:subscription_id>/keep", account_payments.keep),
     path("account/payments/<str:payment_id>/receipt", account_payments.receipt),
     path("account/payments/<str:payment_id>/cancel", account_payments.cancel),
+    path("account/payments/<str:payment_id>/replace", account_payments.replace_method),
     path("account/export", privacy.export),
     path("account/delete", privacy.delete),
     path("account/deleted", privacy.deleted),

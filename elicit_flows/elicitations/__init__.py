@@ -15,6 +15,7 @@ notify                the person is told that it waits for them
 notes                 data that the agent stores with its elicitation
 payment               the provider's checkout page, and the result of the payment
 mandates              charges under a mandate, and its end
+method_replacement    another payment method for what goes on
 price_change          another price of a running subscription
 payment_cancellation  ending or keeping a subscription, and removing a saved payment method
 payment_sweep         the worker's part of payments: webhooks, open checkouts, cancellations, refunds
@@ -41,6 +42,7 @@ from elicit_flows.elicitations.form_drafts import (
 )
 from elicit_flows.elicitations.managed import SignInAgain, connect_at_once
 from elicit_flows.elicitations.mandates import charge_mandate, end_mandate, own_mandate, refuse_charge
+from elicit_flows.elicitations.method_replacement import can_replace_method, replace_method
 from elicit_flows.elicitations.notes import change_note, read_note
 from elicit_flows.elicitations.outcomes import cancel, complete, consume, decline, expire, sweep
 from elicit_flows.elicitations.payment import back_from_checkout
@@ -67,6 +69,7 @@ __all__ = [
     "ask_again",
     "back_from_checkout",
     "begin",
+    "can_replace_method",
     "cancel",
     "cancel_payment",
     "cancel_subscription",
@@ -102,6 +105,7 @@ __all__ = [
     "receipt",
     "redeem_user_code",
     "refuse_charge",
+    "replace_method",
     "replace_persons_code",
     "resume",
     "resume_subscription",

@@ -31,7 +31,7 @@ from elicit_flows.lib import amounts, clock, rate_limits
 from elicit_flows.lib.backoff import CircuitBreaker
 from elicit_flows.lib.sentences import sentence
 from elicit_flows.models import Agent, Checkout, Elicitation, MandateCharge, Payment, PaymentAccount
-from elicit_flows.payments import charges, checkouts, customers, entitlements, mandates, settlement
+from elicit_flows.payments import charges, checkouts, customers, entitlements, mandates, method_replacements, settlement
 from elicit_flows.payments.settlement import Verdict
 
 log = logging.getLogger(__name__)
@@ -79,7 +79,7 @@ def _open(row: Elicitation, payment: Payment, checkout: Checkout) -> str | None:
     account = vault.account(checkout.account)
     key = f"ef:{checkout.pk}:start:{checkout.key_number}"
     try:
-        started = plug_in(checkout).start(account, _ask(payment, checkout), key)
+        started = plug_in(checkout).start(account, ask(payment, checkout), key)
     except Refused as refusal:
         log.critical("payment account %s refused a checkout: %s (%s)", account.slug, refusal, refusal.code)
         customers.forget(payment)  # the provider may not know the customer any more: the next press names none
@@ -106,7 +106,8 @@ def _open(row: Elicitation, payment: Payment, checkout: Checkout) -> str | None:
     return vault.open_url(checkout)
 
 
-def _ask(payment: Payment, checkout: Checkout) -> Ask:
+def ask(payment: Payment, checkout: Checkout) -> Ask:
+    """What the provider's page is to ask for."""
     back = f"{settings.ELICIT_PUBLIC_URL}/payments/{checkout.account.slug}/return?checkout={checkout.pk}"
     return Ask(
         our_id=checkout.pk,
@@ -136,13 +137,13 @@ def _order(payment: Payment, language: str) -> Order | None:
     return Order(lines, tax, tax_name, payment.order["number"], payment.order.get("invoice", False))
 
 
-def back_from_checkout(slug: str, checkout_id: str) -> tuple[Elicitation, bool]:
-    """A browser comes back from the provider's page, which is only a hint. Returns the elicitation, and whether the
+def back_from_checkout(slug: str, checkout_id: str) -> tuple[Checkout, bool]:
+    """A browser comes back from the provider's page, which is only a hint. Returns the checkout, and whether the
     provider has just said that nothing was paid. Raises NotFound.
     """
     rows = Checkout.objects.select_related("payment__elicitation__agent", "account")
     checkout = rows.filter(pk=checkout_id, account__slug=slug).first()
-    if checkout is None or checkout.payment.elicitation is None:
+    if checkout is None or (checkout.payment.elicitation is None and checkout.replaces is None):
         raise NotFound("There is no such payment. Open the link again.")
     unpaid = False
     if checkout.status in (Checkout.Status.OPEN, Checkout.Status.PROCESSING):
@@ -150,7 +151,7 @@ def back_from_checkout(slug: str, checkout_id: str) -> tuple[Elicitation, bool]:
             unpaid = settle(checkout)
         except PaymentError as trouble:
             log.warning("payment account %s: %s; the sweep asks again", slug, trouble)
-    return checkout.payment.elicitation, unpaid
+    return checkout, unpaid
 
 
 def settle(checkout: Checkout, *, closing: bool = False) -> bool:
@@ -173,8 +174,29 @@ def settle(checkout: Checkout, *, closing: bool = False) -> bool:
                 said = provider.complete(account, checkout.ref, f"ef:{checkout.pk}:complete:{said.agreed}")
             else:
                 said = provider.release(account, checkout.ref, f"ef:{checkout.pk}:release:{said.agreed}")
-        record_settlement(checkout, replace(said, asked_at=asked_at))
+        if checkout.replaces is not None:
+            _replace_method(checkout, said)
+        else:
+            record_settlement(checkout, replace(said, asked_at=asked_at))
     return said.unpaid
+
+
+def _replace_method(checkout: Checkout, said: Snapshot) -> None:
+    """What this checkout has saved takes the place of the former method, at the provider and here, once.
+
+    One of several workers does it, so that a slow one does not bring a method back that was replaced since then.
+    """
+    bought, now = checkout.payment, None
+    standing = method_replacements.standing(bought)
+    provider = providers.replacing(checkout.account.provider)
+    if said.state is State.SAVED and standing and provider:
+        if checkout.status not in checkouts.PAYABLE or not checkouts.look_again(checkout):
+            return
+        account = vault.account(checkout.account)
+        now = provider.fetch(account, standing.ref or "")
+        if bought.mode == "subscribe" and not method_replacements.difference(checkout, said, now):
+            provider.use_method(account, standing.ref or "", said.method or "")
+    method_replacements.record(checkout, said, now)
 
 
 def _wanted(checkout: Checkout, said: Snapshot) -> bool:

@@ -64,7 +64,7 @@ def resume_subscription(subscription_id: str, claim: Claim) -> Subscription:
     provider = providers.subscribing(subscription.account.provider)
     try:
         with payment.slow_accounts.timed(subscription.account_id):
-            for checkout in bought.checkouts.filter(status=Checkout.Status.PAID):
+            for checkout in bought.checkouts.filter(status=Checkout.Status.PAID, replaces=None):
                 said = provider.resume(account, checkout.ref or "", f"ef:{checkout.pk}:resume")
                 payment.record_settlement(checkout, replace(said, asked_at=clock.now()))
     except PaymentError as trouble:

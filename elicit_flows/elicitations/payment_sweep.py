@@ -16,6 +16,7 @@ from elicit_flows import vault
 from elicit_flows.domain.errors import Unavailable
 from elicit_flows.elicitations import payment
 from elicit_flows.elicitations.mandates import end_mandate, recover
+from elicit_flows.elicitations.method_replacement import remove_replaced
 from elicit_flows.elicitations.payment_cancellation import end_surplus, tell_provider
 from elicit_flows.elicitations.price_change import tell_price
 from elicit_flows.kinds.payment import providers
@@ -23,7 +24,16 @@ from elicit_flows.kinds.payment.providers.base import Busy, PaymentError, Refuse
 from elicit_flows.lib import clock, health
 from elicit_flows.models import Cancellation, Checkout, Inbound, Mandate, PaymentAccount, PriceChange, Refund
 from elicit_flows.models.backlog import soonest
-from elicit_flows.payments import cancellations, charges, checkouts, inbound_webhooks, mandates, price_changes, refunds
+from elicit_flows.payments import (
+    cancellations,
+    charges,
+    checkouts,
+    inbound_webhooks,
+    mandates,
+    method_replacements,
+    price_changes,
+    refunds,
+)
 
 log = logging.getLogger(__name__)
 Due = Inbound | Checkout | Cancellation | PriceChange | Refund | Mandate
@@ -90,8 +100,7 @@ def _follow(row: Inbound) -> bool:
 
 
 def _look(checkout: Checkout) -> bool:
-    row = checkout.payment.elicitation
-    moot = row is None or row.over or row.overdue
+    moot = _is_moot(checkout)
     # Also when its own time is over: a provider may forget it soon after, and then says nothing about it.
     to_close = checkout.status == Checkout.Status.OPEN and (moot or checkout.expires_at <= clock.now())
     if checkout.account_id in payment.slow_accounts.open_keys() or not checkouts.look_again(checkout, soon=to_close):
@@ -106,6 +115,8 @@ def _look(checkout: Checkout) -> bool:
                 if ref:
                     provider.close(account, ref, f"ef:{checkout.pk}:close")
                 _give_up(checkout)
+            elif checkout.replaces is not None and checkout.status in (Checkout.Status.PAID, Checkout.Status.OVER):
+                remove_replaced(checkout)
             elif checkout.surplus:
                 end_surplus(checkout)
             else:
@@ -121,6 +132,14 @@ def _look(checkout: Checkout) -> bool:
     else:
         health.succeeded("payment", checkout.account.slug)
     return True
+
+
+def _is_moot(checkout: Checkout) -> bool:
+    """Whether nobody waits for it any more."""
+    if checkout.replaces is not None:
+        return method_replacements.standing(checkout.payment) is None
+    row = checkout.payment.elicitation
+    return row is None or row.over or row.overdue
 
 
 def _look_for_charge(checkout: Checkout) -> bool:

@@ -686,6 +686,7 @@ class Migration(migrations.Migration):
                 ('expires_at', models.DateTimeField(verbose_name='expires at')),
                 ('surplus', models.BooleanField(db_default=False, default=False)),
                 ('off_session', models.BooleanField(db_default=False, default=False)),
+                ('replaces', models.CharField(max_length=255, null=True)),
                 ('look_at', models.DateTimeField(null=True, verbose_name='next check at')),
                 ('payment', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='checkouts', to='elicit_flows.payment')),
                 ('account', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, to='elicit_flows.paymentaccount')),

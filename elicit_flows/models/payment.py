@@ -193,6 +193,9 @@ class Checkout(models.Model):
     surplus = models.BooleanField(default=False, db_default=False)
     # A charge under a mandate: the provider has no page for it.
     off_session = models.BooleanField(default=False, db_default=False)
+    # It saves another payment method for what was agreed to before, and nothing is paid. The provider's ID of the
+    # method that is then to be removed; "" for none. None: an ordinary checkout.
+    replaces = models.CharField(max_length=255, null=True)
     look_at = models.DateTimeField(_("next check at"), null=True)  # when the sweep asks the provider again
 
     class Meta:

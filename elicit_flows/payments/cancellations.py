@@ -75,8 +75,10 @@ def claim(row: Cancellation) -> bool:
 
 
 def checkouts_of(row: Cancellation) -> Iterable[Checkout]:
-    """The checkouts to cancel; more than one if the person paid twice."""
+    """The checkouts to cancel; more than one if the person paid twice, or replaced what they saved."""
     paid = Checkout.objects.filter(payment_id=row.payment_id, status=Checkout.Status.PAID)
+    if row.payment.mode == "subscribe":
+        paid = paid.filter(replaces=None)  # the others have no subscription
     return paid.select_related("payment__elicitation__agent", "account")
 
 

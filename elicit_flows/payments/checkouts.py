@@ -55,8 +55,9 @@ def awaited(row: Elicitation) -> bool:
     return Checkout.objects.filter(payment__elicitation=row, status__in=PAYABLE).exists()
 
 
-def reserve(payment: Payment, until: datetime, language: str = "") -> Checkout:
-    """A checkout that the provider does not know yet, in the ``language`` of the page that leads to it.
+def reserve(payment: Payment, until: datetime, language: str = "", replaces: str | None = None) -> Checkout:
+    """A checkout that the provider does not know yet, in the ``language`` of the page that leads to it. ``replaces``:
+    see the model.
 
     Raises IntegrityError if there is one already.
     """
@@ -68,6 +69,7 @@ def reserve(payment: Payment, until: datetime, language: str = "") -> Checkout:
         created_at=now,
         look_at=now + LOOK_EVERY,
         language=language,
+        replaces=replaces,
     )
 
 

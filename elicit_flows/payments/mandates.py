@@ -47,6 +47,14 @@ def given(payment: Payment, said: Snapshot) -> None:
     tell(mandate, "created")
 
 
+def replaced(mandate: Mandate, said: Snapshot) -> None:
+    """The person has saved another method, which is charged from now on. Call it with the mandate locked."""
+    mandate.customer_ref, mandate.method_ref = said.customer or "", said.method or ""
+    mandate.method = said.method_name or ""
+    mandate.save(update_fields=["customer_ref", "method_ref", "method"])
+    tell(mandate, "changed")
+
+
 def ended(payment: Payment, by: Mandate.By) -> None:
     """Nothing more is charged. Call it when the saved method is removed, with the payment locked."""
     mandate = Mandate.objects.select_for_update().filter(payment=payment).exclude(status=Status.ENDED).first()

@@ -102,7 +102,7 @@ def claim(change: PriceChange) -> bool:
 
 def checkout_of(change: PriceChange) -> Checkout:
     """The checkout that began the subscription."""
-    paid = change.subscription.payment.checkouts.filter(status=Checkout.Status.PAID, surplus=False)
+    paid = change.subscription.payment.checkouts.filter(status=Checkout.Status.PAID, surplus=False, replaces=None)
     return paid.select_related("account").earliest("created_at")
 
 

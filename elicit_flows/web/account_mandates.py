@@ -70,7 +70,12 @@ def _page(
     page = paging.cut(request, paging.newest(queries.charges_of(row), "created_at"), lambda one: one.created_at)
     done = request.GET.get("done", "")
     context = {
-        "mandate": shown(row) | {"fields": _fields(row)},
+        "mandate": shown(row)
+        | {
+            "fields": _fields(row),
+            "payment": row.payment_id,
+            "replaceable": elicitations.can_replace_method(row.payment),
+        },
         "charges": [_charge(one) for one in page.rows],
         "just": done if done in DONE else "",
         "wrong": wrong,

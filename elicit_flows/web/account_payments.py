@@ -12,7 +12,7 @@ from elicit_flows.kinds.payment import order
 from elicit_flows.kinds.x402.networks import NETWORKS
 from elicit_flows.lib import text
 from elicit_flows.lib.thread_pools import asks_outside
-from elicit_flows.models import Payment, Renewal
+from elicit_flows.models import Checkout, Payment, Renewal
 from elicit_flows.payments import authorizations, queries
 from elicit_flows.web import account, account_mandates, pages, paging, session
 
@@ -36,6 +36,7 @@ def payments(request: HttpRequest, me: session.Person) -> HttpResponse:
         "payments": [_paid(row) for row in page.rows],
         "part": part if part in PARTS else "",
         "just_ended": _just_ended(request, me.claim),
+        "just_replaced": _just_replaced(request, me.claim),
         **paging.search(request, page),
     }
     return account.show(request, me, "payments", context)
@@ -87,6 +88,14 @@ def cancel(request: HttpRequest, me: session.Person, payment_id: str) -> HttpRes
     return pages.SeeOther(f"/account/payments?ended={payment_id}")
 
 
+@require_POST
+@asks_outside
+@pages.for_person
+def replace_method(request: HttpRequest, me: session.Person, payment_id: str) -> HttpResponse:
+    """Leave for the provider's page, where another payment method is saved."""
+    return pages.SeeOther(elicitations.replace_method(payment_id, me.claim))
+
+
 @require_safe
 @pages.for_person
 def subscription(request: HttpRequest, me: session.Person, subscription_id: str) -> HttpResponse:
@@ -136,6 +145,17 @@ def _just_ended(request: HttpRequest, claim: Claim) -> Json | None:
     return _paid(row) if row else None
 
 
+def _just_replaced(request: HttpRequest, claim: Claim) -> Json | None:
+    """Of what the payment method has just been replaced, according to the address; None if that is not true."""
+    if "replaced" not in request.GET:
+        return None
+    done = Checkout.objects.filter(
+        pk=paging.words(request, "replaced"), replaces__isnull=False, status=Checkout.Status.PAID
+    )
+    row = queries.made_by(claim).filter(checkouts__in=done).first()
+    return _paid(row) if row else None
+
+
 def _paid(row: Payment) -> Json:
     said, cancellation, going = row.summary(), getattr(row, "cancellation", None), getattr(row, "subscription", None)
     names = ("description", "mode", "currency", "amount_refunded", "status", "dispute")
@@ -155,5 +175,6 @@ def _paid(row: Payment) -> Json:
         "subscription": going.pk if going else "",
         "past_due": going is not None and going.status == "past_due",
         "grace_until": going.grace_until if going else None,
+        "replaceable": elicitations.can_replace_method(row),
         "cancelling": cancellation is not None and cancellation.try_at is not None,
     }

@@ -22,10 +22,12 @@ def returned(request: HttpRequest, slug: str) -> HttpResponse:
     """The right user goes on; anybody else learns nothing."""
     if not rate_limits.PAYMENT_RETURNS.hit_from(request.META["REMOTE_ADDR"]):
         raise TooMany("There were too many attempts from your network.", retry_after=60)
-    row, unpaid = elicitations.back_from_checkout(slug, request.GET.get("checkout", ""))
-    me = session.person(request, on_the_way_back=True)
-    if me is None or me.claim != row.claim:
+    checkout, unpaid = elicitations.back_from_checkout(slug, request.GET.get("checkout", ""))
+    me, row = session.person(request, on_the_way_back=True), checkout.payment.elicitation
+    if me is None or me.claim != checkout.payment.claim:
         return pages.refused(request, 200, "Thank you", "You may close this page.")
+    if row is None or checkout.replaces is not None:
+        return pages.SeeOther(f"/account/payments?replaced={checkout.pk}")
     row.refresh_from_db(fields=["status"])
     payable = row.status in OPEN and row.status != Status.SETTLING
     if payable and unpaid:

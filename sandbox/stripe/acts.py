@@ -175,7 +175,7 @@ def fault(double: Double, values: Values) -> Thing:
 
 def bend(double: Double, values: Values) -> Thing:
     """Make payments differ from what was requested, from now on; without arguments, stop that."""
-    names = {"amount": "amount_total", "currency": "currency", "livemode": "livemode"}
+    names = {"amount": "amount_total", "currency": "currency", "livemode": "livemode", "customer": "customer"}
     unknown = values.keys() - names.keys()
     if unknown:
         raise Unfit(f"there is nothing to bend in {', '.join(sorted(unknown))}")

@@ -56,11 +56,12 @@ SIMULATED: dict[str, set[str]] = {
     "GET /v1/payment_intents": {*_PAGE, *_CREATED, "customer"},
     "GET /v1/charges": {*_PAGE, *_CREATED, "customer", "payment_intent"},
     "POST /v1/subscriptions/:id": {
-        *("expand", "cancel_at_period_end", "proration_behavior", "items[].id"),
+        *("expand", "cancel_at_period_end", "default_payment_method", "proration_behavior", "items[].id"),
         *("items[].price_data.currency", "items[].price_data.product", "items[].price_data.unit_amount"),
         *("items[].price_data.recurring.interval", "items[].price_data.recurring.interval_count"),
     },
     "DELETE /v1/subscriptions/:id": {"expand"},
+    "GET /v1/subscriptions": {*_PAGE, *_CREATED, "customer"},
     "GET /v1/invoices": {*_PAGE, *_CREATED, "customer", "status", "subscription"},
     "GET /v1/invoice_payments": {*_PAGE, *_CREATED, "invoice", "status"},
     "POST /v1/customers": {"expand", "description", "email", "metadata", "name"},

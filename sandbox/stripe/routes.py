@@ -102,6 +102,12 @@ def list_invoices(shop: Shop, id: str, params: Thing) -> Thing:
     return page([shown(one) for one in found], "/v1/invoices", others)
 
 
+def list_subscriptions(shop: Shop, id: str, params: Thing) -> Thing:
+    """Those that are canceled are left out: https://docs.stripe.com/api/subscriptions/list"""
+    found = [shown(one) for one in shop.all(subscriptions.KIND) if one["status"] != "canceled"]
+    return page(found, "/v1/subscriptions", params)
+
+
 def detach_method(shop: Shop, id: str, params: Thing) -> Thing:
     return customers.detach(shop, shop.get("payment_method", id))
 
@@ -123,6 +129,7 @@ ROUTES: dict[str, Handler] = {
     "POST /v1/refunds": create_refund,
     "POST /v1/customers": create_customer,
     "POST /v1/payment_methods/:id/detach": detach_method,
+    "GET /v1/subscriptions": list_subscriptions,
     "POST /v1/subscriptions/:id": change_subscription,
     "DELETE /v1/subscriptions/:id": end_subscription,
 }

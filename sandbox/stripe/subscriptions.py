@@ -170,8 +170,8 @@ def renew(shop: Shop, subscription: Thing, *, ok: bool = True) -> Thing:
 
 
 def change(shop: Shop, subscription: Thing, params: Thing) -> Thing:
-    """Cancel it at the end of the paid period, or take that back; give an item another price. Raises StripeError for
-    one that has ended.
+    """Cancel it at the end of the paid period, or take that back; charge another method; give an item another price.
+    Raises StripeError for one that has ended.
     """
     if subscription["status"] == "canceled":
         sentence = "A canceled subscription can only update its cancellation_details and metadata."
@@ -182,6 +182,14 @@ def change(shop: Shop, subscription: Thing, params: Thing) -> Thing:
         before = {name: subscription[name] for name in ("cancel_at_period_end", "cancel_at", "canceled_at")}
         subscription |= {"cancel_at_period_end": ends, "cancel_at": last if ends else None}
         subscription["canceled_at"] = shop.now if ends else None
+        shop.emit("customer.subscription.updated", subscription, before)
+    if "default_payment_method" in params:
+        method = shop.get("payment_method", params["default_payment_method"], "default_payment_method", 400)
+        if method["customer"] != subscription["customer"]:
+            sentence = "The customer does not have a payment method with that ID: it must be attached to the customer."
+            raise StripeError(400, sentence, code="resource_missing")
+        before = {"default_payment_method": subscription["default_payment_method"]}
+        subscription["default_payment_method"] = method["id"]
         shop.emit("customer.subscription.updated", subscription, before)
     if "items" in params:
         reprice(shop, subscription, params)

@@ -246,6 +246,7 @@ THREATS: dict[int, tuple[str, str]] = {
     256: ("Payments by HTTP 402 that together exceed the wallet's limits", ""),
     257: ("A 402 that names another host than the one that was asked, or comes from where a redirect leads", ""),
     258: ("The gateway's own sign-in at a server: used for a user's call, shown to a client, sent elsewhere", ""),
+    259: ("A payment method that is replaced by somebody else, or by one of another customer", ""),
 }  # fmt: skip
 FAULTS: dict[int, tuple[str, str]] = {
     1: ("Killed during a create", ""),

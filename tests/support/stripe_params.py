@@ -37,6 +37,7 @@ CALLS = {
     "GET /v1/payment_methods/:id": ("_payment_method_retrieve_params", "PaymentMethodRetrieveParams"),
     "POST /v1/payment_methods/:id/detach": ("_payment_method_detach_params", "PaymentMethodDetachParams"),
     "GET /v1/subscriptions/:id": ("_subscription_retrieve_params", "SubscriptionRetrieveParams"),
+    "GET /v1/subscriptions": ("_subscription_list_params", "SubscriptionListParams"),
     "POST /v1/subscriptions/:id": ("_subscription_update_params", "SubscriptionUpdateParams"),
     "DELETE /v1/subscriptions/:id": ("_subscription_cancel_params", "SubscriptionCancelParams"),
     "GET /v1/invoices/:id": ("_invoice_retrieve_params", "InvoiceRetrieveParams"),

@@ -9,6 +9,7 @@ from typing import cast
 from elicit_flows.kinds.payment.providers.base import (
     ChargingProvider,
     PaymentProvider,
+    ReplacingProvider,
     ReportingProvider,
     SubscribingProvider,
 )
@@ -33,6 +34,12 @@ def get(name: str) -> PaymentProvider:
 def charging(name: str) -> ChargingProvider:
     """The provider with that name, which must have mode ``mandate``."""
     return cast(ChargingProvider, get(name))
+
+
+def replacing(name: str) -> ReplacingProvider | None:
+    """The provider with that name; None if its saved methods cannot be replaced."""
+    provider = cast(Guarded, get(name)) if name in PROVIDERS else None  # wallets save nothing
+    return cast(ReplacingProvider, provider) if provider and hasattr(provider.plug_in, "use_method") else None
 
 
 def reporting(name: str) -> ReportingProvider | None:

@@ -148,6 +148,20 @@ class ChargingProvider(PaymentProvider, Protocol):
         """The ref of a charge by our id, after its answer was lost; None if there is none."""
 
 
+class ReplacingProvider(PaymentProvider, Protocol):
+    """A provider whose saved methods can be replaced: a checkout in mode ``save`` takes ``Ask.customer``, and the
+    snapshots of what goes on say its ``customer`` and its ``method``. Others have no such calls.
+    """
+
+    def use_method(self, account: Account, ref: str, method: str) -> None:
+        """From now on the subscription of the checkout ``ref`` is charged to ``method``, which its customer has saved.
+        Safe to repeat.
+        """
+
+    def remove_method(self, account: Account, method: str) -> None:
+        """``method`` cannot be charged any more, unless a running subscription is charged to it. Safe to repeat."""
+
+
 class ReportingProvider(PaymentProvider, Protocol):
     """A provider that lists what moved money. Others have no such call, and their accounts cannot be reconciled."""
 

@@ -16,6 +16,7 @@ from elicit_flows.kinds.payment.providers.base import (
     ChargingProvider,
     PaymentError,
     PaymentProvider,
+    ReplacingProvider,
     ReportingProvider,
     SubscribingProvider,
 )
@@ -87,6 +88,14 @@ class Guarded:
     def find_charge(self, account: Account, charge: Charge) -> str | None:
         plug_in = cast(ChargingProvider, self.plug_in)
         return _asked(account, (str, type(None)), lambda: plug_in.find_charge(account, charge))
+
+    def use_method(self, account: Account, ref: str, method: str) -> None:
+        plug_in = cast(ReplacingProvider, self.plug_in)
+        _asked(account, type(None), lambda: plug_in.use_method(account, ref, method))
+
+    def remove_method(self, account: Account, method: str) -> None:
+        plug_in = cast(ReplacingProvider, self.plug_in)
+        _asked(account, type(None), lambda: plug_in.remove_method(account, method))
 
     def balance(self, account: Account, since: datetime, until: datetime, after: str) -> BalancePage:
         plug_in = cast(ReportingProvider, self.plug_in)

@@ -201,6 +201,25 @@ class Stripe:
         with calling(changes=False):
             return charges.find(client(account), charge)
 
+    def use_method(self, account: Account, ref: str, method: str) -> None:
+        """https://docs.stripe.com/payments/checkout/subscriptions/update-payment-details
+
+        Repeating has no further effect, so no key is sent, as in ``cancel``.
+        """
+        with calling(changes=True):
+            stripe_client = client(account)
+            stripe_client.v1.subscriptions.update(_subscription(stripe_client, ref), {"default_payment_method": method})
+
+    def remove_method(self, account: Account, method: str) -> None:
+        """Detach it from its customer, once. The operator, or another checkout of the customer, may have used it for
+        another subscription.
+        """
+        with calling(changes=True):
+            stripe_client = client(account)
+            customer = plain(stripe_client.v1.payment_methods.retrieve(method), "id").get("customer")
+            if customer and not _is_charged(stripe_client, customer, method):
+                stripe_client.v1.payment_methods.detach(method)
+
     def balance(self, account: Account, since: datetime, until: datetime, after: str) -> BalancePage:
         with calling(changes=False):
             return balance.page(client(account), since, until, after)
@@ -294,6 +313,16 @@ def _end(stripe_client: stripe.StripeClient, payment_ref: str) -> None:
 
 def _has_ended(stripe_client: stripe.StripeClient, subscription: str) -> bool:
     return plain(stripe_client.v1.subscriptions.retrieve(subscription), "status")["status"] in reading.ENDED
+
+
+def _is_charged(stripe_client: stripe.StripeClient, customer: str, method: str) -> bool:
+    """Whether a subscription of the customer that has not ended is charged to the method. Raises Busy if there are too
+    many to tell.
+    """
+    found = plain(stripe_client.v1.subscriptions.list({"customer": customer, "limit": PAGE}), "data")
+    if found.get("has_more"):
+        raise Busy("There are too many subscriptions to search.")
+    return any(reading.id_of(one.get("default_payment_method")) == method for one in found["data"])
 
 
 def _latest_intent(stripe_client: stripe.StripeClient, invoices: list[reading.Thing]) -> str | None:

@@ -78,7 +78,8 @@ def snapshot(session: Thing, refunds: list[Thing], disputes: list[Thing], invoic
         price=price(within(session, "subscription")),
         interval=_interval(within(session, "subscription")),
         ends_at=_ends_at(within(session, "subscription")),
-        method=id_of(within(session, "setup_intent").get("payment_method")),
+        method=id_of(within(session, "setup_intent").get("payment_method"))
+        or id_of(within(session, "subscription").get("default_payment_method")),
         method_name=_method_name(within(session, "setup_intent", "payment_method")),
         agreed=id_of(_held(session)) or "",
         tax=_tax(session),
