@@ -30,7 +30,7 @@ NOTHING = sentence("There is no payment method to replace: it has ended, or its 
 
 def can_replace_method(row: Payment) -> bool:
     """Whether there is something to replace, at a provider that has such calls."""
-    return providers.replacing(row.account.provider) is not None and method_replacements.standing(row) is not None
+    return providers.replacing(row.account.provider) is not None and method_replacements.goes_on(row)
 
 
 def replace_method(payment_id: str, claim: Claim) -> str:

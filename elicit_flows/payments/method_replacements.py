@@ -18,10 +18,15 @@ from elicit_flows.payments import checkouts, mandates, settlement
 Status = Payment.Status
 
 
+def goes_on(payment: Payment) -> bool:
+    """Whether its payment method may be charged again."""
+    return payment.status in (Status.SAVED, Status.ACTIVE) and not payment.ends_at
+
+
 def standing(payment: Payment) -> Checkout | None:
     """The checkout that has what goes on now, which may be an earlier replacement; None if nothing goes on, or ends."""
     payment = Payment.objects.get(pk=payment.pk)
-    if payment.status not in (Status.SAVED, Status.ACTIVE) or payment.ends_at:
+    if not goes_on(payment):
         return None
     paid = payment.checkouts.filter(status=Checkout.Status.PAID, surplus=False).select_related("account")
     if payment.status == Status.ACTIVE:
