@@ -22,7 +22,7 @@ FRAMEWORKS = (
     "pydantic-ai",
     "smolagents",
 )
-PEERS = ["mcp-1", "mcp-servers", "fastmcp-4", "sdk", "sdk-tests", "deploy"]
+PEERS = ["mcp-1", "mcp-servers", "fastmcp-4", "sdk", "sdk-tests", "x402-fastapi", "deploy"]
 PEERS += [f"framework-{name}" for name in FRAMEWORKS]
 FILES = ["requirements", "requirements-extras", "requirements-dev", *(f"tests/peers/python/{name}" for name in PEERS)]
 
