@@ -55,15 +55,18 @@ def main() -> int:
     plan = Plan.short(options.rounds) if options.quick else Plan(rounds=options.rounds)
     _more_descriptors()
     found: list[tuple[str, list[Finding]]] = []
+    failed: list[str] = []
     with Ground() as ground:
         head = ground.describe()
         report.say_head(head)
         for name in options.only or ROWS:
-            found.append((ROWS[name].TITLE, list(_told(ground, plan, name))))
+            found.append((ROWS[name].TITLE, list(_told(ground, plan, name, failed))))
     report.say_end(found)
     if options.write:
         report.write(options.write, head, plan, found)
-    return 0
+    if failed:
+        print(f"\nnot measured to the end: {', '.join(failed)}")
+    return 1 if failed else 0
 
 
 def _more_descriptors() -> None:
@@ -72,8 +75,8 @@ def _more_descriptors() -> None:
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, DESCRIPTORS), hard))
 
 
-def _told(ground: Ground, plan: Plan, name: str) -> Iterator[Finding]:
-    """Say each finding as soon as it is there."""
+def _told(ground: Ground, plan: Plan, name: str, failed: list[str]) -> Iterator[Finding]:
+    """Say each finding as soon as it is there. What failed is named in ``failed``, and the other rows are measured."""
     began = time.monotonic()
     print(f"\n{ROWS[name].TITLE}", flush=True)
     try:
@@ -82,6 +85,9 @@ def _told(ground: Ground, plan: Plan, name: str) -> Iterator[Finding]:
             yield finding
     except LeftOut as reason:
         print(f"  left out: {reason}")
+    except RuntimeError as error:
+        failed.append(name)
+        print(f"  failed: {error}")
     print(f"  ({time.monotonic() - began:.0f} s)", flush=True)
 
 
