@@ -54,6 +54,7 @@ OWN: dict[tuple[str, str], tuple[str, str]] = {
     ("python", "double"): ("how-to/test-your-agent.md", "tests/sdk/testing/test_double.py"),
     ("python", "site"): ("how-to/own-sign-in.md", "tests/docs/test_own.py"),
     ("python", "webhook"): ("how-to/webhooks.md", "tests/docs/test_own.py"),
+    ("python", "x402-double"): ("how-to/x402.md", "tests/x402/test_double.py"),
     ("python", "x402"): ("how-to/x402.md", "tests/x402/test_paying.py"),
     ("ts", "x402"): ("how-to/x402.md", "tests/sdk/typescript/test_x402.py"),
     ("toml", "x402"): ("how-to/x402.md", "tests/x402/test_paying.py"),

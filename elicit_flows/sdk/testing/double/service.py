@@ -158,6 +158,12 @@ def revoke(request: Request, id: str) -> Answer:
     return 204, None
 
 
+def authorizations(request: Request) -> Answer:
+    wanted = {name: request.query[name] for name in ("iss", "sub", "elicitation") if name in request.query}
+    rows = [one.body for one in reversed(request.state.authorizations.values())]
+    return 200, {"data": [one for one in rows if wanted.items() <= (one | one["subject"]).items()], "next_cursor": None}
+
+
 def events(request: Request) -> Answer:
     state, after = request.state, request.query.get("after", "0")
     if after == "latest":
@@ -183,6 +189,9 @@ ROUTES: list[tuple[str, str, Callable[..., Answer]]] = [
     ("POST", r"/v1/connections/(\w+)/token", token),
     ("POST", r"/v1/connections/(\w+)/secret", secret),
     ("DELETE", r"/v1/connections/(\w+)", revoke),
+    ("GET", r"/v1/authorizations", authorizations),
+    ("GET", r"/v1/authorizations/(\w+)", lambda it, which: (200, it.state.authorization(which).body)),
+    ("POST", r"/v1/authorizations/(\w+)/sign", lambda it, which: (200, it.state.sign(which, it.key))),
     ("GET", r"/v1/events", events),
 ]
 

@@ -15,11 +15,13 @@ from elicit_flows.domain.values import Json
 from elicit_flows.kinds.confirm import params as confirm
 from elicit_flows.kinds.form import params as form
 from elicit_flows.kinds.payment import params as payment
+from elicit_flows.sdk.testing.double import wallet
 
 CLEAN: dict[str, Callable[[Json], Json]] = {
     "confirm": confirm.clean,
     "form": lambda given: form.read(given)[0],
     "payment": payment.clean,
+    "x402": wallet.cleaned,
     "oauth": dict,
     "credentials": dict,
     "link": dict,
@@ -78,6 +80,7 @@ class State:
         self.asked: dict[str, Asked] = {}
         self.connections: dict[str, Json] = {}
         self.secrets: dict[str, dict[str, str]] = {}
+        self.authorizations: dict[str, wallet.Agreed] = {}
         self.events: list[Json] = []
 
     def find(self, id: str) -> Asked:
@@ -171,11 +174,34 @@ class State:
             self.secrets[this] = secret
         return self.connections[this]
 
+    def agree(self, asked: Asked) -> wallet.Agreed:
+        """A new payment by HTTP 402, for the step that is asked."""
+        made = wallet.agreed(number("xa"), asked.body, asked.step["params"])
+        self.authorizations[made.body["id"]] = made
+        return made
+
+    def authorization(self, id: str) -> wallet.Agreed:
+        if id not in self.authorizations:
+            raise NotFound("There is no such payment.")
+        return self.authorizations[id]
+
+    def sign(self, id: str, key: str) -> Json:
+        """The header that pays, and the event of it. Raises NotFound, AlreadyConsumed."""
+        made = self.authorization(id)
+        known, header = made.header is not None, made.sign(key)
+        if not known:
+            asked = self.asked[made.body["elicitation"]]
+            self.publish(asked, "payment.authorized", {"authorization": dict(made.body)})
+        return header
+
     def _change(self, asked: Asked, what: str, **to: Any) -> None:
         asked.body.update(to, seq=asked.body["seq"] + 1)
+        self.publish(asked, f"elicitation.{what}", dict(asked.body))
+
+    def publish(self, asked: Asked, type_: str, data: Json) -> None:
         self.events.append({
-            "id": number("ev"), "type": f"elicitation.{what}", "created_at": now(), "elicitation": asked.body["id"],
-            "seq": asked.body["seq"], "data": dict(asked.body),
+            "id": number("ev"), "type": type_, "created_at": now(), "elicitation": asked.body["id"],
+            "seq": asked.body["seq"], "data": data,
         })  # fmt: skip
         self.changed.notify_all()
 
