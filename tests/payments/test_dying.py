@@ -9,7 +9,10 @@ import pytest
 
 from tests.payments.conftest import LONG_AGO, Json, Till
 from tests.payments.racing import waiting_for_locks
+from tests.payments.test_cancellation import CHANGE, DETACH, at_stripe, card_of, methods
 from tests.payments.test_hints import DONE, go_away, settled
+from tests.payments.test_method_replacement import attached, finished, leave, look_now
+from tests.payments.test_modes import subscribed
 from tests.support.box import Box
 from tests.support.http_user import HttpUser
 from tests.support.process import until
@@ -103,3 +106,34 @@ def test_t110_a_webhook_that_is_not_kept_yet_is_not_answered_and_comes_again(til
     assert completions(till)[-1]["status"] == 200
     until(lambda: kept(till, page) == [(1, True)], "it is done with")
     assert till.stands(asked) == ("completed", "paid", DONE)
+
+
+def late(till: Till) -> int:
+    """How many requests were answered late so far."""
+    return len([one for one in till.stripe.state()["requests"] if one["fault"] == "late_reply"])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("on", [CHANGE, DETACH])
+def test_a_worker_that_is_killed_while_a_card_is_replaced_leaves_the_new_one_alone(
+    till: Till, http_user: HttpUser, on: str
+) -> None:
+    asked, subscription = subscribed(till, http_user)
+    found = at_stripe(till, subscription)
+    former, before = found["default_payment_method"], methods(till, found["customer"])
+    card_of(till, http_user, asked)
+    leave(till, http_user, till.payment_id(asked))
+    asked_late = late(till)
+    till.stripe.order("fault", name="late_reply", on=on, hang=30.0)
+    go_away(till, http_user)
+    until(lambda: late(till) > asked_late, "it is asked")
+    till.box.kill9("worker")
+    till.stripe.order("calm")
+    let_leases_run_out(till)
+    look_now(till)
+    till.box.restart("worker")
+    until(lambda: finished(till, asked), "there is nothing left to do", timeout=30)
+    now = at_stripe(till, subscription)["default_payment_method"]
+    assert (now != former, attached(till, now), attached(till, former)) == (True, True, False)
+    assert methods(till, found["customer"]) == before
+    assert till.stands(asked) == ("completed", "active", DONE)
