@@ -239,9 +239,17 @@ def payments() -> list[Context]:
         {**paid, "description": "Half of it", "amount_refunded": 61700, "dispute": "open"},
         {**paid, "description": "All of it", "amount_refunded": 123450, "status": "refunded"},
         {**paid, "description": "By bank", "status": "processing", "receipt_url": ""},
-        {**paid, "description": "A card", "status": "saved", "mode": "save", "amount": 0, "receipt_url": ""},
+        {
+            **paid,
+            "description": "A card",
+            "status": "saved",
+            "mode": "save",
+            "amount": 0,
+            "receipt_url": "",
+            "replaceable": True,
+        },
         {**paid, "description": "The paper", "status": "active", "mode": "subscribe", "currency": "jpy"},
-        {**paid, **month, "description": "The news"},
+        {**paid, **month, "description": "The news", "replaceable": True},
         {**paid, **month, "description": "The weekly", "ends_at": month["period_end"]},
         {**paid, **month, "description": "The daily", "cancelling": True},
         {**paid, "description": "An old card", "status": "removed", "mode": "save", "amount": 0, "receipt_url": ""},
@@ -291,7 +299,8 @@ def mandate_page(number: int = 0, **more: Any) -> Context:
         {"name": name, "value": value}
         for name, value in {"per_charge": "20.00", "per_day": "40.00", "per_month": "", "total": "1234.50"}.items()
     ]
-    shown = {"mandate": {**mandates()[number], "fields": fields}, "charges": charges, "just": "", "wrong": ""}
+    mandate = {**mandates()[number], "fields": fields, "payment": "pa_1", "replaceable": number == 0}
+    shown = {"mandate": mandate, "charges": charges, "just": "", "wrong": ""}
     return room_page("payments", **{**shown, **more})
 
 

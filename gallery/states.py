@@ -190,6 +190,11 @@ PAGES: dict[str, tuple[str, str, Callable[[], Context]]] = {
     "payments": ("account/payments.html", "account", payments_page),
     "payments, none": ("account/payments.html", "account", lambda: payments_page(payments=[])),
     "payments, one cancelled": ("account/payments.html", "account", lambda: payments_page(just_ended=payments()[8])),
+    "payments, one replaced": (
+        "account/payments.html",
+        "account",
+        lambda: payments_page(just_replaced=payments()[4]),
+    ),
     "payments, one removed": ("account/payments.html", "account", lambda: payments_page(just_ended=payments()[9])),
     "one subscription": ("account/subscription.html", "account", subscription_page),
     "one subscription, refused": ("account/subscription.html", "account", lambda: subscription_page(10)),
