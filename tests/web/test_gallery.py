@@ -28,7 +28,7 @@ SEEN_ON_PAGES = {
     "brand/_name.html", "brand/_links.html", "brand/_small.html", "account/_room.html", "connect/_outcome.html",
     "connect/_answered.html", "connect/_go.html", "connect/_variables.html",
     "brand/_picture.html", "account/_limits.html", "account/_push.html", "_order.html", "_order_facts.html",
-    "_invoice.html",
+    "_invoice.html", "account/_replace.html",
 }  # fmt: skip
 
 
