@@ -110,6 +110,7 @@ COMPONENTS: dict[str, tuple[str, Callable[[], Context]]] = {
     "a connection's state": ("account/_state.html", lambda: _connection(status="reauthorization_required")),
     "a connection that ended": ("account/_ended.html", _ended),
     "disconnect": ("account/_disconnect.html", _connection),
+    "replace the payment method": ("account/_replace.html", lambda: {"id": "pa_1", "what": "The news"}),
     "where to end it": ("account/_removal.html", _untold),
     "what was just disconnected": ("account/_answer.html", _just_ended),
     "what was done": ("account/_use.html", _use),
