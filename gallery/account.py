@@ -233,6 +233,7 @@ def payments() -> list[Context]:
     }
     month = {"status": "active", "mode": "subscribe", "period_end": datetime(2026, 12, 22, tzinfo=UTC)}
     month["subscription"] = "su_1"
+    saved = {"mode": "save", "amount": 0, "receipt_url": ""}
     invoice = {"invoice_url": "https://pay.example/invoice", "invoice_pdf": "https://pay.example/invoice.pdf"}
     late = {"past_due": True, "grace_until": datetime(2026, 12, 25, tzinfo=UTC)}
     shown = [
@@ -240,20 +241,12 @@ def payments() -> list[Context]:
         {**paid, "description": "Half of it", "amount_refunded": 61700, "dispute": "open"},
         {**paid, "description": "All of it", "amount_refunded": 123450, "status": "refunded"},
         {**paid, "description": "By bank", "status": "processing", "receipt_url": ""},
-        {
-            **paid,
-            "description": "A card",
-            "status": "saved",
-            "mode": "save",
-            "amount": 0,
-            "receipt_url": "",
-            "replaceable": True,
-        },
+        {**paid, **saved, "description": "A card", "status": "saved", "replaceable": True},
         {**paid, "description": "The paper", "status": "active", "mode": "subscribe", "currency": "jpy"},
         {**paid, **month, "description": "The news", "replaceable": True},
         {**paid, **month, "description": "The weekly", "ends_at": month["period_end"]},
         {**paid, **month, "description": "The daily", "cancelling": True},
-        {**paid, "description": "An old card", "status": "removed", "mode": "save", "amount": 0, "receipt_url": ""},
+        {**paid, **saved, "description": "An old card", "status": "removed"},
         {**paid, **month, **late, "description": "The magazine"},
         {**paid, **invoice, "description": "Things", "order": ORDER, "amount": 990},
         {**paid, "description": "Odd", "status": "mismatch", "livemode": False, "receipt_url": ""},

@@ -194,7 +194,7 @@ def _replace_method(checkout: Checkout, said: Snapshot) -> None:
             return
         account = vault.account(checkout.account)
         now = provider.fetch(account, standing.ref or "")
-        if bought.mode == "subscribe" and not method_replacements.difference(checkout, said, now):
+        if bought.mode == "subscribe" and not method_replacements.mismatch(checkout, said, now):
             provider.use_method(account, standing.ref or "", said.method or "")
     method_replacements.record(checkout, said, now)
 

@@ -34,7 +34,7 @@ def standing(payment: Payment) -> Checkout | None:
     return paid.order_by("created_at").last()
 
 
-def difference(checkout: Checkout, said: Snapshot, now: Snapshot) -> str:
+def mismatch(checkout: Checkout, said: Snapshot, now: Snapshot) -> str:
     """Why what the checkout has saved may not take the place of ``now``; "" if it may."""
     differing = [
         (said.our_id == checkout.id, f"the provider's page names {said.our_id!r}, not this checkout"),
@@ -58,7 +58,7 @@ def record(checkout: Checkout, said: Snapshot, now: Snapshot | None) -> None:
         if said.state is State.PROCESSING:
             Checkout.objects.filter(pk=fresh.pk).update(status=Checkout.Status.PROCESSING)
         elif said.state is State.SAVED:
-            problem = difference(fresh, said, now) if now else ""
+            problem = mismatch(fresh, said, now) if now else ""
             change = {"status": Checkout.Status.OVER, "look_at": clock.now(), "url": ""}
             if problem:
                 change["replaces"] = ""  # whoever's it is, it is not ours to remove
