@@ -316,7 +316,7 @@ def test_who_comes_back_without_paying_is_told_so():
 def test_the_account_page_offers_to_end_what_goes_on_and_says_how_far_that_is():
     page = shown("payments")
     offered = [form.get("data-action") for form in page.forms() if "/account/payments/" in str(form["action"])]
-    assert sorted(map(str, offered)) == ["keep", "remove", *["replace"] * 2, *["unsubscribe"] * 3]
+    assert sorted(map(str, offered)) == ["keep", "remove", *["unsubscribe"] * 3]
     for said in (
         "Next charge December 22, 2026", "State Cancelled Date", "Ends December 22, 2026",
         "Nothing more is charged. You can use it until it ends.",
