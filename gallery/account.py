@@ -229,7 +229,6 @@ def payments() -> list[Context]:
         "past_due": False,
         "grace_until": None,
         "cancelling": False,
-        "replaceable": True,
     }
     month = {"status": "active", "mode": "subscribe", "period_end": datetime(2026, 12, 22, tzinfo=UTC)}
     month["subscription"] = "su_1"
@@ -271,7 +270,6 @@ def mandates() -> list[Context]:
         "status": "active",
         "method": "visa 4242",
         "payment": "pa_1",
-        "replaceable": True,
         "used": {"per_day": 2000, "per_month": 2000, "total": 2000},
     }
     return [active, {**active, "id": "ma_2", "description": "Taxis", "status": "ended", "livemode": False}]
