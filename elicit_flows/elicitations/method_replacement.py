@@ -106,5 +106,9 @@ def remove_replaced(checkout: Checkout) -> None:
     """Remove at the provider what this checkout has replaced. Raises PaymentError."""
     former, provider = checkout.replaces, providers.replacing(checkout.account.provider)
     if former and provider and not method_replacements.is_charged(checkout.account, former):
-        provider.remove_method(vault.account(checkout.account), former)
+        account = vault.account(checkout.account)
+        # Only the provider knows the methods of saved payments. Its pages offer them for other payments too.
+        saved = (method_replacements.standing(one) for one in method_replacements.saved_by_payer(checkout.payment))
+        if all(provider.fetch(account, one.ref or "").method != former for one in saved if one):
+            provider.remove_method(account, former)
     method_replacements.removed(checkout)

@@ -7,6 +7,7 @@ from __future__ import annotations
 from functools import partial
 
 from django.db import transaction
+from django.db.models import QuerySet
 
 from elicit_flows.events import wakeups
 from elicit_flows.job_table import PAYMENTS
@@ -79,6 +80,11 @@ def record(checkout: Checkout, said: Snapshot, now: Snapshot | None) -> None:
 def is_charged(account: PaymentAccount, method: str) -> bool:
     """Whether a mandate that has not ended charges this method."""
     return Mandate.objects.filter(account=account, method_ref=method, status=Mandate.Status.ACTIVE).exists()
+
+
+def saved_by_payer(payment: Payment) -> QuerySet[Payment]:
+    """What its payer has saved at its account, for whichever agent."""
+    return Payment.objects.filter(account_id=payment.account_id, iss=payment.iss, sub=payment.sub, status=Status.SAVED)
 
 
 def removed(checkout: Checkout) -> None:

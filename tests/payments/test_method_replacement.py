@@ -202,6 +202,25 @@ def test_a_card_that_another_subscription_is_charged_to_stays(till: Till, http_u
     assert attached(till, former)
 
 
+def test_a_card_that_is_saved_for_something_else_stays(till: Till, http_user: HttpUser) -> None:
+    """Stripe's page of a subscription offers the customer the cards that they saved before."""
+    kept, customer = saved(till, http_user)
+    card = [one["id"] for one in till.stripe.state()["payment_methods"] if one["customer"] == customer][-1]
+    asked, subscription = subscribed(till, http_user)
+    assert at_stripe(till, subscription)["customer"] == customer
+    by_hand = httpx2.post(
+        f"{till.stripe.url}/v1/subscriptions/{subscription}", data={"default_payment_method": card},
+        headers={"authorization": f"Bearer {KEY}"}, trust_env=False,
+    )  # fmt: skip
+    assert by_hand.status_code == 200, by_hand.text
+    card_of(till, http_user, asked)
+    replace(till, http_user, till.payment_id(asked))
+    until(lambda: finished(till, asked), "there is nothing left to do", timeout=15)
+    assert at_stripe(till, subscription)["default_payment_method"] != card
+    assert till.payment(kept)["status"] == "saved"
+    assert attached(till, card)
+
+
 def test_what_has_ended_has_nothing_to_replace(till: Till, http_user: HttpUser) -> None:
     asked, _ = subscribed(till, http_user)
     press(till, http_user, asked, "unsubscribe")
