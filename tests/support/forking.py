@@ -71,12 +71,16 @@ class ForkServer:
 
     def fork(
         self, arguments: Sequence[str], env: Mapping[str, str], folder: Path, output: int, error: int, *,
-        outlives: bool = False,
+        given: int | None = None, outlives: bool = False,
     ) -> Fork:  # fmt: skip
-        """Becomes ``python ARGUMENTS``. Its input is ours to close; one that ``outlives`` us has the server's."""
+        """Becomes ``python ARGUMENTS``. Its input is ``given``, or ours to close; one that ``outlives`` us has the
+        server's.
+        """
         request = {"arguments": list(arguments), "environment": dict(env), "folder": str(folder)}
         if outlives:
             return Fork(self, self._ask(request, output, error)["pid"], None)
+        if given is not None:
+            return Fork(self, self._ask(request, output, error, given)["pid"], None)
         reading, writing = os.pipe()
         try:
             pid = self._ask(request, output, error, reading)["pid"]

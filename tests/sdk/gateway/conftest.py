@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -8,16 +9,24 @@ import pytest
 from mcp import StdioServerParameters
 
 from elicit_flows.sdk.testing import Service
-from tests.support.process import PROJECT
+from tests.support import on_stdio
+from tests.support.process import PROJECT, fork_server
 
 # One server on stdio. Tools that are guarded come after it.
 DISK = """
 [servers.disk]
 command = "<python>"
-args = ["-m", "tests.sdk.gateway.behind"]
+args = <behind>
 cwd = "<project>"
 env = { BEHIND = "<ran>", PYTHONPATH = "<project>" }
 """
+
+
+def filled(servers: str, ran: Path) -> str:
+    """``DISK`` and what follows, with the places of this machine; ``ran`` is where the server says what it did."""
+    behind = json.dumps(on_stdio.arguments(fork_server(), ["-m", "tests.sdk.gateway.behind"]))
+    servers = servers.replace("<python>", sys.executable).replace("<behind>", behind)
+    return servers.replace("<ran>", str(ran)).replace("<project>", str(PROJECT))
 
 
 class Behind:
@@ -35,15 +44,15 @@ url = "{service.url}"
 [user]
 iss = "{service.sandbox_url}"
 sub = "alice"
-{servers.replace("<python>", sys.executable).replace("<ran>", str(self._ran)).replace("<project>", str(PROJECT))}
+{filled(servers, self._ran)}
 """
         )
 
     @property
     def started(self) -> StdioServerParameters:
         env = {"ELICIT_API_KEY": self._service.api_key, "PYTHONPATH": str(PROJECT)}
-        arguments = ["-m", "elicit_flows.sdk.cli", "guard", "--config", str(self.file)]
-        return StdioServerParameters(command=sys.executable, args=arguments, env=env)
+        guard = ["-m", "elicit_flows.sdk.cli", "guard", "--config", str(self.file)]
+        return StdioServerParameters(command=sys.executable, args=on_stdio.arguments(fork_server(), guard), env=env)
 
     @property
     def ran(self) -> list[str]:

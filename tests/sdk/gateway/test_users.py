@@ -16,14 +16,13 @@ from mcp.client.streamable_http import streamable_http_client
 from elicit_flows.sdk.gateway.gateway import _key
 from elicit_flows.sdk.gateway.wire import CAPABILITIES_META, CLIENT_META
 from elicit_flows.sdk.testing import ScriptedUser
-from tests.sdk.gateway.conftest import DISK
+from tests.sdk.gateway.conftest import DISK, filled
 from tests.sdk.mcp.clients import ERAS, LEGACY, Host, talking, text
 from tests.sdk.mcp.conftest import Server
 from tests.sdk.mcp.test_signed_in import Desk, agent, signing_in  # noqa: F401
 from tests.support.box import AgentClient, Box
 from tests.support.http_user import HttpUser
 from tests.support.op import Op
-from tests.support.process import PROJECT
 
 pytestmark = pytest.mark.anyio
 
@@ -73,12 +72,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def gateway(agent: AgentClient, embedded_box: Box, corp_server: Op, folder: Path) -> Iterator[Server]:  # noqa: F811
-    told = {"<service>": embedded_box.url, "<issuer>": corp_server.issuer, "<project>": str(PROJECT)}
+    told = {"<service>": embedded_box.url, "<issuer>": corp_server.issuer}
 
     def guard(port: int) -> list[str]:
-        text = FILE
-        more = {"<port>": str(port), "<python>": sys.executable, "<ran>": str(folder / "ran")}
-        for mark, value in (told | more).items():
+        text = filled(FILE, folder / "ran")
+        for mark, value in (told | {"<port>": str(port)}).items():
             text = text.replace(mark, value)
         (folder / "guard.toml").write_text(text)
         return [sys.executable, "-m", "elicit_flows.sdk.cli", "guard", "--config", str(folder / "guard.toml")]
