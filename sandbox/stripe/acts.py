@@ -122,6 +122,15 @@ def reprice(double: Double, values: Values) -> Thing:
     return shown(subscriptions.change(shop, found, change))
 
 
+def use_default_method(double: Double, values: Values) -> Thing:
+    """Take a subscription's own method from it, as if the customer's default were charged. The double has no default,
+    so renew it no more.
+    """
+    _, subscription = thing(double, values["subscription"], subscriptions.KIND)
+    subscription["default_payment_method"] = None
+    return shown(subscription)
+
+
 def end(double: Double, values: Values) -> Thing:
     return shown(subscriptions.end(*thing(double, values["subscription"], subscriptions.KIND)))
 
@@ -239,7 +248,7 @@ LOCKED: dict[str, Act] = {
     act.__name__: act
     for act in (
         *(saved_method, settle_charge, settle, expire, refund, refund_outcome, dispute, renew, collect),
-        *(cancel, reprice, end, clock, weather, calm, fault, bend, tax),
+        *(cancel, reprice, use_default_method, end, clock, weather, calm, fault, bend, tax),
     )
 } | {"endpoints": endpoints, "account": account, "reset": reset}
 FREE: dict[str, Act] = {"release": release, "resend": resend}

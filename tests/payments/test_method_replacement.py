@@ -51,6 +51,15 @@ def attached(till: Till, method: str) -> bool:
     return found["customer"] is not None
 
 
+def by_hand(till: Till, subscription: str, method: str) -> None:
+    """The operator has a subscription charged to this method."""
+    answer = httpx2.post(
+        f"{till.stripe.url}/v1/subscriptions/{subscription}", data={"default_payment_method": method},
+        headers={"authorization": f"Bearer {KEY}"}, trust_env=False,
+    )  # fmt: skip
+    assert answer.status_code == 200, answer.text
+
+
 def finished(till: Till, asked: Json) -> bool:
     """Whether nothing is left of a replacement for the sweep to do."""
     statement = "SELECT replaces, look_at FROM elicit_flows_checkout WHERE payment_id = %s AND replaces IS NOT NULL"
@@ -183,22 +192,24 @@ def test_a_card_that_came_after_the_mandate_was_ended_is_removed(till: Till, htt
     assert (method_of(till, mandate), told(till)) == (mandate["former"], ["created", "ended"])
 
 
-def test_a_card_that_another_subscription_is_charged_to_stays(till: Till, http_user: HttpUser) -> None:
+@pytest.mark.parametrize("default", [False, True])
+def test_a_card_that_another_subscription_may_be_charged_to_stays(
+    till: Till, http_user: HttpUser, default: bool
+) -> None:
     first, one = subscribed(till, http_user)
     more = till.ask(**MONTHLY | {"item": "another"})
     till.pay(http_user, more)
     till.becomes(more, "completed")
     other = str(till.paid_at_stripe(more)[0]["subscription"])
     former = at_stripe(till, one)["default_payment_method"]
-    by_hand = httpx2.post(
-        f"{till.stripe.url}/v1/subscriptions/{other}", data={"default_payment_method": former},
-        headers={"authorization": f"Bearer {KEY}"}, trust_env=False,
-    )  # fmt: skip
-    assert by_hand.status_code == 200, by_hand.text
+    if default:
+        till.stripe.order("use_default_method", subscription=other)
+    else:
+        by_hand(till, other, former)
     card_of(till, http_user, first)
     replace(till, http_user, till.payment_id(first))
     until(lambda: finished(till, first), "there is nothing left to do", timeout=15)
-    assert at_stripe(till, other)["default_payment_method"] == former
+    assert at_stripe(till, other)["default_payment_method"] == (None if default else former)
     assert attached(till, former)
 
 
@@ -208,16 +219,27 @@ def test_a_card_that_is_saved_for_something_else_stays(till: Till, http_user: Ht
     card = [one["id"] for one in till.stripe.state()["payment_methods"] if one["customer"] == customer][-1]
     asked, subscription = subscribed(till, http_user)
     assert at_stripe(till, subscription)["customer"] == customer
-    by_hand = httpx2.post(
-        f"{till.stripe.url}/v1/subscriptions/{subscription}", data={"default_payment_method": card},
-        headers={"authorization": f"Bearer {KEY}"}, trust_env=False,
-    )  # fmt: skip
-    assert by_hand.status_code == 200, by_hand.text
+    by_hand(till, subscription, card)
     card_of(till, http_user, asked)
     replace(till, http_user, till.payment_id(asked))
     until(lambda: finished(till, asked), "there is nothing left to do", timeout=15)
     assert at_stripe(till, subscription)["default_payment_method"] != card
     assert till.payment(kept)["status"] == "saved"
+    assert attached(till, card)
+
+
+def test_a_card_that_a_subscription_is_charged_to_stays_when_it_is_no_longer_saved(
+    till: Till, http_user: HttpUser
+) -> None:
+    kept, customer = saved(till, http_user)
+    card = [one["id"] for one in till.stripe.state()["payment_methods"] if one["customer"] == customer][-1]
+    _, subscription = subscribed(till, http_user)
+    by_hand(till, subscription, card)
+    press(till, http_user, kept, "remove")
+    assert till.stands(kept)[1] == "removed"
+    assert "Payment method removed" in card_of(till, http_user, kept)
+    done = "SELECT done_at IS NOT NULL FROM elicit_flows_cancellation WHERE payment_id = %s"
+    until(lambda: till.sql(done, till.payment_id(kept)) == [(True,)], "Stripe was told", timeout=15)
     assert attached(till, card)
 
 

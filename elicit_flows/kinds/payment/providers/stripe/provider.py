@@ -136,7 +136,7 @@ class Stripe:
                 return reading.refund_seen(plain(refund, "id"))
 
     def cancel(self, account: Account, ref: str, key: str) -> Snapshot:
-        """End a subscription with its paid period, or detach a saved method from its customer.
+        """End a subscription with its paid period, or detach a saved method that no subscription is charged to.
 
         Repeating has no further effect, so ``key`` is not sent: under it, Stripe would store a failure for a day.
         """
@@ -147,8 +147,8 @@ class Stripe:
             method = reading.id_of(reading.within(found, "setup_intent").get("payment_method"))
             if subscription and not _has_ended(stripe_client, subscription):
                 stripe_client.v1.subscriptions.update(subscription, {"cancel_at_period_end": True})
-            elif method and plain(stripe_client.v1.payment_methods.retrieve(method), "id").get("customer"):
-                stripe_client.v1.payment_methods.detach(method)
+            elif method:
+                _detach(stripe_client, method)
             return _look(stripe_client, ref)
 
     def end(self, account: Account, ref: str, key: str) -> Snapshot:
@@ -211,14 +211,8 @@ class Stripe:
             stripe_client.v1.subscriptions.update(_subscription(stripe_client, ref), {"default_payment_method": method})
 
     def remove_method(self, account: Account, method: str) -> None:
-        """Detach it from its customer, once. The operator, or another checkout of the customer, may have used it for
-        another subscription.
-        """
         with calling(changes=True):
-            stripe_client = client(account)
-            customer = plain(stripe_client.v1.payment_methods.retrieve(method), "id").get("customer")
-            if customer and not _is_charged(stripe_client, customer, method):
-                stripe_client.v1.payment_methods.detach(method)
+            _detach(client(account), method)
 
     def balance(self, account: Account, since: datetime, until: datetime, after: str) -> BalancePage:
         with calling(changes=False):
@@ -315,14 +309,25 @@ def _has_ended(stripe_client: stripe.StripeClient, subscription: str) -> bool:
     return plain(stripe_client.v1.subscriptions.retrieve(subscription), "status")["status"] in reading.ENDED
 
 
-def _is_charged(stripe_client: stripe.StripeClient, customer: str, method: str) -> bool:
-    """Whether a subscription of the customer that has not ended is charged to the method. Raises Busy if there are too
-    many to tell.
+def _detach(stripe_client: stripe.StripeClient, method: str) -> None:
+    """Detach a payment method from its customer, once, unless a subscription that has not ended may be charged to it.
+
+    The operator, or another checkout of the customer, may have used it there. A subscription with no method of its own
+    is charged to the customer's default, which may be this one:
+    https://docs.stripe.com/api/subscriptions/object#subscription_object-default_payment_method
     """
-    found = plain(stripe_client.v1.subscriptions.list({"customer": customer, "limit": PAGE}), "data")
-    if found.get("has_more"):
-        raise Busy("There are too many subscriptions to search.")
-    return any(reading.id_of(one.get("default_payment_method")) == method for one in found["data"])
+    customer = plain(stripe_client.v1.payment_methods.retrieve(method), "id").get("customer")
+    if not customer:
+        return
+    params: Any = {"customer": customer, "limit": PAGE}
+    more = True
+    while more:
+        page = plain(stripe_client.v1.subscriptions.list(params), "data")
+        if any(reading.id_of(one.get("default_payment_method")) in (method, None) for one in page["data"]):
+            return
+        more = bool(page.get("has_more") and page["data"])
+        params["starting_after"] = page["data"][-1]["id"] if more else ""
+    stripe_client.v1.payment_methods.detach(method)
 
 
 def _latest_intent(stripe_client: stripe.StripeClient, invoices: list[reading.Thing]) -> str | None:
