@@ -27,7 +27,7 @@ from django.urls import Resolver404, resolve
 from ninja.operation import Operation, PathView
 
 from elicit_flows.api import auth, responses
-from elicit_flows.api.creates import Creates
+from elicit_flows.api.batched_creates import Creates
 from elicit_flows.api.fast_path import FastPath
 from elicit_flows.api.rate_limits import Counted, RateLimits
 from elicit_flows.api.reads import KINDS, Reads

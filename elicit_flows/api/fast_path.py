@@ -1,8 +1,8 @@
 """Three calls that agents make all the time, answered on the event loop where nothing about them is unusual.
 
 They are getting a token that is fresh, getting an elicitation, and creating one. No rule is written here a second time:
-an answer comes from ``api.reads`` or ``api.creates``, and whatever a request has that would need another rule leaves it
-to Django (docs/adr/0030).
+an answer comes from ``api.reads`` or ``api.batched_creates``, and whatever a request has that would need another rule
+leaves it to Django (docs/adr/0030).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections.abc import Callable
 from django.conf import settings
 from django.http.request import split_domain_port, validate_host
 
-from elicit_flows.api.creates import Answer, Creates
+from elicit_flows.api.batched_creates import Answer, Creates
 from elicit_flows.api.rate_limits import Counted
 from elicit_flows.api.reads import Reads
 from elicit_flows.lib import telemetry

@@ -70,7 +70,7 @@ def _reserved(row: Payment, now: Snapshot) -> Checkout:
     if not now.customer:
         raise Conflict(NOTHING)
     if not rate_limits.CHECKOUTS.hit(row.pk):
-        detail = sentence("The payment was begun too often. Open your link again in ten minutes.")
+        detail = sentence("This was begun too often. Try again in ten minutes.")
         raise TooMany(detail, retry_after=rate_limits.CHECKOUTS.seconds)
     try:
         with transaction.atomic():

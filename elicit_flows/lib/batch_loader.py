@@ -1,4 +1,7 @@
-"""Loads values by key in batches: one SELECT and one change of thread for all keys that are asked for meanwhile."""
+"""Loads values by key in batches: a call of the database and a change of thread for all that are asked for meanwhile.
+
+What is created by a request is loaded the same way, with the request as its key.
+"""
 
 from __future__ import annotations
 
