@@ -67,10 +67,8 @@ class DoubleUser(ActingUser):
             return self._keys(asked, answers)
         if kind == "form":
             return _filled_in(params, answers)
-        if kind == "x402":
-            return self._state.agree(asked).result
-        if kind == "link":
-            return {}
+        if kind in ("link", "x402"):
+            return self._state.agree(asked).result if kind == "x402" else {}
         right = not params["danger"] or str(answers.get("typed", "")).casefold() == TYPED
         return {"confirmed": True} if right else None
 
