@@ -149,7 +149,7 @@ def create_together(agent: Agent, questions: Sequence[Question]) -> list[Elicita
     except IntegrityError:  # another process has just used one of the keys, and nothing is stored
         return [None] * len(questions)
     except DatabaseError as error:
-        raise Unavailable from error
+        raise Unavailable(retry_after=2) from error
     return made
 
 

@@ -243,6 +243,7 @@ def test_t67_it_is_tried_again_by_django_only_if_nothing_can_have_been_created(
     if answers[0]:
         assert json.loads(answers[0].body)["code"] == "unavailable"
         assert answers[0].headers[b"content-type"] == b"application/problem+json"
+        assert answers[0].headers[b"retry-after"] == b"2"
 
 
 @pytest.mark.parametrize("limit", ["OPEN_PER_PERSON", "OPEN_OF_ALL"])

@@ -99,7 +99,11 @@ def test_the_line_is_cut_where_it_is_told_to(line: Cutting, stage: Stage) -> Non
         line.arm("nobody says this", 0, before=False)
         assert stage.ask(reuse="never")["status"] == "pending"
         assert line.cuts == 0
-        line.arm(f"cut-{number}", 0, before=True)
+        # What is asked first changes nothing, so it is asked again on another connection.
+        line.arm(f"look-{number}", 0, before=True)
+        answer = stage.try_to_ask(key=f"look-{number}")
+        assert (line.cuts, answer.status_code) == (1, 201)
+        line.arm(f"cut-{number}", 1, before=True)
         answer = stage.try_to_ask(key=f"cut-{number}")
         assert (line.cuts, answer.status_code) == (1, 503)
         line.disarm()
