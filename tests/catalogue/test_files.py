@@ -193,3 +193,15 @@ def test_t88_a_variable_cannot_lead_out_of_its_place(value: str) -> None:
     for template in ("https://{x}.example.com/a", "https://api.example.com/{x}/a"):
         with pytest.raises(ValueError, match="is not allowed there"):
             filled(template, {"x": value})
+
+
+def test_workdays_hosts_may_have_one_more_part_and_are_workdays_own() -> None:
+    workday = catalogue.entries()["workday"]
+    fits = {one.name: one.fits for one in workday.variables}
+    for host in ("wd2-impl-services1.workday.com", "services1.wd503.myworkday.com", "services1.myworkday.com"):
+        assert fits["token_host"](host), host
+        said = workday.settings({"authorization_host": host, "token_host": host, "tenant": "ours"})
+        assert said["userinfo_url"] == f"https://{host}/ccx/api/v1/ours/workers/me"
+    for host in ("workday.com", "a.b.c.workday.com", "notworkday.com", "x.workday.com.example.com", ".workday.com"):
+        assert not fits["token_host"](host), host
+        assert not fits["authorization_host"](host), host
