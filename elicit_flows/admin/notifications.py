@@ -15,15 +15,15 @@ from elicit_flows.models import Notification
 
 class NotificationAdmin(ExportAdmin):
     change_form_template = "admin/change_form_of_person.html"
-    personal = frozenset({"sub", "elicitation__sub"})
+    personal = frozenset({"sub", "elicitation__sub", "charge__mandate__sub"})
     list_display = ("became", "channel", "agent", "sub", "tries", "created_at", "done_at", "id")
     list_display_links = ("became", "id")
     list_filter = ("outcome", "channel", "agent", "created_at")
-    list_select_related = ("agent", "elicitation")
-    search_fields = ("=id", "=elicitation__id", "=elicitation__sub")
-    search_help_text = _("The complete ID of a message or of its request, or the complete sub of a user.")
+    list_select_related = ("agent", "elicitation", "charge__mandate")
+    search_fields = ("=id", "=elicitation__id", "=elicitation__sub", "=charge__id", "=charge__mandate__sub")
+    search_help_text = _("The complete ID of a message, of its request or charge, or the complete sub of a user.")
     ordering = ("-created_at",)
-    fields = ("id", "became", "channel", "agent", "elicitation", "sub", "tries", "created_at", "done_at")
+    fields = ("id", "became", "channel", "agent", "elicitation", "charge", "sub", "tries", "created_at", "done_at")
 
     def get_queryset(self, request: HttpRequest) -> Any:
         return super().get_queryset(request).defer("elicitation__params", "elicitation__result")
@@ -34,14 +34,15 @@ class NotificationAdmin(ExportAdmin):
 
     @admin.display(description=_("user (sub)"), ordering="elicitation__sub")
     def sub(self, row: Notification) -> str:
-        return row.elicitation.sub
+        return row.claim.sub
 
     def row(self, row: Notification) -> Json:
         return {
             "id": row.pk,
             "elicitation": row.elicitation_id,
+            "charge": row.charge_id,
             "agent": row.agent.slug,
-            "sub": row.elicitation.sub,
+            "sub": row.claim.sub,
             "channel": row.channel,
             "outcome": row.outcome,
             "tries": row.tries,

@@ -15,7 +15,7 @@ from django.db import transaction
 from elicit_flows import events, vault
 from elicit_flows.domain.errors import Conflict, NotFound, OverLimit, Unavailable
 from elicit_flows.domain.values import Claim, Json
-from elicit_flows.elicitations import payment
+from elicit_flows.elicitations import notify, payment
 from elicit_flows.elicitations.payment_cancellation import tell_provider
 from elicit_flows.kinds.payment import providers
 from elicit_flows.kinds.payment.providers.base import PaymentError, Refused
@@ -38,7 +38,10 @@ def charge_mandate(
     Raises Conflict, OverLimit, IdempotencyMismatch.
     """
     try:
-        made, known = charges.reserve(mandate, asked, key, fingerprint)
+        with transaction.atomic():
+            made, known = charges.reserve(mandate, asked, key, fingerprint)
+            if not known and mandate.notice:
+                notify.schedule_charge(made)
     except OverLimit as refused:
         # Tells the agent's owner: somebody should look at a program that charges more than it may.
         subject = {"iss": mandate.iss, "sub": mandate.sub}

@@ -1,4 +1,5 @@
-"""notify: the person of a new elicitation is told. ``elicit_flows.notifications`` sends what is scheduled here.
+"""The person of a new elicitation, or of a charge under a mandate, is told. ``elicit_flows.notifications`` sends what
+is scheduled here.
 
 The agent gets the same answer whether or not there is an address, and whether or not the person wants to be told
 (threat T160).
@@ -14,7 +15,7 @@ from elicit_flows.domain.errors import Invalid
 from elicit_flows.events import wakeups
 from elicit_flows.job_table import NOTIFY
 from elicit_flows.lib.ttl_cache import TtlCache
-from elicit_flows.models import Agent, Channel, Elicitation, Notification, NotificationSettings
+from elicit_flows.models import Agent, Channel, Elicitation, MandateCharge, Notification, NotificationSettings
 
 # One second, as for what an agent may use.
 _remembered: TtlCache[None, tuple[Channel, ...]] = TtlCache(1.0, most=1)
@@ -48,12 +49,23 @@ def check(agent: Agent) -> None:
 
 def schedule(row: Elicitation) -> None:
     """Have the person told, once for each channel. Call it in the transaction that creates ``row``."""
-    if row.over:
-        return
-    Notification.objects.bulk_create(
-        Notification(elicitation=row, agent=row.agent, channel=channel) for channel in channels()
-    )
-    transaction.on_commit(partial(wakeups.wake_workers, NOTIFY))
+    if not row.over:
+        _schedule(row.agent, elicitation=row)
+
+
+def schedule_charge(charge: MandateCharge) -> None:
+    """Have the person told of a charge that was announced or made. Call it in the transaction that records that.
+
+    The agent has no say in it, and needs no leave: the person who gave the mandate was promised to be told.
+    """
+    _schedule(charge.mandate.agent, charge=charge)
+
+
+def _schedule(agent: Agent, **about: Elicitation | MandateCharge) -> None:
+    told = [Notification(agent=agent, channel=channel, **about) for channel in channels()]
+    if told:
+        Notification.objects.bulk_create(told)
+        transaction.on_commit(partial(wakeups.wake_workers, NOTIFY))
 
 
 def forget() -> None:

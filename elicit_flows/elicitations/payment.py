@@ -21,6 +21,7 @@ from elicit_flows import events, kinds, vault
 from elicit_flows.domain.errors import NotFound, Over, ProviderBroken, ProviderUnavailable, TooMany
 from elicit_flows.domain.status import OPEN, Status
 from elicit_flows.domain.values import Claim, Json
+from elicit_flows.elicitations import notify
 from elicit_flows.elicitations.transitions import move, traced
 from elicit_flows.events import wakeups
 from elicit_flows.job_table import PAYMENTS
@@ -259,6 +260,9 @@ def _charge_settled(payment: Payment, verdict: Verdict, said: Snapshot) -> None:
     """Tell what became of a charge under a mandate, or send its person a link if the bank wants them."""
     if verdict is Verdict.PAID:
         charges.paid(payment)
+        charge = charges.of(payment)
+        if not charge.mandate.notice:
+            notify.schedule_charge(charge)
     elif verdict is Verdict.OVER and payment.elicitation is None:
         if said.failure == AUTHENTICATION_REQUIRED:
             _send_link(payment)
@@ -294,6 +298,8 @@ def _send_link(payment: Payment) -> None:
     payment.save(update_fields=["elicitation"])
     MandateCharge.objects.filter(pk=charge.pk).update(failure=AUTHENTICATION_REQUIRED)
     events.publish(payment.agent, "elicitation.created", row.snapshot(), row)
+    if notify.may(payment.agent):
+        notify.schedule(row)
 
 
 def checkout_ended(row: Elicitation) -> None:

@@ -1274,27 +1274,6 @@ class Migration(migrations.Migration):
             },
         ),
         migrations.CreateModel(
-            name='Notification',
-            fields=[
-                ('id', models.CharField(default=functools.partial(elicit_flows.lib.ids.name, *('nt',), **{}), max_length=64, primary_key=True, serialize=False, verbose_name='ID')),
-                ('channel', models.CharField(choices=[('email', 'E-mail'), ('chat', 'Chat'), ('webhook', 'Webhook'), ('push', 'Web push')], max_length=16, verbose_name='channel')),
-                ('created_at', models.DateTimeField(default=elicit_flows.lib.clock.now, verbose_name='created at')),
-                ('next_at', models.DateTimeField(default=elicit_flows.lib.clock.now, null=True)),
-                ('tries', models.PositiveIntegerField(default=0, verbose_name='tries')),
-                ('began_at', models.DateTimeField(null=True)),
-                ('outcome', models.CharField(blank=True, choices=[('sent', 'Sent'), ('over', 'No longer needed'), ('off', 'Switched off'), ('no_address', 'No address'), ('opted_out', 'Unsubscribed'), ('limited', 'Too many'), ('refused', 'Refused'), ('failed', 'Failed'), ('unknown', 'Unknown')], max_length=16, verbose_name='outcome')),
-                ('done_at', models.DateTimeField(null=True, verbose_name='done at')),
-                ('agent', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, to='elicit_flows.agent')),
-                ('elicitation', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='notifications', to='elicit_flows.elicitation')),
-            ],
-            options={
-                'verbose_name': 'notification',
-                'verbose_name_plural': 'notifications',
-                'indexes': [models.Index(condition=models.Q(('next_at__isnull', False)), fields=['channel', 'next_at'], name='notification_due'), models.Index(fields=['agent', 'began_at'], name='notification_count')],
-                'constraints': [models.UniqueConstraint(fields=('elicitation', 'channel'), name='one_notification_per_channel')],
-            },
-        ),
-        migrations.CreateModel(
             name='OptOut',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
@@ -1355,6 +1334,28 @@ class Migration(migrations.Migration):
             options={
                 'verbose_name': 'charge of a mandate',
                 'verbose_name_plural': 'charges of mandates',
+            },
+        ),
+        migrations.CreateModel(
+            name='Notification',
+            fields=[
+                ('id', models.CharField(default=functools.partial(elicit_flows.lib.ids.name, *('nt',), **{}), max_length=64, primary_key=True, serialize=False, verbose_name='ID')),
+                ('channel', models.CharField(choices=[('email', 'E-mail'), ('chat', 'Chat'), ('webhook', 'Webhook'), ('push', 'Web push')], max_length=16, verbose_name='channel')),
+                ('created_at', models.DateTimeField(default=elicit_flows.lib.clock.now, verbose_name='created at')),
+                ('next_at', models.DateTimeField(default=elicit_flows.lib.clock.now, null=True)),
+                ('tries', models.PositiveIntegerField(default=0, verbose_name='tries')),
+                ('began_at', models.DateTimeField(null=True)),
+                ('outcome', models.CharField(blank=True, choices=[('sent', 'Sent'), ('over', 'No longer needed'), ('off', 'Switched off'), ('no_address', 'No address'), ('opted_out', 'Unsubscribed'), ('limited', 'Too many'), ('refused', 'Refused'), ('failed', 'Failed'), ('unknown', 'Unknown')], max_length=16, verbose_name='outcome')),
+                ('done_at', models.DateTimeField(null=True, verbose_name='done at')),
+                ('agent', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, to='elicit_flows.agent')),
+                ('charge', models.ForeignKey(db_index=False, null=True, on_delete=django.db.models.deletion.CASCADE, related_name='notifications', to='elicit_flows.mandatecharge', verbose_name='charge')),
+                ('elicitation', models.ForeignKey(db_index=False, null=True, on_delete=django.db.models.deletion.CASCADE, related_name='notifications', to='elicit_flows.elicitation')),
+            ],
+            options={
+                'verbose_name': 'notification',
+                'verbose_name_plural': 'notifications',
+                'indexes': [models.Index(condition=models.Q(('next_at__isnull', False)), fields=['channel', 'next_at'], name='notification_due'), models.Index(fields=['agent', 'began_at'], name='notification_count'), models.Index(condition=models.Q(('elicitation__isnull', True)), fields=['created_at'], name='notification_purge')],
+                'constraints': [models.UniqueConstraint(fields=('elicitation', 'channel'), name='one_notification_per_channel'), models.UniqueConstraint(fields=('charge', 'channel'), name='one_notification_per_charge'), models.CheckConstraint(condition=models.Q(models.Q(('charge__isnull', True), ('elicitation__isnull', False)), models.Q(('charge__isnull', False), ('elicitation__isnull', True)), _connector='OR'), name='about_one_thing')],
             },
         ),
         migrations.AddIndex(

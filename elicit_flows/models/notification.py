@@ -1,4 +1,4 @@
-"""Telling people that a request waits for them: what the operator set, how they are reached, and each message."""
+"""Telling people of requests and charges: what the operator set, how they are reached, and each message."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from elicit_flows.lib import ids
 from elicit_flows.lib.clock import now
 from elicit_flows.models.agent import Agent
 from elicit_flows.models.elicitation import Elicitation
+from elicit_flows.models.mandate import MandateCharge
 
 PER_PERSON, PER_AGENT = 6, 300
 
@@ -148,7 +149,7 @@ class OptOut(models.Model):
 
 
 class Notification(models.Model):
-    """One message about one elicitation by one channel.
+    """One message by one channel, about one elicitation or about one charge under a mandate.
 
     ``next_at``: when it is due or, while a worker has it, when another one may take over; None when it is over.
     ``began_at`` is set before it is sent, and stays if it may have been: so it is never sent twice, and it counts
@@ -167,7 +168,12 @@ class Notification(models.Model):
         UNKNOWN = "unknown", _("Unknown")  # the connection broke off: it may have been sent
 
     id = models.CharField(_("ID"), max_length=64, primary_key=True, default=partial(ids.name, "nt"))
-    elicitation = models.ForeignKey(Elicitation, models.CASCADE, related_name="notifications", db_index=False)
+    elicitation = models.ForeignKey(
+        Elicitation, models.CASCADE, related_name="notifications", db_index=False, null=True
+    )
+    charge = models.ForeignKey(
+        MandateCharge, models.CASCADE, verbose_name=_("charge"), related_name="notifications", db_index=False, null=True
+    )
     agent = models.ForeignKey(Agent, models.CASCADE, db_index=False)
     channel = models.CharField(_("channel"), max_length=16, choices=Channel)
     created_at = models.DateTimeField(_("created at"), default=now)
@@ -180,7 +186,15 @@ class Notification(models.Model):
     class Meta:
         verbose_name = _("notification")
         verbose_name_plural = _("notifications")
-        constraints = [models.UniqueConstraint(fields=["elicitation", "channel"], name="one_notification_per_channel")]
+        constraints = [
+            models.UniqueConstraint(fields=["elicitation", "channel"], name="one_notification_per_channel"),
+            models.UniqueConstraint(fields=["charge", "channel"], name="one_notification_per_charge"),
+            models.CheckConstraint(
+                condition=models.Q(elicitation__isnull=False, charge__isnull=True)
+                | models.Q(elicitation__isnull=True, charge__isnull=False),
+                name="about_one_thing",
+            ),
+        ]
         indexes = [
             models.Index(
                 fields=["channel", "next_at"],
@@ -188,7 +202,17 @@ class Notification(models.Model):
                 condition=models.Q(next_at__isnull=False),
             ),
             models.Index(fields=["agent", "began_at"], name="notification_count"),
+            # Those about charges, which are kept for longer than they are.
+            models.Index(
+                fields=["created_at"], name="notification_purge", condition=models.Q(elicitation__isnull=True)
+            ),
         ]
 
     def __str__(self) -> str:
         return self.id
+
+    @property
+    def claim(self) -> Claim:
+        """The person's."""
+        about = self.charge.mandate if self.charge else self.elicitation
+        return about.claim  # type: ignore[union-attr]  # about_one_thing says it is there

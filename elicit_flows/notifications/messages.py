@@ -1,5 +1,5 @@
-"""What a message says: who asks, where to answer, and how to hear no more of it. Nothing of the request itself, and no
-secret: the link is worth nothing to anybody but its person (threat T160).
+"""What a message says: who asks or charges, where to answer, and how to hear no more of it. Nothing of the request
+itself, no amount, and no secret: the link is worth nothing to anybody but its person (threat T160).
 """
 
 from __future__ import annotations
@@ -18,6 +18,9 @@ from elicit_flows.models import Agent, Notification
 from elicit_flows.people import contacts
 
 MAX_NAME = 100
+# What a message is about: a request waits, a charge is made in a day, a charge was made.
+REQUESTED, CHARGE_ANNOUNCED, CHARGED = "requested", "charge_announced", "charged"
+ABOUT = (REQUESTED, CHARGE_ANNOUNCED, CHARGED)
 
 
 class NotSent(Exception):
@@ -38,9 +41,12 @@ class Unknown(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """``body``: who asks and the link; ``text`` has what an e-mail says besides, and ``html`` is a whole page."""
+    """``about``: ABOUT. ``body``: who asks and the link; ``text`` has what an e-mail says besides, and ``html`` is a
+    whole page.
+    """
 
     name: str
+    about: str
     claim: Claim
     agent: str
     agent_slug: str
@@ -56,15 +62,20 @@ class Message:
 
 
 def compose(row: Notification) -> Message:
-    """The message in the person's language. ``row`` has its elicitation and agent."""
-    elicitation, agent = row.elicitation, row.agent
-    language = contacts.language(elicitation.claim, elicitation.locale)
+    """The message in the person's language. ``row`` has its elicitation or charge, and its agent."""
+    elicitation, charge, agent, claim = row.elicitation, row.charge, row.agent, row.claim
+    about, url = REQUESTED, elicitation.url if elicitation else ""
+    if charge is not None:
+        about = CHARGE_ANNOUNCED if charge.mandate.notice else CHARGED
+        url = f"{settings.ELICIT_PUBLIC_URL}/account/payments/mandates/{charge.mandate_id}"
+    language = contacts.language(claim, elicitation.locale if elicitation else None)
     brand = one_line(page_brand.of(agent.pk).name)
-    token = vault.contacts.seal_unsubscribe(contacts.person_of(elicitation.claim), agent.pk)
+    token = vault.contacts.seal_unsubscribe(contacts.person_of(claim), agent.pk)
     context = {
+        "about": about,
         "agent": shown_name(agent),
         "brand": brand,
-        "url": elicitation.url,
+        "url": url,
         "unsubscribe_url": f"{settings.ELICIT_PUBLIC_URL}/unsubscribe/{token}",
         "language": locales.tag(language),
         "direction": "rtl" if get_language_info(language)["bidi"] else "ltr",
@@ -76,7 +87,8 @@ def compose(row: Notification) -> Message:
         }
     return Message(
         name=row.pk,
-        claim=elicitation.claim,
+        about=about,
+        claim=claim,
         agent=context["agent"],
         agent_slug=agent.slug,
         brand=brand,

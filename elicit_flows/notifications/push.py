@@ -73,7 +73,7 @@ def _send(
 
 
 def body(message: Message) -> bytes:
-    """What static/elicit/push-worker.js shows. ``path``: of the request, at this service."""
+    """What static/elicit/push-worker.js shows. ``path``: of the request or mandate, at this service."""
     said = {
         "title": message.brand,
         "body": message.subject,

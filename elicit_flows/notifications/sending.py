@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection
 from datetime import datetime, timedelta
 
 from django.db import transaction
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 
 from elicit_flows.domain.errors import Unavailable
 from elicit_flows.domain.status import Status
@@ -28,6 +28,7 @@ log = logging.getLogger(__name__)
 Outcome = Notification.Outcome
 SCHEDULE = RetrySchedule.doubling(timedelta(seconds=15), timedelta(minutes=15), most=12)  # together two hours
 WINDOW = timedelta(hours=1)
+OF_CHARGE = ("charge__mandate", "charge__payment")
 
 
 def _to_chat(message: Message, to: Addresses, offered: NotificationSettings) -> None:
@@ -66,7 +67,7 @@ def tell(row: Notification) -> bool:
     if offered is None:  # it must not be sent
         return True
     try:
-        SEND[row.channel](compose(row), contacts.addresses(row.elicitation.claim), offered)
+        SEND[row.channel](compose(row), contacts.addresses(row.claim), offered)
     except NoAddress:
         _end(row, Outcome.NO_ADDRESS)
     except Refused as error:
@@ -91,7 +92,7 @@ def _claim(row: Notification) -> tuple[Notification, NotificationSettings | None
         if not leases.claim(row, "next_at", next_at=now + NOTIFY.lease, began_at=now, tries=row.tries + 1):
             return None
         # What is so now counts, not what was so when the row was read.
-        row = Notification.objects.select_related("elicitation", "agent").get(pk=row.pk)
+        row = Notification.objects.select_related("elicitation", *OF_CHARGE, "agent").get(pk=row.pk)
         if broken_off:
             _end(row, Outcome.UNKNOWN, "its worker died over it")
             return row, None
@@ -104,33 +105,38 @@ def _claim(row: Notification) -> tuple[Notification, NotificationSettings | None
 
 def _kept_back(row: Notification, offered: NotificationSettings | None) -> Outcome | None:
     """Why it must not be sent, or None."""
-    elicitation = row.elicitation
-    if elicitation.status != Status.PENDING or elicitation.overdue:
+    elicitation, charge = row.elicitation, row.charge
+    if elicitation is not None and (elicitation.status != Status.PENDING or elicitation.overdue):
         return Outcome.OVER
-    if offered is None or not (row.agent.enabled and row.agent.notify):
+    if charge is not None and charge.mandate.notice and charge.status != "announced":
+        return Outcome.OVER
+    if offered is None or (elicitation is not None and not (row.agent.enabled and row.agent.notify)):
         return Outcome.OFF
-    if not contacts.wants(elicitation.claim, row.agent):
+    if not contacts.wants(row.claim, row.agent):
         return Outcome.OPTED_OUT
     return Outcome.LIMITED if _is_too_many(row, offered) else None
 
 
 def _is_too_many(row: Notification, offered: NotificationSettings) -> bool:
-    """Whether this request is beyond the limits (threat T161). ``row`` is marked, and counts. One agent gets at most
-    half of what one person is told.
+    """Whether this request or charge is beyond the limits (threat T161). ``row`` is marked, and counts. One agent gets
+    at most half of what one person is told.
     """
-    begun = Notification.objects.filter(began_at__gt=clock.now() - WINDOW)
-    of_person = begun.filter(elicitation__iss=row.elicitation.iss, elicitation__sub=row.elicitation.sub)
+    begun, claim = Notification.objects.filter(began_at__gt=clock.now() - WINDOW), row.claim
+    of_person = begun.filter(
+        Q(elicitation__iss=claim.iss, elicitation__sub=claim.sub)
+        | Q(charge__mandate__iss=claim.iss, charge__mandate__sub=claim.sub)
+    )
     of_agent = begun.filter(agent=row.agent_id)
     return (
-        _requests(of_person) > offered.per_person
-        or _requests(of_person.filter(agent=row.agent_id)) > -(-offered.per_person // 2)
-        or _requests(of_agent) > offered.per_agent
+        _things(of_person) > offered.per_person
+        or _things(of_person.filter(agent=row.agent_id)) > -(-offered.per_person // 2)
+        or _things(of_agent) > offered.per_agent
     )
 
 
-def _requests(rows: QuerySet[Notification]) -> int:
-    """Of how many requests these are the messages."""
-    return rows.values("elicitation").distinct().count()
+def _things(rows: QuerySet[Notification]) -> int:
+    """How many requests and charges these are the messages of."""
+    return rows.values("elicitation", "charge").distinct().count()
 
 
 def _end(row: Notification, outcome: Outcome, why: str = "") -> None:
@@ -150,8 +156,9 @@ def _try_again(row: Notification, why: str) -> None:
 
 
 def _note(row: Notification, outcome: str, why: str) -> None:
-    """A line for operators, who find the request by its id. It names neither the person nor an address."""
+    """A line for operators, who find the request or charge by its id. It names neither the person nor an address."""
     counters.count("notifications", row.channel, outcome)
-    fields = {"notification": row.pk, "elicitation": row.elicitation_id, "channel": row.channel, "outcome": outcome}
+    about = {"charge": row.charge_id} if row.charge_id else {"elicitation": row.elicitation_id}
+    fields = {"notification": row.pk, **about, "channel": row.channel, "outcome": outcome}
     level = logging.WARNING if why else logging.INFO
     log.log(level, "notification", extra={"fields": {**fields, "why": why} if why else fields})

@@ -17,7 +17,6 @@ from elicit_flows.notifications.messages import Message, NotSent, Refused
 from elicit_flows.people.contacts import Addresses
 
 DEADLINE = 15.0
-TYPE = "notification.requested"
 GONE = 410
 
 
@@ -48,7 +47,7 @@ def body(message: Message) -> dict[str, object]:
     """What it gets, as docs/how-to/notifications.md describes it."""
     return {
         "id": message.name,
-        "type": TYPE,
+        "type": f"notification.{message.about}",
         "data": {
             "subject": {"iss": message.claim.iss, "sub": message.claim.sub},
             "language": message.language,

@@ -51,7 +51,8 @@ def test_the_webhook_gets_what_the_page_says() -> None:
     said = json.loads(block.text)
     told = said["data"]
     message = Message(
-        name=said["id"], claim=Claim(**told["subject"]), agent=told["agent"]["name"], agent_slug=told["agent"]["slug"],
+        name=said["id"], about=said["type"].removeprefix("notification."), claim=Claim(**told["subject"]),
+        agent=told["agent"]["name"], agent_slug=told["agent"]["slug"],
         brand=told["service"], language=told["language"], direction="", subject="", body="", text="", html="",
         url=told["url"], unsubscribe_url=told["unsubscribe_url"],
     )  # fmt: skip
