@@ -12,6 +12,9 @@ from elicit_flows.lib import locales, money
 
 # A code stands apart from its number (CLDR, "currencySpacing", which Babel does not apply).
 _CODE_BEFORE_NUMBER = re.compile(r"(?<=[A-Za-z])(?=[0-9])")
+# Letters before a sign, "US$", at the end: from right to left the sign would go to the other side of them.
+_CODE_BEFORE_SIGN = re.compile(r"(?<=[A-Za-z][^\w\s])$")
+_LEFT_TO_RIGHT_MARK = "\u200e"
 _EXACT = Context(prec=40)
 
 
@@ -29,7 +32,8 @@ def show(amount_minor: int, currency: str, locale: str | Locale) -> str:
     pattern.frac_prec = (places, places)
     amount = Decimal(amount_minor).scaleb(-places, _EXACT)
     shown = pattern.apply(amount, known, currency=currency.upper(), currency_digits=False)
-    return _CODE_BEFORE_NUMBER.sub("\u00a0", shown).replace(" ", "\u00a0")
+    shown = _CODE_BEFORE_NUMBER.sub("\u00a0", shown).replace(" ", "\u00a0")
+    return _CODE_BEFORE_SIGN.sub(_LEFT_TO_RIGHT_MARK, shown) if known.text_direction == "rtl" else shown
 
 
 def token(amount: int, decimals: int, symbol: str, locale: str | Locale) -> str:
