@@ -89,7 +89,7 @@ def answered_page() -> Context:
 
 
 def sessions() -> list[Context]:
-    at = clock.now() - timedelta(hours=3)
+    at = clock.now() - timedelta(hours=1)
     named = [("Firefox", "Linux"), ("Safari", "iPhone"), ("Chrome", ""), ("", "")]
     return [
         {"id": number, "browser": browser, "system": system, "began_at": at, "used_at": at, "here": number == 1}

@@ -71,7 +71,9 @@ def unnamed_page() -> Context:
 
 def which_page(count: int, came: str = "", **more: Any) -> Context:
     made = datetime(2026, 11, 22, 14, 5, tzinfo=UTC)
-    earlier = [{"id": f"cn_{place}", "made": made, "meant": not place} for place in range(count)]
+    earlier = [
+        {"id": f"cn_{place}", "made": made - timedelta(days=9 * place), "meant": not place} for place in range(count)
+    ]
     return changed_page(change={"held": "hg_1", "meant": None, "came": came, "earlier": earlier}, **more)
 
 

@@ -49,7 +49,7 @@ def _scopes() -> Context:
 
 
 def _faults() -> Context:
-    return {"faults": {"typed": "Type Delete to confirm."}, "kind": "confirm"}
+    return {"faults": {"typed": "Type CONFIRM to confirm."}, "kind": "confirm"}
 
 
 def _choice() -> Context:

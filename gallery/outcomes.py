@@ -61,4 +61,4 @@ def payment_outcome_page(
         asked |= {"invoice_url": "https://pay.example/invoice", "invoice_pdf": "https://pay.example/invoice.pdf"}
     receipt = "https://pay.example/receipt" if status == "completed" else ""
     templates = ["connect/kinds/payment_outcome.html", "connect/_outcome.html"]
-    return {**outcome_page(status), "asked": asked, "receipt_url": receipt, "outcome_templates": templates}
+    return {**outcome_page(status, "payment"), "asked": asked, "receipt_url": receipt, "outcome_templates": templates}

@@ -86,7 +86,11 @@ PAGES: dict[str, tuple[str, str, Callable[[], Context]]] = {
     "other device, with a code": ("connect/other_device.html", "other_device", lambda: other_device(made=True)),
     "confirm": ("connect/form.html", "form", confirm_page),
     "confirm, a step": ("connect/form.html", "form", lambda: confirm_page(steps=steps())),
-    "confirm, refused": ("connect/form.html", "form", lambda: confirm_page(faults={"typed": "Type Delete to go on."})),
+    "confirm, refused": (
+        "connect/form.html",
+        "form",
+        lambda: confirm_page(faults={"typed": "Type CONFIRM to confirm."}),
+    ),
     "credentials": ("connect/form.html", "form", credentials_page),
     "credentials of a provider": ("connect/form.html", "form", provider_page),
     "a client of one's own": ("connect/form.html", "form", tokens_page),
