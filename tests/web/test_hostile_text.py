@@ -160,6 +160,41 @@ def test_t53_nor_does_it_from_one_place_alone(name: str) -> None:
         assert not hidden(template, with_text(context, [path], INVISIBLE)), path
 
 
+# Words of ours that come by the context, and single words without a sign that could change sides.
+OUR_WORDS = {
+    "faults", "error", "why", "wrong", "kind", "level", "symbol", "back_label", "word", "browser", "system",
+}  # fmt: skip
+WHOLE_PAGE_IS_OURS = {"refused", "unavailable", "unavailable, asked here"}
+MARKER = "Marker"
+
+
+@pytest.mark.parametrize("name", [name for name in SHOWING if name not in WHOLE_PAGE_IS_OURS])
+def test_a_text_of_others_has_a_direction_of_its_own(name: str) -> None:
+    """Otherwise "12 files" reads "files 12" on an Arabic page."""
+    template, _, make = PAGES[name]
+    context = make()
+    found = [path for path in shown_places(context) if not OUR_WORDS & set(map(str, path))]
+    page = Directions(render(template, with_text(context, found, MARKER), "ar").source)
+    assert page.mixed == []
+
+
+class Directions(Page):
+    """Where the marker stands in the direction of the page."""
+
+    def handle_data(self, data: str) -> None:
+        if not self.open:
+            return
+        inside = [(tag, attrs) for tag, attrs in self.open if tag != "html"]
+        own = any(tag in {"bdi", "code", "title", "button"} or "dir" in attrs for tag, attrs in inside)
+        unseen = any(attrs.get("class") == "unseen" for _, attrs in inside)
+        if MARKER in data and not own and not unseen:
+            self.mixed.append(data.strip())
+
+    def feed(self, data: str) -> None:
+        self.mixed: list[str] = []
+        super().feed(data)
+
+
 def test_t52_script_that_got_into_a_page_would_not_run():
     policy = dict(part.split(" ", 1) for part in CSP.split("; "))
     assert (policy["default-src"], policy["base-uri"]) == ("'none'", "'none'")
