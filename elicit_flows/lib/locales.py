@@ -110,7 +110,13 @@ def day(at: date, zone: tzinfo, locale: Locale) -> str:
 
 def clock_time(at: datetime, zone: tzinfo, locale: Locale) -> str:
     """``2:05 PM``. UTC says that it is UTC: it is nobody's own time, and stands for a zone that is not known."""
-    shown = format_time(at.astimezone(zone), "short", locale=locale)
+    return clock_times(at, at, zone, locale)
+
+
+def clock_times(first: datetime, last: datetime, zone: tzinfo, locale: Locale) -> str:
+    """``2:05 PM–2:17 PM``, or one time if both are the same minute."""
+    both = (format_time(at.astimezone(zone), "short", locale=locale) for at in (first, last))
+    shown = "–".join(dict.fromkeys(both))
     return f"{shown} UTC" if str(zone) == "UTC" else shown
 
 

@@ -153,6 +153,12 @@ def clock_time(at: datetime) -> str:
     return locales.clock_time(at, timezone.get_current_timezone(), _locale())
 
 
+@register.simple_tag
+def clock_times(first: datetime, last: datetime) -> str:
+    """The times of day from the first to the last, in the reader's locale and time zone."""
+    return locales.clock_times(first, last, timezone.get_current_timezone(), _locale())
+
+
 @register.filter
 def moment(at: datetime) -> str:
     """Date and time in the reader's locale and time zone."""

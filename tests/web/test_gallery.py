@@ -209,6 +209,27 @@ def test_a_line_stands_before_each_account_but_the_first(embedded_box: Box, user
     assert user.page.evaluate(LINES) == [["1px"], []]
 
 
+# Words that take more than one line, although each is shorter than the window.
+BROKEN = r"""() => [...document.querySelectorAll('dt, .go button')].flatMap(one => {
+  const found = [], texts = document.createTreeWalker(one, NodeFilter.SHOW_TEXT), range = document.createRange();
+  while (texts.nextNode()) for (const word of texts.currentNode.data.matchAll(/\S+/g)) {
+    range.setStart(texts.currentNode, word.index);
+    range.setEnd(texts.currentNode, word.index + word[0].length);
+    if (new Set([...range.getClientRects()].map(line => line.top)).size > 1) found.push(word[0]);
+  }
+  return found;
+})"""
+
+
+@pytest.mark.parametrize("address", ["save", "consent-for-an-mcp-server", "payment-an-order", "x402", "mandates"])
+def test_no_label_and_no_host_in_a_button_is_broken_inside_a_word(
+    embedded_box: Box, new_user: Callable[..., User], address: str
+) -> None:
+    user = new_user(viewport={"width": PHONE, "height": 900})
+    user.open(f"{embedded_box.url}/_gallery/{address}?lang=de")
+    assert user.page.evaluate(BROKEN) == []
+
+
 SENT = """() => new Promise(done => {
   document.addEventListener('securitypolicyviolation', event => done(event.effectiveDirective));
   document.querySelector('[data-action=signout]').requestSubmit();

@@ -53,7 +53,11 @@ def test_each_session_says_roughly_where_it_is_and_this_one_comes_first() -> Non
     signed_in(PHONE)
     SignedIn.objects.filter(browser="Safari").update(used_at=clock.now() - timedelta(hours=3))
     text = security(desk).text()
-    assert text.index("Firefox on Linux This browser") < text.index("Safari on iPhone Last used 3 hours ago")
+    assert (
+        text.index("Firefox on Linux This browser")
+        < text.index("Safari on iPhone Sign out")
+        < text.index("3 hours ago")
+    )
     assert len(ENDS.findall(security(desk).source)) == 1, "this one is not ended by mistake"
 
 

@@ -372,6 +372,8 @@ def test_the_page_for_a_providers_key_says_where_to_find_it_and_where_it_is_trie
     off = shown("credentials of a provider that is off")
     assert "The operator has switched Acme off for now" in off.text()
     assert [field for field in off.all("input") if field.get("id")] == []
+    assert not [one for one in off.buttons() if one.get("class") == "primary"], "nothing to save"
+    assert [one["data-action"] for one in off.forms()][:2] == ["submit", "decline"]
 
 
 def test_a_failure_says_why_and_a_success_does_not():
@@ -421,12 +423,13 @@ def test_the_account_page_shows_who_may_use_what_by_provider_account_and_agent()
     for said in (
         "Signed in as alice",
         "2 agents with access 3 of your accounts in use 1 request waiting",
-        "Acme Drive alice@acme.example Drive Bot : Acme Drive alice@acme.example Used 2 hours ago What it can do",
+        "Acme Drive alice@acme.example Drive Bot : Acme Drive alice@acme.example Disconnect",
+        "Yes, disconnect Acme Drive : Drive Bot alice@acme.example Used 2 hours ago What it can do",
         "files.read",
-        "Other Bot : Acme Drive alice@acme.example Not used yet, connected 3 days ago Must be connected again:",
+        "Yes, disconnect Acme Drive : Other Bot alice@acme.example Not used yet, connected 3 days ago Must be",
         "Acme Drive ended the access",
         "Not used for 90 days The account that you connected on",
-        "Acme's keys Key Bot : Acme's keys Used 2 hours ago It can read what you typed",
+        "Yes, disconnect Acme's keys : Key Bot Used 2 hours ago It can read what you typed",
     ):
         assert said in page.text(), said
     assert page.text().count("Not used for 90 days") == 1
@@ -463,8 +466,8 @@ def test_what_waits_stands_with_its_agents_words_and_the_way_to_it():
 
 def test_what_all_agents_did_stands_in_one_line_of_time():
     text = shown("activity").text()
-    assert "November 20, 2026 10:30 AM UTC You connected it Acme Drive alice@acme.example Drive Bot" in text
-    assert "10:19 AM UTC –10:30 AM UTC Drive Bot fetched an access token at least 2 times" in text
+    assert "November 20, 2026 10:30 AM UTC You connected it Acme Drive · alice@acme.example · Drive Bot" in text
+    assert "10:19 AM–10:30 AM UTC Drive Bot fetched an access token at least 2 times" in text
 
 
 def test_the_page_of_security_has_the_sign_in_the_passkeys_and_the_data():
@@ -509,7 +512,7 @@ def test_the_page_of_a_connection_says_in_words_who_did_what():
     for said in (
         "Your account alice@acme.example , for the agent Drive Bot .",
         "November 20, 2026 10:30 AM UTC You connected it",
-        "10:30 AM UTC Drive Bot fetched an access token 10:19 AM UTC –10:30 AM UTC",
+        "10:30 AM UTC Drive Bot fetched an access token 10:19 AM–10:30 AM UTC",
         "Drive Bot fetched an access token at least 2 times",
         "Drive Bot read what you typed",
         "The access was renewed at Acme Drive , 2 times",
@@ -612,6 +615,12 @@ def test_a_refusal_says_why_and_leads_somewhere(back: Context, words: str):
         [back["back_url"]] if words else []
     )
     assert words in page.text()
+
+
+def test_the_docs_are_english_and_from_left_to_right_on_a_page_in_arabic():
+    template, _, context = PAGES["docs"]
+    main = render(template, context(), "ar").all("main")[0]
+    assert (main["lang"], main["dir"]) == ("en", "ltr")
 
 
 def test_the_docs_page_leads_to_every_call():
