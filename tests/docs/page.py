@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from docs.generate import pages
+from docs.generate import api, pages
 from docs.generate.blocks import Block, blocks
 
 # Runners that work on any page, by language.
@@ -85,8 +85,13 @@ def all_pages() -> list[str]:
 
 
 def found(page: str, *runners: str) -> list[Block]:
-    """The page's blocks; with ``runners``, those that one of them runs. Of the generated parts one alone has any."""
-    text = pages.read(page) if page == "reference/api.md" else (pages.DOCS / page).read_text(encoding="utf-8")
+    """The page's blocks; with ``runners``, those that one of them runs. Of the generated parts one alone has any.
+
+    Those are read where they are written: to make the part takes a second, of every worker that collects the tests.
+    """
+    text = (pages.DOCS / page).read_text(encoding="utf-8")
+    if page == "reference/api.md":
+        text += api.EXAMPLES.read_text(encoding="utf-8")
     return [block for block in blocks(text) if not runners or block.runner in runners]
 
 

@@ -49,6 +49,6 @@ if "TEST_CLOCK_FILE" in os.environ:
     time.time = _Ahead.time
     setattr(clock, "datetime", _Ahead)  # noqa: B010  a module of ours, in a process that is a test's
 
-SWEEP_SECONDS = 1.0
+SWEEP_SECONDS = 2.0
 JOB_SECONDS = {name: seconds if seconds > 60 else SWEEP_SECONDS for name, seconds in _USUAL.items()}
 CELERY_BEAT_SCHEDULE = {name: entry | {"schedule": JOB_SECONDS[name]} for name, entry in _SCHEDULE.items()}

@@ -14,6 +14,7 @@ import tempfile
 from pathlib import Path
 
 import django
+from django.conf import settings
 
 from tests.support.ports import free_port
 from tests.support.process import RUN
@@ -57,3 +58,5 @@ def prepare() -> None:
     # Where it is installed, jsonschema builds forty grammars at its import, for formats that no schema of ours has.
     sys.modules["rfc3987_syntax"] = None  # type: ignore[assignment]
     django.setup()
+    # A client loads the middleware anew, and WhiteNoise would read every static file each time, asked or not.
+    settings.WHITENOISE_AUTOREFRESH = True

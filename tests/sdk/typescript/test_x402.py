@@ -29,6 +29,7 @@ def surroundings(buyer: Buyer) -> dict[str, str]:  # noqa: F811
     }  # fmt: skip
 
 
+@pytest.mark.slow
 def test_a_402_is_paid_after_a_yes_and_a_no_pays_nothing(
     buyer: Buyer,  # noqa: F811
     http_user: HttpUser,
