@@ -1,7 +1,8 @@
 """A remote MCP server on the vendor's library, with authorization of its own: ``notes_server.py PORT ISSUER``.
 
 Its authorization server is somebody else's. It takes JWTs (RFC 9068) that were issued for it alone. The tool
-``write_note`` needs a scope that a client gets only when it asks for it.
+``write_note`` needs a scope that a client gets only when it asks for it. ``POST /refuse``: from now on it refuses every
+token that it has seen.
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ from mcp.server.auth.middleware.auth_context import get_access_token
 from mcp.server.auth.provider import AccessToken
 from mcp.server.auth.settings import AuthSettings
 from mcp.server.mcpserver import MCPServer
+from starlette.requests import Request
+from starlette.responses import Response
 
 PORT, ISSUER = int(sys.argv[1]), sys.argv[2]
 HERE = f"http://127.0.0.1:{PORT}"
@@ -26,8 +29,15 @@ RESOURCE = f"{HERE}/mcp"
 WRITES = "notes.write"
 
 
+seen: set[str] = set()
+refused: set[str] = set()
+
+
 class Verifier:
     async def verify_token(self, token: str) -> AccessToken | None:
+        seen.add(token)
+        if token in refused:
+            return None
         async with httpx2.AsyncClient(trust_env=False) as client:
             keys = KeySet.import_key_set((await client.get(f"{ISSUER}/jwks")).json())
         try:
@@ -50,6 +60,12 @@ server = MCPServer(
         issuer_url=ISSUER, resource_server_url=RESOURCE, required_scopes=["notes.read"], validate_token_resource=True
     ),
 )
+
+
+@server.custom_route("/refuse", methods=["POST"])
+async def refuse(request: Request) -> Response:
+    refused.update(seen)
+    return Response()
 
 
 @server.tool()

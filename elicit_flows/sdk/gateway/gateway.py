@@ -7,6 +7,7 @@ import json
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from http import HTTPStatus
 from typing import Any
 
 from mcp.server.mcpserver import Context, MCPServer
@@ -25,7 +26,7 @@ from elicit_flows.domain.values import Json
 from elicit_flows.sdk.gateway.config import AUTHORIZATION, Config
 from elicit_flows.sdk.gateway.fast_http import BEGUN, caller
 from elicit_flows.sdk.gateway.fast_stdio import FastStdio
-from elicit_flows.sdk.gateway.file_guards import Asked, Put, own
+from elicit_flows.sdk.gateway.file_guards import WITH_TOKEN, Asked, Put, own
 from elicit_flows.sdk.gateway.forwarded import Forwarded
 from elicit_flows.sdk.gateway.listing import LISTS, NOT_PASSED_ON, Listing
 from elicit_flows.sdk.gateway.names import fits, plain
@@ -174,15 +175,26 @@ class Gateway:
         section = self.config.servers[owned[0]]
 
         async def send(arguments: Json, outcomes: list[Completed]) -> Json:
-            put = Put(dict(arguments))
-            for one, done in zip(asked, outcomes, strict=True):
-                await one.put(asker.elicit(), done, put, section.url)
-            peers.hide(put.secrets)
-            signed = {name: value for name, value in put.headers.items() if name.lower() == AUTHORIZATION}
-            upstream = await peers.upstream(owned[0], signed if section.signs_in else put.env)
-            return await peers.exchange(
-                upstream, context, {**params, **({member: put.arguments} if member else {})}, put.headers
-            )
+            """A server that refuses a token has not run the call: it is sent once more with a new one."""
+            given = list(zip(asked, outcomes, strict=True))
+            for again in (False, True):
+                put, upstream = Put(dict(arguments)), None
+                for one, done in given:
+                    await one.put(asker.elicit(), done, put, section.url)
+                peers.hide(put.secrets)
+                signed = {name: value for name, value in put.headers.items() if name.lower() == AUTHORIZATION}
+                sent = {**params, **({member: put.arguments} if member else {})}
+                try:
+                    upstream = await peers.upstream(owned[0], signed if section.signs_in else put.env)
+                    return await peers.exchange(upstream, context, sent, put.headers)
+                except (MCPError, StartError) as failed:
+                    status = failed.status if isinstance(failed, StartError) else upstream.kept_out if upstream else 0
+                    tokens = [done for one, done in given if one.kind in WITH_TOKEN and one.place.header]
+                    if again or status != HTTPStatus.UNAUTHORIZED or not tokens:
+                        raise
+                    for done in tokens:
+                        await asker.elicit().report(done)
+            raise RuntimeError("the second attempt returns or raises")
 
         schema = "outputSchema" in peers.schemas.get(owned, {})
         name = owned if kind == "tools" else (owned[0], kind, owned[1])

@@ -37,7 +37,6 @@ FIRST_PASSED = 1_000_000_000  # ids of requests beside the library, which counts
 MCP_SESSION_ID = "mcp-session-id"
 POSTED = {"accept": "application/json, text/event-stream", "content-type": "application/json"}
 LISTENS = {"toolsListChanged": True, "promptsListChanged": True, "resourcesListChanged": True}
-
 PROGRESS = "notifications/progress"
 # Notifications about requests of this connection, which mean nothing on another.
 OF_THE_CONNECTION = (PROGRESS, "notifications/cancelled", "notifications/subscriptions/acknowledged")
@@ -57,7 +56,9 @@ class Waits(Protocol):
 
 
 class StartError(Exception):
-    """A server cannot be started or does not speak MCP."""
+    """A server cannot be started or does not speak MCP. ``status``: with which it refused a request, if it did."""
+
+    status = 0
 
 
 @dataclass(slots=True)
@@ -87,7 +88,7 @@ class Upstream:
     lines: Lines | None = None
     http: httpx2.AsyncClient | None = None
     session: str = ""
-    _kept_out: int = 0  # the status with which the server refused the latest request, if it did
+    kept_out: int = 0  # the status with which the server refused the latest request, if it did
     _passed: dict[int, Waits] = field(default_factory=dict)
     _on_progress: dict[int, OnProgress] = field(default_factory=dict)
     _ids: Iterator[int] = field(default_factory=lambda: itertools.count(FIRST_PASSED))
@@ -211,7 +212,7 @@ class Upstream:
 
     async def _of_session(self, response: httpx2.Response) -> None:
         self.session = response.headers.get(MCP_SESSION_ID, self.session)
-        self._kept_out = response.status_code if response.status_code in KEPT_OUT else 0
+        self.kept_out = response.status_code if response.status_code in KEPT_OUT else 0
 
     def _rested(self) -> None:
         self.busy -= 1
@@ -284,9 +285,10 @@ class Upstream:
             if ready.done():
                 log.warning("the connection to the server %s ended: %s", self.name, _why(failed))
             else:
-                said = kept_out(self.section, self._kept_out, self.headers)
-                said = said or f"could not be reached: {_why(failed)}"
-                ready.set_exception(StartError(f"The server {self.name!r} {said}"))
+                said = kept_out(self.section, self.kept_out, self.headers) or f"could not be reached: {_why(failed)}"
+                wrong = StartError(f"The server {self.name!r} {said}")
+                wrong.status = self.kept_out
+                ready.set_exception(wrong)
         finally:
             if not ready.done():
                 ready.set_exception(StartError(f"The server {self.name!r} ended before it answered."))
@@ -313,12 +315,11 @@ class Upstream:
             return
         if self.auth is not None:
             await self.auth.token()  # at once, so that what is wrong is said
-        timeout = httpx2.Timeout(CONNECT_SECONDS, read=READ_SECONDS)
         async with (
             httpx2.AsyncClient(
                 headers=headers_of(self.config, self.name, self.headers),
                 auth=self.auth,
-                timeout=timeout,
+                timeout=httpx2.Timeout(CONNECT_SECONDS, read=READ_SECONDS),
                 event_hooks={"response": [self._of_session]},
             ) as client,
             streamable_http_client(str(section.url), http_client=client) as streams,

@@ -93,8 +93,16 @@ def notes(keeper: Op, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]
 
 
 @pytest.fixture(scope="module")
-def service(new_box: Callable[..., Box], keeper: Op, notes: str) -> Box:
-    box = new_box("embedded")
+def ahead(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Has the seconds by which the service's clock is ahead."""
+    file = tmp_path_factory.mktemp("clock") / "ahead"
+    file.write_text("0")
+    return file
+
+
+@pytest.fixture(scope="module")
+def service(new_box: Callable[..., Box], keeper: Op, notes: str, ahead: Path) -> Box:
+    box = new_box("embedded", settings={"TEST_CLOCK_FILE": str(ahead)})
     row = {"slug": "notes", "name": "Notes", "issuer": keeper.issuer, "registration": "dynamic", "scopes": [READS]}
     box.apply({"provider": [row | {"resources": [notes]}], "agent": [box_config.agent(CALLER)]})
     return box
@@ -117,7 +125,7 @@ def file(keeper: Op, notes: str, tmp_path: Path) -> Callable[..., Path]:
 
 @pytest.mark.parametrize(("how", "era"), [(CREDENTIALS, MODERN), (CREDENTIALS, LEGACY), (FIXED, LEGACY)])
 async def test_t258_the_gateway_lists_in_its_own_name_and_calls_in_the_users(
-    file: Callable[..., Path], service: Box, corp: Op, sign_in: ClientCredentials,
+    file: Callable[..., Path], service: Box, corp: Op, sign_in: ClientCredentials, notes: str, ahead: Path,
     new_http_user: Callable[..., Persona], how: str, era: str,
 ) -> None:  # fmt: skip
     def press_on(link: str) -> None:
@@ -138,6 +146,13 @@ async def test_t258_the_gateway_lists_in_its_own_name_and_calls_in_the_users(
         assert text(await client.call_tool("list_notes")) == "the notes of alice"
         assert text(await client.call_tool("write_note", {"text": "hello"})) == "wrote hello", "nothing is asked for it"
         assert text(await client.call_tool("list_notes")) == "the notes of alice"
+        if how == FIXED:  # which could not be renewed
+            return
+        httpx2.post(notes.replace("/mcp", "/refuse"), trust_env=False).raise_for_status()
+        ahead.write_text(str(int(ahead.read_text()) + 40))  # a token is renewed at most every 30 seconds
+        asked = len(host.links)
+        assert text(await client.call_tool("list_notes")) == "the notes of alice", "its token was refused"
+        assert len(host.links) == asked
 
 
 @pytest.mark.parametrize(
