@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
-from elicit_flows.lib import clock
+from elicit_flows.lib import clock, locales
 from gallery.asking import ORDER
 from gallery.brands import PICTURE
 from gallery.everywhere import Context, everywhere
@@ -289,10 +289,9 @@ def mandate_page(number: int = 0, **more: Any) -> Context:
     states = ("announced", "processing", "requires_action", "paid", "mismatch", "failed")
     charges = [{**charge, "id": f"mc_{state}", "status": state} for state in states]
     charges[2]["url"], charges[3]["amount_refunded"] = "/c/el_1", 290
-    fields = [
-        {"name": name, "value": value}
-        for name, value in {"per_charge": "20.00", "per_day": "40.00", "per_month": "", "total": "1234.50"}.items()
-    ]
+    limits = {"per_charge": "20.00", "per_day": "40.00", "per_month": "", "total": "1234.50"}
+    mark = locales.decimal_mark()
+    fields = [{"name": name, "value": value.replace(".", mark)} for name, value in limits.items()]
     mandate = {**mandates()[number], "fields": fields, "payment": "pa_1", "replaceable": number == 0}
     shown = {"mandate": mandate, "charges": charges, "just": "", "wrong": ""}
     return room_page("payments", **{**shown, **more})

@@ -10,7 +10,7 @@ from django.views.decorators.http import require_POST, require_safe
 from elicit_flows import elicitations
 from elicit_flows.domain.errors import Invalid
 from elicit_flows.domain.values import Json
-from elicit_flows.lib import money
+from elicit_flows.lib import locales, money
 from elicit_flows.lib.sentences import sentence
 from elicit_flows.lib.thread_pools import asks_outside
 from elicit_flows.models import Mandate, MandateCharge
@@ -104,10 +104,12 @@ def shown(row: Mandate) -> Json:
 
 
 def _fields(row: Mandate) -> list[Json]:
-    return [
-        {"name": name, "value": "" if limit is None else money.decimal(limit, row.currency)}
+    """Each limit as the reader writes it."""
+    written = {
+        name: "" if limit is None else money.decimal(limit, row.currency).replace(".", locales.decimal_mark())
         for name, limit in row.limits.items()
-    ]
+    }
+    return [{"name": name, "value": value} for name, value in written.items()]
 
 
 def _charge(one: MandateCharge) -> Json:

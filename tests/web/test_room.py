@@ -12,7 +12,7 @@ from elicit_flows.domain.values import Claim, Question
 from elicit_flows.lib import clock
 from elicit_flows.models import Connection, ConnectionUse, Event
 from elicit_flows.models import Provider as ProviderRow
-from tests.support import rows
+from tests.support import money, rows
 from tests.support.rows import ALICE_CLAIM, ISSUER, Known
 from tests.web.samples import Page
 
@@ -68,6 +68,20 @@ def test_what_a_connection_may_do_stands_there_in_words(bot: Known) -> None:
     assert "See and download all of your Google Drive files" in text
     assert "Other something.new" in text
     assert f"Technical names email {readonly} something.new" in text
+
+
+def test_the_limits_to_lower_are_written_as_the_reader_writes_them_and_read_back(bot: Known) -> None:
+    mandate = money.mandate(bot, money.account(), total=123456)
+    alice = browser()
+    at = f"/account/payments/mandates/{mandate.pk}"
+    for language, written in (("en", "1234.56"), ("de", "1234,56")):
+        shown = Page(alice.get(at, headers={"accept-language": language}).text)
+        [field] = [one for one in shown.all("input") if one.get("name") == "total"]
+        assert field["value"] == written
+    form = {"per_charge": "10,50", "per_day": "", "per_month": "", "total": "1000,00"}
+    assert alice.post(f"{at}/lower", form, headers={"accept-language": "de"}).status_code == 303
+    mandate.refresh_from_db()
+    assert (mandate.per_charge, mandate.total) == (1050, 100000)
 
 
 def test_t64_what_another_person_connected_is_not_there(held: Connection) -> None:
