@@ -50,6 +50,14 @@ def test_a_translation_has_the_placeholders_and_the_markup_of_the_english(folder
 
 
 @every_catalogue
+def test_a_button_that_a_sentence_names_is_named_as_it_is_written(folder: Path, language: str) -> None:
+    said = {text: found[0] for (_, text), found in catalogues.read(catalogues.path_of(folder, language)).items()}
+    named = [(name, text) for text in said for name in re.findall("“([A-Z][^”]*)”", text) if name in said]
+    assert named
+    assert [text for name, text in named if said[name] not in said[text]] == []
+
+
+@every_catalogue
 def test_gettext_reads_the_compiled_file_as_the_text_file_has_it(folder: Path, language: str) -> None:
     path = catalogues.path_of(folder, language)
     with path.with_suffix(".mo").open("rb") as file:
