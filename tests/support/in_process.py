@@ -22,6 +22,8 @@ from tests.support.process import PROJECT
 from tests.support.services import Postgres
 
 thread_pools.strict = True  # a view that asks outside without saying so fails
+# A test that writes holds SQLite's lock, and every check of the database would wait for it.
+readiness.BUSY = 10  # milliseconds
 
 
 def _point_default_at(url: str) -> None:
