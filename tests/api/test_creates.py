@@ -210,8 +210,9 @@ def test_t67_of_two_under_one_key_one_is_created(ways: TwoWays) -> None:
 
 def test_t62_one_that_is_wrong_does_not_spoil_those_beside_it(ways: TwoWays) -> None:
     known = rows.agent()
-    good, bad = of("form", **FORM)(known), of("prayer")(known)
-    assert [bool(answer) for answer in ways.together([good, bad, good, bad])] == [True, False, True, False]
+    good, of_no_kind, unreadable = of("form", **FORM)(known), of("prayer")(known), asks(colour="red")(known)
+    answers = ways.together([unreadable, good, of_no_kind, good])
+    assert [bool(answer) for answer in answers] == [False, True, False, True]
     assert Elicitation.objects.count() == 2
 
 
