@@ -150,8 +150,18 @@ def test_what_the_browser_did_not_finish_is_finished_once(till: Till, http_user:
     assert told(till) == ["created", "changed"]
 
 
-@pytest.mark.parametrize("fault", ["lose_reply", "503", "500_executed"])
-@pytest.mark.parametrize("on", [CHANGE, DETACH, "POST /v1/checkout/sessions"])
+FAULTS, CALLS = ("lose_reply", "503", "500_executed"), (CHANGE, DETACH, "POST /v1/checkout/sessions")
+
+
+# Each call and each fault once, and the other pairs among the slow tests.
+@pytest.mark.parametrize(
+    ("fault", "on"),
+    [
+        pytest.param(fault, on, marks=() if FAULTS.index(fault) == CALLS.index(on) else pytest.mark.slow)
+        for fault in FAULTS
+        for on in CALLS
+    ],
+)
 def test_a_call_that_fails_is_repeated_until_the_new_card_alone_is_left(
     till: Till, http_user: HttpUser, fault: str, on: str
 ) -> None:

@@ -136,16 +136,23 @@ class Buyer:
         self.box.apply({"payment_account": [WALLET | {"slug": self.slug} | more]})
 
 
+@pytest.fixture(scope="session")
+def spare_buyers() -> list[Buyer]:
+    """Those that were made and not used yet: a wallet takes a second to apply, and ten no more."""
+    return []
+
+
 @pytest.fixture
-def buyer(embedded_box: Box, corp: Op, shop: Shop) -> Buyer:
-    return make_buyer(embedded_box, corp, shop)
+def buyer(embedded_box: Box, corp: Op, shop: Shop, spare_buyers: list[Buyer]) -> Buyer:
+    if not spare_buyers:
+        spare_buyers += make_buyers(embedded_box, corp, shop, 10)
+    return spare_buyers.pop()
 
 
-def make_buyer(box: Box, corp: Op, shop: Shop, **more: Any) -> Buyer:
-    """``more``: how the wallet differs."""
-    number = next(NUMBERS)
-    who, slug = program(f"buyer-{box.ports[0]}-{number}"), f"wallet-{number}"
-    wallet = WALLET | {"slug": slug} | more
-    box.apply({"payment_account": [wallet], "agent": [box_config.agent(who, payment_accounts=[slug])]})
-    box.programs[who.slug] = who
-    return Buyer(box, box.agent(who.slug), corp, shop, slug)
+def make_buyers(box: Box, corp: Op, shop: Shop, count: int) -> list[Buyer]:
+    numbers = [next(NUMBERS) for _ in range(count)]
+    named = {f"wallet-{number}": program(f"buyer-{box.ports[0]}-{number}") for number in numbers}
+    agents = [box_config.agent(who, payment_accounts=[slug]) for slug, who in named.items()]
+    box.apply({"payment_account": [WALLET | {"slug": slug} for slug in named], "agent": agents})
+    box.programs |= {who.slug: who for who in named.values()}
+    return [Buyer(box, box.agent(who.slug), corp, shop, slug) for slug, who in named.items()]

@@ -12,7 +12,7 @@ from tests.docs.page import found
 from tests.sdk.typescript.conftest import PROGRAMS, Program, TypeScript
 from tests.support.http_user import HttpUser
 from tests.support.process import clean_env, until
-from tests.x402.conftest import Buyer, buyer, shop, shops  # noqa: F401
+from tests.x402.conftest import Buyer, buyer, shop, shops, spare_buyers  # noqa: F401
 from tests.x402.shop import PAYEE
 
 BEFORE = """
