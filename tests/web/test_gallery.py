@@ -230,6 +230,17 @@ def test_no_label_and_no_host_in_a_button_is_broken_inside_a_word(
     assert user.page.evaluate(BROKEN) == []
 
 
+def test_a_host_that_is_too_long_for_its_button_is_broken_inside_of_it(
+    embedded_box: Box, new_user: Callable[..., User]
+) -> None:
+    user = new_user(viewport={"width": PHONE, "height": 900})
+    user.open(f"{embedded_box.url}/_gallery/save")
+    button = user.page.locator(".go button")
+    button.evaluate("one => { one.textContent = 'Continue to a.very-long-name-of-a-host.of-somebody.example' }")
+    assert button.evaluate("one => one.scrollWidth <= one.clientWidth")
+    assert user.page.evaluate(WIDTH) == PHONE
+
+
 SENT = """() => new Promise(done => {
   document.addEventListener('securitypolicyviolation', event => done(event.effectiveDirective));
   document.querySelector('[data-action=signout]').requestSubmit();
