@@ -46,6 +46,7 @@ GUARDABLE = {"tools/call": "tools", "prompts/get": "prompts", "resources/read": 
 OF_THE_GATEWAY = ("inputResponses", "requestState", "task")  # members of a request that no server gets
 RESOURCE_NOT_FOUND = -32002
 NO_TASKS = "The gateway passes on no tasks. Call the tool without one: its answer comes when it is done."
+NOT_TAKEN = "Server returned an error response"  # the library's words for an answer that is an HTTP error
 GONE = "This call is not known any more, because the gateway was restarted meanwhile. Call the tool again."
 Next = Callable[[Any], Awaitable[Any]]
 
@@ -175,7 +176,7 @@ class Gateway:
         section = self.config.servers[owned[0]]
 
         async def send(arguments: Json, outcomes: list[Completed]) -> Json:
-            """A server that refuses a token has not run the call: it is sent once more with a new one."""
+            """A call that was certainly not run, because its token was refused, is sent once more with a new token."""
             given = list(zip(asked, outcomes, strict=True))
             for again in (False, True):
                 put, upstream = Put(dict(arguments)), None
@@ -194,6 +195,8 @@ class Gateway:
                         raise
                     for done in tokens:
                         await asker.elicit().report(done)
+                    if isinstance(failed, MCPError) and failed.error.message != NOT_TAKEN:
+                        raise  # the status may be that of another call of this user
             raise RuntimeError("the second attempt returns or raises")
 
         schema = "outputSchema" in peers.schemas.get(owned, {})
