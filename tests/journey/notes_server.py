@@ -2,11 +2,13 @@
 
 Its authorization server is somebody else's. It takes JWTs (RFC 9068) that were issued for it alone. The tool
 ``write_note`` needs a scope that a client gets only when it asks for it. ``POST /refuse``: from now on it refuses every
-token that it has seen.
+token that it has seen. The tool ``fail`` does the same first, and fails a second later;
+``GET /runs`` says how often it ran.
 """
 
 from __future__ import annotations
 
+import asyncio
 import json
 import sys
 from typing import Any
@@ -20,6 +22,8 @@ from mcp.server.auth.middleware.auth_context import get_access_token
 from mcp.server.auth.provider import AccessToken
 from mcp.server.auth.settings import AuthSettings
 from mcp.server.mcpserver import MCPServer
+from mcp.shared.exceptions import MCPError
+from mcp_types import INTERNAL_ERROR
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -31,6 +35,7 @@ WRITES = "notes.write"
 
 seen: set[str] = set()
 refused: set[str] = set()
+runs: list[str] = []
 
 
 class Verifier:
@@ -72,6 +77,19 @@ async def refuse(request: Request) -> Response:
 def list_notes() -> str:
     token = get_access_token()
     return f"the notes of {token.subject if token else 'nobody'}"
+
+
+@server.custom_route("/runs", methods=["GET"])
+async def count_runs(request: Request) -> Response:
+    return Response(str(len(runs)))
+
+
+@server.tool()
+async def fail() -> str:
+    refused.update(seen)
+    runs.append("fail")
+    await asyncio.sleep(1)
+    raise MCPError(INTERNAL_ERROR, "failed")
 
 
 @server.tool()

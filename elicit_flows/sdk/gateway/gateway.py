@@ -177,8 +177,8 @@ class Gateway:
 
         async def send(arguments: Json, outcomes: list[Completed]) -> Json:
             """A call that was certainly not run, because its token was refused, is sent once more with a new token."""
-            given = list(zip(asked, outcomes, strict=True))
-            for again in (False, True):
+            given, again = list(zip(asked, outcomes, strict=True)), False
+            while True:
                 put, upstream = Put(dict(arguments)), None
                 for one, done in given:
                     await one.put(asker.elicit(), done, put, section.url)
@@ -189,7 +189,7 @@ class Gateway:
                     upstream = await peers.upstream(owned[0], signed if section.signs_in else put.env)
                     return await peers.exchange(upstream, context, sent, put.headers)
                 except (MCPError, StartError) as failed:
-                    status = failed.status if isinstance(failed, StartError) else upstream.kept_out if upstream else 0
+                    status = failed.status if isinstance(failed, StartError) else upstream.refused if upstream else 0
                     tokens = [done for one, done in given if one.kind in WITH_TOKEN and one.place.header]
                     if again or status != HTTPStatus.UNAUTHORIZED or not tokens:
                         raise
@@ -197,7 +197,7 @@ class Gateway:
                         await asker.elicit().report(done)
                     if isinstance(failed, MCPError) and failed.error.message != NOT_TAKEN:
                         raise  # the status may be that of another call of this user
-            raise RuntimeError("the second attempt returns or raises")
+                    again = True
 
         schema = "outputSchema" in peers.schemas.get(owned, {})
         name = owned if kind == "tools" else (owned[0], kind, owned[1])

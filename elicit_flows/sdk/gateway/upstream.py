@@ -88,7 +88,7 @@ class Upstream:
     lines: Lines | None = None
     http: httpx2.AsyncClient | None = None
     session: str = ""
-    kept_out: int = 0  # the status with which the server refused the latest request, if it did
+    refused: int = 0  # the status with which the server refused the latest request, if it did
     _passed: dict[int, Waits] = field(default_factory=dict)
     _on_progress: dict[int, OnProgress] = field(default_factory=dict)
     _ids: Iterator[int] = field(default_factory=lambda: itertools.count(FIRST_PASSED))
@@ -212,7 +212,7 @@ class Upstream:
 
     async def _of_session(self, response: httpx2.Response) -> None:
         self.session = response.headers.get(MCP_SESSION_ID, self.session)
-        self.kept_out = response.status_code if response.status_code in KEPT_OUT else 0
+        self.refused = response.status_code if response.status_code in KEPT_OUT else 0
 
     def _rested(self) -> None:
         self.busy -= 1
@@ -285,9 +285,9 @@ class Upstream:
             if ready.done():
                 log.warning("the connection to the server %s ended: %s", self.name, _why(failed))
             else:
-                said = kept_out(self.section, self.kept_out, self.headers) or f"could not be reached: {_why(failed)}"
+                said = kept_out(self.section, self.refused, self.headers) or f"could not be reached: {_why(failed)}"
                 wrong = StartError(f"The server {self.name!r} {said}")
-                wrong.status = self.kept_out
+                wrong.status = self.refused
                 ready.set_exception(wrong)
         finally:
             if not ready.done():

@@ -8,9 +8,11 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import anyio
 import httpx2
 import pytest
-from mcp import StdioServerParameters
+from mcp import Client, StdioServerParameters
+from mcp.shared.exceptions import MCPError
 
 from elicit_flows.sdk.cli import main
 from elicit_flows.sdk.gateway.config import ClientCredentialsSection
@@ -52,6 +54,11 @@ GUARDS = """
 [servers.notes.tools]
 "*" = []
 [[servers.notes.tools.list_notes]]
+ask = "oauth"
+provider = "notes"
+scopes = ["notes.read"]
+header = "Authorization"
+[[servers.notes.tools.fail]]
 ask = "oauth"
 provider = "notes"
 scopes = ["notes.read"]
@@ -141,7 +148,7 @@ async def test_t258_the_gateway_lists_in_its_own_name_and_calls_in_the_users(
         env={"ELICIT_API_KEY": CALLER.api_key, "PYTHONPATH": str(PROJECT), VARIABLE: SECRET, "FIXED": fixed},
     )
     async with talking(started, era, host) as client:
-        assert {tool.name for tool in (await client.list_tools()).tools} == {"list_notes", "write_note"}
+        assert {tool.name for tool in (await client.list_tools()).tools} == {"list_notes", "write_note", "fail"}
         assert host.links == []
         assert text(await client.call_tool("list_notes")) == "the notes of alice"
         assert text(await client.call_tool("write_note", {"text": "hello"})) == "wrote hello", "nothing is asked for it"
@@ -153,6 +160,27 @@ async def test_t258_the_gateway_lists_in_its_own_name_and_calls_in_the_users(
         asked = len(host.links)
         assert text(await client.call_tool("list_notes")) == "the notes of alice", "its token was refused"
         assert len(host.links) == asked
+        ahead.write_text(str(int(ahead.read_text()) + 40))
+        await a_call_that_was_run_is_not_sent_again(client, notes)
+        ahead.write_text(str(int(ahead.read_text()) + 40))  # for whoever comes next
+
+
+async def a_call_that_was_run_is_not_sent_again(client: Client, notes: str) -> None:
+    """Though another call by the same connection is refused meanwhile."""
+
+    def runs() -> int:
+        return int(httpx2.get(notes.replace("/mcp", "/runs"), trust_env=False).text)
+
+    async def fails() -> None:
+        with pytest.raises(MCPError, match="failed"):
+            await client.call_tool("fail")
+
+    before = runs()
+    async with anyio.create_task_group() as both:
+        both.start_soon(fails)
+        await anyio.sleep(0.5)
+        assert text(await client.call_tool("list_notes")) == "the notes of alice"
+    assert runs() == before + 1
 
 
 @pytest.mark.parametrize(
