@@ -259,8 +259,7 @@ def _above_maximum(payment: Payment, said: Snapshot) -> Json:
 def _charge_settled(payment: Payment, verdict: Verdict, said: Snapshot) -> None:
     """Tell what became of a charge under a mandate, or send its person a link if the bank wants them."""
     if verdict is Verdict.PAID:
-        charges.paid(payment)
-        charge = charges.of(payment)
+        charge = charges.paid(payment)
         if not charge.mandate.notice:
             notify.schedule_charge(charge)
     elif verdict is Verdict.OVER and payment.elicitation is None:

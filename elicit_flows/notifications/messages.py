@@ -20,7 +20,6 @@ from elicit_flows.people import contacts
 MAX_NAME = 100
 # What a message is about: a request waits, a charge is made in a day, a charge was made.
 REQUESTED, CHARGE_ANNOUNCED, CHARGED = "requested", "charge_announced", "charged"
-ABOUT = (REQUESTED, CHARGE_ANNOUNCED, CHARGED)
 
 
 class NotSent(Exception):
@@ -41,8 +40,8 @@ class Unknown(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """``about``: ABOUT. ``body``: who asks and the link; ``text`` has what an e-mail says besides, and ``html`` is a
-    whole page.
+    """``about``: REQUESTED, CHARGE_ANNOUNCED or CHARGED. ``body``: who asks and the link; ``text`` has what an e-mail
+    says besides, and ``html`` is a whole page.
     """
 
     name: str

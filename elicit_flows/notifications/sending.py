@@ -128,13 +128,13 @@ def _is_too_many(row: Notification, offered: NotificationSettings) -> bool:
     )
     of_agent = begun.filter(agent=row.agent_id)
     return (
-        _things(of_person) > offered.per_person
-        or _things(of_person.filter(agent=row.agent_id)) > -(-offered.per_person // 2)
-        or _things(of_agent) > offered.per_agent
+        _requests_and_charges(of_person) > offered.per_person
+        or _requests_and_charges(of_person.filter(agent=row.agent_id)) > -(-offered.per_person // 2)
+        or _requests_and_charges(of_agent) > offered.per_agent
     )
 
 
-def _things(rows: QuerySet[Notification]) -> int:
+def _requests_and_charges(rows: QuerySet[Notification]) -> int:
     """How many requests and charges these are the messages of."""
     return rows.values("elicitation", "charge").distinct().count()
 

@@ -154,9 +154,9 @@ def end_announced(saved: Payment) -> None:
         give_up(checkout, "mandate_ended")
 
 
-def paid(payment: Payment) -> None:
-    """Tell the agent, in the transaction that marks the payment as paid."""
-    _tell(payment, "charged")
+def paid(payment: Payment) -> MandateCharge:
+    """Tell the agent, in the transaction that marks the payment as paid. Returns the charge."""
+    return _tell(payment, "charged")
 
 
 def failed(payment: Payment, failure: str) -> None:
@@ -173,7 +173,8 @@ def closed(payment: Payment, failure: str) -> None:
     _tell(payment, "charge_failed")
 
 
-def _tell(payment: Payment, what: str) -> None:
+def _tell(payment: Payment, what: str) -> MandateCharge:
     charge = of(payment)
     charge.payment.refresh_from_db()
     mandates.tell(charge.mandate, what, {"charge": charge.summary()})
+    return charge

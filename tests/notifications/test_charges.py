@@ -61,16 +61,20 @@ def announce(mandate: Mandate, key: str = "one") -> MandateCharge:
     return made
 
 
-def is_made(mandate: Mandate, key: str = "one", state: State = State.PAID) -> MandateCharge:
+def is_made(mandate: Mandate, state: State = State.PAID, failure: str = "card_declined") -> MandateCharge:
     """One that is not announced, as the provider says it ended."""
-    charge, _ = charges.reserve(mandate, ASKED, key, key)
-    checkout = Checkout.objects.get(payment=charge.payment)
+    charge, _ = charges.reserve(mandate, ASKED, "one", "one")
+    ends(charge, state, failure)
+    return charge
+
+
+def ends(charge: MandateCharge, state: State = State.PAID, failure: str = "") -> None:
+    checkout, ref = Checkout.objects.get(payment=charge.payment), f"pi_{charge.pk}"
     said = Snapshot(
-        ref=f"pi_{charge.pk}", state=state, amount=1290, currency="eur", livemode=False, our_id=checkout.pk,
-        payment_ref=f"pi_{charge.pk}", failure="card_declined",
+        ref=ref, state=state, amount=1290, currency="eur", livemode=False, our_id=checkout.pk, payment_ref=ref,
+        failure=failure,
     )  # fmt: skip
     payments_flow.record_settlement(checkout, said)
-    return charge
 
 
 def outcomes(charge: MandateCharge) -> list[str]:
@@ -109,12 +113,7 @@ def test_what_was_announced_is_not_told_again_and_what_failed_not_at_all(
     charge = announce(announced)
     jobs.notify()
     moving_clock.forward(hours=25)
-    checkout = Checkout.objects.get(payment=charge.payment)
-    said = Snapshot(
-        ref="pi_1", state=State.PAID, amount=1290, currency="eur", livemode=False, our_id=checkout.pk,
-        payment_ref="pi_1",
-    )  # fmt: skip
-    payments_flow.record_settlement(checkout, said)
+    ends(charge)
     is_made(other, state=State.EXPIRED)
     jobs.notify()
     assert [got["Subject"] for got in mail.received()] == ["Bot announced a charge"]
@@ -174,13 +173,7 @@ def test_a_charge_that_the_bank_wants_its_person_for_is_a_request(
 ) -> None:
     mandate = allowed(notice=False)
     Agent.objects.filter(pk=known.row.pk).update(notify=True)
-    charge, _ = charges.reserve(mandate, ASKED, "one", "one")
-    checkout = Checkout.objects.get(payment=charge.payment)
-    said = Snapshot(
-        ref="pi_1", state=State.CANCELLED, amount=1290, currency="eur", livemode=False, our_id=checkout.pk,
-        failure="authentication_required",
-    )  # fmt: skip
-    payments_flow.record_settlement(checkout, said)
+    is_made(mandate, State.CANCELLED, failure="authentication_required")
     jobs.notify()
     [got] = mail.received()
     assert got["Subject"] == "Bot has a request for you"
