@@ -20,6 +20,8 @@ from elicit_flows.people import contacts
 MAX_NAME = 100
 # What a message is about: a request waits, a charge is made in a day, a charge was made.
 REQUESTED, CHARGE_ANNOUNCED, CHARGED = "requested", "charge_announced", "charged"
+# What notifications/words.txt says, a line each.
+WORDS = ("subject", "what", "button", "sign_in", "why")
 
 
 class NotSent(Exception):
@@ -80,9 +82,11 @@ def compose(row: Notification) -> Message:
         "direction": "rtl" if get_language_info(language)["bidi"] else "ltr",
     }
     with override(language):
+        lines = render_to_string("notifications/words.txt", context).strip().splitlines()
+        context |= zip(WORDS, lines, strict=True)
         said = {
             name: render_to_string(f"notifications/{name}", context).strip()
-            for name in ("subject.txt", "message.txt", "email.txt", "email.html")
+            for name in ("message.txt", "email.txt", "email.html")
         }
     return Message(
         name=row.pk,
@@ -93,7 +97,7 @@ def compose(row: Notification) -> Message:
         brand=brand,
         language=context["language"],
         direction=context["direction"],
-        subject=one_line(said["subject.txt"]),
+        subject=one_line(context["subject"]),
         body=said["message.txt"],
         text=said["email.txt"] + "\n",
         html=said["email.html"] + "\n",
