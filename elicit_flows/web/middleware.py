@@ -158,16 +158,17 @@ _UNSTORABLE = re.compile("[\0\ud800-\udfff]")
 class StorableText:
     """Refuse text that the database cannot store or search for, wherever it is in a request.
 
-    It checks the text as views will see it: a charset or a quoted cookie can encode NUL without that byte.
+    It checks the text as views will see it: a charset or a quoted cookie can encode NUL without that byte. ``forms``:
+    whether views read forms. Where none does, Django does not parse them, and so does not refuse them either.
     """
 
-    def __init__(self, get_response: GetResponse) -> None:
-        self._get_response = get_response
+    def __init__(self, get_response: GetResponse, *, forms: bool = True) -> None:
+        self._get_response, self._forms = get_response, forms
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         _ = request.body  # read it now, so that a view can still use it after the form was parsed
         texts = list(request.COOKIES.values())
-        for fields in (request.GET, request.POST):
+        for fields in (request.GET, request.POST) if self._forms else (request.GET,):
             for name, values in fields.lists():
                 texts += [name, *values]
         if _UNSTORABLE.search("\n".join(texts)):
@@ -197,7 +198,8 @@ class ApiBypass:
 
     def __init__(self, get_response: GetResponse) -> None:
         self._get_response = get_response
-        self._api = StorableText(cast(GetResponse, CommonMiddleware(Views.behind)))
+        # The API reads JSON, and the one form that it has by itself.
+        self._api = StorableText(cast(GetResponse, CommonMiddleware(Views.behind)), forms=False)
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         return (self._api if request.path.startswith(("/v1/", BRAND_URL)) else self._get_response)(request)

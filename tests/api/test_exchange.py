@@ -255,6 +255,14 @@ def test_a_parameter_given_twice_a_wrong_key_and_json_are_refused(
     assert stranger.headers["www-authenticate"] == "Bearer"
 
 
+def test_a_body_of_another_sort_is_refused_in_the_form_of_oauth(agent: httpx2.Client, described: Described) -> None:
+    """Also one that Django itself could not read: it must not be what answers."""
+    for kind in ("multipart/form-data", "multipart/form-data; boundary=", "application/json", ""):
+        answer = agent.post("/v1/token", content=b"grant_type=x", headers={"content-type": kind})
+        assert (answer.status_code, answer.json()["error"]) == (400, "invalid_request"), kind
+        described.check(answer)
+
+
 def test_the_best_connection_is_taken_and_a_dead_one_says_so(
     agent: httpx2.Client, careful: Known, op: Provider, drive_row: ProviderRow
 ) -> None:

@@ -331,7 +331,8 @@ async def test_an_app_with_a_window_shows_the_link_itself(
     app = new_app("-m", "tests.sdk.tesseron.app", elicit_box.sandbox_url, "alice", SHOWN=str(shown))
     async with dialled(app) as gateway:
         invocation = await gateway.begin("connect")
-        await asyncio.to_thread(until, shown.exists, "the link is shown")
+        # The file is there a moment before its text.
+        await asyncio.to_thread(until, lambda: shown.exists() and shown.read_text(), "the link is shown")
         await does(alice.allow, shown.read_text())
         assert await gateway.end(invocation) == "connected"
     assert gateway.prompts == []
