@@ -32,7 +32,9 @@ def crowded(stage: Stage, http_user: HttpUser) -> Iterator[HttpUser]:
     stage.complete(http_user, stage.ask(who), who.sub)
     asked = stage.ask(who, reuse="never", message=MESSAGE)
     [held] = [one["id"] for one in stage.connections()]
-    agents = [pk for (pk,) in stage.sql("SELECT id FROM elicit_flows_agent WHERE slug LIKE %s", "journey-%")]
+    [(asking,)] = stage.sql("SELECT agent_id FROM elicit_flows_elicitation WHERE id = %s", asked["id"])
+    others = "SELECT id FROM elicit_flows_agent WHERE slug LIKE %s AND id <> %s ORDER BY id"
+    agents = [asking, *(pk for (pk,) in stage.sql(others, "journey-%", asking))]
     providers = [pk for (pk,) in stage.sql("SELECT id FROM elicit_flows_provider WHERE enabled ORDER BY id")]
     for number in range(1, CONNECTIONS):
         name = f"{held}-{number}"

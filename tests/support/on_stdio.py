@@ -18,6 +18,7 @@ from types import FrameType
 from tests.support.forking import ForkServer
 
 AS_LONG_AS_IT_RUNS = 24 * 3600.0  # seconds
+PASSED_ON = {signal.SIGTERM, signal.SIGINT}
 
 
 def arguments(server: ForkServer, of: Sequence[str]) -> list[str]:
@@ -26,20 +27,23 @@ def arguments(server: ForkServer, of: Sequence[str]) -> list[str]:
 
 
 def main() -> None:
+    # Whoever reads what the program says may ask for its end before the next lines have run.
+    signal.pthread_sigmask(signal.SIG_BLOCK, PASSED_ON)
     fork = ForkServer(Path(sys.argv[1])).fork(sys.argv[2:], os.environ, Path.cwd(), 1, 2, given=0)
 
     def pass_on(number: int, frame: FrameType | None) -> None:
         os.kill(fork.pid, number)
 
-    signal.signal(signal.SIGTERM, pass_on)
-    signal.signal(signal.SIGINT, pass_on)
+    for number in PASSED_ON:
+        signal.signal(number, pass_on)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, PASSED_ON)
     # Both ends are the program's alone: when it closes its output, nobody holds it open.
     nowhere = os.open(os.devnull, os.O_RDWR)
     os.dup2(nowhere, 0)
     os.dup2(nowhere, 1)
     status = fork.wait(AS_LONG_AS_IT_RUNS)
     if status < 0:
-        if -status in {signal.SIGTERM, signal.SIGINT}:
+        if -status in PASSED_ON:
             signal.signal(-status, signal.SIG_DFL)
         os.kill(os.getpid(), -status)
     sys.exit(status)
