@@ -19,7 +19,6 @@ from elicit_flows.api.rate_limits import Counted
 from elicit_flows.api.reads import Reads
 from elicit_flows.lib import telemetry
 from elicit_flows.lib.wsgi_bridge import Disconnected, Headers, Message, Receive, Scope, read_body, respond
-from elicit_flows.models import Agent
 
 TOKEN = re.compile(r"/v1/connections/(cn_[\w-]{1,60})/token", re.ASCII)
 ELICITATION = re.compile(r"/v1/elicitations/(el_[\w-]{1,60})", re.ASCII)
@@ -48,10 +47,10 @@ class FastPath:
         began = time.monotonic()
         calls = (one.fullmatch(scope["path"]) for one in CALLS.get(scope["method"], ()))
         named = next(filter(None, calls), None)
-        headers = _usual_headers(scope) if named else None
-        longest = _longest_body(scope["method"], headers, creates=named.re is CREATE) if named and headers else None
-        if named is None or headers is None or longest is None:
+        understood = _understood(scope, creates=named.re is CREATE) if named else None
+        if named is None or understood is None:
             return receive
+        headers, longest = understood
         try:
             body = await read_body(scope, receive, longest)
         except Disconnected:
@@ -65,7 +64,12 @@ class FastPath:
             if named.re is CREATE:
                 answer = await self._creates.answer(agent, body, headers.get(b"idempotency-key"))
             elif body in {b"", b"{}"}:
-                content = await self._content(agent, named)
+                content = None
+                if named.re is ELICITATION:
+                    said = await self._reads.elicitations.load((agent.pk, named[1]))
+                    content = said and said.body
+                elif not (agent.require_user_token or agent.tokens_never_leave):
+                    content = await self._reads.tokens.load((agent.pk, named[1]))
                 answer = Answer(200, [], content) if content else None
             if not answer:
                 return _again(body)
@@ -74,17 +78,9 @@ class FastPath:
             self._log_answer(scope["method"], scope["path"], answer.status, began)
         return None
 
-    async def _content(self, agent: Agent, named: re.Match[str]) -> bytes | None:
-        if named.re is ELICITATION:
-            said = await self._reads.elicitations.load((agent.pk, named[1]))
-            return said and said.body
-        if agent.require_user_token or agent.tokens_never_leave:
-            return None
-        return await self._reads.tokens.load((agent.pk, named[1]))
 
-
-def _usual_headers(scope: Scope) -> dict[bytes, bytes] | None:
-    """The headers; None if something in the request's head needs a rule."""
+def _understood(scope: Scope, *, creates: bool) -> tuple[dict[bytes, bytes], int] | None:
+    """The headers, and how many bytes the body may have; None if something in the request's head needs a rule."""
     headers = dict(scope["headers"])
     domain, _ = split_domain_port(headers.get(b"host", b"").decode("latin-1"))
     usual = (
@@ -94,16 +90,12 @@ def _usual_headers(scope: Scope) -> dict[bytes, bytes] | None:
         and domain
         and validate_host(domain, settings.ALLOWED_HOSTS)  # as Django does
     )
-    return headers if usual else None
-
-
-def _longest_body(method: str, headers: dict[bytes, bytes], *, creates: bool) -> int | None:
-    """How many bytes the body may have; None if it is not understood."""
     length, kind = headers.get(b"content-length"), headers.get(b"content-type")
-    if not creates:
-        return BODIES[method].get((length, kind))
-    understood = kind == b"application/json" and length is not None and length.isdigit() and int(length) <= LONGEST
-    return LONGEST if understood else None
+    longest = BODIES[scope["method"]].get((length, kind))
+    if creates:
+        short = kind == b"application/json" and length is not None and length.isdigit() and int(length) <= LONGEST
+        longest = LONGEST if short else None
+    return (headers, longest) if usual and longest is not None else None
 
 
 def _again(body: bytes) -> Receive:

@@ -151,13 +151,7 @@ class Sender:
         for request in requests:
             task = self._loop.create_task(self._send(request))
             self._under_way.add(task)
-            task.add_done_callback(self._over)
-
-    def _over(self, task: asyncio.Task[None]) -> None:
-        self._under_way.discard(task)
-        error = None if task.cancelled() else task.exception()
-        if error:
-            log.error("a delivery failed unexpectedly; it is repeated when its lease has ended", exc_info=error)
+            task.add_done_callback(self._under_way.discard)
 
     async def _send(self, request: WebhookRequest) -> None:
         """Make one attempt. Redirects are failures, as in Standard Webhooks."""
@@ -178,6 +172,8 @@ class Sender:
             outcome = Outcome(ok, reply.status, "", milliseconds, None if ok else _retry_after(reply))
         except (http.Refused, http.Unreachable) as error:
             outcome = Outcome(False, None, str(error)[:200], round((time.monotonic() - began) * 1000))
+        except Exception:
+            log.exception("a delivery failed unexpectedly; it is repeated when its lease has ended")
         finally:
             self._came_back(delivery, outcome)
 
@@ -202,24 +198,21 @@ def record_all(sent: Sequence[tuple[Delivery, Outcome]]) -> None:
     if well:
         now = clock.now()
         rows = [(delivery.pk, delivery.fence, json.dumps(_log(delivery, outcome, now))) for delivery, outcome in well]
-        ours = _delivered(rows, connection.ops.adapt_datetimefield_value(now))
-        for pk, _, _ in rows:
+        at = connection.ops.adapt_datetimefield_value(now)
+        if connection.vendor == "postgresql":
+            with connection.cursor() as cursor:
+                cursor.execute(_ALL_DELIVERED, [at, *map(list, zip(*rows, strict=True))])
+                ours = {pk for (pk,) in cursor.fetchall()}
+        else:
+            with transaction.atomic(), connection.cursor() as cursor:
+                ours = {pk for pk, fence, log in rows if cursor.execute(_DELIVERED, [at, log, pk, fence]).rowcount}
+        for pk, _, _ in rows:  # if the lease was no longer held, nothing was written
             if pk not in ours:
                 _conflict(pk)
         counters.count("deliveries", "delivered", by=len(ours))
     for delivery, outcome in sent:
         if not outcome.ok or delivery.agent.webhook_failures:
             record(delivery, outcome)
-
-
-def _delivered(rows: list[tuple[str, int, str]], at: str | None) -> set[str]:
-    """Mark these (id, fence, log) as delivered. Returns the ids of those whose lease was still held."""
-    if connection.vendor == "postgresql":
-        with connection.cursor() as cursor:
-            cursor.execute(_ALL_DELIVERED, [at, *map(list, zip(*rows, strict=True))])
-            return {pk for (pk,) in cursor.fetchall()}
-    with transaction.atomic(), connection.cursor() as cursor:
-        return {pk for pk, fence, log in rows if cursor.execute(_DELIVERED, [at, log, pk, fence]).rowcount}
 
 
 def _log(delivery: Delivery, outcome: Outcome, now: datetime) -> list[Json]:

@@ -86,9 +86,17 @@ class WebhookDeliveries:
             agents = [delivery.agent for delivery, _ in self._in_flight.values()]
             failing = sum(agent.webhook_failures > 0 for agent in agents) < IN_FLIGHT // 2
             claimed = webhooks.claim(room, Counter(agent.pk for agent in agents), PER_ENDPOINT, failing=failing)
+        requests = []
         for delivery in claimed:
             self._in_flight[delivery.pk, delivery.fence] = delivery, time.monotonic()
-        self._sender.start([request for delivery in claimed if (request := self._prepared(delivery))])
+            try:
+                requests.append(webhooks.prepare(delivery, vault.webhook_secrets(delivery.agent)))
+            except FlowError as error:
+                self._came_back(delivery, webhooks.Outcome(False, None, error.detail, 0))
+            except Exception:  # no error of one stops another delivery
+                log.exception("a delivery failed unexpectedly; it is repeated when its lease has ended")
+                self._came_back(delivery, None)
+        self._sender.start(requests)
         return len(claimed)
 
     @property
@@ -97,22 +105,8 @@ class WebhookDeliveries:
         since = time.monotonic() - HANGING
         return sum(began > since for _, began in self._in_flight.values())
 
-    def _prepared(self, delivery: Delivery) -> webhooks.WebhookRequest | None:
-        """The signed request, or None if it cannot be made: then the delivery is no longer in flight. An error stops no
-        other delivery.
-        """
-        outcome = None
-        try:
-            return webhooks.prepare(delivery, vault.webhook_secrets(delivery.agent))
-        except FlowError as error:
-            outcome = webhooks.Outcome(False, None, error.detail, 0)
-        except Exception:
-            log.exception("a delivery failed unexpectedly; it is repeated when its lease has ended")
-        self._came_back(delivery, outcome)
-        return None
-
     def _came_back(self, delivery: Delivery, outcome: webhooks.Outcome | None) -> None:
-        """Called with each delivery when its send has ended in any way: it is no longer in flight."""
+        """Called with each delivery when its send has ended in any way, or cannot begin: it is no longer in flight."""
         self._sent.put((delivery, outcome))
         self.wake.set()
 

@@ -47,17 +47,13 @@ class BatchLoader(Generic[K, V]):
         try:
             while self._waiting:
                 batch, self._waiting = self._waiting[: self._most], self._waiting[self._most :]
-                values = await self._values([key for key, _ in batch])
+                load_all = partial(self._load_all, [key for key, _ in batch])
+                [values] = await asyncio.gather(self._run(load_all), return_exceptions=True)
+                if isinstance(values, BaseException):  # whoever asked goes another way, and gets the error there
+                    log.warning("a batch was not loaded: %s", type(values).__name__)
+                    values = {}
                 for key, value in batch:
                     if not value.done():  # whoever asked may have left
                         value.set_result(values.get(key))
         finally:
             self._loading = None
-
-    async def _values(self, keys: list[K]) -> dict[K, V]:
-        loading = asyncio.ensure_future(self._run(partial(self._load_all, keys)))
-        await asyncio.wait({loading})
-        if error := loading.exception():  # whoever asked goes another way, and gets the error there
-            log.warning("a batch was not loaded: %s", type(error).__name__)
-            return {}
-        return loading.result()

@@ -111,8 +111,19 @@ class ThreadPool:
 
     async def run(self, key: str, call: Callable[[], T]) -> T:
         """Run ``call`` in a thread when it is the turn of ``key``, and return or raise what it does."""
-        await self._turn(key)
         loop = asyncio.get_running_loop()
+        if self._free > 0 and self._running[key] < self._share:  # then no call with this key waits, since it would run
+            self._running[key] += 1
+            self._free -= 1
+        else:
+            turn = loop.create_future()
+            self._queues.setdefault(key, deque()).append(turn)
+            try:
+                await turn
+            except asyncio.CancelledError:
+                if turn.done() and not turn.cancelled():  # its turn has just come
+                    self._release(key, None)
+                raise
         if self._look is None:
             self._look = loop.call_later(self._idle, self._find_unused, loop)
         rested = bool(self._resting)
@@ -143,20 +154,6 @@ class ThreadPool:
         """End the threads, after what they do now."""
         for thread in self.threads:
             thread.shutdown()
-
-    async def _turn(self, key: str) -> None:
-        if self._free > 0 and self._running[key] < self._share:  # then no call with this key waits, since it would run
-            self._running[key] += 1
-            self._free -= 1
-            return
-        turn = asyncio.get_running_loop().create_future()
-        self._queues.setdefault(key, deque()).append(turn)
-        try:
-            await turn
-        except asyncio.CancelledError:
-            if turn.done() and not turn.cancelled():  # its turn has just come
-                self._release(key, None)
-            raise
 
     def _release(self, key: str, thread: ThreadPoolExecutor | None) -> None:
         if thread:

@@ -116,23 +116,19 @@ async def read_body(scope: Scope, receive: Receive, limit: int) -> bytes:
         raise BodyTooLarge
     try:
         async with asyncio.timeout(BODY_SECONDS):
-            return await _read_body(receive, limit)
+            chunks, size, more = [], 0, True
+            while more:
+                message = await receive()
+                if message["type"] == "http.disconnect":
+                    raise Disconnected
+                chunks.append(message.get("body", b""))
+                size += len(chunks[-1])
+                if size > limit:
+                    raise BodyTooLarge
+                more = message.get("more_body", False)
+            return b"".join(chunks)
     except TimeoutError:
         raise BodyTooSlow from None
-
-
-async def _read_body(receive: Receive, limit: int) -> bytes:
-    chunks, size, more = [], 0, True
-    while more:
-        message = await receive()
-        if message["type"] == "http.disconnect":
-            raise Disconnected
-        chunks.append(message.get("body", b""))
-        size += len(chunks[-1])
-        if size > limit:
-            raise BodyTooLarge
-        more = message.get("more_body", False)
-    return b"".join(chunks)
 
 
 async def respond(send: Send, status: int, headers: Headers, content: bytes) -> None:

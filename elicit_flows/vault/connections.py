@@ -238,7 +238,7 @@ def usable(agent: Agent, connection_id: str) -> Connection:
     Raises NotFound, ConnectionRevoked, ReauthorizationRequired, ProviderUnavailable.
     """
     try:
-        return _usable(_ONE.get(agent.pk, connection_id))
+        return require_usable(_ONE.get(agent.pk, connection_id))
     except Connection.DoesNotExist:
         raise NotFound("There is no connection with this id.") from None
 
@@ -248,14 +248,7 @@ def all_usable(asked: set[tuple[int, str]]) -> Iterator[Connection]:
     for row in _SEVERAL.all([pk for _, pk in asked]):
         with suppress(FlowError):
             if (row.agent_id, row.pk) in asked:
-                yield _usable(row)
-
-
-def _usable(row: Connection) -> Connection:
-    require_usable(row)
-    if getattr(row, "switched_on") is False:  # noqa: B009  annotated above
-        raise ProviderUnavailable("This provider is switched off by those who run this service.")
-    return row
+                yield require_usable(row)
 
 
 def of_person(
@@ -282,6 +275,8 @@ def require_usable(row: Connection) -> Connection:
         raise ConnectionRevoked("The connection was revoked. Ask the user again if it is still needed.")
     if row.status == Status.REAUTHORIZATION_REQUIRED:
         raise ReauthorizationRequired("The provider no longer accepts the grant. Create a new elicitation.")
+    if getattr(row, "switched_on", None) is False:  # only what was read as _WITH_SWITCH has it
+        raise ProviderUnavailable("This provider is switched off by those who run this service.")
     return row
 
 

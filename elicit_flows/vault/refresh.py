@@ -88,7 +88,11 @@ def ask(row: Connection) -> Outcome:
         provider = row.provider and provider_settings.for_person(row.provider, row.variables)
         provider_settings.check(provider, row.bound_to, provider_settings.REFRESH)
         if row.own_client:
-            return _ask_for_own_client(row)
+            own = provider_settings.credentials_provider(connections.provider_of(row))
+            if own.token is None:
+                removed = "The operator has removed the address where tokens are requested."
+                return ProviderError("not_allowed", removed)
+            return client_credentials.ask(own.token, credentials.open_fields(row))
         secret = connections.opened(row, "refresh_token")
         config = provider_settings.oauth(provider or connections.provider_of(row))
         if row.resource:  # whatever the MCP server names by now, the new token is for what the person allowed
@@ -149,13 +153,6 @@ def _held(row: Connection) -> QuerySet[Connection]:
 
 def read(row: Connection) -> Connection:
     return Connection.objects.select_related("provider", "agent").get(pk=row.pk)
-
-
-def _ask_for_own_client(row: Connection) -> Grant:
-    config = provider_settings.credentials_provider(connections.provider_of(row))
-    if config.token is None:
-        raise ProviderError("not_allowed", "The operator has removed the address where tokens are requested.")
-    return client_credentials.ask(config.token, credentials.open_fields(row))
 
 
 def _record(row: Connection, grant: Grant, tell: Tell) -> Connection:

@@ -118,8 +118,9 @@ def refreshed(row: Connection, min_ttl: int | None) -> Connection:
         return row
     if not row.renewable:
         return row if connections.alive(row) else connections.require_usable(refresh.end(row, "expired"))
-    if _serves(row) and _resting(row):
-        return row
+    due = row.refresh_due_at
+    if _serves(row) and row.refresh_failures > 0 and due is not None and due > clock.now():
+        return row  # the provider has just failed to answer: this caller does not wait for it again
     _check_refused(row)
     give_up = time.monotonic() + WAIT_FOR_REFRESH
     while not refresh.claim(row):
@@ -159,11 +160,3 @@ def _check_refused(row: Connection) -> None:
         "user has to be asked.",
         retry_after=math.ceil((due - now).total_seconds()),
     )
-
-
-def _resting(row: Connection) -> bool:
-    """Whether the provider has just failed to answer. Then a caller with a token that has not expired does not wait for
-    it again.
-    """
-    due = row.refresh_due_at
-    return row.refresh_failures > 0 and due is not None and due > clock.now()

@@ -13,6 +13,7 @@ import uvicorn
 
 from elicit_flows.lib import http_server, wsgi_bridge
 from elicit_flows.lib.thread_pools import ThreadPool
+from elicit_flows.lib.wsgi_bridge import read_body
 
 
 def ok(environ: dict[str, object], start_response: object) -> list[bytes]:
@@ -139,7 +140,7 @@ def test_t123_bodies_and_earlier_requests_do_not_count(monkeypatch: pytest.Monke
 
 
 async def _read_all(scope: wsgi_bridge.Scope, receive: wsgi_bridge.Receive, limit: int) -> bytes:
-    return await wsgi_bridge._read_body(receive, 1_000_000)
+    return await read_body(scope, receive, 1_000_000)
 
 
 def test_t123_a_megabyte_of_header_costs_next_to_nothing() -> None:
