@@ -110,17 +110,6 @@ def _earlier(agent: Agent, question: Question) -> Elicitation | None:
     return row
 
 
-def _already(agent: Agent, asked: Asked, connected: bool) -> Json | None:
-    """The result, if an existing connection or entitlement answers the question."""
-    if asked.question.reuse != "if_valid":
-        return None
-    if isinstance(asked.plug_in, PaymentAccount):
-        return payment.paid_already(agent, asked.question.claim, asked.plug_in, asked.params)
-    if not connected:
-        return None
-    return vault.existing_connection(agent, asked.question.claim, asked.plug_in, asked.params)
-
-
 def create_together(agent: Agent, questions: Sequence[Question]) -> list[Elicitation | None]:
     """Create an elicitation for each question of an agent without managed access, all by one statement.
 
@@ -334,7 +323,12 @@ def _row(agent: Agent, asked: Asked, connected: bool, parent: Elicitation | None
         trace=telemetry.current(),
         expires_at=now + timedelta(seconds=question.expires_in),
     )
-    result = None if asked.steps else _already(agent, asked, connected)
+    result = None
+    if question.reuse == "if_valid" and not asked.steps:  # an existing connection or entitlement may be the answer
+        if isinstance(asked.plug_in, PaymentAccount):
+            result = payment.paid_already(agent, question.claim, asked.plug_in, asked.params)
+        elif connected:
+            result = vault.existing_connection(agent, question.claim, asked.plug_in, asked.params)
     known = connected or asked.params.get("connection")
     if result is None and known and isinstance(asked.plug_in, Provider) and asked.plug_in.sort == Provider.Sort.OAUTH:
         row.params = vault.with_held_scopes(agent, question.claim, asked.plug_in, asked.params)

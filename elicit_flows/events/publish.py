@@ -14,7 +14,7 @@ from django.db.models import Model
 from elicit_flows.domain.values import Json
 from elicit_flows.events import wakeups
 from elicit_flows.lib import telemetry
-from elicit_flows.lib.compiled_query import CompiledInsert, prepared_cursor, stored
+from elicit_flows.lib.compiled_query import CompiledInsert, prepared_cursor
 from elicit_flows.models import Agent, Delivery, Elicitation, Event
 
 # Only in feeds and streams, not in webhooks: a form that is being filled in has several of these events a second, and
@@ -44,15 +44,12 @@ def publish_created(agent: Agent, rows: Sequence[Elicitation]) -> None:
     """Store new elicitations of an agent, and tell of them. On PostgreSQL that is one statement, and so it needs no
     transaction.
     """
-    events = []
-    for row in rows:
-        what = "elicitation.completed" if row.reused else "elicitation.created"
-        events.append(_event(agent, what, row.snapshot(), row))
+    told = [("elicitation.completed" if row.reused else "elicitation.created", row.snapshot(), row) for row in rows]
     alone = connection.vendor == "postgresql" and not connection.in_atomic_block
     with nullcontext() if alone else transaction.atomic():
-        _write(agent, events, rows)
+        _write(agent, told, rows)
     for row in rows:
-        stored(row)
+        row._state.adding, row._state.db = False, connection.alias  # stored, as ``save`` marks it
 
 
 def publish(agent: Agent, type: str, data: Json, elicitation: Elicitation | None = None) -> Event:
@@ -63,18 +60,21 @@ def publish(agent: Agent, type: str, data: Json, elicitation: Elicitation | None
     """
     if not connection.in_atomic_block:
         raise RuntimeError("publish must be called in the transaction that made the change")
-    event = _event(agent, type, data, elicitation)
-    _write(agent, [event])
+    [event] = _write(agent, [(type, data, elicitation)])
     return event
 
 
-def _event(agent: Agent, type: str, data: Json, elicitation: Elicitation | None) -> Event:
-    head = elicitation.head if elicitation else None
-    return Event(agent=agent, type=type, elicitation=head, seq=head.seq if head else None, data=data)
+def _write(
+    agent: Agent, told: Sequence[tuple[str, Json, Elicitation | None]], beside: Sequence[Model] = ()
+) -> list[Event]:
+    """Insert an agent's events at the next positions of its feed, their deliveries, and the new rows ``beside``.
 
-
-def _write(agent: Agent, events: Sequence[Event], beside: Sequence[Model] = ()) -> None:
-    """Insert an agent's events at the next positions of its feed, their deliveries, and the new rows ``beside``."""
+    ``told``: of each event its type, its data, and the elicitation or step that it is about.
+    """
+    events = []
+    for what, data, elicitation in told:
+        head = elicitation.head if elicitation else None
+        events.append(Event(agent=agent, type=what, elicitation=head, seq=head.seq if head else None, data=data))
     delivers = bool(agent.webhook_url) and agent.webhook_disabled_at is None and events[0].type not in LIVE
     if delivers:
         trace = [telemetry.within(each.elicitation.trace if each.elicitation else "") for each in events]
@@ -106,3 +106,4 @@ def _write(agent: Agent, events: Sequence[Event], beside: Sequence[Model] = ()) 
     for back, event in enumerate(reversed(events)):
         event.position = last - back
     transaction.on_commit(partial(wakeups.wake, agent.pk, delivers))
+    return events

@@ -128,7 +128,7 @@ class CompiledInsert(NamedTuple):
 
     @classmethod
     def of(cls, row: Model) -> CompiledInsert:
-        """Each column needs a value; the database sets none. Call ``stored`` after the statement."""
+        """Each column needs a value; the database sets none. ``row`` is not marked as stored."""
         fields = row._meta.local_concrete_fields
         # `connection` looks up the thread's own each time that it is asked anything, which is several times a field.
         own = connections[DEFAULT_DB_ALIAS]
@@ -141,8 +141,3 @@ class CompiledInsert(NamedTuple):
 
 
 _inserts: dict[tuple[str, type[Model]], str] = {}
-
-
-def stored(row: Model) -> None:
-    """Mark the row as stored, as ``save`` does."""
-    row._state.adding, row._state.db = False, connection.alias

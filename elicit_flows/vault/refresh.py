@@ -50,33 +50,31 @@ _CLAIM = """
 
 def claim(row: Connection) -> bool:
     """Take the refresh lease. Returns whether it was free."""
-    now = clock.now()
-    return _is_free(row, now) and leases.claim(row, *_FENCE, only=Q(status=Status.ACTIVE), **_lease(row, now))
+    change = _lease(row, clock.now())
+    return change is not None and leases.claim(row, *_FENCE, only=Q(status=Status.ACTIVE), **change)
 
 
 def claim_all(found: Sequence[Connection]) -> list[Connection]:
     """Claim many in one statement. Returns those whose lease was free."""
     now = clock.now()
-    found = [row for row in found if _is_free(row, now)]
-    if connection.vendor != "postgresql" or not found:
-        return [row for row in found if claim(row)]
-    seen = zip(*((row.pk, row.generation, row.refresh_fence) for row in found), strict=True)
+    free = [(row, change) for row in found if (change := _lease(row, now))]
+    if connection.vendor != "postgresql" or not free:
+        return [row for row, _ in free if claim(row)]
+    seen = zip(*((row.pk, row.generation, row.refresh_fence) for row, _ in free), strict=True)
     with connection.cursor() as cursor:
         cursor.execute(_CLAIM, [*map(list, seen), now + LEASE, now, now + LEASE])
         taken = {pk for (pk,) in cursor.fetchall()}
-    claimed = [row for row in found if row.pk in taken]
-    for row in claimed:
-        for column, value in _lease(row, now).items():
+    claimed = [(row, change) for row, change in free if row.pk in taken]
+    for row, change in claimed:
+        for column, value in change.items():
             setattr(row, column, value)
-    return claimed
+    return [row for row, _ in claimed]
 
 
-def _is_free(row: Connection, now: datetime) -> bool:
-    return not row.refresh_lease_until or row.refresh_lease_until <= now
-
-
-def _lease(row: Connection, now: datetime) -> dict[str, Any]:
-    """What a claim changes; _CLAIM says the same."""
+def _lease(row: Connection, now: datetime) -> dict[str, Any] | None:
+    """What a claim changes; _CLAIM says the same. None while somebody else holds the lease."""
+    if row.refresh_lease_until and row.refresh_lease_until > now:
+        return None
     ends = now + LEASE
     changed = {"refresh_lease_until": ends, "refresh_started_at": now, "refresh_due_at": ends}
     return {"refresh_fence": row.refresh_fence + 1, **changed}
