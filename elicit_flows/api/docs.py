@@ -17,7 +17,11 @@ def page(request: HttpRequest) -> HttpResponse:
     """The page. The template's first lines list its context."""
     schema = api.get_openapi_schema()
     calls = [_operation(schema, *found) for found in operations(schema)]
-    return render(request, "api/docs.html", {"api": schema["info"], "operations": calls, "errors": _errors()})
+    errors = [
+        {"code": kind.code, "status": kind.status, "title": kind.title, "anchor": f"error-{kind.code}"}
+        for kind in sorted(all_errors(), key=lambda kind: (kind.status, kind.code))
+    ]
+    return render(request, "api/docs.html", {"api": schema["info"], "operations": calls, "errors": errors})
 
 
 def _operation(root: Json, method: str, path: str, operation: Json) -> Json:
@@ -48,12 +52,3 @@ def _response(root: Json, status: int | str, answer: Json) -> Json:
     found = [names(root, media["schema"]) for media in answer.get("content", {}).values()]
     said = answer["description"] + (f": {', '.join(found[0])}" if found and found[0] else "")
     return {"status": "other" if status == "default" else status, "description": said}
-
-
-def _errors() -> list[Json]:
-    """All errors: {code, status, title, anchor}, by status."""
-    found = sorted(all_errors(), key=lambda kind: (kind.status, kind.code))
-    return [
-        {"code": kind.code, "status": kind.status, "title": kind.title, "anchor": f"error-{kind.code}"}
-        for kind in found
-    ]

@@ -59,19 +59,20 @@ class MetricsCollector(Collector):
     def collect(self) -> Iterator[Metric]:
         state = readiness.state()
         yield from process_metrics.collect(state)
-        if state.database not in {readiness.AWAY, readiness.FULL_UP}:
-            yield from _stored()
-
-
-def _stored() -> Iterator[Metric]:
-    yield from _gauges()
-    yield from _elicitations()
-    yield _counter("deliveries", "elicit_delivery_tries", "Tries to deliver a webhook; failed: given up.", "outcome")
-    yield _counter("refreshes", "elicit_refreshes", "Token refreshes, however they ended.", "provider", "outcome")
-    yield _counter(
-        "notifications", "elicit_notifications", "Messages to people, however they ended.", "channel", "outcome"
-    )
-    yield _counter("provider_errors", "elicit_provider_errors", "Times that a provider failed us.", "provider", "step")
+        if state.database in {readiness.AWAY, readiness.FULL_UP}:
+            return
+        yield from _gauges()
+        yield from _elicitations()
+        yield _counter(
+            "deliveries", "elicit_delivery_tries", "Tries to deliver a webhook; failed: given up.", "outcome"
+        )
+        yield _counter("refreshes", "elicit_refreshes", "Token refreshes, however they ended.", "provider", "outcome")
+        yield _counter(
+            "notifications", "elicit_notifications", "Messages to people, however they ended.", "channel", "outcome"
+        )
+        yield _counter(
+            "provider_errors", "elicit_provider_errors", "Times that a provider failed us.", "provider", "step"
+        )
 
 
 _REGISTRY = CollectorRegistry(auto_describe=False)

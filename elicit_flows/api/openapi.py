@@ -72,11 +72,8 @@ class DescribedAPI(NinjaAPI):
 
     def get_openapi_schema(self, *, path_prefix: str | None = None, path_params: Json | None = None) -> OpenAPISchema:
         """The document, made once: it takes a second, and anybody may ask for it. Do not change it."""
-        if self._made is None:
-            self._made = self._make()
-        return self._made
-
-    def _make(self) -> OpenAPISchema:
+        if self._made is not None:
+            return self._made
         schema = super().get_openapi_schema()
         schema["servers"] = [{"url": settings.ELICIT_PUBLIC_URL}]
         schema["security"] = [{"key": []}]
@@ -95,6 +92,7 @@ class DescribedAPI(NinjaAPI):
         for one in schema["components"]["schemas"].values():
             _say_defaults(one)
         openapi_examples.add(schema)
+        self._made = schema
         return schema
 
     def get_openapi_operation_id(self, operation: Operation) -> str:

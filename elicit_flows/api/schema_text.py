@@ -66,7 +66,9 @@ def fields(root: Json, schema: Json, prefix: str = "", of: str = "") -> Iterator
         required = len(having) == len(among) and all(name in one.get("required", []) for one in having)
         if name == by:
             found = [{"enum": [one["const"] for one in found]}]
-        whole = found[0] if found.count(found[0]) == len(found) else _one_of(found)
+        whole = found[0]
+        if found.count(whole) < len(found):  # each alternative has another one
+            whole = {"type": "object", "description": whole.get("description", "")}
         said = row(root, prefix + name, whole, required=required)
         yield said | {"description": f"{of} {said['description']}".strip()}
         if whole is found[0]:
@@ -75,10 +77,6 @@ def fields(root: Json, schema: Json, prefix: str = "", of: str = "") -> Iterator
         for one, inner in zip(having, found, strict=True):
             only = f"For {by} {one['properties'][by]['const']}." if by else of
             yield from fields(root, inner, f"{prefix}{name}.", only)
-
-
-def _one_of(found: list[Json]) -> Json:
-    return {"type": "object", "description": found[0].get("description", "")}
 
 
 def row(root: Json, name: str, schema: Json, *, required: bool) -> Json:

@@ -46,7 +46,7 @@ from elicit_flows.elicitations.transitions import (
 from elicit_flows.kinds.base import RedirectingKind
 from elicit_flows.lib import clock, ids, locales
 from elicit_flows.lib.sentences import sentences
-from elicit_flows.models import Attempt, Elicitation, Provider
+from elicit_flows.models import Attempt, Elicitation
 
 ATTEMPT_LIFE = timedelta(minutes=10)
 MOST_ATTEMPTS = 20  # of one elicitation within ATTEMPT_LIFE: each is a row, and may be a call to the provider
@@ -202,8 +202,14 @@ def _pressed(row: Elicitation, browser: str, press: str | None) -> Attempt | Non
 
 
 def _left(row: Elicitation, browser: str, press: str | None, given: Given) -> Attempt | None:
-    provider, state = _discovered(row, given) if row.params.get("mcp") else provider_of(row), ids.token()
-    named = _named(row, provider, given) if provider and provider.open_variables() else {}
+    mcp, state = bool(row.params.get("mcp")), ids.token()
+    provider = mcp_servers.found(row) if mcp else provider_of(row)
+    named: dict[str, str] = {}
+    if provider and (mcp or provider.open_variables()):
+        named = {} if mcp else variables.checked(provider, given.typed)
+        there = kinds.get(row.kind).describe(row.params, config_of(row, vault.for_person(provider, named)))
+        if there["host"] != given.host:  # the page has to show first where that leads now
+            raise variables.NotShownYet
     if provider:
         vault.register_client(provider, redirect_uri(row, provider))
     language = locales.tag(get_language() or "en")
@@ -213,23 +219,6 @@ def _left(row: Elicitation, browser: str, press: str | None, given: Given) -> At
             return _open_attempt(row, browser, press, state, leave, callback_name(row, provider))
     except IntegrityError:  # the other press of the same button was quicker
         return _pressed(row, browser, press)
-
-
-def _named(row: Elicitation, provider: Provider, given: Given) -> dict[str, str]:
-    """What the person says of the provider's addresses, once the page has shown where that leads."""
-    named = variables.checked(provider, given.typed)
-    there = kinds.get(row.kind).describe(row.params, config_of(row, vault.for_person(provider, named)))
-    if there["host"] != given.host:
-        raise variables.NotShownYet
-    return named
-
-
-def _discovered(row: Elicitation, given: Given) -> Provider:
-    """The MCP server as it is now, once the page has shown where its people sign in."""
-    provider = mcp_servers.found(row)
-    if kinds.get(row.kind).describe(row.params, config_of(row, provider))["host"] != given.host:
-        raise variables.NotShownYet
-    return provider
 
 
 def _open_attempt(row: Elicitation, browser: str, press: str | None, state: str, leave: Leave, context: str) -> Attempt:

@@ -94,7 +94,10 @@ def _connect_from(row: Elicitation, found: IdentityProvider) -> bool:
     except oauth.NotAllowed as refused:
         log.info("elicitation %s: %s does not vouch for the person: %s", row.pk, found.slug, refused.said)
         if strict(found):
-            _record_refusal(row)
+            finish = Finish.failed("organisation_refused", sentence("Your organisation does not allow this."))
+            with transaction.atomic():
+                if _settle(row):
+                    move(row, Status.FAILED, only=[Status.SETTLING], error=finish.error)
         return strict(found)
     except (oauth.OAuthError, FlowError) as error:
         log.warning("elicitation %s: no token by the word of %s: %s", row.pk, found.slug, error)
@@ -141,13 +144,6 @@ def _record(row: Elicitation, provider: Provider, grant: Grant) -> bool:
             kept = vault.keep(row.agent, row.claim, provider, grant, there=there, same=same)
             move(row, Status.COMPLETED, only=[Status.SETTLING], result=vault.result(kept))
     return settling
-
-
-def _record_refusal(row: Elicitation) -> None:
-    refused = Finish.failed("organisation_refused", sentence("Your organisation does not allow this."))
-    with transaction.atomic():
-        if _settle(row):
-            move(row, Status.FAILED, only=[Status.SETTLING], error=refused.error)
 
 
 def _settle(row: Elicitation) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
+from ipaddress import IPv4Address, IPv4Network, IPv6Network, ip_address
 from urllib.parse import SplitResult, urlsplit
 
 from elicit_flows.lib.egress_proxy import EgressProxy
@@ -111,7 +111,9 @@ def public(address: Address) -> bool:
     """Whether it is a global unicast address. An IPv4 address within an IPv6 address is checked as IPv4."""
     if isinstance(address, IPv4Address):
         return address.is_global and not any(address in block for block in _DENIED_4)
-    inner = _wrapped(address)
+    inner = address.ipv4_mapped
+    if inner is None and address in _NAT64:
+        inner = IPv4Address(int(address) & 0xFFFF_FFFF)
     if inner is not None:
         return public(inner)
     return address in _GLOBAL_6 and address.is_global and not any(address in block for block in _DENIED_6)
@@ -138,12 +140,6 @@ def literal(host: str) -> Address | None:
         return ip_address(host)
     except ValueError:
         return None
-
-
-def _wrapped(address: IPv6Address) -> IPv4Address | None:
-    if address.ipv4_mapped is not None:
-        return address.ipv4_mapped
-    return IPv4Address(int(address) & 0xFFFF_FFFF) if address in _NAT64 else None
 
 
 MAX_LENGTH = 2048

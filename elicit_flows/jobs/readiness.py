@@ -187,7 +187,9 @@ def _check_database() -> Database:
         # A newer schema is also right: the migrations of the next version run while this version serves.
         recorder = MigrationRecorder(connection)
         applied = set(recorder.migration_qs.values_list("app", "name")) if recorder.has_table() else set()
-        schema, worker = (CURRENT if applied.issuperset(_leaves()) else OTHER), _worker()
+        ran = last_runs()
+        schema = CURRENT if applied.issuperset(_leaves()) else OTHER
+        worker = (WORKER_LATE if late_jobs(ran) else RUNS) if ran else NEVER
         _write()
         said = WRITABLE
     except DatabaseError as error:
@@ -227,13 +229,6 @@ def _write() -> None:
 def _leaves() -> tuple[tuple[str, str], ...]:
     """The last migration of each app in this version's files."""
     return tuple(MigrationLoader(None).graph.leaf_nodes())
-
-
-def _worker() -> str:
-    ran = last_runs()
-    if not ran:
-        return NEVER
-    return WORKER_LATE if late_jobs(ran) else RUNS
 
 
 def last_runs() -> dict[str, datetime]:

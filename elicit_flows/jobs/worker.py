@@ -229,29 +229,26 @@ class JobThread:
     def _run(self) -> None:
         """The thread. When it ends for any reason, the next ``wake`` starts another one."""
         try:
-            self._work_on()
+            self._round = doing = self._round or self._make()
+            while not self._stopping.is_set():
+                with self._lock:
+                    self._woken = False
+                if self._more(doing):
+                    continue
+                done = doing.idle and not self._stays
+                if not self._woken:
+                    doing.wake.wait(LINGER if done else self._pause)
+                doing.wake.clear()
+                with self._lock:
+                    if done and not self._woken:
+                        self._thread = None
+                        break
+            metrics_store.keep_if_possible()
+            connections.close_all()
         finally:
             with self._lock:
                 if self._thread is threading.current_thread():
                     self._thread = None
-
-    def _work_on(self) -> None:
-        self._round = doing = self._round or self._make()
-        while not self._stopping.is_set():
-            with self._lock:
-                self._woken = False
-            if self._more(doing):
-                continue
-            done = doing.idle and not self._stays
-            if not self._woken:
-                doing.wake.wait(LINGER if done else self._pause)
-            doing.wake.clear()
-            with self._lock:
-                if done and not self._woken:
-                    self._thread = None
-                    break
-        metrics_store.keep_if_possible()
-        connections.close_all()
 
     def _more(self, doing: JobRun) -> bool:
         """Do one round. Returns whether there is more. No error may end the job."""

@@ -69,11 +69,12 @@ class CallWindow(ABC, Generic[K]):
     def start(self, key: K, call: Callable[[], Any], then: Then) -> None:
         """Run ``call`` in a thread; pass the finished future to ``then``, in the thread that calls ``record``."""
         self._under_way[key] += 1
-        self._threads.submit(call).add_done_callback(lambda future: self._came_back(key, future, then))
 
-    def _came_back(self, key: K, future: Future[Any], then: Then) -> None:
-        self._back.put((key, future, then))
-        self.wake.set()
+        def came_back(future: Future[Any]) -> None:
+            self._back.put((key, future, then))
+            self.wake.set()
+
+        self._threads.submit(call).add_done_callback(came_back)
 
     def record(self) -> int:
         """Record the results. Returns how many. If the database is unavailable, they are kept for the next time."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import smtplib
 import ssl
+from contextlib import suppress
 from email.headerregistry import Address
 from functools import cached_property
 from urllib.parse import urlsplit
@@ -53,7 +54,8 @@ def send(message: Message, to: Addresses, offered: NotificationSettings) -> None
     except (OSError, smtplib.SMTPException) as error:
         raise Unknown(_why(error)) from None
     finally:
-        _close(connection)
+        with suppress(OSError, smtplib.SMTPException):  # it was sent, or it was not, and that is known
+            connection.close()
 
 
 def _open(connection: Connection) -> None:
@@ -88,10 +90,3 @@ def _why(error: Exception) -> str:
     """The kind of error and the server's code, and not its words: they may repeat the address."""
     code = getattr(error, "smtp_code", "") or getattr(error, "errno", "") or ""
     return f"{type(error).__name__} {code}".strip()
-
-
-def _close(connection: Connection) -> None:
-    try:
-        connection.close()
-    except (OSError, smtplib.SMTPException):
-        return  # it was sent, or it was not, and that is known

@@ -73,7 +73,10 @@ def tell(row: Notification) -> bool:
     except Refused as error:
         _end(row, Outcome.REFUSED, str(error))
     except (NotSent, Unavailable) as error:
-        _try_again(row, str(error))
+        if SCHEDULE.is_used_up(row.tries):
+            _end(row, Outcome.FAILED, str(error))
+        elif leases.held(row, "next_at").update(next_at=clock.now() + SCHEDULE.pause(row.tries - 1), began_at=None):
+            _note(row, "tried", str(error))
     except Unknown as error:
         _end(row, Outcome.UNKNOWN, str(error))
     else:
@@ -145,14 +148,6 @@ def _end(row: Notification, outcome: Outcome, why: str = "") -> None:
     began: datetime | None = row.began_at if counts else None
     if leases.held(row, "next_at").update(next_at=None, outcome=outcome, done_at=clock.now(), began_at=began):
         _note(row, outcome, why)
-
-
-def _try_again(row: Notification, why: str) -> None:
-    if SCHEDULE.is_used_up(row.tries):
-        _end(row, Outcome.FAILED, why)
-        return
-    if leases.held(row, "next_at").update(next_at=clock.now() + SCHEDULE.pause(row.tries - 1), began_at=None):
-        _note(row, "tried", why)
 
 
 def _note(row: Notification, outcome: str, why: str) -> None:

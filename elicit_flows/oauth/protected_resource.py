@@ -61,7 +61,10 @@ def find_resource(url: str, *, deadline: float = DEADLINE) -> ProtectedResource:
     seconds, for everything. Raises DiscoveryError.
     """
     until = time.monotonic() + deadline
-    challenge = bearer_challenge(_challenged(url, until))
+    reply = _send("POST", url, until, _HEADERS, _QUESTION)
+    if reply.status >= 500 or reply.status == 429:
+        raise DiscoveryError("The MCP server is not available now.")
+    challenge = bearer_challenge(reply.headers.get("www-authenticate", "") if reply.status == 401 else "")
     named = challenge.get("resource_metadata")
     for address in [named] if named else _well_known(url):
         document = _read(address, until)
@@ -85,13 +88,6 @@ def bearer_challenge(header: str) -> Mapping[str, str]:
         elif scheme == "bearer":
             found.setdefault(name, plain if quoted is None else re.sub(r"\\(.)", r"\1", quoted))
     return found
-
-
-def _challenged(url: str, until: float) -> str:
-    reply = _send("POST", url, until, _HEADERS, _QUESTION)
-    if reply.status >= 500 or reply.status == 429:
-        raise DiscoveryError("The MCP server is not available now.")
-    return reply.headers.get("www-authenticate", "") if reply.status == 401 else ""
 
 
 def _well_known(url: str) -> Iterator[str]:
@@ -136,7 +132,12 @@ def _checked(url: str, document: Mapping[str, Any], challenge: Mapping[str, str]
     if not isinstance(servers, list) or not 0 < len(servers) <= MAX_SERVERS:
         raise DiscoveryError("The metadata of the MCP server names no authorization server.")
     for server in servers:
-        _check_issuer(server)
+        try:
+            if not isinstance(server, str) or "?" in server:
+                raise DiscoveryError("The metadata of the MCP server cannot be read.")
+            http.check_url(server)
+        except http.Refused as refusal:
+            raise DiscoveryError(f"The authorization server of the MCP server is refused: {refusal}") from None
     offered = document.get("scopes_supported")
     return ProtectedResource(
         resource=resource,
@@ -158,15 +159,6 @@ def covers(resource: str, url: str) -> bool:
         return False
     above, path = of.path.rstrip("/"), at.path.partition("?")[0]
     return of.path == at.path or path == above or path.startswith(f"{above}/")
-
-
-def _check_issuer(server: object) -> None:
-    try:
-        if not isinstance(server, str) or "?" in server:
-            raise DiscoveryError("The metadata of the MCP server cannot be read.")
-        http.check_url(server)
-    except http.Refused as refusal:
-        raise DiscoveryError(f"The authorization server of the MCP server is refused: {refusal}") from None
 
 
 def _scopes(names: list[Any]) -> tuple[str, ...]:

@@ -92,7 +92,9 @@ def revoke_rejected_grant(row: PendingGrant) -> bool:
     try:
         # None when the operator has deleted it: there is nobody to tell.
         provider = Provider.objects.filter(slug=_slug(row), sort=Provider.Sort.OAUTH).first()
-        if provider and not _in_use(row, provider):
+        # Many providers revoke all tokens of an account together, also those of an active connection.
+        same = Connection.objects.filter(provider=provider, account_id=row.account_id)
+        if provider and not same.exclude(status=Connection.Status.REVOKED).exists():
             grant = _opened(row)
             provider = provider_settings.for_person(provider, grant.variables)
             config = provider_settings.oauth(provider)
@@ -109,12 +111,6 @@ def revoke_rejected_grant(row: PendingGrant) -> bool:
 
 def _slug(row: PendingGrant) -> str:
     return str(row.elicitation.params["provider"])
-
-
-def _in_use(row: PendingGrant, provider: Provider) -> bool:
-    """Whether an active connection is of the same account: many providers revoke all tokens of an account together."""
-    same = Connection.objects.filter(provider=provider, account_id=row.account_id)
-    return same.exclude(status=Connection.Status.REVOKED).exists()
 
 
 def held_place(row: PendingGrant) -> str:

@@ -77,21 +77,18 @@ class Waiting:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         with telemetry.logged_request() as number:
-            await self._answer_or_leave(scope, receive, Sender(send, number))
-
-    async def _answer_or_leave(self, scope: Scope, receive: Receive, sender: Sender) -> None:
-        answer = asyncio.ensure_future(self._answer(scope, sender))
-        if tell_when := scope.get("on_leaving"):
-            tell_when(answer.cancel)
-        try:
-            # Wait until the client has disconnected or has the whole answer: the server reports both in the same way.
-            while (await receive())["type"] != "http.disconnect":
-                continue
-        finally:
-            answer.cancel()
-            await asyncio.wait({answer})
-        if not answer.cancelled() and (error := answer.exception()):
-            log.error("a waiting request failed with an unexpected error", exc_info=error)
+            answer = asyncio.ensure_future(self._answer(scope, Sender(send, number)))
+            if tell_when := scope.get("on_leaving"):
+                tell_when(answer.cancel)
+            try:
+                # Until the client has disconnected or has the whole answer: the server reports both in the same way.
+                while (await receive())["type"] != "http.disconnect":
+                    continue
+            finally:
+                answer.cancel()
+                await asyncio.wait({answer})
+            if not answer.cancelled() and (error := answer.exception()):
+                log.error("a waiting request failed with an unexpected error", exc_info=error)
 
     async def _answer(self, scope: Scope, sender: Sender) -> None:
         try:

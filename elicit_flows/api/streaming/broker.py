@@ -127,7 +127,10 @@ class Broker:
         left: list[int] = []
         looked = 0.0  # seconds that the last poll took
         while True:
-            await self._pause(POLL * AT_ONCE / max(len(self._watches), AT_ONCE) - looked)
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(POLL * AT_ONCE / max(len(self._watches), AT_ONCE) - looked):
+                    await self._look_now.wait()
+            self._look_now.clear()
             began = time.monotonic()
             left = left or list(self._watches)
             # The feeds that are still watched; the others are forgotten.
@@ -145,12 +148,6 @@ class Broker:
                 log.error("polling the feeds failed with an unexpected error; it continues", exc_info=error)
             left = left[AT_ONCE:]
             looked = time.monotonic() - began
-
-    async def _pause(self, seconds: float) -> None:
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(seconds):
-                await self._look_now.wait()
-        self._look_now.clear()
 
     async def _look_at(self, agent_ids: list[int]) -> None:
         if not agent_ids:

@@ -168,7 +168,14 @@ class _Builder:
                 part.nullable = True
             return self._row(parts)
         parts = [self.ends(part) for part in node.parts]
-        return self._row(parts) if isinstance(node, Row) else _either(parts)
+        if isinstance(node, Row):
+            return self._row(parts)
+        either = _Ends(nullable=False)
+        for part in parts:
+            either.nullable = either.nullable or part.nullable
+            either.first |= part.first
+            either.last |= part.last
+        return either
 
     def _row(self, parts: list[_Ends]) -> _Ends:
         row = _Ends(nullable=True)
@@ -184,12 +191,3 @@ class _Builder:
             low = last & -last
             self.follow[low.bit_length() - 1] |= first
             last ^= low
-
-
-def _either(parts: list[_Ends]) -> _Ends:
-    found = _Ends(nullable=False)
-    for part in parts:
-        found.nullable = found.nullable or part.nullable
-        found.first |= part.first
-        found.last |= part.last
-    return found
