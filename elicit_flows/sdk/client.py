@@ -142,7 +142,14 @@ class Elicit(Asking, Connections, Drafts, Mandates, Notes, Paying, Proxied, Subs
         an id is given, the first look at it may take a second even if ``timeout`` is shorter.
         """
         end = math.inf if timeout is None else time.monotonic() + timeout
-        seen = await self._first(elicitation, timeout) if isinstance(elicitation, str) else elicitation
+        if isinstance(elicitation, str):
+            try:
+                async with asyncio.timeout(None if timeout is None else max(timeout, 1.0)):
+                    seen = await self._get(elicitation, None, None, self._retry_for)
+            except TimeoutError as error:
+                raise self._transport.unreachable(error) from error
+        else:
+            seen = elicitation
         with suppress(TimeoutError):
             while not seen.over and (left := end - time.monotonic()) > 0:
                 async with asyncio.timeout(None if math.isinf(left) else left):
@@ -248,13 +255,6 @@ class Elicit(Asking, Connections, Drafts, Mandates, Notes, Paying, Proxied, Subs
         headers = {"Idempotency-Key": idempotency_key or uuid.uuid4().hex}
         path = f"{payment_path(payment)}/refunds"
         return await self._transport.fetch(dict, "POST", path, json=body, headers=headers)
-
-    async def _first(self, id: str, timeout: float | None) -> Elicitation:
-        try:
-            async with asyncio.timeout(None if timeout is None else max(timeout, 1.0)):
-                return await self._get(id, None, None, self._retry_for)
-        except TimeoutError as error:
-            raise self._transport.unreachable(error) from error
 
     async def _get(
         self, elicitation: str | Elicitation, wait: int | None, after_seq: int | None, retry_for: float | None

@@ -20,15 +20,10 @@ def verify_webhook(headers: Mapping[str, str], body: bytes, secret: str | Sequen
     """
     fields = {name: headers[name] for name in headers}
     for one in [secret] if isinstance(secret, str) else secret:
-        if _signed(one, fields, body):
-            return Event.read(json.loads(body))
+        hook = Webhook(one)
+        try:
+            hook.verify(body, fields, json_parse=False)
+        except (WebhookVerificationError, ValueError):  # ValueError: a malformed signature, or a body that is not UTF-8
+            continue
+        return Event.read(json.loads(body))
     raise ElicitError("bad_signature", "The webhook is not signed with this secret, or is too old")
-
-
-def _signed(secret: str, headers: dict[str, str], body: bytes) -> bool:
-    hook = Webhook(secret)
-    try:
-        hook.verify(body, headers, json_parse=False)
-    except (WebhookVerificationError, ValueError):  # ValueError: a malformed signature, or a body that is not UTF-8
-        return False
-    return True

@@ -121,7 +121,10 @@ class AhpInputBridge(Questions[Awaitable[Outcome]]):
         Echo the action at once when it returns None: the service has it. Takes ``chat/inputAnswerChanged`` and
         ``chat/inputCompleted``; clients may not send other input actions.
         """
-        if not _can_be_sent(action):
+        # Python reads JSON that it cannot write: infinite numbers, lone surrogates.
+        try:
+            json.dumps(action, allow_nan=False, ensure_ascii=False).encode()
+        except ValueError:
             return "The action contains a number or a character that cannot be stored."
         key = str(action.get("requestId"))
         flow = self._flows.get(key) or self._past.get(key)
@@ -169,12 +172,3 @@ def _reason(error: ElicitError) -> str:
     if error.status is None or error.status >= 500 or error.code in ADDRESSED:
         return "The answer could not be stored. Try again."
     return error.reason
-
-
-def _can_be_sent(action: Json) -> bool:
-    """Whether it can be written as JSON. Python reads JSON that it cannot write: infinite numbers, lone surrogates."""
-    try:
-        json.dumps(action, allow_nan=False, ensure_ascii=False).encode()
-    except ValueError:
-        return False
-    return True

@@ -79,8 +79,13 @@ class Flow:
     def _tell(self, answers: Json) -> None:
         words = (self.asked.message, self.asked.params)
         if words != self._words:
+            # A changed question replaces the earlier request, with the answers that still hold.
             self._words = words
-            self._request(answers)
+            request = ahp.request(self._body, answers if self._questions else None)
+            self._told = {key: one["seq"] for key, one in answers.items()}
+            self._answered = set(request.get("answers", {}))
+            self._dispatch({"type": "chat/inputRequested", "request": request})
+            self._dispatch(ahp.input_needed(self._body, self._chat))
         else:
             questions = self._questions
             for key, answer in answers.items():
@@ -88,14 +93,6 @@ class Flow:
                     action = ahp.answer_changed(self._body, questions[key], answer)
                     self._remember(action, answer["seq"])
                     self._dispatch(action)
-
-    def _request(self, answers: Json) -> None:
-        """Dispatch the request. A changed question replaces the earlier request, with the answers that still hold."""
-        request = ahp.request(self._body, answers if self._questions else None)
-        self._told = {key: one["seq"] for key, one in answers.items()}
-        self._answered = set(request.get("answers", {}))
-        self._dispatch({"type": "chat/inputRequested", "request": request})
-        self._dispatch(ahp.input_needed(self._body, self._chat))
 
     def _remember(self, action: Json, seq: int) -> None:
         key = action["questionId"]

@@ -77,7 +77,11 @@ def link(url: Any, registrable: Callable[[str], str | None] | None = None) -> Li
         ("…@" if user is not None else "") + (f"[{name}]" if ":" in name else name) + (f":{port}" if port else "")
     )
     rest = quote(url.partition("//")[2].partition(parts.netloc)[2], safe="/?#[]@!$&'()*+,;=:%~-._")
-    return Link(f"{parts.scheme}://{authority}{rest}", name, _spoken(name), domain, tuple(warnings))
+    try:
+        spoken = idna.decode(name)
+    except idna.IDNAError:
+        spoken = name
+    return Link(f"{parts.scheme}://{authority}{rest}", name, spoken, domain, tuple(warnings))
 
 
 def _ascii(host: str) -> str:
@@ -90,13 +94,6 @@ def _ascii(host: str) -> str:
         return idna.encode(host, uts46=True, transitional=False).decode() if not host.isascii() else host.rstrip(".")
     except idna.IDNAError as error:
         raise ValueError(f"The host {host!r} is no name: {error}.") from None
-
-
-def _spoken(name: str) -> str:
-    try:
-        return idna.decode(name)
-    except idna.IDNAError:
-        return name
 
 
 def _is_number(host: str) -> bool:

@@ -43,7 +43,8 @@ class Terminal:
             self._write(f"{asked.url}\nThis link leads to {asked.host}.")
             for code in asked.warnings:
                 self._write(f"Careful: {WARNINGS[code]}")
-        action = self._chosen("accept, decline or cancel", ACTIONS)
+        while (action := self._read("accept, decline or cancel: ").strip().lower()) not in ACTIONS:
+            self._write("Type accept, decline or cancel.")
         schema = params.get("requestedSchema")
         if action != ACCEPT or schema is None:
             return {"action": action}
@@ -66,11 +67,6 @@ class Terminal:
                 return _read_as(prop, line, options)
             except ValueError:
                 self._write("That does not fit.")
-
-    def _chosen(self, words: str, known: Any) -> str:
-        while (said := self._read(f"{words}: ").strip().lower()) not in known:
-            self._write(f"Type {words}.")
-        return said
 
 
 def shown(text: Any) -> str:
