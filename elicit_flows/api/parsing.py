@@ -72,8 +72,10 @@ def strict(view: View) -> View:
     @wraps(view)
     def checked(request: HttpRequest, **values: Any) -> HttpResponse:
         check_query(dict(request.GET.lists()), known)
-        if not reads_body and request.method != "GET":
-            _check_empty(request)
+        if not reads_body and request.method != "GET" and request.body:
+            fields = list(StrictParser().parse_body(request))[:MAX_ERRORS]
+            if fields:
+                raise Invalid([{"loc": [name[:MAX_NAME]], "message": "This call takes no fields."} for name in fields])
         return view(request, **values)
 
     return checked
@@ -83,30 +85,18 @@ def _models(view: View) -> list[Any]:
     return list(view._ninja_operation.models)  # type: ignore[attr-defined]
 
 
-def _check_empty(request: HttpRequest) -> None:
-    """Check that the body is empty or an empty object. Raises Invalid, and what ``parse_json`` raises."""
-    if request.body:
-        check_content_type(request)
-        fields = list(parse_json(request.body))[:MAX_ERRORS]
-        if fields:
-            raise Invalid([{"loc": [name[:MAX_NAME]], "message": "This call takes no fields."} for name in fields])
-
-
 class StrictParser(Parser):
     """The body parser for ninja."""
 
     def parse_body(self, request: HttpRequest) -> DictStrAny:
-        check_content_type(request)
+        """Raises UnsupportedMedia, and what ``parse_json`` raises."""
+        kind, _, parameters = (request.content_type or "").partition(";")
+        charset = (request.content_params or {}).get("charset", "utf-8").lower()
+        if kind.strip().lower() != "application/json" or charset not in {"utf-8", "utf8"} or parameters:
+            raise UnsupportedMedia
+        if request.headers.get("Content-Encoding", "identity").lower() != "identity":
+            raise UnsupportedMedia("Send the body without compression.")
         return parse_json(request.body)
-
-
-def check_content_type(request: HttpRequest) -> None:
-    kind, _, parameters = (request.content_type or "").partition(";")
-    charset = (request.content_params or {}).get("charset", "utf-8").lower()
-    if kind.strip().lower() != "application/json" or charset not in {"utf-8", "utf8"} or parameters:
-        raise UnsupportedMedia
-    if request.headers.get("Content-Encoding", "identity").lower() != "identity":
-        raise UnsupportedMedia("Send the body without compression.")
 
 
 def parse_json(raw: bytes) -> DictStrAny:

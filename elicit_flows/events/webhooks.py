@@ -169,7 +169,9 @@ class Sender:
                 )
             ok = 200 <= reply.status < 300
             milliseconds = round((time.monotonic() - began) * 1000)
-            outcome = Outcome(ok, reply.status, "", milliseconds, None if ok else _retry_after(reply))
+            text = "" if ok else reply.headers.get("retry-after", "")  # in seconds; a date is ignored
+            wanted = min(timedelta(seconds=int(text[:9])), MAX_RETRY_AFTER) if text.isdecimal() else None
+            outcome = Outcome(ok, reply.status, "", milliseconds, wanted)
         except (http.Refused, http.Unreachable) as error:
             outcome = Outcome(False, None, str(error)[:200], round((time.monotonic() - began) * 1000))
         except Exception:
@@ -266,12 +268,6 @@ def _note_endpoint(agent: Agent, outcome: Outcome) -> None:
         Delivery.objects.filter(agent=agent, status="pending").update(status="failed", lease_until=None)
         publish(agent, "webhook.disabled", {"url": agent.webhook_url, "reason": "The endpoint answered 410 Gone."})
         log.error("webhook of agent %s answered 410 Gone and is disabled", agent.slug)
-
-
-def _retry_after(reply: http.Reply) -> timedelta | None:
-    """Retry-After, if it is in seconds, at most MAX_RETRY_AFTER. A date is ignored."""
-    text = reply.headers.get("retry-after", "")
-    return min(timedelta(seconds=int(text[:9])), MAX_RETRY_AFTER) if text.isdecimal() else None
 
 
 def replay(delivery: Delivery) -> None:

@@ -143,7 +143,12 @@ async def stream(
     given = dict(client.fields(target, headers, "GET", b""))
     if not _FRAMING.isdisjoint(name.decode() for name in given):
         raise Refused("The request cannot be written as HTTP.")
-    given |= _framing(method, body)
+    # How the other side finds the end of the body: by its length, or by chunks.
+    length = body.length if isinstance(body, Upload) else len(body)
+    if length is None:
+        given[b"transfer-encoding"] = b"chunked"
+    elif length or method not in REPEATABLE:
+        given[b"content-length"] = b"%d" % length
     begin = async_client.written(target, method, list(given.items()), body if isinstance(body, bytes) else b"")
     with telemetry.span(method, kind="client", http_request_method=method, server_address=target.host) as span:
         asked = _Asked(http, target, call, limit, silence)
@@ -223,11 +228,3 @@ class _Asked:
             self._http.give_back(self._target, connection)
         else:
             connection.hang_up()
-
-
-def _framing(method: str, body: Upload | bytes) -> dict[bytes, bytes]:
-    """How the other side finds the end of the body: by its length, or by chunks."""
-    length = body.length if isinstance(body, Upload) else len(body)
-    if length is None:
-        return {b"transfer-encoding": b"chunked"}
-    return {b"content-length": b"%d" % length} if length or method not in REPEATABLE else {}

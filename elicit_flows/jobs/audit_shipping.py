@@ -30,17 +30,15 @@ LEASE = timedelta(seconds=60)  # longer than a destination takes for a batch
 def ship() -> int:
     """Send the new lines. Returns how many. Does nothing if no destination is set."""
     sink: Sink | None = settings.ELICIT_AUDIT_LOG
-    return sum(_ship(source, sink) for source in _behind()) if sink else 0
-
-
-def _behind() -> list[str]:
-    """The sources with entries that were not sent yet."""
+    if not sink:
+        return 0
     sent = dict(AuditPosition.objects.values_list("source", "position"))
     feeds = [
         (f"agent:{agent}", last) for agent, last in Feed.objects.order_by("agent").values_list("agent", "position")
     ]
     newest = LogEntry.objects.order_by("-pk").values_list("pk", flat=True).first() or 0
-    return [source for source, last in [(ADMIN, newest), *feeds] if last > sent.get(source, 0)]
+    behind = [source for source, last in [(ADMIN, newest), *feeds] if last > sent.get(source, 0)]
+    return sum(_ship(source, sink) for source in behind)
 
 
 def _ship(source: str, sink: Sink) -> int:

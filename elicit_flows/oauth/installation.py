@@ -106,18 +106,15 @@ def mint(
     listed = said.get("repositories")
     if token is None or not isinstance(got, dict) or not isinstance(listed, list):
         raise responses.unusable()
-    if {_repository(one).id for one in listed} != set(repositories) or not _within(got, permissions):
+    same = {_repository(one).id for one in listed} == set(repositories)
+    most = {**_ALWAYS, **permissions}
+    if not (same and all(name in most and _LEVELS.get(level, 9) <= _LEVELS[most[name]] for name, level in got.items())):
         end(at, token)
         raise ProviderError("bad_response", "The provider issued a token for more than was asked.")
     try:
         return Minted(token, datetime.fromisoformat(str(said.get("expires_at"))), got)
     except ValueError:
         raise responses.unusable() from None
-
-
-def _within(got: Mapping[str, Any], asked: Mapping[str, str]) -> bool:
-    most = {**_ALWAYS, **asked}
-    return all(name in most and _LEVELS.get(level, 9) <= _LEVELS[most[name]] for name, level in got.items())
 
 
 def end(at: Installation, token: str) -> None:

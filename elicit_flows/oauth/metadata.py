@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -78,26 +77,18 @@ def forget() -> None:
     _known_for_mcp.clear()
 
 
-def _usual(base: str, path: str) -> Iterator[str]:
-    # OpenID Connect Discovery puts the issuer's path before the well-known name, RFC 8414 after it.
-    yield f"{base}{path}/.well-known/openid-configuration"
-    yield f"{base}/.well-known/oauth-authorization-server{path}"
-
-
-def _of_mcp(base: str, path: str) -> Iterator[str]:
-    """MCP 2026-07-28, "Authorization Server Metadata Discovery"."""
-    yield f"{base}/.well-known/oauth-authorization-server{path}"
-    yield f"{base}/.well-known/openid-configuration{path}"
-    if path:
-        yield f"{base}{path}/.well-known/openid-configuration"
-
-
 def _fetch(issuer: str, *, for_mcp: bool = False) -> Metadata:
     parts = urlsplit(issuer)
     if parts.query:
         raise DiscoveryError("The issuer must not have a query.")
     path, base = parts.path.rstrip("/"), f"{parts.scheme}://{parts.netloc}"
-    for url in (_of_mcp if for_mcp else _usual)(base, path):
+    # OpenID Connect Discovery puts the issuer's path before the well-known name, RFC 8414 after it.
+    before = f"{base}{path}/.well-known/openid-configuration"
+    after = f"{base}/.well-known/oauth-authorization-server{path}"
+    urls = [before, after]
+    if for_mcp:  # MCP 2026-07-28, "Authorization Server Metadata Discovery"
+        urls = [after, f"{base}/.well-known/openid-configuration{path}", *([before] if path else [])]
+    for url in urls:
         document = _read(url)
         if document is not None:
             said = document.get("issuer")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
@@ -66,7 +66,9 @@ def find_resource(url: str, *, deadline: float = DEADLINE) -> ProtectedResource:
         raise DiscoveryError("The MCP server is not available now.")
     challenge = bearer_challenge(reply.headers.get("www-authenticate", "") if reply.status == 401 else "")
     named = challenge.get("resource_metadata")
-    for address in [named] if named else _well_known(url):
+    parts = urlsplit(url)
+    base, path = f"{parts.scheme}://{parts.netloc}/.well-known/oauth-protected-resource", parts.path.rstrip("/")
+    for address in [named] if named else dict.fromkeys((f"{base}{path}", base)):
         document = _read(address, until)
         if document is not None:
             return _checked(url, document, challenge)
@@ -88,12 +90,6 @@ def bearer_challenge(header: str) -> Mapping[str, str]:
         elif scheme == "bearer":
             found.setdefault(name, plain if quoted is None else re.sub(r"\\(.)", r"\1", quoted))
     return found
-
-
-def _well_known(url: str) -> Iterator[str]:
-    parts = urlsplit(url)
-    base, path = f"{parts.scheme}://{parts.netloc}/.well-known/oauth-protected-resource", parts.path.rstrip("/")
-    yield from dict.fromkeys((f"{base}{path}", base))
 
 
 def _read(address: str, until: float) -> dict[str, Any] | None:

@@ -119,11 +119,13 @@ def _won(payment: Payment, checkout: Checkout, said: Snapshot) -> Verdict:
 
 def difference(payment: Payment, checkout: Checkout, said: Snapshot) -> str:
     """The differences between the snapshot and what was requested; "" if there are none."""
+    due = payment.due_at_once
+    as_asked = [(said.amount == due, f"the amount is {said.amount}, asked was {due}")]
     differing = [
         (said.our_id == checkout.id, f"the provider's page names {said.our_id!r}, not this checkout"),
         (said.livemode == checkout.account.livemode, f"livemode is {said.livemode}, not as the account's"),
         (said.currency == payment.currency, f"the currency is {said.currency}, asked was {payment.currency}"),
-        *(_as_taxed(payment, said) if payment.max_amount is not None else _as_asked(payment, said)),
+        *(_as_taxed(payment, said) if payment.max_amount is not None else as_asked),
         (
             not payment.trial_days or said.price == payment.amount,
             f"after the trial it costs {said.price}, asked was {payment.amount}",
@@ -131,10 +133,6 @@ def difference(payment: Payment, checkout: Checkout, said: Snapshot) -> str:
         (said.state is OF_MODE[payment.mode], f"the outcome is {said.state}, asked was to {payment.mode}"),
     ]
     return "; ".join(problem for same, problem in differing if not same)
-
-
-def _as_asked(payment: Payment, said: Snapshot) -> list[tuple[bool, str]]:
-    return [(said.amount == payment.due_at_once, f"the amount is {said.amount}, asked was {payment.due_at_once}")]
 
 
 def _as_taxed(payment: Payment, said: Snapshot) -> list[tuple[bool, str]]:

@@ -9,6 +9,8 @@ from __future__ import annotations
 import unicodedata
 from bisect import bisect_right
 from dataclasses import dataclass, field
+from functools import reduce
+from operator import or_
 
 from elicit_flows.lib.pattern.charset import CharSet, is_word
 from elicit_flows.lib.pattern.parsing import parse
@@ -135,15 +137,9 @@ class _Place:
             if byte:
                 key = (number, byte)
                 if key not in self._tables:
-                    self._tables[key] = self._union(number * 8, byte)
+                    follow = self.follow[number * 8 :]
+                    self._tables[key] = reduce(or_, (follow[bit] for bit in range(8) if byte >> bit & 1))
                 found |= self._tables[key]
-        return found
-
-    def _union(self, offset: int, byte: int) -> int:
-        found = 0
-        for bit in range(8):
-            if byte >> bit & 1:
-                found |= self.follow[offset + bit]
         return found
 
 
