@@ -136,7 +136,11 @@ class Gateway:
     async def _routed(self, peers: Peers, context: Any, method: str, params: Json) -> Json:
         """What one of the servers answers: that which has the prompt or resource, or the only one."""
         if method == "completion/complete":
-            return await self._complete(peers, context, params)
+            ref = dict(params.get("ref") or {})
+            if "uri" in ref:
+                return dict(await self._of_resource(peers, context, params))
+            server, ref["name"] = await self._owner(peers, "prompts/list", ref)
+            return await self._passed(peers, server, context, {**params, "ref": ref})
         if "uri" in params and method.startswith("resources/"):
             return dict(await self._of_resource(peers, context, params))
         if method.startswith("tasks/"):
@@ -239,13 +243,6 @@ class Gateway:
         if found is None:
             raise MCPError(INVALID_PARAMS, f"Unknown {lists.split('s/', maxsplit=1)[0]}: {name}")
         return found
-
-    async def _complete(self, peers: Peers, context: Any, params: Json) -> Json:
-        ref = dict(params.get("ref") or {})
-        if "uri" in ref:
-            return dict(await self._of_resource(peers, context, params))
-        server, ref["name"] = await self._owner(peers, "prompts/list", ref)
-        return await self._passed(peers, server, context, {**params, "ref": ref})
 
     async def _of_resource(self, peers: Peers, context: Any, params: Json) -> Any:
         """From the server that lists it, or the first that has it."""

@@ -7,7 +7,6 @@ from contextlib import AsyncExitStack
 from functools import partial
 
 import uvicorn
-from starlette.applications import Starlette
 from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 
@@ -18,30 +17,23 @@ from elicit_flows.sdk.gateway.gateway import Gateway
 
 async def serve_http(gateways: Mapping[str, Gateway], listen: ListenSection) -> None:
     """Serve until the process is stopped. ``gateways``: by path."""
-    apps = {path: _application(one, path, listen.host) for path, one in gateways.items()}
+    apps = {}
+    for path, gateway in gateways.items():
+        app = apps[path] = gateway.server.streamable_http_app(streamable_http_path=path, host=listen.host)
+        for route in app.routes:
+            if isinstance(route, Route) and route.path == path:
+                route.app = FastHttp(route.app, gateway.known, partial(gateway.asked, "tools"))
     # What is said of an address (RFC 9728) has a path too.
-    by_path = {route.path: app for app in apps.values() for route in app.routes if isinstance(route, Route)}
-    async with AsyncExitStack() as running:
-        for app in apps.values():
-            await running.enter_async_context(app.router.lifespan_context(app))
-        config = uvicorn.Config(
-            _by_path(by_path), listen.host, listen.port, log_level="warning", lifespan="off", ws="none"
-        )
-        await uvicorn.Server(config).serve()
-
-
-def _application(gateway: Gateway, path: str, host: str) -> Starlette:
-    app = gateway.server.streamable_http_app(streamable_http_path=path, host=host)
-    for route in app.routes:
-        if isinstance(route, Route) and route.path == path:
-            route.app = FastHttp(route.app, gateway.known, partial(gateway.asked, "tools"))
-    return app
-
-
-def _by_path(apps: Mapping[str, App]) -> App:
+    by_path: dict[str, App] = {
+        route.path: app for app in apps.values() for route in app.routes if isinstance(route, Route)
+    }
     nothing = PlainTextResponse("Not Found", status_code=404)
 
     async def found(scope: Scope, receive: Receive, send: Send) -> None:
-        await apps.get(scope["path"], nothing)(scope, receive, send)
+        await by_path.get(scope["path"], nothing)(scope, receive, send)
 
-    return found
+    async with AsyncExitStack() as running:
+        for app in apps.values():
+            await running.enter_async_context(app.router.lifespan_context(app))
+        config = uvicorn.Config(found, listen.host, listen.port, log_level="warning", lifespan="off", ws="none")
+        await uvicorn.Server(config).serve()

@@ -109,7 +109,12 @@ class Lines(asyncio.Protocol):
             self._size += len(rest)
         for line in whole:
             if line and not line.isspace():
-                self._one(line)
+                try:
+                    message = self._decode(line.decode())
+                    if not (isinstance(message, dict) and self._take(message)):
+                        self.give(message)
+                except (ValueError, RecursionError) as wrong:
+                    self._refuse(str(wrong))
         if self._size > MAX_LINE:
             log.warning("a line is longer than %s bytes; the connection ends", MAX_LINE)
             self._begun, self._size = [], 0
@@ -132,14 +137,6 @@ class Lines(asyncio.Protocol):
             if one._from is not None:
                 one._from.resume_reading()
         self._held.clear()
-
-    def _one(self, line: bytes) -> None:
-        try:
-            message = self._decode(line.decode())
-            if not (isinstance(message, dict) and self._take(message)):
-                self.give(message)
-        except (ValueError, RecursionError) as wrong:
-            self._refuse(str(wrong))
 
     # What the library's ``stdio_server`` does with files.
 

@@ -155,7 +155,7 @@ class Peers:
                 name,
                 self.config,
                 self.client,
-                lambda method, params: self._requested(name, method, params),
+                lambda method, params: self._input(self._current(name), {"method": method, "params": params}),
                 lambda method, params: self._notified(name, method, params),
                 lambda message: self.hear(self, message),
                 env={} if by_address else own,
@@ -332,7 +332,11 @@ class Peers:
         if not self.client.modern:
             if params.get("mode") == "url":
                 params.setdefault("elicitationId", secrets.token_urlsafe(16))
-            return await self._sent(made, method, params)
+            # There the server's request is one of the gateway's, on the stream of the request that it is for.
+            session = made.context.session if made else self.session
+            about = ServerMessageMetadata(related_request_id=made.context.request_id) if made else None
+            answer: Answer = await session.send_request(Message(method=method, params=params), Answer, metadata=about)
+            return answer.root
         if made is None or method not in INPUTS:
             raise MCPError(INVALID_REQUEST, f"This client cannot be asked for {method}.")
         if made.hand_over is not None:
@@ -342,19 +346,9 @@ class Peers:
         await made.asked.put((method, params, future))
         return await future
 
-    async def _sent(self, made: Exchange | None, method: str, params: Json) -> Json:
-        """In 2025-11-25 the server's request is one of the gateway's, on the stream of the request that it is for."""
-        session = made.context.session if made else self.session
-        about = ServerMessageMetadata(related_request_id=made.context.request_id) if made else None
-        answer: Answer = await session.send_request(Message(method=method, params=params), Answer, metadata=about)
-        return answer.root
-
     def _current(self, name: str) -> Exchange | None:
         """The request that a server's own request or notification is about, as far as one can know: its latest."""
         return next((one for server, one in reversed(self._exchanges) if server == name), None)
-
-    async def _requested(self, name: str, method: str, params: Json) -> Json:
-        return await self._input(self._current(name), {"method": method, "params": params})
 
     def told(self, method: str, params: Json) -> Json:
         """What the client is told of a server's notification."""

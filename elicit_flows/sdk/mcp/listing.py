@@ -85,7 +85,14 @@ class HiddenUntil:
         user = self._user()
         if user is None:
             return await call_next(context)
-        with self._asker.changes.heard(self._listener(user, _of_stream(context))):
+        # Notify this user's stream only; the library's own method would notify every stream.
+        params = types.NotificationParams.model_validate({"_meta": {SUBSCRIPTION: context.request_id}})
+        changed: Any = types.ToolListChangedNotification(params=params)
+
+        async def tell() -> None:
+            await context.session.send_notification(changed, related_request_id=context.request_id)
+
+        with self._asker.changes.heard(self._listener(user, tell)):
             return await call_next(context)
 
     def _listener(self, user: Claim, tell: Tell) -> Listener:
@@ -118,10 +125,3 @@ def _wants_tools(params: Any) -> bool:
     """Whether a request, which nobody has validated yet, subscribes to changes of the tools."""
     wanted = (params or {}).get("notifications")
     return isinstance(wanted, dict) and wanted.get("toolsListChanged") is True
-
-
-def _of_stream(context: Any) -> Tell:
-    """Notify this user's stream only; the library's own method would notify every stream."""
-    params = types.NotificationParams.model_validate({"_meta": {SUBSCRIPTION: context.request_id}})
-    changed: Any = types.ToolListChangedNotification(params=params)
-    return lambda: context.session.send_notification(changed, related_request_id=context.request_id)

@@ -73,14 +73,10 @@ def used(elicitation: Elicitation) -> Words:
 
 def ended(settings: Settings, outcome: Outcome) -> Words:
     """The words for any kind of no, or the author's own text."""
-    said = _ended(outcome)
+    no = words.no(outcome)
+    about = {} if no.reason is None else {"reason": no.reason}
+    said = Words.of(no.verdict, no.text, outcome.elicitation, **about)
     return Words(settings.say(outcome), said.mark) if settings.say else said
-
-
-def _ended(outcome: Outcome) -> Words:
-    said = words.no(outcome)
-    about = {} if said.reason is None else {"reason": said.reason}
-    return Words.of(said.verdict, said.text, outcome.elicitation, **about)
 
 
 def refused(text: str, reason: str) -> Words:

@@ -52,18 +52,18 @@ class Tasks:
             log.error(NOT_FASTMCP)
             raise error(INTERNAL_ERROR, NOT_FASTMCP)
         try:
-            return await self._answered(context, call_next)
+            if context.method in self._methods and context.protocol_version >= rounds.VERSION:
+                return await self._methods[context.method](context, await self._named(context), call_next)
+            if context.method == CALL and _takes_tasks(context):
+                return await self._call(context, call_next)
+            result = await call_next(context)
         except ElicitError as refused:
             log.exception("a request about a task failed")
             raise error(INTERNAL_ERROR, AWAY) from refused
-
-    async def _answered(self, context: Any, call_next: Next) -> Json:
-        if context.method in self._methods and context.protocol_version >= rounds.VERSION:
-            return await self._methods[context.method](context, await self._named(context), call_next)
-        if context.method == CALL and _takes_tasks(context):
-            return await self._call(context, call_next)
-        result = await call_next(context)
-        return _advertised(result) if context.method == DISCOVER else result
+        if context.method != DISCOVER:
+            return result
+        can = result["capabilities"]
+        return {**result, "capabilities": {**can, "extensions": {**(can.get("extensions") or {}), wire.EXTENSION: {}}}}
 
     async def _call(self, context: Any, call_next: Next) -> Json:
         attempt = Attempt()
@@ -118,27 +118,25 @@ class Tasks:
         headers = getattr(context.request, "headers", {})
         if NAME_HEADER in headers and decode_header_value(headers[NAME_HEADER]) != name:
             raise error(HEADER_MISMATCH, f"{NAME_HEADER} header does not match the request body's 'taskId' parameter")
-        first = self._first(context, name)
-        task = await self._found(name, first) if first else None
+        task = await self._found(context, name)
         if task is None:
             raise error(INVALID_PARAMS, "taskId: There is no such task.")
         return task
 
-    async def _found(self, name: str, first: str) -> Task | None:
-        try:
-            return await Task.found(self._elicit(), name, first)
-        except ElicitError as refused:
-            if refused.status == 404:
-                return None
-            raise
-
-    def _first(self, context: Any, name: str) -> str | None:
-        """The question behind a task's id. None for anyone but the caller that the id was given to."""
+    async def _found(self, context: Any, name: str) -> Task | None:
+        """None for anyone but the caller that the task's id was given to, and for what the service does not know."""
         try:
             first, principal = json.loads(self._ids.unseal(name))
         except InvalidRequestState:
             return None
-        return str(first) if principal == _principal(context) else None
+        if principal != _principal(context):
+            return None
+        try:
+            return await Task.found(self._elicit(), name, str(first))
+        except ElicitError as refused:
+            if refused.status == 404:
+                return None
+            raise
 
 
 def _principal(context: Any) -> str:
@@ -150,11 +148,6 @@ def _takes_tasks(context: Any) -> bool:
     """Whether the client declared tasks in this request."""
     can = context.session.client_capabilities
     return context.protocol_version >= rounds.VERSION and wire.EXTENSION in ((can and can.extensions) or {})
-
-
-def _advertised(result: Json) -> Json:
-    can = result["capabilities"]
-    return {**result, "capabilities": {**can, "extensions": {**(can.get("extensions") or {}), wire.EXTENSION: {}}}}
 
 
 def _tool(context: Any, call_next: Next) -> Callable[[Json], Awaitable[Json]]:
