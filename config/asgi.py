@@ -59,8 +59,11 @@ class View:
 
     def __init__(self, route: str, view: Callable[..., Any] | None) -> None:
         self.route = route
-        self._outside = getattr(view, "asks_outside", False) or getattr(_admin(view), "asks_outside", False)
-        self.operations = _operations(view)
+        admin = getattr(view, "model_admin", None)
+        self._outside = getattr(view, "asks_outside", False) or getattr(admin, "asks_outside", False)
+        # Those of a django-ninja view are in its closure.
+        held = [cell.cell_contents for cell in getattr(view, "__closure__", None) or ()]
+        self.operations: list[Operation] = next((one.operations for one in held if isinstance(one, PathView)), [])
         asking = [one for one in self.operations if getattr(one.view_func, "asks_outside", False)]
         self._methods = {method for one in asking for method in one.methods}
         some = (one for one in asking if getattr(one.view_func, "for_some_agents", False))
@@ -69,16 +72,6 @@ class View:
     def asks_outside(self, method: str, *, managed: bool = True) -> bool:
         """``managed``: whether it may be a request of an agent with managed access."""
         return self._outside or (method in self._methods and (managed or method not in self._for_some))
-
-
-def _admin(view: object) -> object:
-    return getattr(view, "model_admin", None)
-
-
-def _operations(view: object) -> list[Operation]:
-    """The operations of a django-ninja view, which are in its closure; [] for any other view."""
-    held = [cell.cell_contents for cell in getattr(view, "__closure__", None) or ()]
-    return next((one.operations for one in held if isinstance(one, PathView)), [])
 
 
 def resolved(path: str) -> View:
@@ -95,12 +88,6 @@ def _look(path: str) -> View:
 
 
 _latest = lru_cache(maxsize=4096)(_look)
-
-
-def _as_localhost(scope: Scope) -> Scope:
-    """The request with the Host localhost, for views that build no URL from it."""
-    headers = [(name, value) for name, value in scope["headers"] if name != b"host"]
-    return {**scope, "headers": [*headers, (b"host", b"localhost")]}
 
 
 def _address(scope: Scope) -> str:
@@ -208,8 +195,9 @@ class Service:
         """
         view = resolved(scope["path"])
         pool, key = self._pages, _address(scope)
-        if view.route in INSIDE:
-            scope = _as_localhost(scope)
+        if view.route in INSIDE:  # these build no URL from the Host
+            headers = [(name, value) for name, value in scope["headers"] if name != b"host"]
+            scope = {**scope, "headers": [*headers, (b"host", b"localhost")]}
         if view.route in HEALTH:
             pool, key = self._health, view.route
         elif view.asks_outside(scope["method"]):

@@ -95,18 +95,14 @@ class WsgiBridge:
             "wsgi.multiprocess": True,
             "wsgi.run_once": False,
         }
-        for name, value in scope["headers"]:
-            _add_header(environ, name.decode("latin-1"), value.decode("latin-1"))
+        for name, value in ((one.decode("latin-1"), said.decode("latin-1")) for one, said in scope["headers"]):
+            # As in CGI. A name with an underscore is dropped, because it could be mistaken for another header.
+            if "_" in name or name == "content-length":
+                continue
+            key = "CONTENT_TYPE" if name == "content-type" else f"HTTP_{name.upper().replace('-', '_')}"
+            joint = "; " if name == "cookie" else ","
+            environ[key] = f"{environ[key]}{joint}{value}" if key in environ else value
         return environ
-
-
-def _add_header(environ: dict[str, Any], name: str, value: str) -> None:
-    """As in CGI. A name with an underscore is dropped, because it could be mistaken for another header."""
-    if "_" in name or name == "content-length":
-        return
-    key = "CONTENT_TYPE" if name == "content-type" else f"HTTP_{name.upper().replace('-', '_')}"
-    joint = "; " if name == "cookie" else ","
-    environ[key] = f"{environ[key]}{joint}{value}" if key in environ else value
 
 
 async def read_body(scope: Scope, receive: Receive, limit: int) -> bytes:
