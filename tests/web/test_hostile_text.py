@@ -84,6 +84,18 @@ def javascript_links(page: Page) -> list[dict[str, str | None]]:
 def test_t52_no_text_of_others_becomes_markup(name: str) -> None:
     template, _, make = PAGES[name]
     context = make()
+    hostile, plain = (
+        render(template, with_text(context, places(context), text)).skeleton() for text in (HOSTILE_TEXT, "plain")
+    )
+    assert hostile == plain
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", PAGES)
+def test_t52_nor_does_a_text_that_is_alone_become_markup(name: str) -> None:
+    """The page may then show parts that it has not with the text in every place."""
+    template, _, make = PAGES[name]
+    context = make()
     as_it_is = render(template, context).skeleton()
     for path in places(context):
         skeleton = render(template, with_text(context, [path], HOSTILE_TEXT)).skeleton()
