@@ -27,18 +27,14 @@ def questions_of(body: Json) -> list[Json]:
 
 def _question(key: str, rule: Json, required: bool) -> Json:
     # Title and message. AHP requires a message; a property may have neither.
-    title = rule.get("title") or _spoken(key)
+    words = " ".join(key.replace("_", " ").split()) or key
+    title = rule.get("title") or words[:1].upper() + words[1:]
     said = rule.get("description")
     asked: Json = {"id": key} | ({"title": title, "message": said} if said else {"message": title}) | _sort(rule)
     # A list that may be empty needs no answer.
     if required and (rule["type"] != "array" or rule.get("minItems")):
         asked["required"] = True
     return asked
-
-
-def _spoken(key: str) -> str:
-    words = " ".join(key.replace("_", " ").split()) or key
-    return words[:1].upper() + words[1:]
 
 
 def _sort(rule: Json) -> Json:

@@ -41,7 +41,13 @@ class Peer:
 
         Raises CannotAsk if the client refuses the request itself.
         """
-        request = _request(asdict(asked), mode, scope)
+        body = asdict(asked)
+        # The library's type tells the scope from its members.
+        request: ElicitationMode
+        if mode == "form":
+            request = ElicitationFormMode.model_validate(acp.form_params(body) | scope).root
+        else:
+            request = ElicitationUrlMode.model_validate(acp.params(body) | scope).root
         try:
             response = await self._conn.create_elicitation(asked.message, request)
         except ConnectionError:
@@ -64,10 +70,3 @@ class Peer:
         except (ConnectionError, TimeoutError):
             return False
         return True
-
-
-def _request(body: Json, mode: str, scope: Json) -> ElicitationMode:
-    """The message as the library's own type, which tells the scope from its members."""
-    if mode == "form":
-        return ElicitationFormMode.model_validate(acp.form_params(body) | scope).root
-    return ElicitationUrlMode.model_validate(acp.params(body) | scope).root

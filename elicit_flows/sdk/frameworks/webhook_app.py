@@ -92,17 +92,14 @@ class WebhookApp:
         answer = self._flows.answer(event)
         if answer is None:
             return HTTPStatus.NO_CONTENT
-        task = self._under_way.get(answer.elicitation.id) or self._begin(answer)
+        task = self._under_way.get(answer.elicitation.id)
+        if task is None:
+            task = self._under_way[answer.elicitation.id] = asyncio.create_task(self._deal_with(answer))
+            task.add_done_callback(lambda ended: self._end(answer, ended))
         done, _ = await asyncio.wait([task], timeout=self._wait)
         if not done:
             return HTTPStatus.SERVICE_UNAVAILABLE
         return HTTPStatus.INTERNAL_SERVER_ERROR if _failure(task) else HTTPStatus.NO_CONTENT
-
-    def _begin(self, answer: Answer) -> asyncio.Task[None]:
-        task = asyncio.create_task(self._deal_with(answer))
-        self._under_way[answer.elicitation.id] = task
-        task.add_done_callback(lambda ended: self._end(answer, ended))
-        return task
 
     async def _deal_with(self, answer: Answer) -> None:
         async with self._lock(answer.run):

@@ -25,7 +25,6 @@ from elicit_flows.sdk.mcp.functions import Function
 from elicit_flows.sdk.mcp.identity import NoUser, user_of
 from elicit_flows.sdk.mcp.messages import NotRun, Words
 from elicit_flows.sdk.mcp.pending_question import Chain, PendingQuestion
-from elicit_flows.sdk.mcp.settings import Settings
 from elicit_flows.sdk.outcomes import Completed, Declined, Outcome
 from elicit_flows.sdk.questions import Question
 from elicit_flows.sdk.shapes import Elicitation
@@ -217,8 +216,10 @@ class Run:
     async def _pass(self, asker: Asker, pending: PendingQuestion, outcome: Outcome) -> None:
         self.passed[str(pending.place)] = outcome.elicitation.id
         self.spent = self.spent or outcome.elicitation.kind not in CONNECTS
-        if isinstance(outcome, Completed):
-            await _after(asker.settings, outcome)
+        if isinstance(outcome, Completed) and asker.settings.after:
+            waited = asker.settings.after(outcome)
+            if inspect.isawaitable(waited):
+                await waited
 
     def _used(self, elicitation: Elicitation) -> Ended:
         goes_on = self.call.attempt.goes_on
@@ -289,10 +290,3 @@ async def acts(call: Call, ended: Sequence[tuple[Asker, Outcome]]) -> bool:
 def _connected(outcome: Outcome) -> bool:
     """Whether it led to a connection that was not there before."""
     return isinstance(outcome, Completed) and outcome.elicitation.kind in CONNECTS and not outcome.reused
-
-
-async def _after(settings: Settings, done: Completed) -> None:
-    if settings.after:
-        waited = settings.after(done)
-        if inspect.isawaitable(waited):
-            await waited

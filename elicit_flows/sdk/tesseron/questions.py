@@ -86,7 +86,13 @@ class ActionQuestions(Questions[Awaitable[Outcome]]):
 
     async def _answered(self, seen: Elicitation) -> Outcome:
         fields = _fields(seen)
-        reply = await self._filled_in(seen, fields) if fields else None
+        reply = None
+        if fields:
+            try:
+                async with asyncio.timeout(self._invocation.left):
+                    reply = await self._invocation.prompt(fields)
+            except TimeoutError as error:
+                raise Pending(seen) from error
         if reply is None:
             # Wait for the end of the question or the user's no to the link, whichever comes first.
             over = asyncio.create_task(self._over(seen))
@@ -103,13 +109,6 @@ class ActionQuestions(Questions[Awaitable[Outcome]]):
         if reply.action != ACCEPT:
             return await taken_back(self._elicit, seen, reply.action)
         return outcome_of(await self._submitted(seen, reply.content or {}))
-
-    async def _filled_in(self, seen: Elicitation, fields: Json) -> Reply | None:
-        try:
-            async with asyncio.timeout(self._invocation.left):
-                return await self._invocation.prompt(fields)
-        except TimeoutError as error:
-            raise Pending(seen) from error
 
     async def _submitted(self, seen: Elicitation, content: Json) -> Elicitation:
         answers: dict[str, Any] = forms.submitted(content)
