@@ -151,7 +151,13 @@ class Sender:
         for request in requests:
             task = self._loop.create_task(self._send(request))
             self._under_way.add(task)
-            task.add_done_callback(self._under_way.discard)
+            task.add_done_callback(self._over)
+
+    def _over(self, task: asyncio.Task[None]) -> None:
+        self._under_way.discard(task)
+        error = None if task.cancelled() else task.exception()
+        if error:
+            log.error("a delivery failed unexpectedly; it is repeated when its lease has ended", exc_info=error)
 
     async def _send(self, request: WebhookRequest) -> None:
         """Make one attempt. Redirects are failures, as in Standard Webhooks."""
@@ -174,8 +180,6 @@ class Sender:
             outcome = Outcome(ok, reply.status, "", milliseconds, wanted)
         except (http.Refused, http.Unreachable) as error:
             outcome = Outcome(False, None, str(error)[:200], round((time.monotonic() - began) * 1000))
-        except Exception:
-            log.exception("a delivery failed unexpectedly; it is repeated when its lease has ended")
         finally:
             self._came_back(delivery, outcome)
 
