@@ -300,9 +300,11 @@ def mandate_page(number: int = 0, **more: Any) -> Context:
 def subscription_page(number: int = 6, *, kept: bool = False, **more: Any) -> Context:
     """With a renewal in every state."""
     start, end = datetime(2026, 11, 22, tzinfo=UTC), datetime(2026, 12, 22, tzinfo=UTC)
-    renewal = {"amount": 123450, "currency": "eur", "start": start, "end": end, "receipt_url": "", "pay_url": ""}
+    renewal = {"amount": 123450, "currency": "eur", "start": start, "end": end}
+    renewal |= {"receipt_url": "", "invoice_pdf": "", "pay_url": ""}
     renewals = [{**renewal, "id": f"rn_{status}", "status": status} for status in ("open", "failed", "void", "paid")]
     renewals[1]["pay_url"] = renewals[3]["receipt_url"] = "https://pay.example/invoice"
+    renewals[3]["invoice_pdf"] = "https://pay.example/invoice.pdf"
     shown = {"payment": payments()[number], "renewals": renewals, "kept": kept}
     return room_page("payments", **{**shown, **more})
 

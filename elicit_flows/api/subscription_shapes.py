@@ -63,6 +63,7 @@ class Renewal(Schema):
     period_end: datetime
     tries: int
     receipt_url: str | None
+    invoice_pdf: str | None = Field(description="The provider's invoice as a file. Null as long as it has none.")
     created_at: datetime
     paid_at: datetime | None
 

@@ -1421,6 +1421,7 @@ class Migration(migrations.Migration):
                 ('period_end', models.DateTimeField(verbose_name='end of the period')),
                 ('tries', models.PositiveIntegerField(default=0, verbose_name='tries')),
                 ('receipt_url', models.CharField(blank=True, max_length=2000, verbose_name='receipt URL')),
+                ('invoice_pdf', models.CharField(blank=True, db_default='', default='', max_length=2000, verbose_name='invoice as PDF')),
                 ('created_at', models.DateTimeField(default=elicit_flows.lib.clock.now, verbose_name='created at')),
                 ('paid_at', models.DateTimeField(null=True, verbose_name='paid at')),
                 ('subscription', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='renewals', to='elicit_flows.subscription', verbose_name='subscription')),

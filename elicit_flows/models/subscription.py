@@ -129,6 +129,7 @@ class Renewal(models.Model):
     period_end = models.DateTimeField(_("end of the period"))
     tries = models.PositiveIntegerField(_("tries"), default=0)
     receipt_url = models.CharField(_("receipt URL"), max_length=2000, blank=True)
+    invoice_pdf = models.CharField(_("invoice as PDF"), max_length=2000, blank=True, default="", db_default="")
     created_at = models.DateTimeField(_("created at"), default=now)
     paid_at = models.DateTimeField(_("paid at"), null=True)
 
@@ -157,6 +158,7 @@ class Renewal(models.Model):
             "period_end": rfc3339(self.period_end),
             "tries": self.tries,
             "receipt_url": self.receipt_url or None,
+            "invoice_pdf": self.invoice_pdf or None,
             "created_at": rfc3339(self.created_at),
             "paid_at": rfc3339(self.paid_at),
         }

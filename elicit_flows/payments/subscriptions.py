@@ -15,7 +15,7 @@ from elicit_flows.domain.values import Json
 from elicit_flows.kinds.payment.values import ENDS, SUCCESSES, InvoiceSeen, Snapshot
 from elicit_flows.lib import clock
 from elicit_flows.models import Cancellation, Payment, Renewal, Subscription
-from elicit_flows.payments import entitlements, price_changes
+from elicit_flows.payments import entitlements, invoices, price_changes
 
 Status = Subscription.Status
 _UNPAID = (Renewal.Status.OPEN, Renewal.Status.FAILED)
@@ -121,6 +121,8 @@ def _renewed(row: Subscription, seen: InvoiceSeen) -> Iterator[tuple[str, str]]:
     renewal.amount, renewal.currency, renewal.status = seen.amount, seen.currency, Renewal.Status(seen.state)
     renewal.period_start, renewal.period_end = seen.starts_at, seen.ends_at
     renewal.tries, renewal.receipt_url = max(renewal.tries, seen.tries), seen.url or ""
+    if seen.pdf and invoices.is_providers(row.account, seen.pdf):
+        renewal.invoice_pdf = seen.pdf
     if renewal.status == Renewal.Status.PAID:
         renewal.paid_at = clock.now()
         if row.period_end is None or seen.ends_at > row.period_end:

@@ -133,6 +133,7 @@ def _renewal(one: Renewal) -> Json:
         "start": one.period_start,
         "end": one.period_end,
         "receipt_url": pages.receipt_link(one.receipt_url) if one.status == Renewal.Status.PAID else "",
+        "invoice_pdf": pages.receipt_link(one.invoice_pdf) if one.status == Renewal.Status.PAID else "",
         "pay_url": pages.receipt_link(one.receipt_url) if pay else "",
     }
 

@@ -71,6 +71,8 @@ def test_a_renewal_that_is_refused_is_past_due_until_it_is_paid(till: Till, http
     settled(till)
     [entry] = renewals(till, asked)
     assert (entry["status"], entry["amount"], entry["tries"]) == ("paid", 1999, 3)
+    assert f'href="{entry["invoice_pdf"]}"' in page_of(till, http_user, asked)
+    assert entry["invoice_pdf"] == f"{entry['receipt_url']}?pdf"
     assert life(till, asked)["period_end"] == entry["period_end"] == entitlement(till)["valid_until"]
     assert told(till, asked) == ["subscription.past_due", "subscription.renewed"]
 

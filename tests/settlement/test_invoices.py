@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any
 
 import pytest
 
 from elicit_flows.domain.errors import Invalid
 from elicit_flows.elicitations import agent_access
-from elicit_flows.kinds.payment.values import State
-from elicit_flows.models import Elicitation, Payment, PaymentAccount
+from elicit_flows.kinds.payment.values import InvoiceSeen, State
+from elicit_flows.lib import clock
+from elicit_flows.models import Elicitation, Payment, PaymentAccount, Renewal
 from elicit_flows.payments.invoices import is_providers
 from tests.settlement.conftest import Till
 
@@ -47,6 +49,18 @@ def test_a_link_to_another_host_is_not_kept(till: Till, url: str) -> None:
     till.hear(till.open(ask(till)), State.PAID, invoice_url=url, invoice_pdf=url)
     said = Payment.objects.get()
     assert (said.status, said.invoice_url, said.invoice_pdf) == ("paid", "", "")
+
+
+@pytest.mark.parametrize(("link", "kept"), [(FILE, FILE), ("https://evil.example/i.pdf", ""), (None, "")])
+def test_the_file_of_a_renewal_is_kept_if_it_is_the_providers(till: Till, link: str | None, kept: str) -> None:
+    month = timedelta(days=30)
+    checkout, start = till.open(till.ask(mode="subscribe", interval="month")), clock.now()
+    said = {"payment_ref": "sub_1", "period_end": start + month}
+    till.hear(checkout, State.ACTIVE, **said)
+    seen = InvoiceSeen("in_2", 500, "eur", "paid", start + month, start + 2 * month, pdf=link)
+    till.hear(checkout, State.ACTIVE, **said, invoices=(seen,))
+    renewal = Renewal.objects.get()
+    assert (renewal.invoice_pdf, renewal.summary()["invoice_pdf"]) == (kept, kept or None)
 
 
 def test_a_double_has_its_own_address_and_no_other(till: Till) -> None:

@@ -163,6 +163,7 @@ class InvoiceSeen:
     first: bool = False
     tries: int = 0
     url: str | None = None
+    pdf: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -296,7 +296,6 @@ def _invoice_seen(invoice: Thing) -> InvoiceSeen | None:
         return None
     tries = tries if isinstance(tries, int) else 0
     state = _INVOICES.get(str(invoice.get("status")), "failed" if tries else "open")
-    url = invoice.get("hosted_invoice_url")
     return InvoiceSeen(
         ref=invoice["id"],
         amount=invoice.get("amount_paid" if state == "paid" else "amount_due") or 0,
@@ -306,5 +305,6 @@ def _invoice_seen(invoice: Thing) -> InvoiceSeen | None:
         ends_at=datetime.fromtimestamp(max(ends), UTC),
         first=reason == "subscription_create",
         tries=tries,
-        url=url if isinstance(url, str) else None,
+        url=_address(invoice, "hosted_invoice_url"),
+        pdf=_address(invoice, "invoice_pdf"),
     )
