@@ -130,6 +130,12 @@ def _locale() -> Locale:
 
 
 @register.simple_tag
+def space() -> str:
+    """What stands between two sentences: nothing in Chinese and Japanese, where the full stop brings its own."""
+    return "" if get_language() in {"ja", "zh-hans"} else " "
+
+
+@register.simple_tag
 def money(amount: int, currency: str) -> str:
     """An amount in minor units, as it is written in the reader's own locale: ``{% money 1999 "eur" %}``."""
     return amounts.show(amount, currency, _locale())

@@ -631,3 +631,11 @@ def test_the_docs_page_leads_to_every_call():
     assert [attributes["id"] for attributes in page.all("div") if "id" in attributes] == ["error-invalid"]
     for said in ("POST /v1/elicitations", "required", "header", "201", "Made.", "Makes an elicitation."):
         assert said in page.text(), said
+
+
+@pytest.mark.parametrize("language", ["ja", "zh-hans"])
+def test_no_space_follows_a_full_stop_that_brings_its_own(language: str) -> None:
+    for name, (template, _, make) in PAGES.items():
+        for paragraph in re.findall(r"<p\b.*?</p>", render(template, make(), language).source, re.DOTALL):
+            said = re.sub(r"<[^>]+>", "", paragraph)
+            assert not re.search(r"[。！？]\s+\S", said), (name, said)
