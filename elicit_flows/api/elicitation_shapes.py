@@ -6,10 +6,10 @@ from datetime import datetime
 from typing import Any, Final, Literal
 
 from ninja import Schema
-from pydantic import Field, RootModel, create_model
+from pydantic import Field, create_model
 
 from elicit_flows.api.kind_shapes import KINDS, of_kind, or_null, union
-from elicit_flows.api.schemas import CreateElicitation, Subject
+from elicit_flows.api.schemas import CreateElicitation, Root, Subject
 from elicit_flows.domain.status import Status
 
 
@@ -68,11 +68,11 @@ _ANSWERS: Final = [
 ]
 
 
-class Create(RootModel[union(_REQUESTS, "kind")]):  # type: ignore[misc]
+class Create(Root[union(_REQUESTS, "kind")]):  # type: ignore[misc]
     """A request: its ``params`` are those of its ``kind``."""
 
 
-class Elicitation(RootModel[union(_ANSWERS, "kind")]):  # type: ignore[misc]
+class Elicitation(Root[union(_ANSWERS, "kind")]):  # type: ignore[misc]
     """An elicitation: its ``params`` and ``result`` are those of its ``kind``."""
 
 

@@ -6,13 +6,13 @@ from datetime import datetime
 from typing import Any, Final, Literal
 
 from ninja import Schema
-from pydantic import Field, RootModel, create_model
+from pydantic import Field, create_model
 
 from elicit_flows.api.authorization_shapes import Authorization
 from elicit_flows.api.elicitation_shapes import Elicitation
 from elicit_flows.api.kind_shapes import of_kind, union
 from elicit_flows.api.mandate_shapes import ChargeData, MandateData
-from elicit_flows.api.schemas import Absent, Connection, Payment, Refund, Subject
+from elicit_flows.api.schemas import Absent, Connection, Payment, Refund, Root, Subject
 from elicit_flows.api.subscription_shapes import EndData, PriceChangeData, RenewalData, SubscriptionData
 from elicit_flows.domain.status import Status
 
@@ -125,7 +125,7 @@ def name_of(type_: str) -> str:
     return "".join(word.capitalize() for word in type_.replace(".", "_").split("_")) + "Event"
 
 
-class Event(RootModel[union(  # type: ignore[misc]
+class Event(Root[union(  # type: ignore[misc]
     [create_model(name_of(kind), __base__=_Event, type=(of_kind(kind), ...), data=(data, ...))
      for kind, data in DATA.items()], "type",
 )]):  # fmt: skip

@@ -7,9 +7,9 @@ from __future__ import annotations
 from typing import Annotated, Literal
 
 from ninja import Schema
-from pydantic import Field, RootModel
+from pydantic import Field
 
-from elicit_flows.api.schemas import Absent, Strict
+from elicit_flows.api.schemas import Absent, Root, Strict
 from elicit_flows.kinds.form.limits import MAX_FIELDS, MAX_HELP, MAX_KEY, MAX_LABEL, MAX_OPTIONS, MAX_VALUE
 
 Key = Annotated[str, Field(min_length=1, max_length=MAX_KEY)]
@@ -85,7 +85,7 @@ class ArrayProperty(_Property):
 
 
 class FormProperty(
-    RootModel[
+    Root[
         Annotated[
             StringProperty | NumberProperty | IntegerProperty | BooleanProperty | ArrayProperty,
             Field(discriminator="type"),
@@ -164,7 +164,7 @@ class MultiSelectQuestion(_Select):
 
 
 class FormQuestion(
-    RootModel[
+    Root[
         Annotated[
             TextQuestion
             | NumberQuestion
@@ -208,11 +208,11 @@ class QuestionsFormAsked(Schema):
     shared: Literal[True] | Absent = Field(None, description="Left out if the draft is not shared.")
 
 
-class FormParams(RootModel[SchemaForm | QuestionsForm]):
+class FormParams(Root[SchemaForm | QuestionsForm]):
     """A form: give either ``schema`` or ``questions``."""
 
 
-class FormAsked(RootModel[SchemaFormAsked | QuestionsFormAsked]):
+class FormAsked(Root[SchemaFormAsked | QuestionsFormAsked]):
     """The form as it is asked."""
 
 
@@ -223,7 +223,7 @@ class FreeformChoice(Schema):
     freeformValues: list[str]
 
 
-class FormValue(RootModel[str | float | bool | list[str] | FreeformChoice]):
+class FormValue(Root[str | float | bool | list[str] | FreeformChoice]):
     """The answer to one question, of the type that the question has."""
 
 

@@ -9,11 +9,11 @@ from datetime import datetime
 from typing import Annotated, Any, Final, Literal, NamedTuple
 
 from ninja import Schema
-from pydantic import Field, RootModel, create_model
+from pydantic import Field, create_model
 
 from elicit_flows.api import x402_shapes as x402
 from elicit_flows.api.form_shapes import FormAsked, FormParams, FormResult
-from elicit_flows.api.schemas import Absent, Account, AskedMode, Metadata, Order, Strict
+from elicit_flows.api.schemas import Absent, Account, AskedMode, Metadata, Order, Root, Strict
 from elicit_flows.elicitations import multi_step
 from elicit_flows.kinds.confirm import params as confirm
 from elicit_flows.kinds.credentials import fields
@@ -346,15 +346,15 @@ _STEPS_DONE: Final = [
 ]
 
 
-class Step(RootModel[union(_STEPS, "kind")]):  # type: ignore[misc]
+class Step(Root[union(_STEPS, "kind")]):  # type: ignore[misc]
     """One of several steps."""
 
 
-class StepAsked(RootModel[union(_STEPS_ASKED, "kind")]):  # type: ignore[misc]
+class StepAsked(Root[union(_STEPS_ASKED, "kind")]):  # type: ignore[misc]
     """One of several steps, as it is asked."""
 
 
-class StepDone(RootModel[union(_STEPS_DONE, "kind")]):  # type: ignore[misc]
+class StepDone(Root[union(_STEPS_DONE, "kind")]):  # type: ignore[misc]
     """A step that is completed."""
 
 

@@ -6,10 +6,10 @@ Unknown fields are refused, and so are unknown query parameters (``parsing``).
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Generic, Literal, TypeVar
 
 from ninja import Schema
-from pydantic import ConfigDict, Field
+from pydantic import ConfigDict, Field, RootModel
 from pydantic.json_schema import SkipJsonSchema
 
 from elicit_flows.domain.status import Status
@@ -19,8 +19,17 @@ MAX_DAYS = 30
 Absent = SkipJsonSchema[None]  # for a member that is left out and never null
 
 
+T = TypeVar("T")
+
+
 class Strict(Schema):
     model_config = ConfigDict(extra="forbid", strict=True)
+
+
+class Root(RootModel[T], Generic[T]):
+    """A shape that is one of others, or a bare value. Like the others it is built when it is first needed."""
+
+    model_config = ConfigDict(defer_build=True)
 
 
 class Paging(Strict):
