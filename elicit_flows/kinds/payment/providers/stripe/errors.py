@@ -27,14 +27,10 @@ def translated(error: stripe.StripeError, *, unclear: bool) -> PaymentError:
         replayed = (error.headers or {}).get("idempotent-replayed") == "true"
         stored = error.http_status == 500 or (replayed and (error.http_status or 0) >= 500)
         return Unclear("The payment provider did not report a result.", stored=stored)
-    code = _code(error.code)
+    code = error.code if error.code and CODE.fullmatch(error.code) else "invalid_request"
     return Refused(code, f"The payment provider refused the request: {code}.")
 
 
 def is_refusal(status: int | None) -> bool:
     """Whether the request had no effect. 409 is none: another request with the same key may still be running."""
     return status is not None and 400 <= status < 500 and status not in (408, 409)
-
-
-def _code(code: str | None) -> str:
-    return code if code and CODE.fullmatch(code) else "invalid_request"

@@ -142,15 +142,14 @@ def refund_seen(refund: Thing) -> RefundSeen:
 
 
 def _disputes_seen(disputes: list[Thing]) -> tuple[DisputeSeen, ...]:
-    return tuple(_dispute_seen(one) for one in reversed(disputes))
-
-
-def _dispute_seen(dispute: Thing) -> DisputeSeen:
-    status = str(dispute.get("status"))
-    # 0 or null where the bank takes no answer: https://docs.stripe.com/api/disputes/object
-    due = within(dispute, "evidence_details").get("due_by") if status.endswith("needs_response") else None
-    due_at = datetime.fromtimestamp(due, UTC) if due else None
-    return DisputeSeen(dispute["id"], dispute.get("amount") or 0, _DISPUTES.get(status, "open"), due_at)
+    found = []
+    for one in reversed(disputes):
+        status = str(one.get("status"))
+        # 0 or null where the bank takes no answer: https://docs.stripe.com/api/disputes/object
+        due = within(one, "evidence_details").get("due_by") if status.endswith("needs_response") else None
+        due_at = datetime.fromtimestamp(due, UTC) if due else None
+        found.append(DisputeSeen(one["id"], one.get("amount") or 0, _DISPUTES.get(status, "open"), due_at))
+    return tuple(found)
 
 
 def id_of(thing: Any) -> str | None:
@@ -246,14 +245,13 @@ def price(subscription: Thing) -> int | None:
 
 def _interval(subscription: Thing) -> str | None:
     """How long a period is: "month" or "3 month"; each of them, if its items differ."""
-    rhythms = [within(one, "price", "recurring") for one in within(subscription, "items").get("data") or []]
-    found = {_rhythm(one) for one in rhythms if one.get("interval")}
+    found = set()
+    for one in within(subscription, "items").get("data") or []:
+        recurring = within(one, "price", "recurring")
+        count, interval = recurring.get("interval_count"), recurring.get("interval")
+        if interval:
+            found.add(str(interval) if count in (None, 1) else f"{count} {interval}")
     return " and ".join(sorted(found)) or None
-
-
-def _rhythm(recurring: Thing) -> str:
-    count, interval = recurring.get("interval_count"), str(recurring["interval"])
-    return interval if count in (None, 1) else f"{count} {interval}"
 
 
 def _ends_at(subscription: Thing) -> datetime | None:

@@ -42,7 +42,11 @@ def params(ask: Ask, account: Account) -> dict[str, Any]:
     if ask.order and ask.order.invoice:
         asked["invoice_creation"] = {"enabled": True, "invoice_data": {"metadata": named}}
     if ask.order and ask.order.tax is None:
-        asked |= _taxing(ask)
+        # Stripe Tax computes the tax on top of the lines once the payer has given an address. Of a known customer it
+        # takes the address that they give now (docs.stripe.com/tax/checkout). The total is only held, so that it can be
+        # looked at before it is charged, and the platform's fee is named then.
+        known = {"customer_update": {"address": "auto"}} if ask.customer else {}
+        asked |= {"automatic_tax": {"enabled": True}, **known}
         asked["payment_intent_data"]["capture_method"] = "manual"
     elif ask.mode == "pay" and account.application_fee(ask.amount):
         asked["payment_intent_data"]["application_fee_amount"] = account.application_fee(ask.amount)
@@ -78,15 +82,6 @@ def _selling(ask: Ask) -> dict[str, Any]:
         "allow_promotion_codes": False,
         "automatic_tax": {"enabled": False},
     }
-
-
-def _taxing(ask: Ask) -> dict[str, Any]:
-    """Stripe Tax computes the tax on top of the lines once the payer has given an address. Of a known customer it takes
-    the address that they give now (docs.stripe.com/tax/checkout). The total is only held, so that it can be looked at
-    before it is charged, and the platform's fee is named then.
-    """
-    known = {"customer_update": {"address": "auto"}} if ask.customer else {}
-    return {"automatic_tax": {"enabled": True}, **known}
 
 
 def _saving(ask: Ask) -> dict[str, Any]:
