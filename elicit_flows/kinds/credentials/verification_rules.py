@@ -89,7 +89,7 @@ def credentials_faults(values: Json) -> Iterator[tuple[str, str]]:
     said = values["verify"]
     if said:
         names = {field["name"] for field in values["fields"]}
-        used = set(said.get("basic", [])) | _placed(*_texts(said))
+        used = set(said.get("basic", [])) | {name for text in _texts(said) for name in PLACE.findall(text)}
         for name in sorted(used - names):
             yield "verify", sentence("names the field %(name)s, which is not one of fields", name=name)
         if not used:
@@ -105,7 +105,3 @@ def credentials_faults(values: Json) -> Iterator[tuple[str, str]]:
 
 def _texts(said: Json) -> list[str]:
     return [said["url"], *said.get("headers", {}).values()]
-
-
-def _placed(*texts: str) -> set[str]:
-    return {name for text in texts for name in PLACE.findall(text)}

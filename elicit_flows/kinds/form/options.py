@@ -82,18 +82,11 @@ def _titled(reader: Reader, name: str) -> tuple[tuple[Option, ...], list[Json]]:
         kept.append(one.only(("const", "title", "description")))
         if not one.given:
             continue
-        option = Option(
-            one.line("const", MAX_VALUE),
-            one.text("title", MAX_LABEL) or _untitled(one),
-            one.text("description", MAX_HELP),
-        )
+        value, title = one.line("const", MAX_VALUE), one.text("title", MAX_LABEL)
+        if one.given.get("title") is None:
+            one.fault("title", "Give the text that a person reads.")
+        option = Option(value, title, one.text("description", MAX_HELP))
         if option.value and option.value in {other.value for other in found}:
             one.fault("const", "Leave it out: the list has this value already.")
         found.append(option)
     return tuple(found), kept
-
-
-def _untitled(one: Reader) -> str:
-    if one.given.get("title") is None:
-        one.fault("title", "Give the text that a person reads.")
-    return ""

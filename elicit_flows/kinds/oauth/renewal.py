@@ -37,7 +37,8 @@ def refresh(
     bound to it. Takes at most 20 seconds. Raises InvalidGrant, ProviderError and Transient.
     """
     if config.quirks.renew_token:
-        return _renewed(config, refresh_token, tuple(scopes), account_id)
+        # The token makes itself last longer. It stands in place of a refresh token.
+        return grant(described_calls.renewed(config, refresh_token), tuple(scopes), (account_id, None), None)
     endpoints = _reachable(config)
     who = client(config, dpop_key.reveal() if dpop_key else None)
     tokens = oauth.refresh(endpoints.token, who, refresh_token=refresh_token.reveal(), resources=config.resources)
@@ -57,12 +58,6 @@ def refresh(
     secrets.see({"refresh_token": refresh_token.reveal()})
     said = connection_metadata.taken(config.metadata, connection_metadata.TOKEN, tokens.said, secrets)
     return replace(granted, metadata=said)
-
-
-def _renewed(config: OAuthProvider, token: Secret, scopes: tuple[str, ...], account_id: str | None) -> Grant:
-    """The same for a provider at which a token makes itself last longer. It stands in place of a refresh token."""
-    tokens = described_calls.renewed(config, token)
-    return grant(tokens, scopes, (account_id, None), None)
 
 
 def revoke_grant(
