@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -127,7 +127,12 @@ def _acts(wanted: AuditFilter) -> QuerySet[LogEntry]:
     if wanted.operator:
         rows = rows.filter(user=wanted.operator)
     if wanted.agent or wanted.claim:
-        rows = rows.filter(_about(_subjects(wanted)))
+        about = Q()
+        for model, some in _subjects(wanted).items():
+            text = isinstance(model._meta.pk, type(Elicitation._meta.pk))
+            names: Any = some.values("pk") if text else [str(row.pk) for row in some]
+            about |= Q(content_type=ContentType.objects.get_for_model(model), object_id__in=names)
+        rows = rows.filter(about)
     return rows.order_by("-pk")  # as the numbers rise, and there is no index by time
 
 
@@ -144,16 +149,6 @@ def _subjects(wanted: AuditFilter) -> dict[type[Model], QuerySet[Any]]:
         found[Delivery] = Delivery.objects.filter(**wanted.whose("event__elicitation__"))
         member = persons.member_of(wanted.claim)
         found[Member] = Member.objects.filter(pk=member.pk) if member else Member.objects.none()
-    return found
-
-
-def _about(rows: Mapping[type[Model], QuerySet[Any]]) -> Q:
-    """The entries about these rows."""
-    found = Q()
-    for model, some in rows.items():
-        text = isinstance(model._meta.pk, type(Elicitation._meta.pk))
-        names: Any = some.values("pk") if text else [str(row.pk) for row in some]
-        found |= Q(content_type=ContentType.objects.get_for_model(model), object_id__in=names)
     return found
 
 
@@ -206,20 +201,11 @@ def _payment_values(row: Payment) -> tuple[Any, ...]:
 
 def _of_act(row: LogEntry) -> Line:
     what = row.content_type.name if row.content_type else ""
-    return Line(
-        row.action_time,
-        row.get_change_message(),
-        _subject_url(row),
-        row.user.get_username(),
-        more=(what, row.object_repr),
-    )
-
-
-def _subject_url(row: LogEntry) -> str | None:
-    """The page of what the entry is about; None where that is no row with a page."""
     if row.content_type and row.content_type.model_class() is Elicitation and row.object_id:
-        return request_page.url_of(row.object_id)
-    return row.get_admin_url()
+        url: str | None = request_page.url_of(row.object_id)
+    else:
+        url = row.get_admin_url()
+    return Line(row.action_time, row.get_change_message(), url, row.user.get_username(), more=(what, row.object_repr))
 
 
 def _act_values(row: LogEntry) -> tuple[Any, ...]:

@@ -33,7 +33,7 @@ def page(site: AdminSite, request: HttpRequest) -> HttpResponse:
     if request.method == "POST" and not problem:
         if not may(request, EXPORT):
             raise PermissionDenied
-        if _count(period) <= MAX_CSV_ROWS:
+        if period.charges().count() + period.renewals().count() + period.refunds().count() <= MAX_CSV_ROWS:
             columns = [one.name for one in fields(Entry)]
             rows = map(astuple, bookkeeping.entries(period))
             said = f"Exported the money of {since} to {until}"
@@ -55,7 +55,3 @@ def page(site: AdminSite, request: HttpRequest) -> HttpResponse:
         "may_export": may(request, EXPORT),
     }
     return TemplateResponse(request, "admin/operators/money.html", context)
-
-
-def _count(period: Period) -> int:
-    return period.charges().count() + period.renewals().count() + period.refunds().count()

@@ -196,14 +196,11 @@ def _payments(rows: list[Elicitation], *, refund: bool) -> list[dict[str, Any]]:
     for row in paid:
         warning = _("What is left of the payment goes back to the person. It cannot be taken back.")
         button = RowAction("refund", row.pk, _("Refund what is left"), warning=warning)
+        came = row.status in (Payment.Status.PAID, Payment.Status.MISMATCH)
+        left = came and row.payment_ref and row.refunded < row.amount
         found.append({
             "name": _("Payment through %(account)s") % {"account": row.account.slug}, "url": admin_url(row),
             "amount": row.amount, "currency": row.currency, "account": "", "problem": row.problem,
-            "status": row.get_status_display(), "button": button if refund and _refundable(row) else None,
+            "status": row.get_status_display(), "button": button if refund and left else None,
         })  # fmt: skip
     return found
-
-
-def _refundable(row: Payment) -> bool:
-    came = row.status in (Payment.Status.PAID, Payment.Status.MISMATCH)
-    return came and bool(row.payment_ref) and row.refunded < row.amount
