@@ -63,11 +63,8 @@ def fault(colour: str, scheme: Scheme) -> str:
 def nearest(colour: str, scheme: Scheme) -> str:
     """The colour itself if it has enough contrast, else the nearest on its way to black or white that has."""
     steps = (colours.mix(colour, scheme.away, step / 50) for step in range(51))
-    return next(one for one in steps if not _misses(one, scheme))
-
-
-def _misses(colour: str, scheme: Scheme) -> bool:
-    return any(colours.contrast(colour, ground) < needed for _, ground, needed in _pairs(scheme))
+    pairs = _pairs(scheme)
+    return next(one for one in steps if all(colours.contrast(one, ground) >= needed for _, ground, needed in pairs))
 
 
 def _pairs(scheme: Scheme) -> tuple[tuple[str, str, float], ...]:

@@ -78,7 +78,11 @@ def _write_provider(entry: Entry, record: Record) -> Iterator[str]:
     row, what = _locked_row(Provider, entry.slug), f"provider {entry.slug}"
     before = vault.hosts_of(row) if row.pk else {}
     changes = _set_columns(row, entry, _PROVIDER_COLUMNS) | brands.set_picture(row, "logo", entry.values["logo"])
-    changes |= _set_client_secret(row, entry.values["client_secret"]) | _set_app_key(row, entry.values["app_key"])
+    changes |= _set_client_secret(row, entry.values["client_secret"])
+    key = entry.values["app_key"]
+    if vault.app_key(row) != key or vault.app_key_moved(row):
+        vault.seal_app_key(row, key)
+        changes["app_key"] = None
     yield _save(row, entry, what, changes, record)
     moved = {name: host for name, host in vault.hosts_of(row).items() if before.get(name, host) != host}
     if moved.keys() & {"token", "refresh"}:
@@ -187,14 +191,6 @@ def _set_client_secret(row: IdentityProvider | Provider, secret: Secret | None) 
     vault.seal_client_secret(row, secret)
     hosts: Changes = {"hosts": (bound, row.bound_to)} if bound and bound != row.bound_to else {}
     return hosts if same else hosts | {"client_secret": None}
-
-
-def _set_app_key(row: Provider, key: Secret | None) -> Changes:
-    """The same for the private key of an app."""
-    if vault.app_key(row) == key and not vault.app_key_moved(row):
-        return {}
-    vault.seal_app_key(row, key)
-    return {"app_key": None}
 
 
 def _set_related(row: Agent, field: str, slugs: list[str]) -> Changes:

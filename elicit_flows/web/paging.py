@@ -38,7 +38,8 @@ def cut(
     """The page that the address asks for. ``fetch`` reads rows after a position; ``at`` is the time they are ordered
     by, the newest first. An address that nobody was given leads to the first page.
     """
-    before = _position(request.GET.get("after", ""))
+    written = _CURSOR.fullmatch(request.GET.get("after", ""))
+    before = (_EPOCH + timedelta(microseconds=int(written[1])), written[2]) if written else None
     found = fetch(before, SIZE + 1)
     rows = found[:SIZE]
     more = f"{(at(rows[-1]) - _EPOCH) // timedelta(microseconds=1)}-{rows[-1].pk}" if len(found) > SIZE else ""
@@ -76,11 +77,6 @@ def words(request: HttpRequest, name: str) -> str:
     """What the person typed into a search, or an address says, without what no name contains."""
     typed = request.GET.get(name, "")[:MAX_WORDS]
     return "".join(letter for letter in typed if letter.isprintable()).strip()
-
-
-def _position(written: str) -> Position | None:
-    found = _CURSOR.fullmatch(written)
-    return (_EPOCH + timedelta(microseconds=int(found[1])), found[2]) if found else None
 
 
 def search(request: HttpRequest, page: Slice[Any]) -> dict[str, Any]:
