@@ -16,13 +16,9 @@ from tests.support import op
 from tests.support.browser import User
 from tests.support.http_user import HttpUser
 from tests.support.sink import Sink
+from tests.web.gallery_axe import RUN, WIDTH
 
 PHONE = {"width": 375, "height": 720}
-RUN = """async (rules) => {
-  const found = await axe.run(document, rules ? {runOnly: {type: 'rule', values: rules}} : {});
-  return found.violations.map(one => `${one.id}: ${one.help}: ${one.nodes.map(node => node.html).join(' ')}`);
-}"""
-WIDTH = "document.documentElement.scrollWidth"
 
 
 @dataclass

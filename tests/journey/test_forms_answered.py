@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from tests.journey.stage import Json, Stage, form_post
-from tests.journey.test_accessibility import RUN, WIDTH
 from tests.kinds.form.asked import NAMES, QUESTIONS, SCHEMA
 from tests.support import op
 from tests.support.browser import User
 from tests.support.http_user import HttpUser
+from tests.web.gallery_axe import RUN, WIDTH
 
 DEFAULTS = {"site": "https://example.com", "seats": 2, "window": True, "start": "2026-05-01T10:00:00+02:00"}
 

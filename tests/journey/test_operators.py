@@ -8,11 +8,12 @@ import pytest
 
 from tests.cast import Operator
 from tests.journey.stage import Stage
-from tests.journey.test_accessibility import PHONE, RUN, WIDTH
+from tests.journey.test_accessibility import PHONE
 from tests.support import op
 from tests.support.box import Box
 from tests.support.browser import User
 from tests.support.http_user import HttpUser
+from tests.web.gallery_axe import RUN, WIDTH
 
 pytestmark = pytest.mark.slow
 
