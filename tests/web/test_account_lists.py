@@ -18,6 +18,7 @@ from django.test.utils import CaptureQueriesContext
 from elicit_flows import vault
 from elicit_flows.brands import page_brand
 from elicit_flows.domain.values import Claim
+from elicit_flows.elicitations import notify
 from elicit_flows.lib import clock
 from elicit_flows.models import Agent, Connection, ConnectionUse, Elicitation, Payment, PaymentAccount
 from elicit_flows.models import Provider as ProviderRow
@@ -264,7 +265,9 @@ def _some(bot: Known, at: PaymentAccount, count: int) -> None:
 
 def _statements(client: Client, tab: str) -> int:
     opened(client, tab)
-    page_brand.forget()  # which is looked up once a second, so in one of two counts
+    # Both are looked up once a second, so in one of two counts.
+    page_brand.forget()
+    notify.forget()
     with CaptureQueriesContext(connection) as caught:
         opened(client, tab)
     return len(caught)
