@@ -10,7 +10,7 @@ from typing import Any, cast
 
 from django.conf import settings
 from django.db import connection, transaction
-from django.db.models import F
+from django.db.models import F, QuerySet
 from django.db.models.sql import UpdateQuery
 
 from elicit_flows import events, kinds, vault
@@ -42,20 +42,7 @@ def move(row: Elicitation, to: Status, only: list[Status] | None = None, **field
         fields["finished_at"] = clock.now()
     allowed = [status for status in sources(to) if only is None or status in only]
     still = Elicitation.objects.filter(pk=row.pk, status__in=allowed)
-    # Write it, and read what the row is then: one statement, where the ORM needs two.
-    query = cast(UpdateQuery, still.query.chain(UpdateQuery))
-    query.add_update_values({"status": to, "seq": F("seq") + 1, **fields})
-    compiler = query.get_compiler(connection=connection)
-    sql, parameters = compiler.as_sql()
-    columns = [Elicitation._meta.get_field(name).get_col(Elicitation._meta.db_table) for name in CHANGING]  # type: ignore[union-attr]
-    names = ", ".join(connection.ops.quote_name(str(column.target.column)) for column in columns)
-    with connection.cursor() as cursor:
-        cursor.execute(f"{sql} RETURNING {names}", parameters)
-        found = cursor.fetchall()
-    for cells in compiler.apply_converters(found, compiler.get_converters(columns)):
-        for name, value in zip(CHANGING, cells, strict=True):
-            setattr(row, name, value)
-    changed = bool(found)
+    changed = _update(row, still, {"status": to, "seq": F("seq") + 1, **fields})
     if not changed:
         row.refresh_from_db(fields=CHANGING)
     if changed and row.kind == "form" and to in TERMINAL:
@@ -70,6 +57,25 @@ def move(row: Elicitation, to: Status, only: list[Status] | None = None, **field
             labels = (row.kind, str(row.status), (row.error or {}).get("code", ""), counters.bucket(took))
             transaction.on_commit(partial(counters.count, "elicitations", *labels, seconds=took))
     return changed
+
+
+def _update(row: Elicitation, only: QuerySet[Elicitation], changes: dict[str, Any]) -> bool:
+    """Write ``changes``, and read what the row is then into ``row``: one statement, where the ORM needs two. False if
+    it is not among ``only``.
+    """
+    query = cast(UpdateQuery, only.query.chain(UpdateQuery))
+    query.add_update_values(changes)
+    compiler = query.get_compiler(connection=connection)
+    sql, parameters = compiler.as_sql()
+    columns = [Elicitation._meta.get_field(name).get_col(Elicitation._meta.db_table) for name in CHANGING]  # type: ignore[union-attr]
+    names = ", ".join(connection.ops.quote_name(str(column.target.column)) for column in columns)
+    with connection.cursor() as cursor:
+        cursor.execute(f"{sql} RETURNING {names}", parameters)
+        found = cursor.fetchall()
+    for cells in compiler.apply_converters(found, compiler.get_converters(columns)):
+        for name, value in zip(CHANGING, cells, strict=True):
+            setattr(row, name, value)
+    return bool(found)
 
 
 def _forget_unsent(row: Elicitation) -> None:
