@@ -23,7 +23,7 @@ class Renewals(ReadOnlyInline):
     ordering = ("-created_at",)
 
     def get_queryset(self, request: HttpRequest) -> Any:
-        return super().get_queryset(request).defer("receipt_url")
+        return super().get_queryset(request).defer("receipt_url", "invoice_pdf")
 
     @admin.display(description=_("Amount"))
     def shown_amount(self, row: Renewal) -> str:
