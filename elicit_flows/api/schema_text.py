@@ -67,7 +67,7 @@ def fields(root: Json, schema: Json, prefix: str = "", of: str = "") -> Iterator
         if name == by:
             found = [{"enum": [one["const"] for one in found]}]
         whole = found[0]
-        if found.count(whole) < len(found):  # each alternative has another one
+        if found.count(whole) < len(found):  # the alternatives differ
             whole = {"type": "object", "description": whole.get("description", "")}
         said = row(root, prefix + name, whole, required=required)
         yield said | {"description": f"{of} {said['description']}".strip()}

@@ -206,7 +206,8 @@ def _left(row: Elicitation, browser: str, press: str | None, given: Given) -> At
     provider = mcp_servers.found(row) if mcp else provider_of(row)
     named: dict[str, str] = {}
     if provider and (mcp or provider.open_variables()):
-        named = {} if mcp else variables.checked(provider, given.typed)
+        if not mcp:
+            named = variables.checked(provider, given.typed)
         there = kinds.get(row.kind).describe(row.params, config_of(row, vault.for_person(provider, named)))
         if there["host"] != given.host:  # the page has to show first where that leads now
             raise variables.NotShownYet

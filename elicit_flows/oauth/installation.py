@@ -108,7 +108,8 @@ def mint(
         raise responses.unusable()
     same = {_repository(one).id for one in listed} == set(repositories)
     most = {**_ALWAYS, **permissions}
-    if not (same and all(name in most and _LEVELS.get(level, 9) <= _LEVELS[most[name]] for name, level in got.items())):
+    within = all(name in most and _LEVELS.get(level, 9) <= _LEVELS[most[name]] for name, level in got.items())
+    if not (same and within):
         end(at, token)
         raise ProviderError("bad_response", "The provider issued a token for more than was asked.")
     try:

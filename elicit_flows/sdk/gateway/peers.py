@@ -332,7 +332,7 @@ class Peers:
         if not self.client.modern:
             if params.get("mode") == "url":
                 params.setdefault("elicitationId", secrets.token_urlsafe(16))
-            # There the server's request is one of the gateway's, on the stream of the request that it is for.
+            # In 2025-11-25 the server's request is one of the gateway's, on the stream of the request that it is for.
             session = made.context.session if made else self.session
             about = ServerMessageMetadata(related_request_id=made.context.request_id) if made else None
             answer: Answer = await session.send_request(Message(method=method, params=params), Answer, metadata=about)
