@@ -27,7 +27,7 @@ class Strict(Schema):
 
 
 class Root(RootModel[T], Generic[T]):
-    """A shape that is one of others, or a bare value. Like the others it is built when it is first needed."""
+    """One of several shapes, or a single value. Its validator is built when it is first needed, as that of Schema."""
 
     model_config = ConfigDict(defer_build=True)
 

@@ -131,7 +131,7 @@ def _locale() -> Locale:
 
 @register.simple_tag
 def space() -> str:
-    """What stands between two sentences: nothing in Chinese and Japanese, where the full stop brings its own."""
+    """What stands between two sentences: nothing in Chinese and Japanese, whose full stop is full-width."""
     return "" if get_language() in {"ja", "zh-hans"} else " "
 
 

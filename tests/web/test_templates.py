@@ -634,7 +634,7 @@ def test_the_docs_page_leads_to_every_call():
 
 
 @pytest.mark.parametrize("language", ["ja", "zh-hans"])
-def test_no_space_follows_a_full_stop_that_brings_its_own(language: str) -> None:
+def test_no_space_follows_a_full_width_full_stop(language: str) -> None:
     for name, (template, _, make) in PAGES.items():
         for paragraph in re.findall(r"<p\b.*?</p>", render(template, make(), language).source, re.DOTALL):
             said = re.sub(r"<[^>]+>", "", paragraph)
