@@ -251,3 +251,33 @@ def test_no_form_of_it_is_sent(embedded_box: Box, user: User) -> None:
     user.open(f"{embedded_box.url}/_gallery/security")
     assert user.page.evaluate(SENT) == "form-action"
     assert user.url == f"{embedded_box.url}/_gallery/security"
+
+
+# The words of buttons, terms and facts that stand on more than one line, though they fit on one.
+BROKEN = r"""() => [...document.querySelectorAll('button, dt, dd')].flatMap(one => {
+  const found = [], texts = document.createTreeWalker(one, NodeFilter.SHOW_TEXT), range = document.createRange();
+  while (texts.nextNode()) for (const word of texts.currentNode.data.matchAll(/(?<![.\w])[^\s.\/-]{2,13}/g)) {
+    range.setStart(texts.currentNode, word.index);
+    range.setEnd(texts.currentNode, word.index + word[0].length);
+    if (new Set([...range.getClientRects()].map(line => line.top)).size > 1) found.push(word[0]);
+  }
+  return found;
+})"""
+OVER = """() => [...document.querySelectorAll('.field > *')]
+  .filter(one => one.getBoundingClientRect().right > one.parentElement.getBoundingClientRect().right + 1)
+  .map(one => one.outerHTML)"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("size", "width"), [(16, ZOOMED), (32, PHONE)])
+def test_no_word_is_broken_on_a_narrow_phone_or_in_letters_twice_as_large(
+    embedded_box: Box, new_user: Callable[..., User], size: int, width: int
+) -> None:
+    user = new_user(viewport={"width": width, "height": 640})
+    user.context.new_cdp_session(user.page).send("Page.setFontSizes", {"fontSizes": {"standard": size}})
+    found = {}
+    for address in ("payment", "consent", "form-refused", "subscribe-a-trial", "which-account-of-several"):
+        user.open(f"{embedded_box.url}/_gallery/{address}?lang=de")
+        assert user.page.evaluate("getComputedStyle(document.documentElement).fontSize") == f"{size}px"
+        found[address] = user.page.evaluate(BROKEN) + user.page.evaluate(OVER)
+    assert found == dict.fromkeys(found, [])
