@@ -293,7 +293,7 @@ def mandate_page(number: int = 0, **more: Any) -> Context:
     mark = locales.decimal_mark()
     fields = [{"name": name, "value": value.replace(".", mark)} for name, value in limits.items()]
     mandate = {**mandates()[number], "fields": fields, "payment": "pa_1", "replaceable": number == 0}
-    shown = {"mandate": mandate, "charges": charges, "just": "", "wrong": ""}
+    shown = {"mandate": mandate, "charges": charges, "just": "", "wrong": {}}
     return room_page("payments", **{**shown, **more})
 
 

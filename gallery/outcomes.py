@@ -34,7 +34,8 @@ def connected_page() -> Context:
 
 
 def late_page(status: str) -> Context:
-    more = {"answered": True, "yes_or_no": True, "finished_at": clock.now(), "undo_url": "/account/connections/cn_1"}
+    more = {"answered": True, "yes_or_no": True, "finished_at": clock.now()}
+    more["undo_url"] = "/account/connections/cn_1" if status == "completed" else ""
     return {**outcome_page(status), **more}
 
 

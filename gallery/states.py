@@ -233,7 +233,7 @@ PAGES: dict[str, tuple[str, str, Callable[[], Context]]] = {
     "one mandate, a wrong limit": (
         "account/mandate.html",
         "account",
-        lambda: mandate_page(wrong="Give less than before: only a new request can raise a limit."),
+        lambda: mandate_page(wrong={"per_day": "Give less than before: only a new request can raise a limit."}),
     ),
     "one mandate, ended": ("account/mandate.html", "account", lambda: mandate_page(1, charges=[], just="ended")),
     "activity": ("account/activity.html", "account", activity_page),

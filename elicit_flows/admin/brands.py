@@ -7,6 +7,7 @@ from datetime import timedelta
 from typing import Any
 
 from django import forms
+from django.contrib import admin
 from django.contrib.admin.helpers import AdminErrorList
 from django.core.exceptions import NON_FIELD_ERRORS, PermissionDenied
 from django.http import HttpRequest, HttpResponse
@@ -119,7 +120,7 @@ class BrandForm(TableForm):
 class BrandAdmin(BaseAdmin):
     form = BrandForm
     change_form_template = "admin/elicit_flows/brand/change_form.html"
-    list_display = ("whose", "name", "brand", "brand_dark")
+    list_display = ("whose", "name", "colour", "colour_on_dark")
     list_select_related = ("agent",)
     fieldsets = (
         (None, {"fields": ("agent", "name", "legal_name")}),
@@ -133,6 +134,14 @@ class BrandAdmin(BaseAdmin):
         return str(row.agent) if row.agent else gettext("The whole service")
 
     whose.short_description = _("Whose pages")  # type: ignore[attr-defined]
+
+    @admin.display(description=_("Colour"), ordering="brand")
+    def colour(self, row: Brand) -> str:
+        return row.brand
+
+    @admin.display(description=_("Colour on dark pages"), ordering="brand_dark")
+    def colour_on_dark(self, row: Brand) -> str:
+        return row.brand_dark
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
         return ("agent",) if obj else ()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -16,6 +16,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from elicit_flows.admin.base import ExportAdmin
+from elicit_flows.admin.request_page import STANDS
 from elicit_flows.admin.roles import may
 from elicit_flows.domain.errors import AlreadyOver
 from elicit_flows.domain.values import Json
@@ -30,23 +31,41 @@ class RequestList(ChangeList):
         return reverse("admin:request", args=[result.pk])
 
 
+class StatusFilter(admin.AllValuesFieldListFilter):
+    """The statuses in words, as on the page of a request."""
+
+    def choices(self, changelist: Any) -> Iterator[Any]:
+        for one in super().choices(changelist):
+            yield dict(one) | {"display": _word(str(one["display"]))}
+
+
+def _word(status: str) -> str:
+    return str(STANDS[status][0]) if status in STANDS else status
+
+
 class ElicitationAdmin(ExportAdmin):
     """Metadata and results belong to the agents, so they are never loaded."""
 
     change_form_template = "admin/elicit_flows/elicitation/change_form.html"
     personal = frozenset({"iss", "sub", "message", "params", "return_url"})
-    list_display = ("status", "agent", "kind", "sub", "created_at", "finished_at", "id")
-    list_display_links = ("status", "id")
-    list_filter = ("status", "kind", "agent", "created_at")
+    list_display = ("stands", "agent", "kind", "sub", "created_at", "finished_at", "id")
+    list_display_links = ("stands", "id")
+    list_filter = (("status", StatusFilter), "kind", "agent", "created_at")
     list_select_related = ("agent",)
     search_fields = ("=id", "=sub")
     search_help_text = gettext_lazy("The complete ID, or the complete sub of a user.")
     ordering = ("-created_at",)
     actions: Sequence[str] = ("cancel", *ExportAdmin.actions)
     fields = (
-        "id", "agent", "kind", "status", "iss", "sub", "message", "params", "reused", "seq", "error", "return_url",
+        "id", "agent", "kind", "stands", "iss", "sub", "message", "params", "reused", "seq", "error", "return_url",
         "created_at", "expires_at", "settling_since", "finished_at", "consumed_at",
     )  # fmt: skip
+
+    readonly_fields = ("stands",)
+
+    @admin.display(description=gettext_lazy("status"), ordering="status")
+    def stands(self, row: Elicitation) -> str:
+        return _word(row.status)
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
         return RequestList

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 from django.http import HttpRequest, HttpResponse
 from django.views.decorators.http import require_POST, require_safe
@@ -36,13 +37,13 @@ def lower(request: HttpRequest, me: session.Person, mandate_id: str) -> HttpResp
     typed = {name: request.POST.get(name, "").strip() for name in LIMITS}
     try:
         wanted = {name: _minor(name, text, row.currency) for name, text in typed.items() if text}
-    except Invalid as wrong:
-        return _page(request, me, row, wrong=wrong.detail, status=422)
+    except Invalid as unread:
+        return _page(request, me, row, typed=typed, wrong=unread.by_field(), status=422)
     try:
         mandates.lower(row, wanted)
-    except Invalid:
+    except Invalid as raised:
         more = sentence("Give less than before: only a new request can raise a limit.")
-        return _page(request, me, row, wrong=more, status=422)
+        return _page(request, me, row, typed=typed, wrong={raised.place(): more}, status=422)
     return pages.SeeOther(f"/account/payments/mandates/{row.pk}?done=lowered")
 
 
@@ -65,20 +66,27 @@ def refuse(request: HttpRequest, me: session.Person, mandate_id: str, charge_id:
 
 
 def _page(
-    request: HttpRequest, me: session.Person, row: Mandate, *, wrong: str = "", status: int = 200
+    request: HttpRequest,
+    me: session.Person,
+    row: Mandate,
+    *,
+    typed: Mapping[str, str] | None = None,
+    wrong: Mapping[str, str] | None = None,
+    status: int = 200,
 ) -> HttpResponse:
+    """``typed`` and ``wrong``: what was sent as limits, and what is wrong with it, by the name of the limit."""
     page = paging.cut(request, paging.newest(queries.charges_of(row), "created_at"), lambda one: one.created_at)
     done = request.GET.get("done", "")
     context = {
         "mandate": shown(row)
         | {
-            "fields": _fields(row),
+            "fields": _fields(row, typed or {}),
             "payment": row.payment_id,
             "replaceable": elicitations.can_replace_method(row.payment),
         },
         "charges": [_charge(one) for one in page.rows],
         "just": done if done in DONE else "",
-        "wrong": wrong,
+        "wrong": wrong or {},
         **paging.search(request, page),
     }
     answer = account.show(request, me, "mandate", context | {"tab": "payments"})
@@ -103,13 +111,13 @@ def shown(row: Mandate) -> Json:
     }
 
 
-def _fields(row: Mandate) -> list[Json]:
-    """Each limit as the reader writes it."""
+def _fields(row: Mandate, typed: Mapping[str, str]) -> list[Json]:
+    """Each limit as it was typed just now, or as the reader writes it."""
     written = {
         name: "" if limit is None else money.decimal(limit, row.currency).replace(".", locales.decimal_mark())
         for name, limit in row.limits.items()
     }
-    return [{"name": name, "value": value} for name, value in written.items()]
+    return [{"name": name, "value": value} for name, value in (written | typed).items()]
 
 
 def _charge(one: MandateCharge) -> Json:

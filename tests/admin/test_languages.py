@@ -21,7 +21,6 @@ from elicit_flows.admin.connections import EXPORT_COLUMNS
 from elicit_flows.brands.theme import FONTS
 from elicit_flows.config_file.schema import DPOPS, GRANTS, PARS, REGISTRATIONS, TABLES, TOKEN_AUTHS
 from elicit_flows.config_file.values import DEAD_GRANT_EXAMPLE
-from elicit_flows.domain.status import Status
 from elicit_flows.kinds.payment.providers import PROVIDERS
 from elicit_flows.kinds.x402.networks import NETWORKS
 from elicit_flows.lib import counters, health
@@ -57,7 +56,7 @@ NAMES = {
 # What Django itself says in English in every language.
 DJANGO = {"True", "False", "Search", "Group-permission relationship", "Group_permissions object", "md5"}
 CODES = {
-    *Status, *Connection.Status, *Provider.Sort, *IdentityProvider.Sort, *PROVIDERS, *TOKEN_AUTHS, *GRANTS, *PARS,
+    *Connection.Status, *Provider.Sort, *IdentityProvider.Sort, *PROVIDERS, *TOKEN_AUTHS, *GRANTS, *PARS,
     *REGISTRATIONS, *DPOPS, *FONTS, *EXPORT_COLUMNS, *(key for keys in TABLES.values() for key in keys),
     *(one.name for one in NETWORKS.values()), "ok", "failing", "expired", "created", "fail", "EUR",
 }  # fmt: skip

@@ -14,6 +14,7 @@ from django.test.utils import CaptureQueriesContext
 
 from elicit_flows import events
 from elicit_flows.admin import story
+from elicit_flows.admin.base import admin_url, list_url
 from elicit_flows.domain.status import Status
 from elicit_flows.elicitations import user_codes
 from elicit_flows.elicitations.transitions import move
@@ -116,6 +117,15 @@ def test_the_story_of_several_steps_is_one_and_a_step_leads_to_it(admin: Client,
     )  # fmt: skip
     assert "Sent to drive" in [one.what for one in told(whole)]
     assert admin.get(address(step))["Location"] == address(whole)
+
+
+def test_the_list_and_all_the_fields_say_where_it_stands_in_the_same_words(admin: Client, rows: Rows) -> None:
+    listed = admin.get(list_url(Elicitation), headers={"accept-language": "de"}).text
+    assert re.findall(r'<a href="\?status=pending[^>]*>\s*(\S+)\s*</a>', listed) == ["Wartet"], "the filter"
+    fields = admin.get(admin_url(rows.elicitation), headers={"accept-language": "de"}).text
+    for shown in (listed, fields):
+        assert "Wartet" in shown
+        assert ">pending<" not in shown
 
 
 def test_it_is_found_by_its_link_its_code_and_its_id(admin: Client, rows: Rows) -> None:

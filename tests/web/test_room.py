@@ -84,6 +84,21 @@ def test_the_limits_to_lower_are_written_as_the_reader_writes_them_and_read_back
     assert (mandate.per_charge, mandate.total) == (1050, 100000)
 
 
+@pytest.mark.parametrize("typed", ["2000,00", "much"])
+def test_a_limit_that_is_refused_has_the_focus_the_reason_beside_it_and_what_was_typed(bot: Known, typed: str) -> None:
+    mandate = money.mandate(bot, money.account(), total=123456)
+    form = {"per_charge": "10,50", "total": typed}
+    at = f"/account/payments/mandates/{mandate.pk}/lower"
+    answer = browser().post(at, form, headers={"accept-language": "de"})
+    assert answer.status_code == 422
+    shown = Page(answer.text)
+    fields = {str(one["name"]): one for one in shown.all("input") if str(one.get("id")).startswith("limit-")}
+    assert [name for name, one in fields.items() if "autofocus" in one and one.get("aria-invalid")] == ["total"]
+    assert fields["total"]["aria-describedby"] in [one.get("id") for one in shown.all("span")]
+    assert {name: fields[name]["value"] for name in form} == form
+    assert "Geben Sie " in shown.text()
+
+
 def test_t64_what_another_person_connected_is_not_there(held: Connection) -> None:
     bob = browser("bob")
     assert page(bob, f"/account/connections/{held.pk}", 404).text().count(held.pk) == 0

@@ -359,6 +359,17 @@ def test_a_secret_that_was_typed_is_never_in_a_page_again():
     assert "aria-describedby" not in fields["team"]
 
 
+def test_what_is_wrong_leads_to_its_field_and_stands_before_it():
+    for name in ("consent with a field, refused", "confirm, refused", "credentials, refused", "form, refused"):
+        page = shown(name)
+        wrong = [str(one["id"]) for one in page.all("input") if one.get("aria-invalid") and one.get("id")]
+        links = [str(one["href"]) for one in page.all("a")]
+        assert wrong, name
+        for field in wrong:
+            assert f"#{field}" in links, name
+            assert page.source.index(f'id="{field}-fault"') < page.source.index(f'id="{field}"'), name
+
+
 def test_the_page_for_a_providers_key_says_where_to_find_it_and_where_it_is_tried():
     page = shown("credentials of a provider")
     (link,) = [link for link in page.all("a") if link.get("target")]
