@@ -36,10 +36,10 @@ class StatusFilter(admin.AllValuesFieldListFilter):
 
     def choices(self, changelist: Any) -> Iterator[Any]:
         for one in super().choices(changelist):
-            yield dict(one) | {"display": _word(str(one["display"]))}
+            yield dict(one) | {"display": _in_words(str(one["display"]))}
 
 
-def _word(status: str) -> str:
+def _in_words(status: str) -> str:
     return str(STANDS[status][0]) if status in STANDS else status
 
 
@@ -65,7 +65,7 @@ class ElicitationAdmin(ExportAdmin):
 
     @admin.display(description=gettext_lazy("status"), ordering="status")
     def stands(self, row: Elicitation) -> str:
-        return _word(row.status)
+        return _in_words(row.status)
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
         return RequestList

@@ -117,7 +117,7 @@ def _fields(row: Mandate, typed: Mapping[str, str]) -> list[Json]:
         name: "" if limit is None else money.decimal(limit, row.currency).replace(".", locales.decimal_mark())
         for name, limit in row.limits.items()
     }
-    return [{"name": name, "value": value} for name, value in (written | typed).items()]
+    return [{"name": name, "value": value} for name, value in {**written, **typed}.items()]
 
 
 def _charge(one: MandateCharge) -> Json:

@@ -281,3 +281,16 @@ def test_no_word_is_broken_on_a_narrow_phone_or_in_letters_twice_as_large(
         assert user.page.evaluate("getComputedStyle(document.documentElement).fontSize") == f"{size}px"
         found[address] = user.page.evaluate(SPLIT) + user.page.evaluate(OVER)
     assert not any(found.values()), found
+
+
+@pytest.mark.parametrize(("address", "label"), [("form-refused", "Notes"), ("credentials-refused", "API key")])
+def test_who_goes_to_what_is_wrong_sees_what_the_field_is_and_why(
+    embedded_box: Box, new_user: Callable[..., User], address: str, label: str
+) -> None:
+    user = new_user(viewport={"width": PHONE, "height": 500})
+    user.open(f"{embedded_box.url}/_gallery/{address}?lang=en")
+    user.page.get_by_role("alert").get_by_role("link", name=label).click()
+    field = user.page.locator(":focus")
+    above = [field.locator("xpath=../label"), field.locator("xpath=../*[@class='fault']")]
+    boxes = [one.bounding_box() for one in (*above, field)]
+    assert all(box and 0 <= box["y"] <= 500 - box["height"] for box in boxes), boxes
