@@ -76,7 +76,7 @@ def provider_off() -> Context:
 
 
 def refused_credentials() -> Context:
-    return credentials_page(faults={"key": "Fill in this field."}, typed={"key": "typed-secret", "team": "blue"})
+    return credentials_page(faults={"key": "Fill this in."}, typed={"key": "typed-secret", "team": "blue"})
 
 
 QUESTIONS: Context = {

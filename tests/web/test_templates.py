@@ -360,7 +360,7 @@ def test_a_secret_that_was_typed_is_never_in_a_page_again():
 
 
 def test_the_summary_of_what_is_wrong_names_the_field():
-    assert "Nothing was saved yet API key : Fill in this field." in shown("credentials, refused").text()
+    assert "Nothing was saved yet API key : Fill this in." in shown("credentials, refused").text()
 
 
 def test_what_is_wrong_leads_to_its_field_and_stands_before_it():
