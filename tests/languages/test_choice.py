@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 from html.parser import HTMLParser
+from zoneinfo import ZoneInfo
 
 import pytest
 from django.conf import settings
@@ -217,6 +218,14 @@ def test_times_and_amounts_are_in_the_locale_and_the_zone_of_the_browser() -> No
     assert shown("de-AT", {ZONE: "America/New_York"}) == "22. November 2026, 15:15; €\xa01.234,50"
     for wrong in ("../../etc/passwd", "Nowhere/Here", "", "Europe/Berlin\x00", "x" * 5000):
         assert shown("de", {ZONE: wrong}) == "22. November 2026, 20:15 UTC; 1.234,50\xa0€"
+
+
+@pytest.mark.parametrize("language", ["en", "ar", "ko"])
+def test_a_time_stays_on_one_line(language: str) -> None:
+    at = datetime(2026, 11, 22, 20, 15, tzinfo=UTC)
+    shown = locales.clock_time(at, ZoneInfo("Europe/Berlin"), locales.of(language))
+    assert len(shown.split()) == 2, "the hour, and the half of the day"
+    assert " " not in shown
 
 
 def test_a_tag_is_spelled_as_others_spell_it() -> None:
