@@ -72,6 +72,12 @@ def choose(wallets: Mapping[str, PaymentAccount], asked: Json) -> None:
     raise Invalid.at("params.challenge", f"It is not paid: {'; '.join(dict.fromkeys(reasons))}.")
 
 
+def still_pays(account: PaymentAccount, agent: int, accepted: Json) -> bool:
+    """Whether the operator allows it now. They may have changed the wallet since the agent asked, or taken it away."""
+    given = account.agent_set.filter(pk=agent).exists()
+    return given and account.enabled and not refusal(wallet_of(account), accepted)
+
+
 def reserve(row: Elicitation) -> Finish:
     """The person said yes: reserve the payment against the wallet's limits, in the caller's transaction.
 
@@ -79,8 +85,8 @@ def reserve(row: Elicitation) -> Finish:
     have changed it since the agent asked. The result is a failure if it no longer pays.
     """
     accepted = row.params["challenge"]["accepts"][0]
-    account = PaymentAccount.objects.select_for_update().filter(slug=row.params["account"], enabled=True).first()
-    if account is None or refusal(wallet_of(account), accepted):
+    account = PaymentAccount.objects.select_for_update().filter(slug=row.params["account"]).first()
+    if account is None or not still_pays(account, row.agent_id, accepted):
         return Finish.failed("payment_refused", NO_LONGER)
     wallet, amount = wallet_of(account), int(accepted["amount"])
     if amount > wallet.max_per_payment or amount > wallet.max_per_day - spent(account):
@@ -141,7 +147,7 @@ def sign(authorization: Authorization, key: str | None, transfer: Transfer) -> t
             raise AlreadyConsumed("This payment was signed already: do not pay with it again.")
         if (until or row.sign_by) <= now:
             raise Conflict("It is too late to pay with this authorization. Ask again.")
-        if not account.enabled or refusal(wallet_of(account), row.accepted):
+        if not still_pays(account, row.agent_id, row.accepted):
             raise Conflict(NO_LONGER)
         known = signed_at is not None
         if signed_at is None or until is None:

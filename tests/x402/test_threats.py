@@ -167,6 +167,15 @@ def test_t252_a_wallet_that_was_switched_off_pays_nothing_more(bot: Known) -> No
         authorizations.sign(entry, "k", vault.signed_transfer)
 
 
+def test_t252_a_wallet_that_was_taken_from_the_agent_pays_it_nothing_more(bot: Known) -> None:
+    row, entry = ask(bot), paid(bot)
+    bot.row.payment_accounts.clear()
+    agent_access.forget()
+    assert (agreed(row).status, row.error["code"]) == ("failed", "payment_refused")
+    with pytest.raises(Conflict):
+        authorizations.sign(entry, "k", vault.signed_transfer)
+
+
 @pytest.mark.parametrize("extra", [{"decimals": 18}, {"decimals": 2}, {"decimals": "6"}])
 def test_t253_a_challenge_with_other_decimals_is_refused(bot: Known, extra: Json) -> None:
     with pytest.raises(Invalid, match="describes USDC on Base Sepolia wrongly"):
