@@ -261,13 +261,15 @@ class FastHttp:
                 posted.made.taken.set()  # what waits for the library waits no more
 
     async def _cancel(self, session: str, message: Json) -> bool:
-        """Whether the message gives up a call that is passed on here."""
+        """Whether the message gives up a call that is passed on here. A client of 2026-07-28 hangs up instead: it has
+        no session, so a number alone could be that of anybody's call.
+        """
         params = message.get("params")
         if message.get("method") != "notifications/cancelled" or "id" in message or not isinstance(params, dict):
             return False
         request = cancelled_request_id_from_params(params)
         posted = self._open.get((session, request)) if request is not None else None
-        if posted is None or posted.first.done():
+        if posted is None or posted.first.done() or posted.peers.client.modern:
             return False
         posted.cancelled = True
         await posted.give_up()

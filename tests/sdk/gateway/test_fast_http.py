@@ -211,6 +211,16 @@ async def test_t209_a_session_that_was_ended_is_not_served(gateway: Server) -> N
         assert (await client.call("look")).status_code == httpx2.codes.NOT_FOUND
 
 
+async def test_t209_no_other_client_gives_up_a_call_by_its_number(gateway: Server, folder: Path) -> None:
+    async with raw(gateway.url, MODERN) as client, raw(gateway.url, MODERN) as other:
+        assert await client.beside()
+        calling = asyncio.ensure_future(client.call("slow", 56, steps=20))
+        await until(folder, "slow began")
+        gone = other.body("notifications/cancelled", {"requestId": 56}, None)
+        assert (await other.post(gone, "notifications/cancelled")).status_code == httpx2.codes.ACCEPTED
+        assert "slow ended" in (await calling).text
+
+
 async def until(folder: Path, line: str) -> None:
     async with asyncio.timeout(60):
         while not (folder / "ran").read_text().rstrip().endswith(line):
