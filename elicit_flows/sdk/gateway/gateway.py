@@ -106,10 +106,11 @@ class Gateway:
         """
         found = self.asks.get((kind, server, name))
         if found is None and kind == "resources":
+            wanted = plain(name)
             alike = (
                 asked
                 for (of, has, uri), asked in self.asks.items()
-                if (of, has) == (kind, server) and uri != "*" and asked and fits(plain(uri), plain(name))
+                if (of, has) == (kind, server) and uri != "*" and asked and fits(plain(uri), wanted)
             )
             found = next(alike, None)
         return self.asks.get((kind, server, "*"), ()) if found is None else found

@@ -9,6 +9,9 @@ from collections.abc import Iterable, Mapping
 from urllib.parse import unquote
 
 Owned = tuple[str, str]  # server, its own name for it
+HOLE = re.compile(r"\{[^{}]*\}")
+QUERY = re.compile(r"\{[?#&][^{}]*\}")
+ESCAPED = re.compile(r"%(?:25)+")
 
 
 def exposed(listed: Mapping[str, Iterable[str]], prefixed: Iterable[str] = ()) -> dict[str, Owned]:
@@ -31,9 +34,23 @@ def exposed(listed: Mapping[str, Iterable[str]], prefixed: Iterable[str] = ()) -
 
 
 def fits(template: str, uri: str) -> bool:
-    """Whether ``uri`` is one of a URI template's, or the same as one that is no template."""
-    pattern = "".join(".*" if part.startswith("{") else re.escape(part) for part in re.split(r"(\{[^}]*\})", template))
-    return re.fullmatch(pattern, uri, re.DOTALL) is not None
+    """Whether ``uri`` is one of a URI template's, or the same as one that is no template.
+
+    What is outside the braces is looked for from left to right, so a long URI takes no longer than its length.
+    """
+    first, *others = HOLE.split(template)
+    if not others:
+        return uri == first
+    *between, last = others
+    at, end = len(first), len(uri) - len(last)
+    if end < at or not uri.startswith(first) or not uri.endswith(last):
+        return False
+    for part in between:
+        found = uri.find(part, at, end)
+        if found < 0:
+            return False
+        at = found + len(part)
+    return True
 
 
 def plain(uri: str) -> str:
@@ -43,8 +60,9 @@ def plain(uri: str) -> str:
     """
     known = ""
     while known != uri:
-        known, uri = uri, unquote(uri)
-    uri = re.sub(r"\{[?#&][^}]*\}", "", unicodedata.normalize("NFKC", uri).casefold().replace("\\", "/"))
+        # A percent sign that was escaped very often is taken at once: each round reads all of a URI.
+        known, uri = uri, unquote(ESCAPED.sub("%25", uri))
+    uri = QUERY.sub("", unicodedata.normalize("NFKC", uri).casefold().replace("\\", "/"))
     scheme, _, rest = re.split(r"[?#]", uri, maxsplit=1)[0].strip().partition(":")
     host, path = "", rest
     if rest.startswith("//"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 
 import pytest
@@ -100,6 +101,16 @@ def test_t207_addresses_of_one_resource_are_the_same() -> None:
     assert plain("http://a/../b") != plain("http://b")
     assert fits(plain("file:///{+path}"), plain("file:///a%0A/b"))
     assert not fits(plain("file:///a"), plain("file:///ab"))
+
+
+@pytest.mark.parametrize(
+    "part", ["%" + "25" * 60_000, "{?" * 100_000, "/sha/" * 1_500], ids=["escaped", "braces", "holes"]
+)
+def test_t207_no_spelling_of_an_address_takes_long_to_compare(part: str) -> None:
+    uri, before = f"notes://desk/{part}", time.process_time()
+    assert not fits(plain("notes://desk/secret.txt"), plain(uri))
+    assert not fits("notes://{owner}/{notes}/sha/{sha}/files/{name}", uri)
+    assert time.process_time() - before < 1
 
 
 async def test_payments_and_steps_are_asked_for(behind: Callable[..., Behind], alice: ScriptedUser) -> None:
