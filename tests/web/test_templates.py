@@ -359,6 +359,11 @@ def test_a_secret_that_was_typed_is_never_in_a_page_again():
     assert "aria-describedby" not in fields["team"]
 
 
+@pytest.mark.parametrize("name", ["unsubscribe", "unsubscribe, an agent that is gone"])
+def test_the_page_to_stop_messages_has_one_main_button(name: str):
+    assert sum(one.get("class") == "primary" for one in shown(name).buttons()) == 1
+
+
 def test_the_summary_of_what_is_wrong_names_the_field():
     assert "Nothing was saved yet API key : Fill this in." in shown("credentials, refused").text()
 
