@@ -119,13 +119,18 @@ def end_mandate(mandate: Mandate, by: Mandate.By) -> None:
 
 
 def refuse_charge(mandate: Mandate, charge_id: str) -> None:
-    """The person refuses a charge that was announced. Raises NotFound, and Conflict if it is too late."""
-    charge = queries.charges_of(mandate).filter(pk=charge_id).first()
-    if charge is None:
-        raise NotFound("There is no such charge.")
-    if charge.status != "announced":
-        raise Conflict("It is too late to refuse this charge.")
-    charges.give_up(charge.payment.checkouts.get(off_session=True), "refused")
+    """The person refuses a charge that was announced. Raises NotFound, and Conflict if it is too late.
+
+    The mandate is locked, as in ``still_allowed``: either the charge is refused, or it is about to be made.
+    """
+    with transaction.atomic():
+        Mandate.objects.select_for_update().get(pk=mandate.pk)
+        charge = queries.charges_of(mandate).filter(pk=charge_id).first()
+        if charge is None:
+            raise NotFound("There is no such charge.")
+        if charge.status != "announced":
+            raise Conflict("It is too late to refuse this charge.")
+        charges.give_up(charge.payment.checkouts.get(off_session=True), "refused")
 
 
 def own_mandate(claim: Claim, mandate_id: str) -> Mandate:

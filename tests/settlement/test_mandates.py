@@ -14,7 +14,7 @@ from joserfc import jwt
 from joserfc.errors import JoseError
 from joserfc.jwk import KeySet
 
-from elicit_flows import vault
+from elicit_flows import elicitations, vault
 from elicit_flows.domain.errors import Conflict, OverLimit
 from elicit_flows.elicitations import payment as payments_flow
 from elicit_flows.elicitations import receipts
@@ -157,6 +157,22 @@ def test_t192_what_waits_for_its_time_is_not_charged_after_the_person_or_the_ope
     assert not charges.still_allowed(charges.of(charge.payment))
     with pytest.raises((Conflict, OverLimit)):
         reserve(mandate, 1000, "two")
+
+
+def test_t192_a_charge_that_was_refused_while_the_sweep_looked_for_it_is_not_made(
+    till: Till, moving_clock: MovingClock
+) -> None:
+    mandate = give(till, notice="before")
+    charge = reserve(mandate, 1000, "one")
+    taken_up = charges.of(charge.payment)  # what the sweep goes on with after it has asked the provider
+    elicitations.refuse_charge(mandate, charge.pk)
+    moving_clock.forward(days=1)
+    assert not charges.still_allowed(taken_up)
+    second = reserve(mandate, 1000, "two")
+    moving_clock.forward(days=1)
+    assert charges.still_allowed(charges.of(second.payment))
+    with pytest.raises(Conflict, match="too late"):
+        elicitations.refuse_charge(mandate, second.pk)
 
 
 def test_t192_a_method_that_is_saved_after_the_request_was_over_allows_nothing(till: Till) -> None:
