@@ -115,7 +115,10 @@ def clock_time(at: datetime, zone: tzinfo, locale: Locale) -> str:
 
 def clock_times(first: datetime, last: datetime, zone: tzinfo, locale: Locale) -> str:
     """``2:05 PM–2:17 PM``, or one time if both are the same minute."""
-    both = (format_time(at.astimezone(zone), "short", locale=locale) for at in (first, last))
+    pattern = locale.time_formats["short"].pattern
+    if locale.language == "ko":
+        pattern = pattern.replace("a", "aaaa")  # 오후, where the short form is PM
+    both = (format_time(at.astimezone(zone), pattern, locale=locale) for at in (first, last))
     shown = "–".join(dict.fromkeys(both)).replace(" ", "\N{NO-BREAK SPACE}")
     return f"{shown} UTC" if str(zone) == "UTC" else shown
 

@@ -226,6 +226,7 @@ def test_a_time_stays_on_one_line(language: str) -> None:
     shown = locales.clock_time(at, ZoneInfo("Europe/Berlin"), locales.of(language))
     assert len(shown.split()) == 2, "the hour, and the half of the day"
     assert " " not in shown
+    assert ("PM" in shown) == (language == "en")
 
 
 def test_a_tag_is_spelled_as_others_spell_it() -> None:

@@ -294,3 +294,10 @@ def test_who_goes_to_what_is_wrong_sees_what_the_field_is_and_why(
     above = [field.locator("xpath=../label"), field.locator("xpath=../*[@class='fault']")]
     boxes = [one.bounding_box() for one in (*above, field)]
     assert all(box and 0 <= box["y"] <= 500 - box["height"] for box in boxes), boxes
+
+
+def test_korean_is_broken_between_its_words(embedded_box: Box, new_user: Callable[..., User]) -> None:
+    user = new_user(viewport={"width": PHONE, "height": 640})
+    for address in ("consent", "mandate-announced"):
+        user.open(f"{embedded_box.url}/_gallery/{address}?lang=ko")
+        assert user.page.evaluate(SPLIT.replace("'button, dt, dd'", "'h1, p, button, dt, dd'")) == []
