@@ -37,7 +37,7 @@ from elicit_flows.api.streaming.broker import Broker
 from elicit_flows.api.streaming.wakeup_listener import WakeupListener
 from elicit_flows.domain.errors import BadRequest, FlowError, TooLarge, TooSlow
 from elicit_flows.events import wakeups
-from elicit_flows.jobs import celery_hints
+from elicit_flows.jobs import hint_listener
 from elicit_flows.jobs.metrics_store import MetricsWriter
 from elicit_flows.jobs.worker import Embedded
 from elicit_flows.lib import counters, gc_tuning, http_answers, telemetry
@@ -248,7 +248,7 @@ class Service:
         counters.pools.update({pool.name: pool.load for pool in self.pools})
         if self._worker:
             self._worker.start()
-            celery_hints.follow_in_thread(self._worker.threads, self._stopping)
+            hint_listener.follow_in_thread(self._worker.threads, self._stopping)
         if self._metrics:
             self._metrics.start()
         gc_tuning.freeze()

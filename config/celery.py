@@ -13,8 +13,10 @@ from celery.signals import heartbeat_sent, worker_init, worker_process_shutdown,
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 from django.db import connections
+from kombu.entity import Exchange, Queue
 from kombu.transport import TRANSPORT_ALIASES
 
+from elicit_flows.job_table import JOBS
 from elicit_flows.lib import alive
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
@@ -39,6 +41,12 @@ def _quietly(program: Any, *args: Any, **options: Any) -> Any:
 
 app = App("elicit_flows")
 app.config_from_object("django.conf:settings", namespace="CELERY")
+# One waiting message per queue is enough: RabbitMQ drops the others, and with Redis celery_hints.py does not publish
+# them.
+app.conf.task_queues = [
+    Queue(job.name, Exchange("elicit"), routing_key=job.name, no_ack=True, queue_arguments={"x-max-length": 1})
+    for job in JOBS
+]
 app.autodiscover_tasks(["elicit_flows.jobs"])
 
 

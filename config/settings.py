@@ -10,8 +10,6 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from kombu.entity import Exchange, Queue
-
 from config import env
 from elicit_flows.job_table import EXPIRE, JOBS
 
@@ -124,13 +122,8 @@ CELERY_WORKER_REDIRECT_STDOUTS = False  # what is printed is not for the log, su
 CELERY_WORKER_POOL = "threads"
 # A task only says that something may be due, so a lost one costs nothing: the next one finds the same rows. Without
 # acknowledgements the worker also survives a lost Redis connection, which kombu 5.7 does not otherwise
-# (restore_unacked). One waiting message per queue is enough: RabbitMQ drops the others, and with Redis
-# celery_hints.py does not publish them.
+# (restore_unacked). The queues are in celery.py.
 CELERY_TASK_ROUTES = {job.task: {"queue": job.name} for job in JOBS}
-CELERY_TASK_QUEUES = [
-    Queue(job.name, Exchange("elicit"), routing_key=job.name, no_ack=True, queue_arguments={"x-max-length": 1})
-    for job in JOBS
-]
 CELERY_TASK_DEFAULT_QUEUE = EXPIRE.name
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 # Publishing is never worth waiting for: beat's next task finds what a lost one would have found.

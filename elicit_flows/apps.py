@@ -21,7 +21,6 @@ class ElicitFlowsConfig(AppConfig):
     def ready(self) -> None:
         from elicit_flows import checks  # noqa: PLC0415  they need the models to be loaded
         from elicit_flows.events import wakeups  # noqa: PLC0415
-        from elicit_flows.jobs import celery_hints  # noqa: PLC0415
 
         _set_up_requests()
         connection_created.connect(clock.measure, dispatch_uid="clock")
@@ -29,6 +28,10 @@ class ElicitFlowsConfig(AppConfig):
         checks.register_all()
         _keep_to_ourselves(settings.DATABASES["default"])
         if settings.CELERY_BROKER_URL:
+            # Celery takes long to import. The application is the one that the tasks belong to.
+            from config import celery  # noqa: F401, PLC0415
+            from elicit_flows.jobs import celery_hints  # noqa: PLC0415
+
             wakeups.work_listeners.append(celery_hints.hint_celery)
 
 

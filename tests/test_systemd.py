@@ -11,8 +11,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from django.conf import settings
 
+from config.celery import app
 from elicit_flows.jobs import worker
 from tests.docs.page import found
 from tests.doubles.certificate import by_an_authority
@@ -93,7 +93,7 @@ def test_the_target_starts_what_there_is_and_every_queue_has_a_worker() -> None:
         if "worker" in command:
             queues += command[command.index("-Q") + 1].split(",")
             assert int(directive(name, "TimeoutStopSec")[0]) > worker.STOP_SECONDS + 5
-    assert sorted(queues) == sorted(queue.name for queue in settings.CELERY_TASK_QUEUES)
+    assert sorted(queues) == sorted(queue.name for queue in app.conf.task_queues)
 
 
 def guide(*words: str) -> str:

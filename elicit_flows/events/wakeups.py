@@ -13,10 +13,9 @@ import time
 from collections.abc import Callable
 
 from django.conf import settings
-from django_redis import get_redis_connection
-from redis.exceptions import RedisError
 
 from elicit_flows.job_table import DELIVER, Job
+from elicit_flows.lib import shared_redis
 
 log = logging.getLogger(__name__)
 CHANNEL = "elicit_feed"
@@ -49,7 +48,7 @@ def wake(agent_id: int, work: bool) -> None:
     for listener in feed_listeners:
         listener(agent_id)
     if settings.REDIS_URL:
-        try_redis(lambda: get_redis_connection("default").publish(CHANNEL, message(agent_id)))
+        try_redis(lambda: shared_redis.client().publish(CHANNEL, message(agent_id)))
     if work:
         wake_workers(DELIVER)
 
@@ -78,6 +77,6 @@ def try_redis(call: Callable[[], object]) -> None:
         return
     try:
         call()
-    except (RedisError, OSError) as error:
+    except shared_redis.errors() as error:
         _quiet_until = time.monotonic() + _QUIET_SECONDS
         log.warning("no wake-ups for %d s (%s): readers find the event when they poll", _QUIET_SECONDS, error)

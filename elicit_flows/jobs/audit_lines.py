@@ -10,12 +10,12 @@ from typing import Any
 
 from django.contrib.admin.models import LogEntry
 from django.db import OperationalError, connection, transaction
-from psycopg.errors import LockNotAvailable
 
 from elicit_flows.domain.values import Json
 from elicit_flows.lib import clock
 from elicit_flows.models import Event
 
+LOCK_NOT_AVAILABLE = "55P03"  # of PostgreSQL
 _KEPT = ("id", "object", "kind", "status", "subject", "provider", "amount", "currency")
 
 
@@ -46,7 +46,7 @@ def _when_nobody_writes(after: int, most: int) -> list[LogEntry]:
                 cursor.execute(f"LOCK TABLE {connection.ops.quote_name(LogEntry._meta.db_table)} IN SHARE MODE NOWAIT")
             return _entries(after, most)
     except OperationalError as error:
-        if isinstance(error.__cause__, LockNotAvailable):
+        if getattr(error.__cause__, "sqlstate", "") == LOCK_NOT_AVAILABLE:
             return []
         raise
 

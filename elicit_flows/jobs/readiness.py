@@ -19,11 +19,9 @@ from django.conf import settings
 from django.db import DatabaseError, connection, connections, transaction
 from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.recorder import MigrationRecorder
-from django_redis import get_redis_connection
-from redis.exceptions import RedisError
 
 from elicit_flows.job_table import BY_NAME
-from elicit_flows.lib import clock, health, ids
+from elicit_flows.lib import clock, health, ids, shared_redis
 from elicit_flows.models import Health, Tally
 from elicit_flows.models.counters import EVER
 
@@ -250,8 +248,8 @@ def late_jobs(ran: dict[str, datetime]) -> dict[str, datetime]:
 
 def _check_redis() -> str:
     try:
-        get_redis_connection("default").ping()
-    except (RedisError, OSError):
+        shared_redis.client().ping()
+    except shared_redis.errors():
         return AWAY
     return ANSWERS
 

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 
 from django.conf import settings
 from django.core.cache import cache
-from redis.exceptions import RedisError
+
+from elicit_flows.lib import shared_redis
 
 MAX_COUNTED = 100_000  # names that one process counts at once: about 20 MB
 
@@ -69,7 +70,7 @@ def hit(name: str, limit: int, seconds: int) -> bool:
         try:
             cache.add(key, 0, timeout=seconds * 2)
             return int(cache.incr(key)) <= limit
-        except (RedisError, OSError, ValueError):
+        except shared_redis.errors(ValueError):
             pass
     return _counts.add(key, until=(window + 1) * seconds) <= limit
 

@@ -15,7 +15,7 @@ MAX_FUNCTION = 50
 # and most services never use it.
 LAZY = {
     "config/celery.py", "elicit_flows/admin/apps.py", "elicit_flows/apps.py",
-    "elicit_flows/config_file/notifications.py",
+    "elicit_flows/config_file/notifications.py", "elicit_flows/lib/shared_redis.py",
     "elicit_flows/notifications/sending.py", "elicit_flows/web/invitations.py",
     "elicit_flows/web/passkeys.py",
 }  # fmt: skip

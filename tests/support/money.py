@@ -109,6 +109,7 @@ def authorization(owner: Known, at: PaymentAccount, claim: Claim = ALICE_CLAIM, 
         "sign_by": now + timedelta(minutes=10),
     }  # fmt: skip
     given = {**usual, **more}
+    owner.row.payment_accounts.add(at)
     return Authorization.objects.create(agent=owner.row, account=at, iss=claim.iss, sub=claim.sub, **given)
 
 

@@ -10,15 +10,14 @@ import logging
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from typing import Any
 
-import psycopg
 from django.conf import settings
-from django.db import connection
-from django_redis import get_redis_connection
-from redis.exceptions import RedisError
+from django.db import DatabaseError, connection
 
 from elicit_flows.api.streaming.broker import Broker
 from elicit_flows.events import wakeups
+from elicit_flows.lib import shared_redis
 
 log = logging.getLogger(__name__)
 # Of the parameters of Django's connections.
@@ -54,7 +53,7 @@ class WakeupListener:
                     agent_id, from_elsewhere = wakeups.read_message(message)
                     if from_elsewhere:
                         hub.ring(agent_id)
-            except (RedisError, OSError, psycopg.Error) as error:
+            except shared_redis.errors(DatabaseError) as error:
                 log.warning("no wake-ups arrive (%s); listening again", type(error).__name__)
                 self._stopping.wait(PAUSE)
 
@@ -62,7 +61,7 @@ class WakeupListener:
         return hub.attended.is_set() and not self._stopping.is_set()
 
     def _redis(self, hub: Broker) -> Iterator[str]:
-        with closing(get_redis_connection("default").pubsub()) as pubsub:
+        with closing(shared_redis.client().pubsub()) as pubsub:
             pubsub.subscribe(wakeups.CHANNEL)
             while self._goes_on(hub):
                 message = pubsub.get_message(timeout=PAUSE)
@@ -73,10 +72,14 @@ class WakeupListener:
 
     def _postgresql(self, hub: Broker) -> Iterator[str]:
         parameters = connection.get_connection_params()
-        with psycopg.connect(
-            **{key: value for key, value in parameters.items() if key not in NOT_FOR_LISTENING},
-            autocommit=True,
-        ) as listening:
+        wrapper: Any = connection  # its Database is psycopg, which takes long to import where SQLite is used
+        with (
+            connection.wrap_database_errors,
+            wrapper.Database.connect(
+                **{key: value for key, value in parameters.items() if key not in NOT_FOR_LISTENING},
+                autocommit=True,
+            ) as listening,
+        ):
             listening.execute(f"LISTEN {wakeups.CHANNEL}")
             hub.look()  # find events from before the subscription
             while self._goes_on(hub):

@@ -14,7 +14,7 @@ from django.db import connections
 
 from elicit_flows import checks, vault
 from elicit_flows.job_table import BY_NAME
-from elicit_flows.jobs import celery_hints
+from elicit_flows.jobs import hint_listener
 from elicit_flows.jobs.worker import Embedded
 from elicit_flows.lib import alive
 from elicit_flows.management.job_names import LIST, job_names
@@ -51,7 +51,7 @@ class Command(BaseCommand):
             signal.signal(number, lambda *_: stopping.set())
         worker = Embedded(jobs)
         worker.start()
-        celery_hints.follow_in_thread(worker.threads, stopping)
+        hint_listener.follow_in_thread(worker.threads, stopping)
         self.stderr.write(f"Jobs: {', '.join(jobs)}; ready.")
         while not stopping.wait(LIFE_EVERY):
             if worker.alive:
