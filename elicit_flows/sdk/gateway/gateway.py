@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import math
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,6 +16,7 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import (
     INTERNAL_ERROR,
     INVALID_PARAMS,
+    INVALID_REQUEST,
     METHOD_NOT_FOUND,
     InputResponseRequestParams,
     SubscriptionsListenRequestParams,
@@ -41,6 +43,7 @@ from elicit_flows.sdk.outcomes import Completed
 
 IDLE_SECONDS = 1800.0
 MOST_CLIENTS = 100
+MOST_OF_A_USER = 20
 OWN = ("initialize", "server/discover", "ping")
 GUARDABLE = {"tools/call": "tools", "prompts/get": "prompts", "resources/read": "resources"}
 OF_THE_GATEWAY = ("inputResponses", "requestState", "task")  # members of a request that no server gets
@@ -299,28 +302,42 @@ class Gateway:
             info = known.client_info.model_dump(by_alias=True, mode="json", exclude_none=True) if known else {}
             capabilities = known.capabilities.model_dump(by_alias=True, mode="json", exclude_none=True) if known else {}
         session = getattr(context.request, "headers", {}).get("mcp-session-id", "")
-        key = _key(meta if modern else None, caller(), session)
+        known_as = caller()
+        user = known_as[:2]  # by whichever client of the identity provider
+        key = _key(meta if modern else None, known_as, session)
         peers = self._peers.get(key)
         if peers is None:
-            await self._close_idle()
+            await self._make_room(user)
             able = {name: value for name, value in capabilities.items() if name not in NOT_PASSED_ON}
-            client = Client(info, able, modern)
-            peers = self._peers.setdefault(
-                key, Peers(self.config, client, context.session, self.fast_stdio.hear, self.listing.sign_ins)
+            made = Peers(
+                self.config, Client(info, able, modern), context.session, self.fast_stdio.hear, self.listing.sign_ins
             )
+            made.user = user
+            peers = self._peers.setdefault(key, made)
         peers.session, peers.used_at = context.session, time.monotonic()
         return peers
 
-    async def _close_idle(self) -> None:
+    async def _make_room(self, user: Sequence[Any]) -> None:
         """The library does not say when a session has ended. Those that were not used for long are closed, and if
-        there are many, those that were not used for the longest time.
+        there are many, those that were not used for the longest time: the user's own first, since a user can name any
+        number of programs. Raises MCPError if too many of theirs are at work.
         """
         idle = sorted((one.used_at, key) for key, one in self._peers.items() if one.idle())
-        late = time.monotonic() - IDLE_SECONDS
-        surplus = max(0, len(self._peers) + 1 - MOST_CLIENTS)
-        for at, (used, key) in enumerate(idle):
+        await self._close(idle, len(idle), time.monotonic() - IDLE_SECONDS)
+        if user:
+            theirs = {key for key, one in self._peers.items() if one.user == user}
+            surplus = len(theirs) + 1 - MOST_OF_A_USER
+            await self._close([(used, key) for used, key in idle if key in theirs], surplus)
+        await self._close(idle, len(self._peers) + 1 - MOST_CLIENTS)
+        if user and sum(one.user == user for one in self._peers.values()) >= MOST_OF_A_USER:
+            raise MCPError(INVALID_REQUEST, "You have too many clients at work here: wait for one of them.")
+
+    async def _close(self, idle: list[tuple[float, str]], most: int, before: float = math.inf) -> None:
+        """Close at most this many, if nothing goes on there still."""
+        for used, key in idle:
             found = self._peers.get(key)
-            if found is not None and found.idle() and (used < late or at < surplus):
+            if most > 0 and used < before and found is not None and found.idle():
+                most -= 1
                 await self._peers.pop(key).close()
 
 

@@ -7,7 +7,7 @@ import json
 import secrets
 import time
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -110,7 +110,7 @@ class Begun(Protocol):
 class Peers:
     """``session``: the client's, for what a server says while no request is open. ``names``: the tools and prompts that
     it was shown, by what they are. ``hear``: sees a program's notifications first (see ``Upstream.on_line``).
-    ``sign_ins``: by server, the gateway's own.
+    ``sign_ins``: by server, the gateway's own. ``user``: whom the client's token names; empty if it has none.
     """
 
     config: Config
@@ -123,6 +123,7 @@ class Peers:
     schemas: dict[Owned, Json] = field(default_factory=dict)
     bus: InMemorySubscriptionBus = field(default_factory=InMemorySubscriptionBus)
     listen: ListenHandler = field(init=False)
+    user: Sequence[Any] = ()
     used_at: float = field(default_factory=time.monotonic)
     held: OrderedDict[str, Exchange] = field(default_factory=OrderedDict)
     _upstreams: dict[tuple[str, str], Upstream] = field(default_factory=dict)

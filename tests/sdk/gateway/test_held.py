@@ -6,14 +6,19 @@ import asyncio
 import json
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+from mcp.shared.exceptions import MCPError
+from mcp_types.version import LATEST_MODERN_VERSION
 
 from elicit_flows.domain.values import Json
-from elicit_flows.sdk.gateway import peers
+from elicit_flows.sdk.gateway import gateway, peers
 from elicit_flows.sdk.gateway.config import read
+from elicit_flows.sdk.gateway.gateway import Gateway
+from elicit_flows.sdk.gateway.listing import Listing
 from elicit_flows.sdk.gateway.peers import HELD, Exchange, Peers
-from elicit_flows.sdk.gateway.wire import Client
+from elicit_flows.sdk.gateway.wire import CLIENT_META, VERSION_META, Client
 
 
 async def asks(made: Exchange) -> Json:
@@ -76,5 +81,35 @@ def test_a_call_that_nobody_answers_for_an_hour_is_given_up(one: Peers, monkeypa
         assert one.idle()
         await asyncio.sleep(0)
         assert task.cancelled()
+
+    asyncio.run(run())
+
+
+def test_t209_one_user_with_many_names_of_a_program_closes_nobody_elses_connections(
+    one: Peers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    user = ["https://idp.test", "alice", "desk"]
+    monkeypatch.setattr(gateway, "caller", lambda: tuple(user))
+    found = Gateway(one.config, {}, Listing(one.config))
+
+    async def of(program: str) -> Peers:
+        about = {VERSION_META: LATEST_MODERN_VERSION, CLIENT_META: {"name": program}}
+        return await found._of(
+            SimpleNamespace(protocol_version=LATEST_MODERN_VERSION, params={"_meta": about}, request=None, session=None)
+        )
+
+    async def run() -> None:
+        alices = await of("desk")
+        user[1] = "mallory"
+        for number in range(gateway.MOST_CLIENTS + 1):
+            user[2] = f"client {number}"
+            await of(f"desk {number}")
+        assert len(found._peers) == 1 + gateway.MOST_OF_A_USER
+        for number in range(gateway.MOST_OF_A_USER):
+            (await of(f"busy {number}")).begin("a", Exchange(None))
+        with pytest.raises(MCPError, match="too many"):
+            await of("one more")
+        user[1:] = "alice", "desk"
+        assert await of("desk") is alices
 
     asyncio.run(run())
