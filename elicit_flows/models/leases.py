@@ -40,3 +40,8 @@ def held(row: R, *fence: str) -> QuerySet[R]:
 def free(lease: str) -> Q:
     """The condition that nobody holds the lease. ``lease`` is the column with its end."""
     return Q(**{lease: None}) | Q(**{f"{lease}__lte": clock.now()})
+
+
+def due(column: str) -> Q:
+    """The condition that it is time. It keeps out who has read a row that another one holds."""
+    return Q(**{f"{column}__lte": clock.now()})

@@ -70,8 +70,9 @@ def due(account: int, limit: int) -> Iterable[Cancellation]:
 
 
 def claim(row: Cancellation) -> bool:
-    """Claim the next attempt. One of several workers gets it."""
-    return leases.claim(row, "try_at", tries=row.tries + 1, try_at=clock.now() + PAYMENTS.lease)
+    """Claim the next attempt. One of several workers gets it, and nobody who asks again meanwhile."""
+    until = clock.now() + PAYMENTS.lease
+    return leases.claim(row, "try_at", only=leases.due("try_at"), tries=row.tries + 1, try_at=until)
 
 
 def checkouts_of(row: Cancellation) -> Iterable[Checkout]:

@@ -96,8 +96,9 @@ def due(account: int, limit: int) -> Iterable[PriceChange]:
 
 
 def claim(change: PriceChange) -> bool:
-    """Claim the next attempt. One of several workers gets it."""
-    return leases.claim(change, "try_at", tries=change.tries + 1, try_at=clock.now() + PAYMENTS.lease)
+    """Claim the next attempt. One of several workers gets it, and nobody who asks again meanwhile."""
+    until = clock.now() + PAYMENTS.lease
+    return leases.claim(change, "try_at", only=leases.due("try_at"), tries=change.tries + 1, try_at=until)
 
 
 def checkout_of(change: PriceChange) -> Checkout:

@@ -39,6 +39,12 @@ def press(row: Elicitation) -> PriceChange:
         return price_changes.agree(row)
 
 
+def test_whoever_presses_again_while_the_provider_is_told_does_not_tell_it_too(life: Life) -> None:
+    row = ask(life)
+    assert price_changes.claim(press(row))
+    assert not price_changes.claim(press(row))
+
+
 def says(life: Life, price: int | None, *, state: State = State.ACTIVE, **more: Any) -> Snapshot:
     """What the provider answers when it is asked now."""
     given: dict[str, Any] = {**life.says(1), "interval": "month", "asked_at": clock.now(), **more}

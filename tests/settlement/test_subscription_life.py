@@ -27,7 +27,7 @@ from elicit_flows.models import (
     Renewal,
     Subscription,
 )
-from elicit_flows.payments import checkouts, queries
+from elicit_flows.payments import cancellations, checkouts, queries
 from elicit_flows.payments.bookkeeping import Period
 from tests.settlement.conftest import Till
 from tests.support import rows
@@ -289,6 +289,14 @@ def test_t237_a_cancellation_is_taken_from_the_answer_to_the_latest_question(lif
     life.hear(State.ACTIVE, 1, ends_at=end, asked_at=asked + timedelta(seconds=1))
     assert life.now.ends_at is None
     assert life.told() == ["payment.unsubscribed", "subscription.resumed"]
+
+
+def test_whoever_cancels_again_while_the_provider_is_told_does_not_tell_it_too(life: Life) -> None:
+    bought = life.checkout.payment
+    assert cancellations.claim(cancellations.ask(bought))
+    again = cancellations.ask(bought)
+    assert again.try_at
+    assert not cancellations.claim(again)
 
 
 def test_t236_what_was_cancelled_is_taken_up_again_by_its_payer_alone(life: Life) -> None:
