@@ -47,12 +47,17 @@ class Crashing:
         server = self.box.database_url.startswith("postgres")
         return ("sendto", "recvfrom", "write") if server else ("pwrite64", "fdatasync", "write")
 
-    def points(self, acts: Iterable[Callable[[], object]], calls: Iterable[str], most: int) -> list[Point]:
+    def points(
+        self, acts: Iterable[Callable[[], object]], calls: Iterable[str], most: int, *, anew: bool = False
+    ) -> list[Point]:
         """Up to ``most`` points of each of ``calls``, spread over what each of ``acts`` makes the service do, both ends
-        in. With several, what a timer or a log added to one of them does not count.
+        in. With several, what a timer or a log added to one of them does not count. ``anew``: each is done by a new
+        process, which opens its connections, as each process of the sweep does.
         """
         traces = []
         for act in acts:
+            if anew:
+                self.renew()
             with watching(self.pid, ",".join(calls)) as trace:
                 act()
             traces.append(trace)

@@ -74,11 +74,10 @@ def test_f7_t82_wherever_a_refresh_is_killed_it_heals_or_its_agent_is_told(
 ) -> None:
     strict, lenient = at("strict"), at("lenient")
     lenient.double.rotates = False  # it honours the refresh token of before for a while
-    strict.begin()
-    crashing.renew()  # each process of the sweep opens its connections, too, and sends more than one that has them
+    twice = [strict.begin] * 2
     # Only half a dozen of what is sent lie between the provider's answer and the commit: every one is a point.
-    points: list[Point] = crashing.points([strict.begin], ["sendto"], 8 * POINTS)
-    points += crashing.points([strict.begin], ["recvfrom", "write"], POINTS - 1)
+    points: list[Point] = crashing.points(twice, ["sendto"], 8 * POINTS, anew=True)
+    points += crashing.points(twice, ["recvfrom", "write"], POINTS - 1, anew=True)
     for point in points:
         for one in (strict, lenient):
             with crashing.at(point):
