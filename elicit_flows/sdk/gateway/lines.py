@@ -15,7 +15,7 @@ import signal
 import stat
 import sys
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager, closing, suppress
 from typing import Any, cast
 
 from mcp.client.stdio import StdioServerParameters, get_default_environment
@@ -234,41 +234,36 @@ async def process(program: StdioServerParameters, lines: Lines) -> AsyncIterator
     """
     loop = asyncio.get_running_loop()
     # asyncio hands on what comes from a pipe of its own in the next turn of the loop, which costs a call a tenth.
-    ends = [os.fdopen(one, mode, 0) for one, mode in zip(os.pipe(), ("rb", "wb"), strict=True)]
-    try:
-        transport, protocol = await loop.subprocess_exec(
-            lambda: _Process(lines),
-            program.command,
-            *program.args,
-            stdout=ends[1],
-            stderr=None,
-            env=get_default_environment() | (program.env or {}),
-            cwd=program.cwd,
-            start_new_session=True,
-        )
-    except BaseException:
-        ends[0].close()
-        raise
-    finally:
-        ends[1].close()
-    reading, _ = await loop.connect_read_pipe(lambda: lines, ends[0])
-    to = transport.get_pipe_transport(0)
-    lines.writes_to(cast("asyncio.WriteTransport", to))
+    output, given = os.pipe()
+    reading, _ = await loop.connect_read_pipe(lambda: lines, os.fdopen(output, "rb", 0))
     lines.reads_from(reading)
-    try:
-        yield
-    finally:
-        if to is not None:
-            to.close()
-        stopping = asyncio.ensure_future(_gone(transport.get_pid(), protocol.exited))
+    with closing(reading):
+        with os.fdopen(given, "wb", 0) as stdout:
+            transport, protocol = await loop.subprocess_exec(
+                lambda: _Process(lines),
+                program.command,
+                *program.args,
+                stdout=stdout,
+                stderr=None,
+                env=get_default_environment() | (program.env or {}),
+                cwd=program.cwd,
+                start_new_session=True,
+            )
+        to = transport.get_pipe_transport(0)
+        lines.writes_to(cast("asyncio.WriteTransport", to))
         try:
-            await asyncio.shield(stopping)
-        except asyncio.CancelledError:
-            await stopping
-            raise
+            yield
         finally:
-            transport.close()
-            reading.close()
+            if to is not None:
+                to.close()
+            stopping = asyncio.ensure_future(_gone(transport.get_pid(), protocol.exited))
+            try:
+                await asyncio.shield(stopping)
+            except asyncio.CancelledError:
+                await stopping
+                raise
+            finally:
+                transport.close()
 
 
 async def _gone(pid: int, exited: asyncio.Event) -> None:
