@@ -8,6 +8,7 @@ from typing import Any
 from django.apps import AppConfig
 from django.conf import settings
 from django.db.backends.signals import connection_created
+from django.utils.module_loading import import_string
 
 from elicit_flows import catalogue, http
 from elicit_flows.lib import clock
@@ -28,10 +29,9 @@ class ElicitFlowsConfig(AppConfig):
         checks.register_all()
         _keep_to_ourselves(settings.DATABASES["default"])
         if settings.CELERY_BROKER_URL:
-            # Celery takes long to import. The application is the one that the tasks belong to.
-            from config import celery  # noqa: F401, PLC0415
-            from elicit_flows.jobs import celery_hints  # noqa: PLC0415
+            from elicit_flows.jobs import celery_hints  # noqa: PLC0415  Celery takes long to import
 
+            import_string("config.celery.app")  # the application that publishes the hints
             wakeups.work_listeners.append(celery_hints.hint_celery)
 
 
