@@ -43,5 +43,7 @@ def free(lease: str) -> Q:
 
 
 def due(column: str) -> Q:
-    """The condition that it is time. It keeps out who has read a row that another one holds."""
+    """The condition that the time in ``column`` has come. A claim moves that time, so whoever reads the row while
+    another one holds it does not get it.
+    """
     return Q(**{f"{column}__lte": clock.now()})

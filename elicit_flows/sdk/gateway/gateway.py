@@ -333,7 +333,7 @@ class Gateway:
             raise MCPError(INVALID_REQUEST, "You have too many clients at work here: wait for one of them.")
 
     async def _close(self, idle: list[tuple[float, str]], most: int, before: float = math.inf) -> None:
-        """Close at most this many, if nothing goes on there still."""
+        """Close at most ``most`` of these clients, and none that has begun a call meanwhile."""
         for used, key in idle:
             found = self._peers.get(key)
             if most > 0 and used < before and found is not None and found.idle():

@@ -233,7 +233,7 @@ async def process(program: StdioServerParameters, lines: Lines) -> AsyncIterator
     input ends, and if it stays, it is asked to go, and made to. Raises OSError.
     """
     loop = asyncio.get_running_loop()
-    # asyncio hands on what comes from a pipe of its own in the next turn of the loop, which costs a call a tenth.
+    # What is read from a pipe that asyncio made for a program is handed on in the next turn of the loop.
     output, given = os.pipe()
     reading, _ = await loop.connect_read_pipe(lambda: lines, os.fdopen(output, "rb", 0))
     lines.reads_from(reading)
