@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from elicit_flows.domain.values import Json
 from elicit_flows.sdk.gateway.file_guards import Asked, AskError, asked
+from elicit_flows.sdk.gateway.names import well_braced
 
 PATH = "/mcp"
 AUTHORIZATION = "authorization"
@@ -237,6 +238,11 @@ class Config(_Section):
                     _check_places(f"servers.{name}.{kind}.{guarded}.{at}", server, one)
                     if kind == "resources" and one.place.argument:
                         raise ValueError(f"servers.{name}.{kind}.{guarded}.{at}.argument: A resource has no arguments.")
+                if kind == "resources" and not well_braced(guarded):
+                    raise ValueError(
+                        f"servers.{name}.{kind}.{guarded}: The braces make no URI template, such as notes://{{name}}. "
+                        "Do not nest them, and write a brace of the address itself as %7B or %7D."
+                    )
                 if kind == "resources" and not all_ and "{" in guarded:
                     raise ValueError(
                         f"servers.{name}.{kind}.{guarded}: Only a whole URI can be left without a question, because "

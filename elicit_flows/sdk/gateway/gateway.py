@@ -31,7 +31,7 @@ from elicit_flows.sdk.gateway.fast_stdio import FastStdio
 from elicit_flows.sdk.gateway.file_guards import WITH_TOKEN, Asked, Put, own
 from elicit_flows.sdk.gateway.forwarded import Forwarded
 from elicit_flows.sdk.gateway.listing import LISTS, NOT_PASSED_ON, Listing
-from elicit_flows.sdk.gateway.names import fits, plain
+from elicit_flows.sdk.gateway.names import covers
 from elicit_flows.sdk.gateway.peers import HELD, LINKS_NEEDED, Peers
 from elicit_flows.sdk.gateway.upstream import StartError
 from elicit_flows.sdk.gateway.wire import CAPABILITIES_META, CLIENT_META, VERSION_META, Client, is_modern, result_for
@@ -89,7 +89,8 @@ class Gateway:
         if method == "subscriptions/listen":
             return await self._listen(peers, context)
         try:
-            result = await self._answer(peers, context)
+            with peers.at_work():
+                result = await self._answer(peers, context)
         except StartError as failed:
             raise MCPError(INTERNAL_ERROR, str(failed)) from failed
         return result_for(context.protocol_version, method, result)
@@ -109,11 +110,10 @@ class Gateway:
         """
         found = self.asks.get((kind, server, name))
         if found is None and kind == "resources":
-            wanted = plain(name)
             alike = (
                 asked
                 for (of, has, uri), asked in self.asks.items()
-                if (of, has) == (kind, server) and uri != "*" and asked and fits(plain(uri), wanted)
+                if (of, has) == (kind, server) and uri != "*" and asked and covers(uri, name)
             )
             found = next(alike, None)
         return self.asks.get((kind, server, "*"), ()) if found is None else found
@@ -275,11 +275,12 @@ class Gateway:
 
     async def _listen(self, peers: Peers, context: Any) -> Any:
         params = SubscriptionsListenRequestParams.model_validate(context.params, by_name=False)
-        for name in self.config.servers:
-            upstream = await peers.upstream(name)  # what changes there is heard only by who is connected
-            if name in self.listing.having("resources"):
-                for uri in params.notifications.resource_subscriptions or ():
-                    await upstream.watch(uri)
+        with peers.at_work():
+            for name in self.config.servers:
+                upstream = await peers.upstream(name)  # what changes there is heard only by who is connected
+                if name in self.listing.having("resources"):
+                    for uri in params.notifications.resource_subscriptions or ():
+                        await upstream.watch(uri)
         return await peers.listen(context, params)
 
     def known(self, meta: Json, session: str = "") -> Peers | None:
@@ -320,17 +321,18 @@ class Gateway:
     async def _make_room(self, user: Sequence[Any]) -> None:
         """The library does not say when a session has ended. Those that were not used for long are closed, and if
         there are many, those that were not used for the longest time: the user's own first, since a user can name any
-        number of programs. Raises MCPError if too many of theirs are at work.
+        number of programs. Those who have not signed in are one user here. Raises MCPError if too many of theirs are
+        at work.
         """
         idle = sorted((one.used_at, key) for key, one in self._peers.items() if one.idle())
         await self._close(idle, len(idle), time.monotonic() - IDLE_SECONDS)
-        if user:
-            theirs = {key for key, one in self._peers.items() if one.user == user}
-            surplus = len(theirs) + 1 - MOST_OF_A_USER
-            await self._close([(used, key) for used, key in idle if key in theirs], surplus)
+        most = MOST_OF_A_USER if user else MOST_CLIENTS
+        theirs = {key for key, one in self._peers.items() if one.user == user}
+        await self._close([(used, key) for used, key in idle if key in theirs], len(theirs) + 1 - most)
         await self._close(idle, len(self._peers) + 1 - MOST_CLIENTS)
-        if user and sum(one.user == user for one in self._peers.values()) >= MOST_OF_A_USER:
-            raise MCPError(INVALID_REQUEST, "You have too many clients at work here: wait for one of them.")
+        if sum(one.user == user for one in self._peers.values()) >= most:
+            whose = "You have" if user else "There are"
+            raise MCPError(INVALID_REQUEST, f"{whose} too many clients at work here: wait for one of them.")
 
     async def _close(self, idle: list[tuple[float, str]], most: int, before: float = math.inf) -> None:
         """Close at most ``most`` of these clients, and none that has begun a call meanwhile."""

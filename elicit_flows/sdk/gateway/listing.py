@@ -12,7 +12,7 @@ from mcp_types import METHOD_NOT_FOUND
 from elicit_flows.domain.values import Json
 from elicit_flows.sdk.gateway.config import GUARDED, Config, ConfigError
 from elicit_flows.sdk.gateway.file_guards import Asked
-from elicit_flows.sdk.gateway.names import exposed, fits
+from elicit_flows.sdk.gateway.names import exposed, fits, plain
 from elicit_flows.sdk.gateway.peers import Peers
 from elicit_flows.sdk.gateway.server_sign_in import ClientCredentials, own_sign_ins
 from elicit_flows.sdk.gateway.upstream import Upstream
@@ -175,7 +175,9 @@ def check_names(config: Config, listing: Listing) -> None:
         named = [*section.guards, *(("tools", tool) for tools in section.hidden_until.values() for tool in tools)]
         for kind, guarded in named:
             listed = listing.names[name, kind]
-            known = any(fits(one, guarded) for one in listed) if kind == "resources" else guarded in listed
+            known = guarded in listed
+            if kind == "resources":
+                known = any(fits(one, guarded) or plain(one) == plain(guarded) for one in listed)
             if guarded != "*" and not known:
                 wrong.append(
                     f"servers.{name}.{kind}.{guarded}: The server lists no such {kind[:-1]}, but "

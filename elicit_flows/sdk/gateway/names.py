@@ -11,6 +11,7 @@ from urllib.parse import unquote
 Owned = tuple[str, str]  # server, its own name for it
 HOLE = re.compile(r"\{[^{}]*\}")
 QUERY = re.compile(r"\{[?#&][^{}]*\}")
+EXPRESSION = re.compile(r"\{[+#./;?&]?[\w.,:*-]+\}")  # RFC 6570, and the names that servers have besides
 ESCAPED = re.compile(r"%(?:25)+")
 
 
@@ -53,17 +54,36 @@ def fits(template: str, uri: str) -> bool:
     return True
 
 
+def well_braced(uri: str) -> bool:
+    """Whether all braces are those of a URI template. Servers read others, such as nested ones, each in its own way."""
+    return not re.search("[{}]", EXPRESSION.sub("", unicodedata.normalize("NFKC", uri)))
+
+
+def covers(template: str, uri: str) -> bool:
+    """Whether a server may take ``uri`` for one of a template's, or for the same as one that is no template."""
+    return any(fits(one, other) for one, other in zip(_readings(template), _readings(uri), strict=True))
+
+
 def plain(uri: str) -> str:
     """One spelling for all that a server may take for the same: nothing escaped, the steps of the path taken, no query.
 
     For comparing only. Two resources can have the same.
     """
-    known = ""
+    return _readings(uri)[-1]
+
+
+def _readings(uri: str) -> tuple[str, ...]:
+    """A URI as it stands, with nothing escaped, without a query too, and as ``plain`` says.
+
+    A server that takes no steps may find a template's name in ``..``, or an empty one where the last has no step.
+    """
+    stands, known = uri, ""
     while known != uri:
         # A percent sign that was escaped very often is taken at once: each round reads all of a URI.
         known, uri = uri, unquote(ESCAPED.sub("%25", uri))
-    uri = QUERY.sub("", unicodedata.normalize("NFKC", uri).casefold().replace("\\", "/"))
-    scheme, _, rest = re.split(r"[?#]", uri, maxsplit=1)[0].strip().partition(":")
+    uri = unicodedata.normalize("NFKC", uri).casefold().replace("\\", "/")
+    path_alone = re.split(r"[?#]", QUERY.sub("", uri), maxsplit=1)[0].strip()
+    scheme, _, rest = path_alone.partition(":")
     host, path = "", rest
     if rest.startswith("//"):
         host, _, path = rest[2:].partition("/")
@@ -73,4 +93,4 @@ def plain(uri: str) -> str:
             del taken[-1:]
         elif step not in ("", "."):
             taken.append(step.strip())
-    return "/".join((f"{scheme}:", "" if host == "localhost" else host, *taken))
+    return stands, uri, path_alone, "/".join((f"{scheme}:", "" if host == "localhost" else host, *taken))

@@ -128,15 +128,25 @@ class Peers:
     held: OrderedDict[str, Exchange] = field(default_factory=OrderedDict)
     _upstreams: dict[tuple[str, str], Upstream] = field(default_factory=dict)
     _exchanges: list[tuple[str, Exchange]] = field(default_factory=list)
+    _requests: int = 0
     _starting: dict[tuple[str, str], asyncio.Lock] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.listen = ListenHandler(self.bus)
 
+    @contextmanager
+    def at_work(self) -> Iterator[None]:
+        """Around a request: it may wait for its user, or for a server to start, before the server gets it."""
+        self._requests += 1
+        try:
+            yield
+        finally:
+            self._requests -= 1
+
     def idle(self) -> bool:
         """Whether nothing goes on here. A call whose answer has not come for an hour is given up."""
         self._give_up(MOST_HELD)
-        return not self.held and not self._exchanges
+        return not self._requests and not self.held and not self._exchanges
 
     async def upstream(self, name: str, own: Mapping[str, str] | None = None) -> Upstream:
         """The connection to a server; with ``own``, one of its own that has these variables of a program's, or these

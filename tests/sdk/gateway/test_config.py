@@ -11,6 +11,8 @@ from elicit_flows.sdk.cli import main
 from elicit_flows.sdk.gateway.config import Config, ConfigError, read
 from elicit_flows.sdk.gateway.file_guards import Asked, AskError, asked, filled, own
 from elicit_flows.sdk.gateway.forwarded import Forwarded
+from elicit_flows.sdk.gateway.gateway import Gateway
+from elicit_flows.sdk.gateway.listing import Listing, check_names
 from elicit_flows.sdk.gateway.names import exposed
 from elicit_flows.sdk.gateway.peers import Peers
 from elicit_flows.sdk.gateway.server_sign_in import own_sign_ins
@@ -88,6 +90,36 @@ def test_what_is_wrong_is_said_with_its_place(tmp_path: Path, text: str, said: s
     with pytest.raises(ConfigError) as wrong:
         told(tmp_path, text)
     assert said in str(wrong.value)
+
+
+@pytest.mark.parametrize(
+    "uri",
+    ["n://{a{b}c}", "n://{a", "n://a}", "n://{{a}}", "n://{}", "n://{a b}", "n://{a%7Bb}", "n://{a｛b}", "n://{a/b}"],
+)
+def test_t181_braces_that_make_no_template_are_refused(tmp_path: Path, uri: str) -> None:
+    """Every server reads them in its own way, so the guard might be asked for nothing."""
+    guard = f'[[servers.a.resources."{uri}"]]\nask = "confirm"\nmessage = "Show?"\n'
+    for text in (guard, f'[servers.a.resources]\n"{uri}" = []\n'):
+        with pytest.raises(ConfigError) as wrong:
+            told(tmp_path, 'name = "g"' + HERS + ONE + text)
+        assert f"servers.a.resources.{uri}: " in str(wrong.value)
+        assert "braces" in str(wrong.value)
+
+
+def test_t181_a_brace_of_an_address_is_guarded_as_it_is_escaped(tmp_path: Path) -> None:
+    """A server may list an address with one as it stands."""
+    guard = '[[servers.a.resources."n://a%7Bb"]]\nask = "confirm"\nmessage = "Show?"\n'
+    config = told(tmp_path, 'name = "g"' + HERS + ONE + guard)
+    listing = Listing(config, found={"a": {"resources": {}}}, names={("a", "resources"): {"n://a{b"}})
+    check_names(config, listing)
+    for uri in ("n://a{b", "n://a%7bb", "n://a%7Bb"):
+        assert Gateway(config, {}, listing).asked("resources", "a", uri), uri
+
+
+@pytest.mark.parametrize("uri", ["n://{+a}", "n://x{/a,b*}", "n://x{?q:3,r}", "n://{user-id}/{名}{.ext}{;v}{#f}{&g}"])
+def test_a_template_may_have_all_that_templates_have(tmp_path: Path, uri: str) -> None:
+    guard = f'[[servers.a.resources."{uri}"]]\nask = "confirm"\nmessage = "Show?"\n'
+    assert told(tmp_path, 'name = "g"' + HERS + ONE + guard).servers["a"].guards["resources", uri]
 
 
 def test_each_server_has_its_own_way_to_know_the_user(tmp_path: Path) -> None:

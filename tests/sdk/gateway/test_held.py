@@ -7,9 +7,11 @@ import json
 import time
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from mcp.shared.exceptions import MCPError
+from mcp_types import InitializeRequestParams
 from mcp_types.version import LATEST_MODERN_VERSION
 
 from elicit_flows.domain.values import Json
@@ -19,6 +21,7 @@ from elicit_flows.sdk.gateway.gateway import Gateway
 from elicit_flows.sdk.gateway.listing import Listing
 from elicit_flows.sdk.gateway.peers import HELD, Exchange, Peers
 from elicit_flows.sdk.gateway.wire import CLIENT_META, VERSION_META, Client
+from tests.sdk.gateway.raw_lines import HELLO
 
 
 async def asks(made: Exchange) -> Json:
@@ -111,5 +114,54 @@ def test_t209_one_user_with_many_names_of_a_program_closes_nobody_elses_connecti
             await of("one more")
         user[1:] = "alice", "desk"
         assert await of("desk") is alices
+
+    asyncio.run(run())
+
+
+def from_client(program: str, era: str) -> Any:
+    """A call of a client that has not signed in: by its name, or by its session."""
+    modern = era == LATEST_MODERN_VERSION
+    return SimpleNamespace(
+        method="tools/call",
+        request_id=1,
+        protocol_version=era,
+        params={"_meta": {VERSION_META: era, CLIENT_META: {"name": program}} if modern else {}},
+        request=SimpleNamespace(headers={} if modern else {"mcp-session-id": program}),
+        session=SimpleNamespace(client_params=InitializeRequestParams.model_validate(HELLO)),
+    )
+
+
+@pytest.mark.parametrize("era", [LATEST_MODERN_VERSION, "2025-11-25"])
+def test_t209_clients_that_have_not_signed_in_are_limited_together(
+    one: Peers, monkeypatch: pytest.MonkeyPatch, era: str
+) -> None:
+    """Each has processes of its own. Calls that wait, for a user too, must not start any number of them."""
+    monkeypatch.setattr(gateway, "MOST_CLIENTS", 3)
+    found, answered = Gateway(one.config, {}, Listing(one.config)), asyncio.Event()
+
+    async def waits(*_: Any) -> Json:
+        await answered.wait()
+        return {"content": []}
+
+    monkeypatch.setattr(Gateway, "_answer", waits)
+
+    async def called(program: str) -> Json:
+        async with asyncio.timeout(5):
+            return dict(await found(from_client(program, era), lambda _: waits()))
+
+    async def run() -> None:
+        for number in range(5):
+            await found._of(from_client(f"idle {number}", era))
+        assert len(found._peers) == 3
+        calls = [asyncio.create_task(called(f"busy {number}")) for number in range(3)]
+        await asyncio.sleep(0.01)
+        at_work = list(found._peers.values())
+        with pytest.raises(MCPError, match="There are too many clients at work here"):
+            await called("one more")
+        assert await found._of(from_client("busy 1", era)) in at_work, "a client that is known goes on"
+        answered.set()
+        assert [(await call)["content"] for call in calls] == [[]] * 3
+        assert (await called("one more"))["content"] == []
+        assert len(found._peers) == 3
 
     asyncio.run(run())

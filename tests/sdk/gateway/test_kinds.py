@@ -9,7 +9,7 @@ import pytest
 from mcp.shared.exceptions import MCPError
 
 from elicit_flows.sdk.cli import main
-from elicit_flows.sdk.gateway.names import fits, plain
+from elicit_flows.sdk.gateway.names import covers, fits, plain
 from elicit_flows.sdk.testing import ScriptedUser, Service
 from tests.sdk.gateway.conftest import DISK, Behind
 from tests.sdk.gateway.raw_lines import lines
@@ -96,11 +96,36 @@ async def test_t207_no_spelling_of_an_address_reads_a_guarded_resource(behind: C
         assert gateway.ran == ["read a.txt"]
 
 
+async def test_t207_an_empty_name_in_a_guarded_template_is_guarded(behind: Callable[..., Behind]) -> None:
+    """The server reads it as any other, and as well a name that leads out of what the template begins with."""
+    guard = '[[servers.disk.resources."notes://desk/files/{name}"]]\nask = "confirm"\nmessage = "Show {uri}?"\n'
+    gateway = behind(DISK + guard, "[settings]\nhold = 0.1\n")
+    async with lines(gateway.started, LEGACY) as client:
+        for name in ("", "..%2Fopen.txt", "?", "%3Fx", "#"):
+            told = await client.ask("resources/read", {"uri": f"notes://desk/files/{name}"})
+            assert "waiting: " in str(told), name
+        assert gateway.ran == []
+
+
 def test_t207_addresses_of_one_resource_are_the_same() -> None:
     assert plain("FILE://localhost/a/%2e%2E/b%2563/?q#f") == plain("file:///bc") == plain("file:///bc{?q,r}")
     assert plain("http://a/../b") != plain("http://b")
     assert fits(plain("file:///{+path}"), plain("file:///a%0A/b"))
     assert not fits(plain("file:///a"), plain("file:///ab"))
+    for template, uri in (
+        ("file:///{+path}", "file:///"),
+        ("file://localhost{/path*}", "file://localhost/etc"),
+        ("notes://a/{x}/b{?q}", "notes://a//b?q=1"),
+        ("notes://a/{+x}/b", "notes://a/?/b"),
+        ("notes://a/{x}", "NOTES://a/..%2Fb"),
+    ):
+        assert covers(template, uri), template
+    for template, uri in (
+        ("notes://a/{x}/b", "notes://a/c"),
+        ("notes://a", "notes://b"),
+        ("notes://a/{x}", "notes://ab"),
+    ):
+        assert not covers(template, uri), template
 
 
 @pytest.mark.parametrize(
@@ -108,7 +133,8 @@ def test_t207_addresses_of_one_resource_are_the_same() -> None:
 )
 def test_t207_no_spelling_of_an_address_takes_long_to_compare(part: str) -> None:
     uri, before = f"notes://desk/{part}", time.process_time()
-    assert not fits(plain("notes://desk/secret.txt"), plain(uri))
+    assert not covers("notes://desk/secret.txt", uri)
+    assert not covers("notes://{owner}/{notes}/{+tree}/with/{sha}/files/{name}", uri)
     assert not fits("notes://{owner}/{notes}/sha/{sha}/files/{name}", uri)
     assert time.process_time() - before < 1
 
