@@ -68,8 +68,7 @@ class Till:
         return str(row.status), str(Payment.objects.get(elicitation=row).status)
 
 
-@pytest.fixture
-def till(committed: None) -> Till:
+def _till() -> Till:
     known = rows.agent()
     account = PaymentAccount(
         slug="main", provider="stripe", allow_save=True, allow_mandates=True, computes_tax=True, makes_invoices=True
@@ -78,6 +77,17 @@ def till(committed: None) -> Till:
     account.save()
     known.row.payment_accounts.add(account)
     return Till(known, account)
+
+
+@pytest.fixture
+def till(committed: None) -> Till:
+    return _till()
+
+
+@pytest.fixture
+def postgres_till(on_postgres: str) -> Till:
+    """The same on PostgreSQL: for what SQLite, which has one writer at a time, cannot show."""
+    return _till()
 
 
 @dataclass

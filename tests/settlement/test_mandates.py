@@ -9,7 +9,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from django.db import connections
+from django.db import connections, transaction
 from joserfc import jwt
 from joserfc.errors import JoseError
 from joserfc.jwk import KeySet
@@ -173,6 +173,31 @@ def test_t192_a_charge_that_was_refused_while_the_sweep_looked_for_it_is_not_mad
     assert charges.still_allowed(charges.of(second.payment))
     with pytest.raises(Conflict, match="too late"):
         elicitations.refuse_charge(mandate, second.pk)
+
+
+def test_t192_who_refuses_a_charge_that_is_being_taken_up_hears_that_it_is_too_late(
+    postgres_till: Till, moving_clock: MovingClock
+) -> None:
+    mandate = give(postgres_till, notice="before")
+    charge = reserve(mandate, 1000, "one")
+    moving_clock.forward(hours=23, minutes=50)  # still announced by this clock: that of the sweep is ahead
+
+    def refuse() -> None:
+        try:
+            elicitations.refuse_charge(mandate, charge.pk)
+        finally:
+            connections.close_all()
+
+    with ThreadPoolExecutor(1) as pool:
+        with transaction.atomic():
+            assert charges.still_allowed(charges.of(charge.payment))
+            refusal = pool.submit(refuse)
+            with pytest.raises(TimeoutError):
+                refusal.result(1)
+        with pytest.raises(Conflict, match="too late"):
+            refusal.result(30)
+    charge.refresh_from_db()
+    assert charge.status == "processing"
 
 
 def test_t192_a_method_that_is_saved_after_the_request_was_over_allows_nothing(till: Till) -> None:
