@@ -26,7 +26,7 @@ _NAMES = """
 ATTRIBUTES = frozenset(_NAMES.split())
 # The functions of CSS and of SVG that load nothing.
 _FUNCTIONS = frozenset({"rgb", "rgba", "hsl", "hsla", "matrix", "translate", "scale", "rotate", "skewX", "skewY", ""})
-_CALL = re.compile(r"([\w-]*)\s*\(")
+_NAME_BACKWARDS = re.compile(r"\s*([\w-]*)")
 _OWN_PART = re.compile(r"""url\(\s*["']?#[\w.-]+["']?\s*\)""")
 _SIZE = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?|\.[0-9]+)(?:px)?\s*")
 
@@ -75,7 +75,8 @@ class _Cleaner:
             raise Unsafe(f'is not SVG: its outermost element must be <svg xmlns="{SVG}">')
         if ours and name == "use":
             raise Unsafe("draws parts of itself again with <use>; save it with these as paths")
-        if self._skipped or not ours or name not in ELEMENTS:
+        # In a style sheet an element would cut what browsers read in one piece.
+        if self._skipped or not ours or name not in ELEMENTS or self._kept[-1:] == ["style"]:
             self._skipped += 1
             if ours:
                 self.removed.add(f"<{name}>")
@@ -120,7 +121,10 @@ def _is_inert(value: str) -> bool:
     """Whether it names nothing outside of the picture. A backslash could spell what is looked for here."""
     if "\\" in value or "@" in value:
         return False
-    return all(name in _FUNCTIONS for name in _CALL.findall(_OWN_PART.sub("", value)))
+    # Each name is read from its bracket on, backwards: a search for names would read a long word once for each letter.
+    before = _OWN_PART.sub("", value).split("(")[:-1]
+    names = [found[1][::-1] for part in before if (found := _NAME_BACKWARDS.match(part[::-1]))]
+    return all(name in _FUNCTIONS for name in names)
 
 
 def _size(root: ElementTree.Element) -> tuple[int, int]:

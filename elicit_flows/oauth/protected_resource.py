@@ -38,7 +38,8 @@ _HEADERS = {
 }
 
 _TOKEN = r"[!#$%&'*+.^_`|~0-9A-Za-z-]+"
-_PART = re.compile(rf'[\s,]*({_TOKEN})(?:\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s,"]*)))?')
+# Nothing comes before the token: a header of blanks alone would be read again from each of them (threat T155).
+_PART = re.compile(rf'({_TOKEN})(?:\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s,"]*)))?')
 
 
 @dataclass(frozen=True)
