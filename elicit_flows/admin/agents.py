@@ -112,7 +112,8 @@ class AgentAdmin(SwitchableAdmin):
         "Its API key is refused, nobody can answer its elicitations, and its webhooks wait. The connections that "
         "people made for it stay, unused."
     )
-    list_display = ("slug", "name", "key_hint", "enabled", "webhook_url", "webhook_disabled_at")
+    list_display = ("enabled", "slug", "name", "key_hint", "webhook_url", "webhook_disabled_at")
+    list_display_links = ("slug",)
     list_filter = ("enabled",)
     search_fields = ("slug", "name")
     readonly_fields = ("key_hint", "has_webhook_secret", "webhook_disabled_at", "created_at")

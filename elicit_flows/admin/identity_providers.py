@@ -78,7 +78,8 @@ class IdentityProviderForm(ClientForm):
 class IdentityProviderAdmin(ClientAdmin):
     form = IdentityProviderForm
     when_off = _("Nobody can sign in through it. People who are signed in through it can open nothing any more.")
-    list_display = ("slug", "name", "icon", "order", "sort", "issuer", "client_id", "enabled")
+    list_display = ("enabled", "slug", "name", "icon", "order", "sort", "issuer", "client_id")
+    list_display_links = ("slug",)
     redirect_path = "/login/{}/callback"
     fieldsets = (
         (None, {"fields": ("slug", "name", "icon", "order", "sort", "issuer", "max_age", "enabled")}),

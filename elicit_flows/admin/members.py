@@ -25,7 +25,8 @@ class MemberAdmin(BaseAdmin):
     Whoever has an invitation can sign in as that person. So only administrators may invite somebody who has a passkey.
     """
 
-    list_display = ("name", "sub", "enabled", "passkey_count", "created_at")
+    list_display = ("enabled", "name", "sub", "passkey_count", "created_at")
+    list_display_links = ("name",)
     list_filter = ("enabled",)
     search_fields = ("name", "sub")
     fields = ("name", "sub", "enabled", "passkey_count", "created_at")

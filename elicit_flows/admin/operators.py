@@ -16,6 +16,8 @@ from elicit_flows.admin.base import CHECKBOXES, AuditedMixin, ReadOnlyAdmin
 class OperatorAdmin(AuditedMixin, UserAdmin):  # type: ignore[type-arg]
     """Only superusers see this page; ``manage.py operator`` does the same for the others."""
 
+    list_display = ("is_active", "username", "email", "is_superuser", "last_login")
+    list_display_links = ("username",)
     filter_horizontal = ()
     formfield_overrides: ClassVar[dict[Any, Any]] = CHECKBOXES
     readonly_fields = ("last_login", "date_joined")  # they say what happened

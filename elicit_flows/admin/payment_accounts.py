@@ -96,7 +96,8 @@ class PaymentAccountAdmin(SwitchableAdmin):
 
     form = PaymentAccountForm
     when_off = _("No agent can request a payment through it. Checkout pages that are already open may still be paid.")
-    list_display = ("slug", "provider", "livemode", "allow_save", "allow_mandates", "has_webhook_secret", "enabled")
+    list_display = ("enabled", "slug", "provider", "livemode", "allow_save", "allow_mandates", "has_webhook_secret")
+    list_display_links = ("slug",)
     list_filter = ("provider", "livemode", "enabled")
     search_fields = ("slug",)
     readonly_fields = ("webhook_address", "has_secret_key", "has_webhook_secret", "ignored")

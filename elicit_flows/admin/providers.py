@@ -258,7 +258,8 @@ class ProviderAdmin(ClientAdmin):
         "No agent can ask for it, nobody is sent there, and none of its tokens is handed out. The connections stay, "
         "and work again once it is enabled."
     )
-    list_display = ("slug", "name", "sort", "client_id", "pkce", "enabled")
+    list_display = ("enabled", "slug", "name", "sort", "client_id", "pkce")
+    list_display_links = ("slug",)
     readonly_fields = (*ClientAdmin.readonly_fields, "has_app_key", "overridden", "registered_as")
     redirect_path = "/callback/{}"
     fieldsets = (

@@ -1,0 +1,95 @@
+"""The lists of the admin on a phone: nothing scrolls sideways, and each cell says which column it is in."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+from django.contrib import admin
+from django.contrib.auth.models import Group
+from django.contrib.auth.models import User as Operator
+from django.test import Client
+from pytest_django import Settings
+
+from elicit_flows.admin.audit_log import record_for_model
+from elicit_flows.admin.base import list_url
+from tests.admin.rows import Rows
+from tests.admin.test_accessibility import WIDEST_IDS, fill
+from tests.support.browser import User
+from tests.support.serving import Served, hang_up
+from tests.web.gallery_axe import DESKTOP, PHONE
+
+# The column that says how a row stands; the lists of Group, Brand, Event and LogEntry have none.
+STATES = {"status", "stands", "became", "enabled", "is_active"}
+TABLETS = (600, 768, 1024)
+# What is wider than the place that it is in, and what ends beyond the window.
+WIDE = """() => [...document.querySelectorAll('html, .results, #changelist, #changelist *')].filter(one => {
+  const { right } = one.getBoundingClientRect();
+  return one.scrollWidth > one.clientWidth + 1 && one.matches('html, .results') || right > innerWidth + 1;
+}).map(one => one.outerHTML.slice(0, 120))"""
+# By row: each cell's column, the name that it is shown under, and the height at which it stands.
+SHOWN = """() => {
+  const heads = [...document.querySelectorAll('#result_list thead th')].map(one => one.innerText.trim().toLowerCase());
+  return [...document.querySelectorAll('#result_list tbody tr')].map(row => [...row.cells].flatMap((cell, at) => {
+    const label = getComputedStyle(cell, '::before').content.replace(/^"|"$/g, '');
+    return cell.matches('.action-checkbox') ? [] : [[heads[at], label === 'none' ? '' : label.toLowerCase(),
+      Math.round(cell.getBoundingClientRect().top)]];
+  }));
+}"""
+
+
+@pytest.mark.slow
+@pytest.mark.limit(200)
+@pytest.mark.parametrize("language", ["en", "de"])
+def test_on_a_phone_each_row_of_a_list_is_a_block_whose_cells_name_their_column(
+    served: Served, user: User, settings: Settings, language: str
+) -> None:
+    settings.ELICIT_ADMIN_SECOND_FACTOR = False
+
+    def more() -> str:
+        session = fill()[1]
+        record_for_model(Operator.objects.get(), Operator, "Exported 2 rows.", None, "2 rows")
+        Group.objects.get_or_create(name="Auditors")
+        return session
+
+    # Playwright's loop runs in this thread, where Django allows no queries.
+    with ThreadPoolExecutor(1) as pool:
+        session = pool.submit(more).result()
+        hang_up(pool)
+    for name, value in (("sessionid", session), (settings.LANGUAGE_COOKIE_NAME, language)):
+        cookie: Any = {"name": name, "value": value, "url": served.url}
+        user.context.add_cookies([cookie])
+    wrong = {}
+    for model in admin.site._registry:
+        user.page.set_viewport_size({"width": PHONE, "height": 900})
+        user.open(served.url + list_url(model))
+        user.page.evaluate(WIDEST_IDS)
+        rows = user.page.evaluate(SHOWN)
+        assert rows, model
+        for row in rows:
+            assert all(label == column != "" for column, label, _ in row), (model, row)
+            assert [top for *_, top in row] == sorted({top for *_, top in row}), (model, "one below the other", row)
+        for width in (PHONE, *TABLETS, DESKTOP):
+            user.page.set_viewport_size({"width": width, "height": 900})
+            if found := user.page.evaluate(WIDE):
+                wrong[f"{model.__name__} at {width}"] = found[:3]
+    assert wrong == {}
+
+
+def test_a_list_begins_with_how_its_rows_stand() -> None:
+    late = {}
+    for model, page in admin.site._registry.items():
+        columns = [name for name in page.list_display if name != "action_checkbox"]
+        if columns[0] not in STATES and STATES & set(columns):
+            late[model.__name__] = columns
+    assert not late
+    assert sum(page.list_display[0] in STATES for page in admin.site._registry.values()) > 12
+
+
+def test_the_filters_stand_before_the_rows_and_are_open_while_they_filter(admin: Client, rows: Rows) -> None:
+    address = list_url(type(rows.payment))
+    for page, opened in ((admin.get(address).text, False), (admin.get(f"{address}?status__exact=paid").text, True)):
+        assert page.index("changelist-filter") < page.index("result_list")
+        assert page.count('id="changelist-filter"') == 1
+        assert ('<details class="filters" open>' in page) == opened
