@@ -16,7 +16,10 @@ CLIENTS = {
     "typescript-2-older": ("mcp_client_v2.mjs", OLD),
     "typescript-2": ("mcp_client_v2.mjs", NEW),
     "python-1": ("mcp_client.py", OLD),
+    "fastmcp-4-older": ("fastmcp_client.py", OLD),
+    "fastmcp-4": ("fastmcp_client.py", NEW),
 }
+PYTHONS = {"mcp_client.py": "mcp_1", "fastmcp_client.py": "fastmcp_4"}  # the fixture that says what runs it
 OLDER = [name for name, (_, version) in CLIENTS.items() if version == OLD]
 
 
@@ -39,8 +42,8 @@ def calling(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Callable
 
     def call(client: str, *urls: str, **told: Any) -> Peer:
         script, version = CLIENTS[client]
-        python = script.endswith(".py")
-        program = [request.getfixturevalue("mcp_1"), str(FOLDER / script)] if python else [str(node()), script]
+        python = PYTHONS.get(script)
+        program = [request.getfixturevalue(python), str(FOLDER / script)] if python else [str(node()), script]
         peers.append(Peer(program, tmp_path / f"{len(peers)}", *urls, version=version, **told))
         return peers[-1]
 
@@ -52,8 +55,8 @@ def calling(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Callable
 def _installed(request: pytest.FixtureRequest) -> str:
     """In the set-up of a test, because that may take longer than a test may."""
     node()
-    if request.param == "python-1":
-        request.getfixturevalue("mcp_1")
+    if python := PYTHONS.get(CLIENTS[request.param][0]):
+        request.getfixturevalue(python)
     return str(request.param)
 
 
