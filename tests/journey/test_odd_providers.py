@@ -5,8 +5,9 @@ browser. A host that only the person knows, and what the callback and a further 
 from __future__ import annotations
 
 import json
+import sqlite3
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from typing import Any
 
@@ -101,7 +102,7 @@ class Hub(Server):
 
     def _token(self, request: Request) -> Response:
         if json.loads(request.body) == {"identifier": "ada", "secret": ACCESS_KEY}:
-            return json_response({"access_token": "hub-token"})
+            return json_response({"access_token": f"hub-token-{self.calls['token']}"})
         return json_response({"message": "incorrect"}, 401)
 
 
@@ -257,15 +258,18 @@ def test_two_scope_sets_come_from_one_consent_and_end_together(
     until(lambda: not set(tokens.values()) & peers.chat.live_tokens.keys(), "both are ended at the provider")
 
 
-def test_a_name_and_a_key_are_tried_and_the_agent_gets_the_token_alone(
-    elicit: SyncElicit, corp: Op, user: User, peers: Peers
+def test_a_name_and_a_key_are_tried_and_the_agent_gets_a_token_that_is_renewed_with_them(
+    elicit: SyncElicit, service: Box, corp: Op, user: User, peers: Peers
 ) -> None:
     wrong, right = ({"username": "ada", "access_key": key} for key in ("hub-key-9999999999", ACCESS_KEY))
     held = type_in(elicit, corp, user, "hub", wrong, right)
-    assert elicit.token(held).access_token == "hub-token"
+    assert elicit.token(held).access_token == "hub-token-2"
     with pytest.raises(ElicitError):
         elicit.secret(held)
     assert peers.hub.calls["token"] == 2, "each was tried before it was kept"
+    with closing(sqlite3.connect(service.home / "elicit.sqlite3", timeout=20)) as rows, rows:
+        rows.execute("UPDATE elicit_flows_connection SET expires_at = '2020-01-01 00:00:00' WHERE id = ?", [held])
+    assert elicit.token(held).access_token == "hub-token-3", "renewed with what she typed, without her"
     assert ACCESS_KEY not in user.page.content()
 
 
