@@ -63,12 +63,13 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """What the form of the connect page says: what was typed of the provider's addresses, and the host that the page
-    showed.
+    """What the form of the connect page says: what was typed of the provider's addresses, the host that the page
+    showed, and what stands for all that it showed of a remote MCP server (``seen`` of what the kind describes).
     """
 
     typed: Mapping[str, str] = field(default_factory=dict)
     host: str = ""
+    seen: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,7 +210,8 @@ def _left(row: Elicitation, browser: str, press: str | None, given: Given) -> At
         if not mcp:
             named = variables.checked(provider, given.typed)
         there = kinds.get(row.kind).describe(row.params, config_of(row, vault.for_person(provider, named)))
-        if there["host"] != given.host:  # the page has to show first where that leads now
+        # The page has to show first where that leads now, and which scopes it is for.
+        if (there["host"], there["seen"]) != (given.host, given.seen):
             raise variables.NotShownYet
     if provider:
         vault.register_client(provider, redirect_uri(row, provider))

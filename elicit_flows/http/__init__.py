@@ -16,6 +16,7 @@ from elicit_flows.http.destinations import (
     configure,
     is_loopback_name,
     policy,
+    same_site,
 )
 
 __all__ = [
@@ -29,6 +30,7 @@ __all__ = [
     "configure",
     "is_loopback_name",
     "policy",
+    "same_site",
     "send",
     "trust",
 ]

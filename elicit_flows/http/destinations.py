@@ -192,6 +192,39 @@ def check_url(url: str) -> Target:
     return Target(parts.scheme, host, port, path, authority)
 
 
+# Below these, each name is somebody else's. A country's domains for everybody, such as co.uk, are known by their form.
+_SHARED_NAMES = """
+    amazonaws.com amplifyapp.com appspot.com awsapprunner.com azure-api.net azurecontainerapps.io azureedge.net
+    azurewebsites.net cloudapp.net cloudfront.net cloudfunctions.net deno.dev edgeone.app fastmcp.app firebaseapp.com
+    fly.dev github.dev github.io gitlab.io herokuapp.com hf.space koyeb.app lambda-url.on.aws modal.run netlify.app
+    ngrok.app ngrok.dev ngrok.io ngrok-free.app ngrok-free.dev now.sh on.aws onrender.com pages.dev railway.app
+    replit.app replit.dev repl.co run.app smithery.ai streamlit.app supabase.co trycloudflare.com val.run vercel.app
+    vercel.dev web.app core.windows.net workers.dev
+"""
+_SHARED = frozenset(_SHARED_NAMES.split())
+_COUNTRYS = re.compile(r"(ac|co|com|edu|gob|gov|gouv|go|mil|ne|net|nom|or|org)\.[a-z]{2}")
+
+
+def same_site(one: str, other: str) -> bool:
+    """Whether both addresses are one owner's, as far as their names say: the same host and port, or hosts of which one
+    is below the other, or both below a domain that is not for everybody. Raises Refused.
+    """
+    targets = check_url(one), check_url(other)
+    if targets[0].authority == targets[1].authority:
+        return True
+    if any(literal(target.host) is not None for target in targets):
+        return False
+    common: list[str] = []
+    for label, same in zip(*(reversed(target.host.split(".")) for target in targets), strict=False):
+        if label != same:
+            break
+        common.insert(0, label)
+    domain = ".".join(common)
+    if len(common) < 2 or domain in _SHARED or _COUNTRYS.fullmatch(domain):
+        return False
+    return domain in (targets[0].host, targets[1].host) or not domain.endswith(tuple(f".{of}" for of in _SHARED))
+
+
 def is_loopback_name(host: str) -> bool:
     """``localhost``, a name below it, or a loopback address in its usual spelling."""
     if host == "localhost" or (host.endswith(".localhost") and _is_name(host)):

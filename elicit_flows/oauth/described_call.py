@@ -19,6 +19,7 @@ from elicit_flows.oauth.errors import ProviderError
 from elicit_flows.oauth.ways import PLACE, DescribedCall, Values, placed
 
 _HEADER = re.compile(r"[ -~]*")
+_DOT_SEGMENT = re.compile(r"/\.{1,2}(/|$)")  # it would lead to another path, and quoting leaves it as it is
 
 
 def send(
@@ -31,6 +32,8 @@ def send(
     if missing := sorted(call.names - values.keys()):
         raise ProviderError("not_allowed", f"There is no {missing[0]} for this request.")
     url = PLACE.sub(lambda place: quote(values.get(place[1], place[0]), safe=""), call.url)
+    if _DOT_SEGMENT.search(urlsplit(url).path):
+        raise ProviderError("not_allowed", "A value cannot stand in the address.")
     if "{" in urlsplit(call.url).netloc or urlsplit(url).netloc != urlsplit(call.url).netloc:
         raise ProviderError("not_allowed", "The provider's address is not complete.")
     headers = {"accept": "application/json"}
@@ -38,6 +41,8 @@ def send(
     if call.auth == "client_secret_basic":
         pair = f"{values['client_id']}:{values['client_secret']}"
         headers["authorization"] = f"Basic {base64.b64encode(pair.encode()).decode()}"
+        if ":" in values["client_id"]:  # what follows would be read as the secret (RFC 7617, section 2)
+            raise ProviderError("not_allowed", "The client id cannot be sent in a header.")
     elif call.auth == "bearer":
         headers["authorization"] = f"Bearer {values['access_token']}"
     if not all(_HEADER.fullmatch(value) for value in headers.values()):

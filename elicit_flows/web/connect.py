@@ -94,7 +94,7 @@ def _sent(request: HttpRequest) -> Answer:
 @pages.for_person
 def proceed(request: HttpRequest, me: Person, elicitation_id: str) -> HttpResponse:
     typed = elicitations.variables_from_form(request.POST.dict())
-    given = elicitations.Given(typed, request.POST.get("host", ""))
+    given = elicitations.Given(typed, request.POST.get("host", ""), request.POST.get("seen", ""))
     try:
         url = elicitations.begin(elicitation_id, me.claim, me.browser, request.POST.get("press"), given)
     except Invalid as refused:

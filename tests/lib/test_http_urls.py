@@ -26,6 +26,29 @@ INSIDE_6 = """
 OUTSIDE = ["1.1.1.1", "8.8.8.8", "93.184.216.34", "2606:4700:4700::1111", "2001:4860:4860::8888", "64:ff9b::808:808"]
 
 
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ("https://as.example.com/a", "https://as.example.com/t", True),
+        ("https://www.example.com/a", "https://api.example.com/t", True),
+        ("https://mcp.example.com/a", "https://cf.mcp.example.com/t", True),
+        ("https://example.com/a", "https://api.example.com/t", True),
+        ("https://a.tenant.workers.dev/a", "https://tenant.workers.dev/t", True),
+        ("https://1.1.1.1/a", "https://1.1.1.1/t", True),
+        ("https://example.com/a", "https://example.org/t", False),
+        ("https://example.com/a", "https://example.com.evil.net/t", False),
+        ("https://example.com/a", "https://xexample.com/t", False),
+        ("https://evil.workers.dev/a", "https://honest.workers.dev/t", False),
+        ("https://evil.us-east-1.on.aws/a", "https://honest.us-east-1.on.aws/t", False),
+        ("https://evil.co.uk/a", "https://honest.co.uk/t", False),
+        ("https://1.2.3.4/a", "https://9.2.3.4/t", False),
+    ],
+)  # fmt: skip
+def test_t151_two_addresses_are_of_one_site_only_if_one_owner_has_both(one: str, other: str, same: bool) -> None:
+    assert http.same_site(one, other) is same
+    assert http.same_site(other, one) is same
+
+
 def spellings_4(address: str) -> list[str]:
     a, b, c, d = (int(part) for part in address.split("."))
     number = int(IPv4Address(address))

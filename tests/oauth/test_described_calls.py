@@ -184,6 +184,25 @@ def test_t170_no_value_leaves_its_place(send: Any) -> None:
         assert len(server.requests) == 1
 
 
+@pytest.mark.parametrize("path", ["/a/{client_id}/b", "/a/{client_id}", "/a/{client_id}?x=y"])
+def test_t170_no_value_leads_to_another_path(path: str) -> None:
+    with loopback_allowed(), Server() as server:
+        server.scripted["unknown"] = json_response({})
+        for dots in (".", ".."):
+            with pytest.raises(oauth.ProviderError, match="address"):
+                described_call.send(DescribedCall(server.url + path), {"client_id": dots})
+        described_call.send(DescribedCall(server.url + path), {"client_id": "..."})
+        assert [request.path for _, request in server.requests] == [path.partition("?")[0].format(client_id="...")]
+
+
+def test_t170_an_id_does_not_reach_into_the_secret() -> None:
+    with loopback_allowed(), Server() as server:
+        call = DescribedCall(f"{server.url}/end", auth="client_secret_basic")
+        with pytest.raises(oauth.ProviderError, match="client id"):
+            described_call.send(call, {"client_id": "id:secret", "client_secret": "x"})
+        assert server.requests == []
+
+
 def test_t170_nothing_is_sent_to_a_host_that_a_value_names() -> None:
     call = DescribedCall("https://{access_token}/x", auth="bearer")
     with pytest.raises(oauth.ProviderError, match="not complete"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -25,6 +26,7 @@ from elicit_flows.models import Connection, Elicitation, Registration
 from elicit_flows.models import Provider as ProviderRow
 from tests.doubles.mcp_server import McpServer
 from tests.doubles.provider import Provider
+from tests.doubles.server import json_response
 from tests.oauth.journey import BROWSER, ask, query
 from tests.support import dump, jobs, rows
 from tests.support.rows import Known
@@ -56,17 +58,18 @@ def ask_for(known: Known, server: McpServer, **params: Any) -> Elicitation:
     return ask(known, **{"provider": None, "mcp": server.address, "scopes": [], **params})
 
 
-def shown(row: Elicitation) -> str:
-    """The host that the page shows."""
-    return str(elicitations.look(row.pk, row.claim).what["host"])
+def form(row: Elicitation) -> Given:
+    """What the form of the page says when its button is pressed."""
+    what = elicitations.look(row.pk, row.claim).what
+    return Given({}, what["host"], what["seen"])
 
 
 def press(row: Elicitation, button: str = "a-press") -> str:
     """Press until the page has shown where it goes."""
     try:
-        url = elicitations.begin(row.pk, row.claim, BROWSER, button, Given({}, shown(row)))
+        url = elicitations.begin(row.pk, row.claim, BROWSER, button, form(row))
     except NotShownYet:
-        url = elicitations.begin(row.pk, row.claim, BROWSER, button, Given({}, shown(row)))
+        url = elicitations.begin(row.pk, row.claim, BROWSER, button, form(row))
     assert url
     return url
 
@@ -85,10 +88,10 @@ def connect(double: Provider, known: Known, server: McpServer, **params: Any) ->
 
 def test_from_the_address_to_a_token_for_that_server(double: Provider, server: McpServer, known: Known) -> None:
     row = ask_for(known, server)
-    assert shown(row) == ""
+    assert form(row).host == ""
     with pytest.raises(NotShownYet):
         elicitations.begin(row.pk, row.claim, BROWSER, "a-press", Given())
-    assert shown(row) == "127.0.0.1"
+    assert form(row).host == "127.0.0.1"
     url = press(row)
     assert query(url)["resource"] == server.address
     assert query(url)["code_challenge_method"] == "S256"
@@ -180,6 +183,19 @@ def test_t151_each_authorization_server_has_a_callback_of_its_own(
     assert evil.calls["token"] == 0
 
 
+@pytest.mark.parametrize("claims", [False, True])
+def test_t151_no_code_of_an_honest_server_goes_to_the_token_endpoint_of_another(
+    double: Provider, server: McpServer, known: Known, evil: Provider, claims: bool
+) -> None:
+    """The evil one names the honest one's sign-in page, where it has registered a client with our callback address."""
+    evil.sends_iss, double.sends_iss = claims, False
+    evil.metadata["authorization_endpoint"] = f"{double.url}/authorize"
+    evil.scripted["register"] = json_response({"client_id": double.client_id, "client_secret": "s3cret"}, 201)
+    with McpServer(evil.issuer) as trap, pytest.raises(BadCallback if claims else ProviderUnavailable):
+        connect(double, known, trap)
+    assert evil.calls["token"] == 0
+
+
 @pytest.mark.parametrize("iss", ["honest", None])
 def test_t151_an_answer_of_another_issuer_is_refused(
     double: Provider, server: McpServer, known: Known, evil: Provider, iss: str | None
@@ -238,7 +254,21 @@ def test_t151_the_page_shows_both_hosts_before_anybody_goes_there(
     assert (what["mcp"], what["issuer_host"], what["host"]) == (server.address, "127.0.0.1", "127.0.0.1")
     # The page was left open, and shows another host than the one that would come next.
     with pytest.raises(NotShownYet):
-        elicitations.begin(row.pk, row.claim, BROWSER, "later", Given({}, "elsewhere.example.com"))
+        elicitations.begin(row.pk, row.claim, BROWSER, "later", replace(form(row), host="elsewhere.example.com"))
+
+
+def test_t150_the_page_shows_the_scopes_before_anybody_is_asked_for_them(
+    double: Provider, server: McpServer, known: Known
+) -> None:
+    """The server asks for little while somebody reads the page, and for more when they press the button."""
+    server.challenge = 'scope="notes.read"'
+    press(ask_for(known, server))
+    row = ask_for(known, server)
+    page = form(row)
+    server.challenge = 'scope="notes.read notes.delete"'
+    with pytest.raises(NotShownYet):
+        elicitations.begin(row.pk, row.claim, BROWSER, "a-press", page)
+    assert elicitations.look(row.pk, row.claim).what["scopes"] == ["notes.read", "notes.delete"]
 
 
 def test_t154_a_refreshed_token_is_for_the_resource_that_the_person_allowed(

@@ -4,12 +4,13 @@ ways end with a grant.
 
 from __future__ import annotations
 
-from elicit_flows import oauth
+from elicit_flows import http, oauth
 from elicit_flows.domain import errors
 from elicit_flows.domain.values import Again, Answer, Finish, Json, Leave, Show, Visit, Wait
 from elicit_flows.kinds.oauth import described_calls, device_grant, oauth1_grant, params, scope_sets
 from elicit_flows.kinds.oauth.provider import (
     SWITCHED_OFF,
+    Endpoints,
     OAuthProvider,
     authorization_refused,
     authorize_url,
@@ -21,7 +22,7 @@ from elicit_flows.kinds.oauth.provider import (
     same_endpoints,
     scopes_to_request,
 )
-from elicit_flows.lib import text
+from elicit_flows.lib import ids, text
 
 MAX_CODE = 4096
 
@@ -38,30 +39,34 @@ class OAuth:
         return params.clean(given)
 
     def describe(self, asked: Json, config: OAuthProvider | None) -> Json:
-        """``{title, host, host_warning, scopes, scope_words, reasons, by_device, mcp, issuer_host}``.
+        """``{title, host, host_warning, scopes, scope_words, reasons, by_device, mcp, issuer_host,
+        seen}``.
 
         ``host`` is the ASCII host that comes next, "" if the browser stays here, or if it is not known yet.
         ``host_warning`` is a sentence if the host may imitate another. ``mcp``: the address of a remote MCP server, or
-        ""; ``issuer_host``: the host of its authorization server. Makes no outside call.
+        ""; ``issuer_host``: the host of its authorization server; ``seen`` changes with what was discovered of it, so
+        that nobody goes on with a page that shows something else. Makes no outside call.
         """
         server = asked.get("mcp", "")
         if config is None:
             unknown = {"host": "", "host_warning": text.host_warning(server), "scope_words": {}, "by_device": False}
             title = text.ascii_host(server) if server else asked["provider"]
             said = {"title": title, "scopes": asked["scopes"], "reasons": asked.get("reasons", {})}
-            return {**said, "mcp": server, "issuer_host": "", **unknown}
+            return {**said, "mcp": server, "issuer_host": "", "seen": "", **unknown}
         url = "" if config.by_device else authorize_url(config) or ""
         url = "" if "{" in url else url  # the person has still to say where it is
+        scopes = scopes_to_request(asked, config)
         return {
             "title": config.name,
             "host": text.ascii_host(url),
             "host_warning": text.host_warning(server) or text.host_warning(url),
-            "scopes": list(scopes_to_request(asked, config)),
+            "scopes": list(scopes),
             "scope_words": config.scope_words,
             "reasons": asked.get("reasons", {}),
             "by_device": config.by_device,
             "mcp": server,
             "issuer_host": text.ascii_host(config.issuer or "") if server else "",
+            "seen": ids.digest(" ".join([config.issuer or "", url, *sorted(scopes)])) if server else "",
         }
 
     def begin(self, visit: Visit) -> Leave:
@@ -69,10 +74,7 @@ class OAuth:
         config: OAuthProvider | None = visit.config
         if config is None:
             raise errors.ProviderUnavailable(SWITCHED_OFF)
-        try:
-            endpoints = resolve(config)
-        except oauth.DiscoveryError as error:
-            raise errors.ProviderUnavailable(str(error)) from None
+        endpoints = _endpoints(config)
         if config.by_device:
             return device_grant.begin(config, endpoints)
         if config.quirks.oauth1:
@@ -172,3 +174,22 @@ class OAuth:
             return scope_sets.finished(visit.config, done, tokens) if visit.config.quirks.scope_sets else done
         except oauth.OAuthError as error:
             return redemption_refused(error, visit.config)
+
+
+def _endpoints(config: OAuthProvider) -> Endpoints:
+    """Where somebody goes who leaves now. Raises ProviderUnavailable.
+
+    Nobody has vouched for the metadata of a remote MCP server's authorization server. It may name the sign-in page of
+    another one, which takes us for its client, as anybody can register there, and whose code would go to the token
+    endpoint of the first. So both are at one site, or every answer has to name its issuer (RFC 9207; threat T151).
+    """
+    try:
+        endpoints = resolve(config)
+    except oauth.DiscoveryError as error:
+        raise errors.ProviderUnavailable(str(error)) from None
+    if config.mcp and not endpoints.sends_iss and not http.same_site(endpoints.authorize, endpoints.token):
+        raise errors.ProviderUnavailable(
+            "The authorization server of the MCP server has people sign in at another site, without the protection that "
+            "this needs (RFC 9207). The operator can add it as a provider."
+        )
+    return endpoints
