@@ -74,6 +74,16 @@ def test_what_operators_did_is_sent_once_and_in_order(olga: User, file: Path) ->
     assert file.stat().st_mode & 0o777 == 0o600
 
 
+def test_t116_no_name_hides_or_forges_anything_in_a_line(olga: User, file: Path) -> None:
+    odd = "".join(map(chr, [*range(0x20), *range(0x7F, 0xA0), 0x61C, *range(0x2028, 0x202F), 0x2066, 0xFEFF, 0xE0041]))
+    record(olga, f"Ended \u200f{odd} for Zoë.")
+    ship()
+    (line,) = file.read_text(encoding="utf-8").split("\n")[:-1]
+    assert json.loads(line)["what"] == f"Ended \u200f{odd} for Zoë.", "nothing is lost"
+    assert line.isprintable()
+    assert "Zoë" in line
+
+
 def test_t87_events_are_sent_without_what_was_asked_and_answered(db: None, file: Path) -> None:
     agent = rows.agent().row
     subject = {"iss": "https://idp.example.com", "sub": "alice"}

@@ -6,6 +6,7 @@ The line of an event says who did what, when, and how it ended. It contains neit
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 from django.contrib.admin.models import LogEntry
@@ -16,6 +17,10 @@ from elicit_flows.lib import clock
 from elicit_flows.models import Event
 
 LOCK_NOT_AVAILABLE = "55P03"  # of PostgreSQL
+# Line breaks beyond ASCII, what a terminal obeys, and what hides or reorders text. JSON leaves all of them as they are.
+_UNSEEN = re.compile(
+    "[\x7f-\x9f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]"
+)
 _KEPT = ("id", "object", "kind", "status", "subject", "provider", "amount", "currency")
 
 
@@ -81,7 +86,7 @@ def event_line(row: Event) -> str:
 
 
 def _line(said: dict[str, Any]) -> str:
-    """The members that are not None, as JSON without any line break."""
+    """The members that are not None, as JSON on one line, in which every character can be seen (threats T116, T145)."""
     kept = {name: value for name, value in said.items() if value is not None}
     text = json.dumps(kept, ensure_ascii=False, separators=(",", ":"), default=str)
-    return text.replace("\u2028", "\\u2028").replace("\u2029", "\\u2029").replace("\x85", "\\u0085")
+    return _UNSEEN.sub(lambda found: json.dumps(found[0])[1:-1], text)

@@ -189,7 +189,7 @@ def _endpoints(config: OAuthProvider) -> Endpoints:
         raise errors.ProviderUnavailable(str(error)) from None
     if config.mcp and not endpoints.sends_iss and not http.same_site(endpoints.authorize, endpoints.token):
         raise errors.ProviderUnavailable(
-            "The authorization server of the MCP server has people sign in at another site, without the protection that "
-            "this needs (RFC 9207). The operator can add it as a provider."
+            "The authorization server of the MCP server has people sign in at another site, without the protection "
+            "that this needs (RFC 9207). The operator can add it as a provider."
         )
     return endpoints
