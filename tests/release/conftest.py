@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import subprocess
 import sys
 from collections.abc import Callable
@@ -20,7 +21,10 @@ DATES = {"GIT_AUTHOR_DATE": "2026-11-22T12:00:00Z", "GIT_COMMITTER_DATE": "2026-
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("wheel")
     command = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(out), str(PROJECT)]
-    built = subprocess.run(command, env=clean_env(), capture_output=True, text=True, check=False)
+    with (PROJECT / "pyproject.toml").open() as held:
+        # Workers of one run must not build over each other.
+        fcntl.flock(held, fcntl.LOCK_EX)
+        built = subprocess.run(command, env=clean_env(), capture_output=True, text=True, check=False)
     assert built.returncode == 0, built.stdout + built.stderr
     (found,) = out.iterdir()
     return found

@@ -1,5 +1,7 @@
 """What holds with every framework, tried as a reader of its page does: the blocks are saved and run as they stand.
 
+Nothing is installed there but the package's wheel and what the page names.
+
 ``my_app.py`` beside them is apps/NAME.py, with a model that follows a script. TOLD says what it does.
 """
 
@@ -45,8 +47,9 @@ ALONE = {
 class Author:
     """Types in what a page shows, in ``folder``, and runs it in the framework's environment."""
 
-    def __init__(self, folder: Path, name: str, page: str, service: Service) -> None:
+    def __init__(self, folder: Path, name: str, page: str, service: Service, installed: Path) -> None:
         self.folder, self.service, self.began = folder, service, datetime.now(UTC)
+        self._installed = installed
         self.python = environment(f"framework-{name}")
         self._told: dict[str, Any] = {"user": [service.sandbox_url, "alice"]}
         self.new_run()
@@ -66,7 +69,7 @@ class Author:
     @property
     def env(self) -> dict[str, str]:
         known = {"ELICIT_URL": self.service.url, "ELICIT_API_KEY": self.service.api_key, **ALONE}
-        paths = {"HOME": str(self.folder), "PYTHONPATH": f"{self.folder}:{PROJECT}"}
+        paths = {"HOME": str(self.folder), "PYTHONPATH": f"{self.folder}:{self._installed}"}
         return clean_env({**known, **paths, "TOLD": json.dumps(self._told)})
 
     def links(self, file: str) -> list[str]:
@@ -125,9 +128,9 @@ class Contract:
     page: ClassVar[str]
 
     @pytest.fixture
-    def author(self, tmp_path: Path, elicit_box: Service) -> Iterator[Author]:
+    def author(self, tmp_path: Path, elicit_box: Service, installed: Path) -> Iterator[Author]:
         with ExitStack() as stack:
-            author = Author(tmp_path, self.name, self.page, elicit_box)
+            author = Author(tmp_path, self.name, self.page, elicit_box, installed)
             stack.callback(author.close)
             yield author
 
