@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from functools import partial, wraps
 from typing import Any
@@ -87,7 +88,7 @@ class OperatorsSite(AdminSite):
 
     def admin_view(self, view: Any, cacheable: bool = False) -> Any:
         """Replaces invisible characters on each page, so that agents' texts cannot disguise what is around them
-        (threat T145).
+        (threat T145), and what Django says in English alone.
         """
         inner = super().admin_view(view, cacheable)
 
@@ -114,5 +115,11 @@ class OperatorsSite(AdminSite):
         return never_cache(csrf_protect(inner))
 
 
+# Django's pictures of a truth value, which it names in English in every language.
+_TRUTH = re.compile(r'(?<=\.svg" alt=")(True|False|None)(?=")')
+_TRUTHS = {"True": _("Yes"), "False": _("No"), "None": _("Unknown")}
+
+
 def _spell(response: HttpResponse) -> None:
-    response.content = text.spelled(response.content.decode(response.charset))
+    page = _TRUTH.sub(lambda found: str(_TRUTHS[found[1]]), response.content.decode(response.charset))
+    response.content = text.spelled(page)

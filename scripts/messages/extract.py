@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import ast
+import gettext
+import io
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
+import django
+from babel.messages.pofile import read_po
+from django.conf import settings
 from django.template import Context, Node, NodeList, TemplateSyntaxError
 from django.template.base import Template, Token
 from django.template.engine import Engine
@@ -105,8 +110,42 @@ def operators() -> Found:
     for name in templates():
         if name.startswith("admin/"):
             _template(name, found)
+    _django(found)
     known = pages()
     return {key: message for key, message in found.items() if key not in known}
+
+
+class _Missing(gettext.NullTranslations):
+    """Where a catalogue looks for what it does not have."""
+
+    def gettext(self, message: str) -> str:
+        return ""
+
+    def ngettext(self, msgid1: str, msgid2: str, n: int) -> str:
+        return ""
+
+    def pgettext(self, context: str, message: str) -> str:
+        return ""
+
+
+def _django(found: Found) -> None:
+    """What Django's own pages of the admin say, and Django has not translated into each language of the admin."""
+    for part in ("conf", "contrib/admin", "contrib/auth", "contrib/contenttypes"):
+        folder = Path(django.__file__).parent / part / "locale"
+        translated = []
+        for language in sorted(settings.ELICIT_ADMIN_LANGUAGES - {"en"}):
+            with (folder / language / "LC_MESSAGES" / "django.mo").open("rb") as file:
+                translated.append(gettext.GNUTranslations(file))
+            translated[-1].add_fallback(_Missing())
+        for message in read_po(io.BytesIO((folder / "en" / "LC_MESSAGES" / "django.po").read_bytes())):
+            context, (text, plural) = message.context, (message.id, None) if isinstance(message.id, str) else message.id
+            for one in translated:
+                if plural:
+                    said = one.ngettext(text, plural, 1)
+                else:
+                    said = one.pgettext(context, text) if context else one.gettext(text)
+                if not said:
+                    _add(found, f"django/{part}", context, text, plural, ())
 
 
 def templates() -> list[str]:
@@ -227,9 +266,9 @@ def _entries(found: Found) -> None:
                 _add(found, place, "field", text or "", None, ())
 
 
-_NAMED = re.compile(r"%\((\w+)\)[sd]")
+_NAMED = re.compile(r"%(?:\((\w+)\))?[sdr]")
 
 
 def placeholders(text: str) -> list[str]:
-    """The names that a translation has to keep."""
+    """The names that a translation has to keep; "" for one without a name."""
     return sorted(_NAMED.findall(text))

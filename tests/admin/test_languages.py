@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import gettext
 import re
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from html.parser import HTMLParser
 from pathlib import Path
 
+import django
 import pytest
 from django.apps import apps
 from django.contrib.admin.models import LogEntry
@@ -38,8 +40,9 @@ from elicit_flows.models import (
     SpendLimit,
 )
 from elicit_flows.vault import two_factor
-from scripts.messages import extract
+from scripts.messages import catalogues, extract
 from tests.admin.rows import NO_LIMITS, Rows
+from tests.admin.test_accessibility import is_new
 from tests.admin.test_front import trouble
 from tests.admin.test_gate import enrolled
 from tests.admin.test_secrets import crawl
@@ -54,7 +57,7 @@ NAMES = {
     "rem",
 }  # fmt: skip
 # What Django itself says in English in every language.
-DJANGO = {"True", "False", "Search", "Group-permission relationship", "Group_permissions object", "md5"}
+DJANGO = {"Group-permission relationship", "Group_permissions object", "md5"}
 CODES = {
     *Connection.Status, *Provider.Sort, *IdentityProvider.Sort, *PROVIDERS, *TOKEN_AUTHS, *GRANTS, *PARS,
     *REGISTRATIONS, *DPOPS, *FONTS, *EXPORT_COLUMNS, *(key for keys in TABLES.values() for key in keys),
@@ -111,6 +114,24 @@ def stored() -> set[str]:
     return found
 
 
+def texts_of(page: str) -> set[str]:
+    """A title without the service's name, a label without its colon, a step of a path without its sign."""
+    return {part.strip(" \n:›") for text in Spoken(page).said for part in re.split(r" [·|] ", text)}
+
+
+def translations(language: str) -> set[str]:
+    """All that Django's catalogues and ours say."""
+    found: set[str] = set()
+    for part in ("conf", "contrib/admin", "contrib/auth", "contrib/contenttypes"):
+        path = Path(django.__file__).parent / part / "locale" / language / "LC_MESSAGES" / "django.mo"
+        with path.open("rb") as file:
+            found |= set(gettext.GNUTranslations(file)._catalog.values())  # type: ignore[attr-defined]
+    for folder in (catalogues.PAGES, catalogues.ADMIN):
+        for said in catalogues.read(catalogues.path_of(folder, language)).values():
+            found |= set(said)
+    return {text.casefold() for text in found}
+
+
 @pytest.fixture(scope="module")
 def pseudo_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("locale")
@@ -147,6 +168,28 @@ def test_no_english_is_left_on_a_page_that_a_link_leads_to(foreign: Client, rows
         assert f"/admin/elicit_flows/{name}/" in pages
     assert len(pages) > 60
     assert english_on(pages) == {}
+
+
+@pytest.mark.limit(200)
+def test_django_says_nothing_in_english_in_a_language_of_the_admin(
+    admin: Client, rows: Rows, settings: Settings
+) -> None:
+    """The language that does not exist has Django's Japanese, which lacks other texts than these do."""
+    seen: set[str] = set()
+    addresses = [address for address in crawl(admin, queries=False) if is_new(address, seen)]
+    assert len(addresses) > 50
+    said: dict[str, dict[str, set[str]]] = {}
+    for language in ("en", *catalogues.FOR_OPERATORS):
+        admin.cookies[settings.LANGUAGE_COOKIE_NAME] = language
+        said[language] = {address: texts_of(admin.get(address).text) for address in addresses}
+    words = {*NAMES, *DJANGO, *CODES, *stored(), *(entry.name for entry in catalogue.entries().values())}
+    for language in catalogues.FOR_OPERATORS:
+        # Words like "Status" are the same there, so they are in a catalogue.
+        known = translations(language)
+        same = set().union(*said["en"].values()) & set().union(*said[language].values())
+        english = {text for text in same if text.casefold() not in known and pseudo.english_in(text, words)}
+        left = {address: texts & english for address, texts in said[language].items() if texts & english}
+        assert left == {}, language
 
 
 def test_no_english_is_left_in_an_alert(foreign: Client, rows: Rows) -> None:

@@ -396,6 +396,30 @@ def test_the_page_for_a_providers_key_says_where_to_find_it_and_where_it_is_trie
     assert [one["data-action"] for one in off.forms()][:2] == ["submit", "decline"]
 
 
+BUTTON = re.compile(r'<(?:a|button)\b[^>]*class="(?:button )?(primary|danger|button|)"|<button(?![^>]*class=)[^>]*>')
+
+
+def test_what_a_page_is_for_is_its_first_button():
+    """In the order of the source, which is that of the keys and, as no style turns it round, of the eye."""
+    style = (ROOT / "elicit_flows" / "static" / "elicit" / "style.css").read_text()
+    assert not re.search(r"(?:row|column)-reverse|[{; ]order:", style)
+    late, several = {}, 0
+    for name, (template, *_) in PAGES.items():
+        main = shown(name).source.partition("<main")[2].partition("</main>")[0]
+        found = [one[1] or "button" for one in BUTTON.finditer(main)]
+        if template.startswith("connect/") and "primary" in found:
+            several += len(found) > 1
+            if found[0] != "primary":
+                late[name] = found
+    assert not late
+    assert several > 20
+
+
+def test_what_was_answered_before_leads_back_first_and_to_the_connection_then():
+    source = shown("answered before").source
+    assert source.index("Go back to") < source.index("See the connection, and disconnect it")
+
+
 def test_a_failure_says_why_and_a_success_does_not():
     assert "did not accept the answer" in shown("done, failed").text()
     assert "did not accept the answer" not in shown("done, completed").text()
