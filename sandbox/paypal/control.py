@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from flask import Blueprint, Response, abort, jsonify, request
@@ -49,6 +50,14 @@ def disputes(double: Double, values: Values) -> None:
     double.disputes_allowed = bool(values["yes"])
 
 
+def hint(double: Double, values: Values) -> None:
+    """Send the webhooks about this order and its captures again, as they were."""
+    found = order(double, values)
+    about = {found["id"], *(one["id"] for one in payments(found)["captures"])}
+    for sent in [one for one in double.hooks.sent if one.id in about]:
+        double.hooks.send(replace(sent, state="waiting", tries=[]))
+
+
 def tokens(double: Double, values: Values) -> None:
     """End all tokens before their time."""
     double.tokens.clear()
@@ -91,7 +100,7 @@ def reset(double: Double, values: Values) -> None:
 
 
 Act = Callable[[Double, Values], Any]
-_ALL = (settle, refund, refund_outcome, dispute, disputes, tokens, clock, weather, bend, fault, app, calm, reset)
+_ALL = (settle, refund, refund_outcome, dispute, disputes, hint, tokens, clock, weather, bend, fault, app, calm, reset)
 ACTS: Mapping[str, Act] = {act.__name__: act for act in _ALL}
 
 

@@ -12,7 +12,8 @@ import pytest
 
 from tests.cast import Program
 from tests.faults.crashing import Crashing, CrashingWorker
-from tests.payments.conftest import new_till, tills, unused  # noqa: F401  fixtures of theirs
+from tests.payments.conftest import new_till, tills  # noqa: F401  fixtures of theirs
+from tests.payments.till import unused
 from tests.support import box_config, fixtures
 from tests.support.box import AgentClient, Box
 from tests.support.services import Postgres, Redis

@@ -8,9 +8,9 @@ from collections.abc import Callable
 import httpx2
 
 from tests.faults.crashing import cut
-from tests.payments.conftest import Till
 from tests.payments.history import checker, collecting
 from tests.payments.test_mandates import bank_says, charge, given
+from tests.payments.till import Till
 from tests.support.http_user import HttpUser
 from tests.support.process import until
 from tests.support.stripe_control import StripeControl

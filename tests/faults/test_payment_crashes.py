@@ -10,8 +10,8 @@ import pytest
 
 from tests.faults.crashing import Crashing, CrashingWorker
 from tests.faults.payment_ways import WAYS, Way
-from tests.payments.conftest import Till
 from tests.payments.history.rules import check
+from tests.payments.till import Till
 from tests.support.box import AgentClient, Box
 from tests.support.http_user import HttpUser
 

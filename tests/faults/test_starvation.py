@@ -14,8 +14,8 @@ import pytest
 from tests.cast import ALICE, program
 from tests.doubles.provider import Provider
 from tests.doubles.server import Request, Response
-from tests.payments.conftest import LONG_AGO, Till
 from tests.payments.test_hints import go_away
+from tests.payments.till import LONG_AGO, Till
 from tests.support import box_config, box_settings, rows
 from tests.support.box import AgentClient, Box
 from tests.support.http_user import HttpUser

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 import httpx2
 
-from tests.payments.conftest import Till
+from tests.payments.till import Till
 from tests.support.box import Box
 from tests.support.http_user import HttpUser
 

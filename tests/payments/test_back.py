@@ -8,8 +8,8 @@ from typing import Any
 import httpx2
 import pytest
 
-from tests.payments.conftest import Json, Till
 from tests.payments.test_hints import DONE
+from tests.payments.till import Json, Till
 from tests.support.http_user import HttpUser
 from tests.support.process import until
 

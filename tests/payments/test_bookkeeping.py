@@ -20,8 +20,8 @@ import pytest
 
 from tests.cast import OLGA, program
 from tests.kinds.payment import mollie_house, paypal_house
-from tests.payments.conftest import KEY, SECRET, Json, Stripe, Till, start
 from tests.payments.test_reconciliation import reconciled
+from tests.payments.till import KEY, SECRET, Json, Stripe, Till, start
 from tests.support import box_config
 from tests.support.box import Box
 from tests.support.http_user import HttpUser

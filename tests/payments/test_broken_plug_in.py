@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from tests.payments import moody
-from tests.payments.conftest import LONG_AGO, Json, Till
 from tests.payments.test_hints import DONE, go_away, run_out
+from tests.payments.till import LONG_AGO, Json, Till
 from tests.support.box import Box
 from tests.support.http_user import HttpUser
 from tests.support.process import PROJECT, until

@@ -7,9 +7,9 @@ from collections.abc import Callable
 import httpx2
 import pytest
 
-from tests.payments.conftest import LONG_AGO, Json, Till
 from tests.payments.test_hints import DONE, settled
 from tests.payments.test_modes import MONTHLY, entitlement, let_a_day_pass, subscribed
+from tests.payments.till import LONG_AGO, Json, Till
 from tests.support.http_user import HttpUser
 from tests.support.process import until
 

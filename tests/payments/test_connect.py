@@ -16,7 +16,7 @@ import httpx2
 import pytest
 
 from tests.cast import program
-from tests.payments.conftest import KEY, Json, Stripe, Till, start
+from tests.payments.till import KEY, Json, Stripe, Till, start
 from tests.support import box_config
 from tests.support.box import Box
 from tests.support.http_user import HttpUser

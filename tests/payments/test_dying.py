@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterator
 import psycopg
 import pytest
 
-from tests.payments.conftest import LONG_AGO, Json, Till
 from tests.payments.racing import waiting_for_locks
 from tests.payments.test_cancellation import CHANGE, DETACH, at_stripe, card_of, methods
 from tests.payments.test_hints import DONE, go_away, settled
 from tests.payments.test_method_replacement import attached, finished, leave, look_now
 from tests.payments.test_modes import subscribed
+from tests.payments.till import LONG_AGO, Json, Till
 from tests.support.box import Box
 from tests.support.http_user import HttpUser
 from tests.support.process import until

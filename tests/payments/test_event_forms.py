@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.payments.conftest import SECRET, Till
 from tests.payments.test_hints import DONE, go_away, settled
+from tests.payments.till import SECRET, Till
 from tests.support.http_user import HttpUser
 from tests.support.process import until
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import httpx2
 import pytest
 
-from tests.payments.conftest import SECRET, Till
+from tests.payments.till import SECRET, Till
 from tests.support.http_user import HttpUser
 from tests.support.process import until
 

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from tests.cast import ALICE
-from tests.payments.conftest import Json, Till
+from tests.payments.till import Json, Till
 from tests.support.http_user import HttpUser
 from tests.support.process import until
 

@@ -11,9 +11,9 @@ from threading import Thread
 import httpx2
 import pytest
 
-from tests.payments.conftest import Json, Till
 from tests.payments.racing import at_once, doors
 from tests.payments.test_mandates import CREATE, bank_says, charge, given, intents, look, stands, told
+from tests.payments.till import Json, Till
 from tests.support.box import Box
 from tests.support.http_user import HttpUser
 from tests.support.process import until

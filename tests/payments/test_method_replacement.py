@@ -8,11 +8,11 @@ import httpx2
 import pytest
 
 from tests.cast import BOB
-from tests.payments.conftest import KEY, LONG_AGO, Json, Till
 from tests.payments.test_cancellation import at_stripe, card_of, methods, press, saved, token
 from tests.payments.test_hints import DONE, go_away, settled
 from tests.payments.test_mandates import charge, given, intents, told
 from tests.payments.test_modes import MONTHLY, subscribed
+from tests.payments.till import KEY, LONG_AGO, Json, Till
 from tests.support.http_user import HttpUser
 from tests.support.process import until
 

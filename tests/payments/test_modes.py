@@ -6,8 +6,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from tests.payments.conftest import LONG_AGO, Json, Till
 from tests.payments.test_hints import DONE, go_away, settled
+from tests.payments.till import LONG_AGO, Json, Till
 from tests.support.http_user import HttpUser
 from tests.support.process import until
 

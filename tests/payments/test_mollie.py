@@ -2,113 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import Any
-
 import httpx2
 import pytest
 
-from tests.cast import Program, program
-from tests.payments.conftest import Json, Stripe, Till, start
-from tests.support import box_config
+from tests.payments.other_tills import MollieTill, Prepare, make, paid
+from tests.payments.till import Json
 from tests.support.box import Box
 from tests.support.http_user import HttpUser
 from tests.support.op import Op
-from tests.support.process import Process, until
-from tests.support.sink import Sink
+from tests.support.process import until
 
 pytestmark = pytest.mark.slow
 
-KEY = "test_development_only_sandbox"
 DONE = ["created", "started", "settling", "completed"]
-AGENTS = 60
-
-
-@dataclass
-class MollieTill(Till):
-    """``stripe`` is the sandbox's Mollie here, which takes its orders alike."""
-
-    def at_page(self, user: HttpUser, asked: Json) -> str:
-        """Takes Alice to Mollie's page; the payment's id there."""
-        with user.stopping_at(f"{self.stripe.url}/checkout/"):
-            user.connect(asked["url"], "alice")
-            assert user.stopped, f"{user.url}: {user.text[:300]}"
-            page = user.location
-        user.follow()
-        return page.rpartition("/")[2]
-
-    def go_away(self, user: HttpUser, how: str) -> str:
-        """Presses a button of Mollie's page and never comes back: where the browser would have gone."""
-        with user.stopping_at(f"{self.box.url}/payments/"):
-            user.press(how)
-            return user.location
-
-    def at_mollie(self, ref: str) -> Json:
-        return next(one for one in self.stripe.state()["payments"] if one["id"] == ref)
-
-    def fetches(self, ref: str) -> int:
-        seen = self.stripe.state()["requests"]
-        return len([one for one in seen if (one["method"], one["path"]) == ("GET", f"/payments/{ref}")])
-
-    def hint(self, *bodies: str) -> list[int]:
-        """As Mollie, or anybody else, sends them; the statuses."""
-        headers = {"content-type": "application/x-www-form-urlencoded"}
-        with httpx2.Client(trust_env=False, timeout=20, headers=headers) as anybody:
-            return [anybody.post(f"{self.box.url}/inbound/mollie", content=body).status_code for body in bodies]
-
-
-@pytest.fixture(scope="module")
-def mollies(
-    tmp_path_factory: pytest.TempPathFactory, sink: Sink
-) -> Iterator[Callable[[Box], tuple[Stripe, Iterator[Program]]]]:
-    """The Mollie and the unused agents of a box, which is made ready to take payments there on first use."""
-    running: list[Process] = []
-    known: dict[str, tuple[Stripe, Iterator[Program]]] = {}
-
-    def prepare(box: Box) -> tuple[Stripe, Iterator[Program]]:
-        if box.url not in known:
-            mollie = Stripe(start(box.url, tmp_path_factory.mktemp("mollie") / "log", running) + "/mollie")
-            agents = [program(f"mollie-{box.ports[0]}-{number}") for number in range(AGENTS)]
-            account = {"slug": "mollie", "provider": "mollie", "secret_key": KEY, "api_base": mollie.url}
-            more: dict[str, Any] = {"identity_providers": ["corp"], "payment_accounts": ["mollie"]}
-            tables = [box_config.agent(one, sink.url(f"/{one.slug}"), **more) for one in agents]
-            box.apply({"payment_account": [account], "agent": tables})
-            box.programs.update({one.slug: one for one in agents})
-            known[box.url] = mollie, iter(agents)
-        return known[box.url]
-
-    yield prepare
-    for process in running:
-        process.stop()
-
-
-Prepare = Callable[[Box], tuple[Stripe, Iterator[Program]]]
-
-
-def make(prepare: Prepare, box: Box, corp: Op, drive: Op) -> MollieTill:
-    mollie, agents = prepare(box)
-    mollie.order("calm")
-    return MollieTill(box, box.agent(next(agents).slug), mollie, corp, drive)
 
 
 @pytest.fixture
 def till(mollies: Prepare, embedded_box: Box, corp: Op, drive: Op) -> MollieTill:
-    return make(mollies, embedded_box, corp, drive)
+    return make(MollieTill, mollies, embedded_box, corp, drive)
 
 
 @pytest.fixture
 def each_till(mollies: Prepare, box: Box, corp: Op, drive: Op) -> MollieTill:
     """On either shape in turn."""
-    return make(mollies, box, corp, drive)
-
-
-def paid(till: MollieTill, user: HttpUser, **params: object) -> tuple[Json, str]:
-    """A completed elicitation, and its payment's id at Mollie."""
-    asked = till.ask(**params)
-    ref = till.at_page(user, asked)
-    user.press("pay")
-    return till.becomes(asked, "completed"), ref
+    return make(MollieTill, mollies, box, corp, drive)
 
 
 def test_case_1_the_person_pays_and_the_agent_is_told_once(each_till: MollieTill, http_user: HttpUser) -> None:

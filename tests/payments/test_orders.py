@@ -7,7 +7,7 @@ import json
 
 import pytest
 
-from tests.payments.conftest import Json, Till
+from tests.payments.till import Json, Till
 from tests.support.http_user import HttpUser
 
 ORDER: Json = {

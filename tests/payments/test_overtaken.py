@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from tests.payments.conftest import Till
+from tests.payments.till import Till
 from tests.support.http_user import HttpUser
 from tests.support.process import until
 

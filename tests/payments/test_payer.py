@@ -6,13 +6,13 @@ from __future__ import annotations
 
 import pytest
 
-from tests.payments.conftest import Till
 from tests.payments.test_hints import settled
 from tests.payments.test_mandates import charge, intents, limits, look
 from tests.payments.test_method_replacement import attached, look_now, method_of
 from tests.payments.test_modes import MONTHLY
 from tests.payments.test_price_change import changed, price_at_stripe
 from tests.payments.test_subscriptions import life, renewals, told
+from tests.payments.till import Till
 from tests.support.browser import User
 from tests.support.process import until
 

@@ -2,95 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable
 
 import httpx2
 import pytest
 
-from tests.cast import BOB, Program, program
-from tests.kinds.payment.paypal_house import CLIENT_ID, SECRET, WEBHOOK
-from tests.payments.conftest import Json, Stripe, Till, start
-from tests.support import box_config
+from tests.cast import BOB
+from tests.payments.other_tills import PayPalTill, Prepare, make, paid
 from tests.support.box import Box
 from tests.support.http_user import HttpUser
 from tests.support.op import Op
-from tests.support.process import Process, until
-from tests.support.sink import Sink
+from tests.support.process import until
 
 DONE = ["created", "started", "settling", "completed"]
-AGENTS = 40
-
-
-@dataclass
-class PayPalTill(Till):
-    """``stripe`` is the sandbox's PayPal here, which takes its orders alike."""
-
-    def at_page(self, user: HttpUser, asked: Json) -> str:
-        """Takes Alice to PayPal's page; the order's id there."""
-        with user.stopping_at(f"{self.stripe.url}/checkoutnow"):
-            user.connect(asked["url"], "alice")
-            assert user.stopped, f"{user.url}: {user.text[:300]}"
-            page = user.location
-        user.follow()
-        return page.rpartition("=")[2]
-
-    def go_away(self, user: HttpUser, how: str) -> str:
-        """Presses a button of PayPal's page and never comes back: where the browser would have gone."""
-        with user.stopping_at(f"{self.box.url}/payments/"):
-            user.press(how)
-            return user.location
-
-    def order(self, ref: str) -> Json:
-        return next(one for one in self.stripe.state()["orders"] if one["id"] == ref)
-
-    def parts(self, ref: str, name: str) -> list[Json]:
-        """The captures or refunds of an order."""
-        return list(self.order(ref)["purchase_units"][0].get("payments", {}).get(name, []))
-
-
-@pytest.fixture(scope="module")
-def paypals(
-    tmp_path_factory: pytest.TempPathFactory, sink: Sink
-) -> Iterator[Callable[[Box], tuple[Stripe, Iterator[Program]]]]:
-    """The PayPal and the unused agents of a box, which is made ready to take payments there on first use."""
-    running: list[Process] = []
-    known: dict[str, tuple[Stripe, Iterator[Program]]] = {}
-
-    def prepare(box: Box) -> tuple[Stripe, Iterator[Program]]:
-        if box.url not in known:
-            paypal = Stripe(start(box.url, tmp_path_factory.mktemp("paypal") / "log", running) + "/paypal")
-            agents = [program(f"paypal-{box.ports[0]}-{number}") for number in range(AGENTS)]
-            account = {"slug": "paypal", "provider": "paypal", "client_id": CLIENT_ID, "secret_key": SECRET}
-            account |= {"webhook_secrets": [WEBHOOK], "api_base": paypal.url}
-            more: dict[str, Any] = {"identity_providers": ["corp"], "payment_accounts": ["paypal"]}
-            tables = [box_config.agent(one, sink.url(f"/{one.slug}"), **more) for one in agents]
-            box.apply({"payment_account": [account], "agent": tables})
-            box.programs.update({one.slug: one for one in agents})
-            known[box.url] = paypal, iter(agents)
-        return known[box.url]
-
-    yield prepare
-    for process in running:
-        process.stop()
 
 
 @pytest.fixture
-def till(
-    paypals: Callable[[Box], tuple[Stripe, Iterator[Program]]], embedded_box: Box, corp: Op, drive: Op
-) -> PayPalTill:
-    paypal, agents = paypals(embedded_box)
-    paypal.order("calm")
-    return PayPalTill(embedded_box, embedded_box.agent(next(agents).slug), paypal, corp, drive)
-
-
-def paid(till: PayPalTill, user: HttpUser, **params: object) -> tuple[Json, str]:
-    """A completed elicitation, and its order's id at PayPal."""
-    asked = till.ask(**params)
-    ref = till.at_page(user, asked)
-    user.press("pay")
-    return till.becomes(asked, "completed"), ref
+def till(paypals: Prepare, embedded_box: Box, corp: Op, drive: Op) -> PayPalTill:
+    return make(PayPalTill, paypals, embedded_box, corp, drive)
 
 
 def test_case_1_the_person_agrees_and_the_agent_is_told_once(till: PayPalTill, http_user: HttpUser) -> None:

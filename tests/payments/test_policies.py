@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from tests.payments.conftest import Till
+from tests.payments.till import Till
 from tests.support.http_user import HttpUser
 from tests.support.process import until
 

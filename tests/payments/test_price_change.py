@@ -9,11 +9,11 @@ import httpx2
 import pytest
 
 from tests.cast import BOB
-from tests.payments.conftest import LONG_AGO, Json, Till
 from tests.payments.test_cancellation import at_stripe, card_of, press
 from tests.payments.test_hints import settled
 from tests.payments.test_modes import MONTHLY, entitlement, let_a_day_pass, subscribed
 from tests.payments.test_subscriptions import life, renewals, told
+from tests.payments.till import LONG_AGO, Json, Till
 from tests.support.http_user import HttpUser
 from tests.support.process import until
 

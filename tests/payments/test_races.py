@@ -15,9 +15,9 @@ import psycopg
 import pytest
 import stripe
 
-from tests.payments.conftest import SECRET, Json, Till
 from tests.payments.racing import Doors, at_once, doors, waiting_for_locks
 from tests.payments.test_hints import DONE, go_away, settled
+from tests.payments.till import SECRET, Json, Till
 from tests.support.box import Box
 from tests.support.http_user import HttpUser
 from tests.support.process import until

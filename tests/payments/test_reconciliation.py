@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from tests.payments.conftest import Json, Till
 from tests.payments.test_policies import policy
+from tests.payments.till import Json, Till
 from tests.support.box import Box
 from tests.support.http_user import HttpUser
 from tests.support.process import until

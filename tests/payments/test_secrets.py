@@ -12,8 +12,8 @@ import httpx2
 import pytest
 import stripe
 
-from tests.payments.conftest import KEY, SECRET, Json, Till
 from tests.payments.test_hints import DONE, go_away, settled
+from tests.payments.till import KEY, SECRET, Json, Till
 from tests.support import box_config
 from tests.support.box import Box
 from tests.support.http_user import HttpUser

@@ -8,10 +8,10 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from tests.payments.conftest import Json, Till
 from tests.payments.test_cancellation import at_stripe, card_of, press, token
 from tests.payments.test_hints import DONE, settled
 from tests.payments.test_modes import entitlement, let_a_day_pass, subscribed
+from tests.payments.till import Json, Till
 from tests.support.http_user import HttpUser
 from tests.support.process import until
 

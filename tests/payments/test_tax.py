@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.payments.conftest import Json, Till
 from tests.payments.test_hints import go_away, settled
+from tests.payments.till import Json, Till
 from tests.support.http_user import HttpUser
 from tests.support.process import until
 

@@ -8,8 +8,8 @@ from functools import partial
 
 import pytest
 
-from tests.payments.conftest import Till
 from tests.payments.racing import at_once
+from tests.payments.till import Till
 from tests.support.box import Box
 from tests.support.http_user import HttpUser
 from tests.support.machine import within

@@ -6,10 +6,10 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.payments.conftest import LONG_AGO, Json, Till
 from tests.payments.test_cancellation import at_stripe
 from tests.payments.test_hints import DONE, go_away, run_out, settled
 from tests.payments.test_modes import MONTHLY, entitlement
+from tests.payments.till import LONG_AGO, Json, Till
 from tests.support.http_user import HttpUser
 from tests.support.process import until
 

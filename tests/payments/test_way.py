@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.payments.conftest import Json, Till
+from tests.payments.till import Json, Till
 from tests.support.http_user import HttpUser
 from tests.support.process import until
 
