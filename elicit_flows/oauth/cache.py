@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
+from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
@@ -30,14 +31,22 @@ class _Entry(Generic[T]):
 class Cache(Generic[T]):
     """``ttl``, ``failure_ttl`` and ``renew_interval`` are in seconds; ``fetch`` raises DiscoveryError.
 
-    ``renew`` fetches early, for each key at most once in ``renew_interval`` seconds.
+    ``renew`` fetches early, for each key at most once in ``renew_interval`` seconds. Of more than ``most`` keys the one
+    gives way that was not used for the longest time: strangers name keys too (threat T155).
     """
 
     def __init__(
-        self, fetch: Callable[[str], T], *, ttl: float = 600.0, failure_ttl: float = 2.0, renew_interval: float = 60.0
+        self,
+        fetch: Callable[[str], T],
+        *,
+        ttl: float = 600.0,
+        failure_ttl: float = 2.0,
+        renew_interval: float = 60.0,
+        most: int = 500,
     ) -> None:
         self._fetch, self._ttl, self._failure_ttl, self._renew_interval = fetch, ttl, failure_ttl, renew_interval
-        self._entries: dict[str, _Entry[T]] = {}
+        self._most = most
+        self._entries: OrderedDict[str, _Entry[T]] = OrderedDict()
         self._lock = threading.Lock()
 
     def get(self, key: str) -> T:
@@ -74,7 +83,11 @@ class Cache(Generic[T]):
 
     def _entry(self, key: str) -> _Entry[T]:
         with self._lock:
-            return self._entries.setdefault(key, _Entry())
+            entry = self._entries.setdefault(key, _Entry())
+            self._entries.move_to_end(key)
+            if len(self._entries) > self._most:
+                self._entries.popitem(last=False)
+            return entry
 
     def _fill(self, entry: _Entry[T], key: str) -> None:
         try:

@@ -193,3 +193,20 @@ def test_what_is_known_can_be_had_without_asking(provider: Provider) -> None:
 def test_t19_whether_s256_is_offered(provider: Provider, methods: Any, offered: bool) -> None:
     provider.metadata["code_challenge_methods_supported"] = methods
     assert oauth.discover(provider.issuer).offers_s256() is offered
+
+
+def test_t155_many_issuers_push_out_those_that_nobody_uses() -> None:
+    """Where agents may name any MCP server, they name its authorization server too."""
+    fetched: list[str] = []
+
+    def fetch(key: str) -> str:
+        fetched.append(key)
+        return key
+
+    known = cache.Cache(fetch, most=10)
+    for number in range(100):
+        assert known.get("in use") == "in use"
+        known.get(f"https://{number}.example.com")
+    assert len(fetched) == 101, "what is in use stays"
+    remembered = [number for number in range(100) if known.peek(f"https://{number}.example.com")]
+    assert remembered == list(range(91, 100))
