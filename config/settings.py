@@ -188,7 +188,9 @@ TEMPLATES = [
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
                 "elicit_flows.web.context.service",
-            ]
+            ],
+            # Not among the tags of people's pages, none of which marks text as safe (threat T52).
+            "libraries": {"change_lists": "elicit_flows.admin.change_lists"},
         },
     }
 ]

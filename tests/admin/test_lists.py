@@ -93,3 +93,13 @@ def test_the_filters_stand_before_the_rows_and_are_open_while_they_filter(admin:
         assert page.index("changelist-filter") < page.index("result_list")
         assert page.count('id="changelist-filter"') == 1
         assert ('<details class="filters" open>' in page) == opened
+
+
+def test_t52_a_name_in_a_list_stays_text(admin: Client, rows: Rows) -> None:
+    """The cells are Django's, put together anew with the names of their columns."""
+    name = '"><script>alert(1)</script>'
+    type(rows.agent).objects.filter(pk=rows.agent.pk).update(name=name)
+    page = admin.get(list_url(type(rows.agent))).text
+    assert "&lt;script&gt;alert(1)" in page
+    assert "<script>alert" not in page
+    assert 'data-label="Name" class="field-name">' in page
