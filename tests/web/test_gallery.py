@@ -296,6 +296,11 @@ def test_who_goes_to_what_is_wrong_sees_what_the_field_is_and_why(
     assert all(box and 0 <= box["y"] <= 500 - box["height"] for box in boxes), boxes
 
 
+def test_a_code_is_typed_from_left_to_right_in_arabic_too() -> None:
+    fields = [one for address in ("code", "consent-with-a-field") for one in shown(address, "?lang=ar").all("input")]
+    assert {one.get("dir") for one in fields if one.get("type", "text") == "text"} == {"ltr"}
+
+
 def test_korean_is_broken_between_its_words(embedded_box: Box, new_user: Callable[..., User]) -> None:
     user = new_user(viewport={"width": PHONE, "height": 640})
     for address in ("consent", "mandate-announced"):
