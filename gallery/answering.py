@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.utils.translation import gettext
+
 from elicit_flows.kinds.form.kind import Form
 from gallery.asking import kind_templates, request_page
 from gallery.everywhere import Context
@@ -76,7 +78,7 @@ def provider_off() -> Context:
 
 
 def refused_credentials() -> Context:
-    return credentials_page(faults={"key": "Fill this in."}, typed={"key": "typed-secret", "team": "blue"})
+    return credentials_page(faults={"key": gettext("Fill this in.")}, typed={"key": "typed-secret", "team": "blue"})
 
 
 QUESTIONS: Context = {
@@ -119,6 +121,6 @@ def form_page(asked: Context | None = None, **more: Any) -> Context:
 def wrong_form_page() -> Context:
     """With everything answered, and everything wrong."""
     few = {key: QUESTIONS["properties"][key] for key in ("name", "notes", "start", "sure", "some")}
-    faults = {f"q{number}": f"Fault {number}." for number in range(5)}
+    faults = {f"q{number}": gettext("Fill this in.") for number in range(5)}
     typed = {f"q{number}": [f"typed {number}"] for number in range(5)}
     return form_page({"schema": {"properties": few, "required": ["name"]}}, faults=faults, typed=typed)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import timedelta
 
+from django.utils.translation import gettext
+
 from elicit_flows.brands.page_brand import AgentCard, PageText
 from elicit_flows.lib import clock
 from gallery.account import (
@@ -49,7 +51,7 @@ def _scopes() -> Context:
 
 
 def _faults() -> Context:
-    return {"faults": {"typed": "Type CONFIRM to confirm."}, "kind": "confirm"}
+    return {"faults": {"typed": gettext("Type %(word)s to confirm.") % {"word": "CONFIRM"}}, "kind": "confirm"}
 
 
 def _choice() -> Context:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from django.utils.translation import gettext
+
 from gallery.everywhere import Context, everywhere
 
 
@@ -29,7 +31,8 @@ def docs_page() -> Context:
 
 
 def refused_page() -> Context:
-    page = {"title": "Too many requests", "detail": "Wait a minute.", "http_status": 429}
+    said = gettext("There were too many requests for unknown links from your network.")
+    page = {"title": gettext("Too many requests"), "detail": said, "http_status": 429}
     return {**everywhere(), **page, "back_url": "/", "back_label": "Back"}
 
 
@@ -38,7 +41,13 @@ def unsubscribe_page(**more: str) -> Context:
 
 
 def catalogue_page() -> Context:
-    entry = {"slug": "acme", "name": "Acme Drive", "kind": "OAuth", "checked": "library", "level": "Libraries agree"}
+    entry = {
+        "slug": "acme",
+        "name": "Acme Drive",
+        "kind": "OAuth",
+        "checked": "library",
+        "level": gettext("Several libraries have the same addresses"),
+    }
     more = {
         "checked_on": None,
         "libraries": ("grant", "arctic"),
@@ -50,7 +59,7 @@ def catalogue_page() -> Context:
         **everywhere(),
         "asked": asked,
         "kinds": [("oauth", "OAuth")],
-        "levels": [("library", "Libraries agree")],
+        "levels": [("library", gettext("Several libraries have the same addresses"))],
         "total": 2,
         "entries": [{**entry, **more}],
     }

@@ -5,6 +5,8 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Any
 
+from django.utils.translation import gettext
+
 from elicit_flows.lib import clock
 from gallery.everywhere import Context, everywhere
 
@@ -15,7 +17,7 @@ def outcome_page(status: str = "completed", kind: str = "oauth") -> Context:
         "kind": kind,
         "status": status,
         "agent_name": "Drive Bot",
-        "error": {"detail": "Acme Drive did not accept the answer.", "technical": ""},
+        "error": {"detail": gettext("The provider does not accept the grant."), "technical": ""},
         "connect_url": "/c/el_1",
         "return_url": "https://drive-bot.example/done",
         "outcome_templates": ["connect/kinds/oauth_outcome.html", "connect/_outcome.html"],
@@ -43,7 +45,7 @@ def unavailable_page(**more: Any) -> Context:
     return {
         **everywhere(),
         "name": "Acme Drive",
-        "detail": "The provider does not answer.",
+        "detail": gettext("The provider does not answer."),
         "expires_at": clock.now() + timedelta(minutes=15),
         "connect_url": "/c/el_1",
         "continue_url": "/c/el_1/continue",
@@ -56,7 +58,13 @@ def unavailable_page(**more: Any) -> Context:
 def payment_outcome_page(
     status: str = "completed", mode: str = "pay", order: Context | None = None, changes: str = ""
 ) -> Context:
-    asked = {"mode": mode, "amount": 1999, "currency": "eur", "description": "A report", "order": order}
+    asked = {
+        "mode": mode,
+        "amount": 990 if order else 1999,
+        "currency": "eur",
+        "description": "A report",
+        "order": order,
+    }
     asked["changes"] = changes
     if order:
         asked |= {"invoice_url": "https://pay.example/invoice", "invoice_pdf": "https://pay.example/invoice.pdf"}

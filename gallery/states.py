@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
+from django.utils.translation import gettext
+
 from elicit_flows.domain.status import Status
 from elicit_flows.lib import clock
 from gallery.account import (
@@ -69,7 +71,15 @@ from gallery.outcomes import connected_page, late_page, outcome_page, payment_ou
 # Django's own errors, which may be rendered without the context of the other pages.
 BARE = ["400.html", "403.html", "403_csrf.html", "404.html", "500.html"]
 
-WRONG_SHOP = {"variable.shop": "This does not look right. Write it like this: example-shop"}
+
+def to_start_again() -> Context:
+    return {**outcome_page("started"), "why": gettext("The time for it ran out.")}
+
+
+def wrong_shop() -> Context:
+    said = gettext("This does not look right. Write it like this: %(example)s") % {"example": "example-shop"}
+    return shop_page(faults={"variable.shop": said})
+
 
 PAGES: dict[str, tuple[str, str, Callable[[], Context]]] = {
     "sign-in": ("connect/signin.html", "signin", request_page),
@@ -80,7 +90,7 @@ PAGES: dict[str, tuple[str, str, Callable[[], Context]]] = {
     "consent for an MCP server": ("connect/consent.html", "consent", mcp_page),
     "consent for an MCP server, not asked yet": ("connect/consent.html", "consent", lambda: mcp_page(found=False)),
     "consent with a field": ("connect/consent.html", "consent", shop_page),
-    "consent with a field, refused": ("connect/consent.html", "consent", lambda: shop_page(faults=WRONG_SHOP)),
+    "consent with a field, refused": ("connect/consent.html", "consent", wrong_shop),
     "code to type": ("connect/device.html", "device", code_to_type),
     "other device": ("connect/other_device.html", "other_device", other_device),
     "other device, with a code": ("connect/other_device.html", "other_device", lambda: other_device(made=True)),
@@ -89,7 +99,7 @@ PAGES: dict[str, tuple[str, str, Callable[[], Context]]] = {
     "confirm, refused": (
         "connect/form.html",
         "form",
-        lambda: confirm_page(faults={"typed": "Type CONFIRM to confirm."}),
+        lambda: confirm_page(faults={"typed": gettext("Type %(word)s to confirm.") % {"word": "CONFIRM"}}),
     ),
     "credentials": ("connect/form.html", "form", credentials_page),
     "credentials of a provider": ("connect/form.html", "form", provider_page),
@@ -143,7 +153,7 @@ PAGES: dict[str, tuple[str, str, Callable[[], Context]]] = {
     **{f"done, {status}": ("connect/done.html", "done", partial(outcome_page, status)) for status in map(str, Status)},
     "done, said no": ("connect/done.html", "done", lambda: outcome_page("declined", "confirm")),
     "done, a form declined": ("connect/done.html", "done", lambda: outcome_page("declined", "form")),
-    "done, to start again": ("connect/done.html", "done", lambda: {**outcome_page("started"), "why": "It ran out."}),
+    "done, to start again": ("connect/done.html", "done", to_start_again),
     **{
         f"payment, {status}": ("connect/done.html", "done", partial(payment_outcome_page, status))
         for status in map(str, Status)
@@ -175,7 +185,11 @@ PAGES: dict[str, tuple[str, str, Callable[[], Context]]] = {
     "code": ("code.html", "code", code_page),
     "catalogue": ("catalogue.html", "catalogue", catalogue_page),
     "account": ("account/connections.html", "account", account_page),
-    "account, empty": ("account/connections.html", "account", lambda: account_page() | {"providers": []}),
+    "account, empty": (
+        "account/connections.html",
+        "account",
+        lambda: account_page() | {"providers": [], "held": {"agents": 0, "accounts": 0}, "waiting": 0},
+    ),
     "account, found": ("account/connections.html", "account", found_page),
     "account, nothing found": ("account/connections.html", "account", lambda: found_page(providers=[], more_url="")),
     "account, disconnected": ("account/connections.html", "account", just_ended),

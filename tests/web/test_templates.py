@@ -275,7 +275,7 @@ def test_the_page_of_a_payment_says_what_became_of_the_money():
     assert "It can take your bank some days" in shown("payment, settling").text()
     for status in ("cancelled", "expired", "declined"):
         assert "If you have paid in the meantime, you get your money back." in shown(f"payment, {status}").text()
-    assert "did not accept the answer" in shown("payment, failed").text()
+    assert "does not accept the grant" in shown("payment, failed").text()
 
 
 @pytest.mark.parametrize("interval", ["day", "week", "month", "year"])
@@ -421,8 +421,8 @@ def test_what_was_answered_before_leads_back_first_and_to_the_connection_then():
 
 
 def test_a_failure_says_why_and_a_success_does_not():
-    assert "did not accept the answer" in shown("done, failed").text()
-    assert "did not accept the answer" not in shown("done, completed").text()
+    assert "does not accept the grant" in shown("done, failed").text()
+    assert "does not accept the grant" not in shown("done, completed").text()
 
 
 def test_the_page_after_a_no_says_it_in_the_words_of_the_button():
@@ -653,7 +653,7 @@ def test_amounts_are_in_the_habits_of_the_readers_language():
 def test_a_refusal_says_why_and_leads_somewhere(back: Context, words: str):
     page = shown("refused", **{"back_label": "", **back})
     assert "Too many requests" in page.text()
-    assert "Wait a minute." in page.text()
+    assert "There were too many requests for unknown links from your network." in page.text()
     assert "Error 429" in page.text()
     assert [link["href"] for link in page.all("a") if link.get("class") == "button"] == (
         [back["back_url"]] if words else []
