@@ -47,13 +47,13 @@ def faults(user: User, *, thorough: bool = True) -> Iterator[str]:
             yield from page.evaluate(RUN, None)
 
 
-def walk(user: User, gallery: str, language: str, part: int, *, thorough: bool = True) -> dict[str, list[str]]:
+def walk(user: User, gallery: str, language: str, part: int) -> dict[str, list[str]]:
     """What is wrong on one of the parts of the gallery, by address."""
     bring_axe(user)
     found = {}
     for address in ["", *(f"/{one}" for one in views.addresses())][part::PARTS]:
         user.page.goto(f"{gallery}{address}?lang={language}", wait_until="domcontentloaded")
         assert user.page.get_attribute("html", "lang") == (language if address else "en")
-        if wrong := list(faults(user, thorough=thorough)):
+        if wrong := list(faults(user)):
             found[address] = wrong
     return found
