@@ -38,10 +38,21 @@ SHOWN = """() => {
   }));
 }"""
 
+# The names of columns in which a word takes more than one line.
+BROKEN = r"""() => {
+  const ruler = document.createElement('canvas').getContext('2d');
+  return [...document.querySelectorAll('#result_list tbody [data-label]')].filter(cell => {
+    const { fontWeight, fontSize, fontFamily } = getComputedStyle(cell, '::before');
+    ruler.font = `${fontWeight} ${fontSize} ${fontFamily}`;
+    const widest = Math.max(...cell.dataset.label.split(/(?<=-)|\s+/).map(word => ruler.measureText(word).width));
+    return widest > parseFloat(getComputedStyle(cell).gridTemplateColumns) + 1;
+  }).map(cell => cell.dataset.label);
+}"""
+
 
 @pytest.mark.slow
 @pytest.mark.limit(200)
-@pytest.mark.parametrize("language", ["en", "de"])
+@pytest.mark.parametrize("language", ["en", "de", "fr", "es"])
 def test_on_a_phone_each_row_of_a_list_is_a_block_whose_cells_name_their_column(
     served: Served, user: User, settings: Settings, language: str
 ) -> None:
@@ -67,6 +78,7 @@ def test_on_a_phone_each_row_of_a_list_is_a_block_whose_cells_name_their_column(
         user.page.evaluate(WIDEST_IDS)
         rows = user.page.evaluate(SHOWN)
         assert rows, model
+        assert user.page.evaluate(BROKEN) == [], model
         for row in rows:
             assert all(label == column != "" for column, label, _ in row), (model, row)
             assert [top for *_, top in row] == sorted({top for *_, top in row}), (model, "one below the other", row)

@@ -49,6 +49,13 @@ def test_a_translation_has_the_placeholders_and_the_markup_of_the_english(folder
             assert "%" not in re.sub(r"%(?:\(\w+\))?[sdr]|%%", "", text), (language, text)
 
 
+def test_in_japanese_no_space_stands_beside_a_day_which_ends_in_a_character_of_its_own() -> None:
+    said = [text for found in catalogues.read(catalogues.path_of(catalogues.PAGES, "ja")).values() for text in found]
+    dated = [text for text in said if "%(day)s" in text]
+    assert len(dated) > 5
+    assert [text for text in dated if re.search(r"%\(day\)s (?!<|%|[A-Za-z0-9])", text)] == []
+
+
 @every_catalogue
 def test_a_button_that_a_sentence_names_is_named_as_it_is_written(folder: Path, language: str) -> None:
     said = {text: found[0] for (_, text), found in catalogues.read(catalogues.path_of(folder, language)).items()}
