@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from django.conf import settings
+from django.utils import translation
 
 from docs.generate import lists
 from elicit_flows import catalogue
@@ -77,6 +79,14 @@ def test_of_the_most_used_at_least_so_many_have_each_fact() -> None:
     assert {fact: sum(one[fact] for one in known) for fact in FACTS} == AT_LEAST
     assert len(known) == len(MOST_USED)
     assert sum(all(one.values()) for one in known) == 42
+
+
+@pytest.mark.parametrize("language", [code for code, _ in settings.LANGUAGES if code != "en"])
+def test_what_the_scopes_of_the_most_used_allow_is_said_in_every_language(language: str) -> None:
+    said = {words for slug in MOST_USED for words in catalogue.entries()[slug].scopes.words.values()}
+    assert len(said) > 300
+    with translation.override(language):
+        assert {words for words in said if translation.pgettext("scope", words) == words} == set()
 
 
 def test_the_tables_of_the_page_are_the_catalogue() -> None:
