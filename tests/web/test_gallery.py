@@ -306,3 +306,19 @@ def test_korean_is_broken_between_its_words(embedded_box: Box, new_user: Callabl
     for address in ("consent", "mandate-announced"):
         user.open(f"{embedded_box.url}/_gallery/{address}?lang=ko")
         assert user.page.evaluate(SPLIT.replace("'button, dt, dd'", "'h1, p, button, dt, dd'")) == []
+
+
+# What stands between quotation marks, where it takes more than one line.
+QUOTED = SPLIT.replace("'button, dt, dd'", "'h1'").replace(r"/(?<![.\w])[^\s.\/-]{2,13}/g", "/「[^」]*」/g")
+
+
+def test_a_word_that_japanese_quotes_in_a_title_stays_whole(embedded_box: Box, new_user: Callable[..., User]) -> None:
+    user = new_user(viewport={"width": PHONE, "height": 640})
+    quoted = []
+    for address in ("answered-before", "done-said-no"):
+        user.open(f"{embedded_box.url}/_gallery/{address}?lang=ja")
+        quoted += re.findall("「", user.page.inner_text("h1"))
+        for width in (ZOOMED, PHONE, 1440):
+            user.page.set_viewport_size({"width": width, "height": 640})
+            assert user.page.evaluate(QUOTED) == [], (address, width)
+    assert len(quoted) == 2
