@@ -284,6 +284,7 @@ def test_the_page_is_told_the_host_that_comes_next(provider: Provider) -> None:
         "by_device": False,
         "mcp": "",
         "issuer_host": "",
+        "seen": "",
     }
     assert KIND.describe({"provider": "acme", "scopes": []}, replace(config, grant="device_code"))["host"] == ""
     spoofed = by_urls(provider, authorize_url="https://xn--pple-43d.com/authorize")
