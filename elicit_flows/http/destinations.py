@@ -192,7 +192,8 @@ def check_url(url: str) -> Target:
     return Target(parts.scheme, host, port, path, authority)
 
 
-# Below these, each name is somebody else's. A country's domains for everybody, such as co.uk, are known by their form.
+# Below these domains of hosting companies, each name is another customer's. Those below a country's, such as co.uk,
+# are known by their form.
 _SHARED_NAMES = """
     amazonaws.com amplifyapp.com appspot.com awsapprunner.com azure-api.net azurecontainerapps.io azureedge.net
     azurewebsites.net cloudapp.net cloudfront.net cloudfunctions.net deno.dev edgeone.app fastmcp.app firebaseapp.com
@@ -202,7 +203,7 @@ _SHARED_NAMES = """
     vercel.dev web.app core.windows.net workers.dev
 """
 _SHARED = frozenset(_SHARED_NAMES.split())
-_COUNTRYS = re.compile(r"(ac|co|com|edu|gob|gov|gouv|go|mil|ne|net|nom|or|org)\.[a-z]{2}")
+_UNDER_A_COUNTRY = re.compile(r"(ac|co|com|edu|gob|gov|gouv|go|mil|ne|net|nom|or|org)\.[a-z]{2}")
 
 
 def same_site(one: str, other: str) -> bool:
@@ -220,7 +221,7 @@ def same_site(one: str, other: str) -> bool:
             break
         common.insert(0, label)
     domain = ".".join(common)
-    if len(common) < 2 or domain in _SHARED or _COUNTRYS.fullmatch(domain):
+    if len(common) < 2 or domain in _SHARED or _UNDER_A_COUNTRY.fullmatch(domain):
         return False
     return domain in (targets[0].host, targets[1].host) or not domain.endswith(tuple(f".{of}" for of in _SHARED))
 

@@ -39,10 +39,10 @@ def send(
     headers = {"accept": "application/json"}
     headers |= {name.lower(): placed(value, values) for name, value in call.headers.items()}
     if call.auth == "client_secret_basic":
-        pair = f"{values['client_id']}:{values['client_secret']}"
-        headers["authorization"] = f"Basic {base64.b64encode(pair.encode()).decode()}"
         if ":" in values["client_id"]:  # what follows would be read as the secret (RFC 7617, section 2)
             raise ProviderError("not_allowed", "The client id cannot be sent in a header.")
+        pair = f"{values['client_id']}:{values['client_secret']}"
+        headers["authorization"] = f"Basic {base64.b64encode(pair.encode()).decode()}"
     elif call.auth == "bearer":
         headers["authorization"] = f"Bearer {values['access_token']}"
     if not all(_HEADER.fullmatch(value) for value in headers.values()):
