@@ -19,6 +19,9 @@ from django.utils.translation import get_language, get_supported_language_varian
 # A language, with or without a script and a region (BCP 47, section 2.1). Whatever else a tag says is not needed here.
 _TAG = re.compile(r"([A-Za-z]{2,3})(?:[-_]([A-Za-z]{4}))?(?:[-_]([A-Za-z]{2}|[0-9]{3}))?(?:[-_][A-Za-z0-9]{1,8})*")
 _ZONE = re.compile(r"[A-Za-z][A-Za-z0-9_+-]{1,30}(?:/[A-Za-z0-9_+-]{1,30}){0,2}")
+MAX_WHOLE = 18  # signs of a date, which fit in the second column of a list on a phone
+_BEFORE_YEAR = re.compile(r"\u00a0(?=(?:de\u00a0)?[0-9]{4}$)")
+_JOINT = re.compile(r"(?<=[年月])(?=[0-9])|(?<=[0-9])(?=[年月日])")  # of a date
 _reader: ContextVar[Locale | None] = ContextVar("reader_locale", default=None)
 
 
@@ -103,9 +106,10 @@ def zone(name: str) -> tzinfo | None:
 
 
 def day(at: date, zone: tzinfo, locale: Locale) -> str:
-    """``November 22, 2026``."""
+    """``November 22, 2026``, on one line, or if it is long with a new line for the year."""
     local = at.astimezone(zone) if isinstance(at, datetime) else at
-    return format_date(local, "long", locale=locale)
+    shown = _whole(format_date(local, "long", locale=locale))
+    return shown if len(shown) <= MAX_WHOLE else _BEFORE_YEAR.sub(" ", shown)
 
 
 def clock_time(at: datetime, zone: tzinfo, locale: Locale) -> str:
@@ -119,12 +123,17 @@ def clock_times(first: datetime, last: datetime, zone: tzinfo, locale: Locale) -
     if locale.language == "ko":
         pattern = pattern.replace("a", "aaaa")  # 오후, where the short form is PM
     both = (format_time(at.astimezone(zone), pattern, locale=locale) for at in (first, last))
-    shown = "–".join(dict.fromkeys(both)).replace(" ", "\N{NO-BREAK SPACE}")
-    return f"{shown} UTC" if str(zone) == "UTC" else shown
+    shown = "–".join(dict.fromkeys(both))
+    return _whole(f"{shown} UTC" if str(zone) == "UTC" else shown)
+
+
+def _whole(shown: str) -> str:
+    """The same, broken nowhere: with no-break spaces, and joiners where Chinese and Japanese have no space."""
+    return _JOINT.sub("\N{WORD JOINER}", shown.replace(" ", "\N{NO-BREAK SPACE}"))
 
 
 def moment(at: datetime, zone: tzinfo, locale: Locale) -> str:
-    """``November 22, 2026, 2:05 PM``."""
+    """``November 22, 2026, 2:05 PM``, which is broken before the time only."""
     pattern = str(get_datetime_format("long", locale=locale)).replace("'", "")
     return pattern.replace("{1}", day(at, zone, locale)).replace("{0}", clock_time(at, zone, locale))
 
