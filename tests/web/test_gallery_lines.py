@@ -97,3 +97,27 @@ def test_an_english_text_begins_where_the_lines_of_an_arabic_page_do(embedded_bo
     note = user.page.get_by_text("A note.")
     assert note.evaluate(INDENT) < 1
     assert note.evaluate("one => getComputedStyle(one).direction") == "ltr"
+
+
+# Words and particles of titles that would else be taken apart on a phone, where neither language has spaces.
+TITLES = {
+    "ja": (
+        r"お支払い方\u2060?法|\S*[ \u00a0][をにと](?=支払|連携|移動|変更|共有|断っ)",
+        ("save", "credentials", "x402", "connected", "declined-before", "link", "another-price-month"),
+    ),
+    "zh-hans": (
+        r"分\u2060?享|目\u2060?前|保\u2060?存|日\u2060?后|每\u2060?月",
+        ("save", "credentials", "unavailable", "mandate", "another-price-month"),
+    ),
+}
+
+
+@pytest.mark.parametrize("language", TITLES)
+def test_words_of_titles_stay_whole_where_words_have_no_spaces(
+    embedded_box: Box, new_user: Callable[..., User], language: str
+) -> None:
+    user = new_user(viewport={"width": PHONE, "height": 640})
+    pattern, addresses = TITLES[language]
+    for address in addresses:
+        user.open(f"{embedded_box.url}/_gallery/{address}?lang={language}")
+        assert {count for _, count in lines(user, "h1", pattern)} == {1}, address
