@@ -16,6 +16,7 @@ from elicit_flows.admin import alerts
 from elicit_flows.jobs import metrics_store
 from elicit_flows.lib import clock, counters
 from elicit_flows.lib.counters import Counted
+from elicit_flows.models import Elicitation
 
 Labels = tuple[str, ...]
 ByHour = dict[datetime, dict[Labels, Counted]]
@@ -169,8 +170,13 @@ def statistics(span: Span) -> Statistics:
     )  # fmt: skip
 
 
+def _kind(kind: str) -> str:
+    """A kind in words. The counters may have one that is no more."""
+    return str(dict(Elicitation.Kind.choices).get(kind, kind))
+
+
 def _failure_name(kind: str, status: str, reason: str, bound: str) -> str:
-    return f"{kind}: {reason}" if status == "failed" else ""
+    return f"{_kind(kind)}: {reason}" if status == "failed" else ""
 
 
 def _bar_chart(
@@ -207,7 +213,7 @@ def _completion_times(counted: ByHour) -> list[CompletionTime]:
     times = []
     for kind, counts in sorted(completed.items()):
         buckets = [(bound, counts[bound]) for bound in (*counters.BOUNDS, float("inf"))]
-        times.append(CompletionTime(kind, counts.total(), quantile(0.5, buckets), quantile(0.9, buckets)))
+        times.append(CompletionTime(_kind(kind), counts.total(), quantile(0.5, buckets), quantile(0.9, buckets)))
     return times
 
 

@@ -148,10 +148,11 @@ def _deliveries(rows: list[Delivery]) -> Iterator[Entry]:
 
 def _attempts(rows: list[Elicitation]) -> Iterator[Entry]:
     """The person's visits to an outside page, such as a provider's consent page."""
-    kinds = {row.pk: row.kind for row in rows}
+    kinds, words = {row.pk: row.kind for row in rows}, dict(Elicitation.Kind.choices)
     found = Attempt.objects.filter(elicitation__in=rows).defer("stash").order_by("created_at")[:MAX_ENTRIES]
     for attempt in found:
-        where = {"where": attempt.context or kinds[attempt.elicitation_id]}
+        context = attempt.context or kinds[attempt.elicitation_id]
+        where = {"where": words.get(context, context)}  # of a kind without a provider or account, the kind
         meaning = _("The person was sent to another page, or got a code to type there.")
         yield Entry(attempt.created_at, _("Sent to %(where)s") % where, meaning)
         if attempt.used_at:

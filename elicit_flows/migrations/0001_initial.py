@@ -301,7 +301,7 @@ class Migration(migrations.Migration):
             fields=[
                 ('id', models.CharField(default=functools.partial(elicit_flows.lib.ids.name, *('el',), **{}), max_length=64, primary_key=True, serialize=False, verbose_name='ID')),
                 ('place', models.PositiveSmallIntegerField(db_default=0)),
-                ('kind', models.CharField(max_length=32, verbose_name='kind')),
+                ('kind', models.CharField(choices=[('oauth', 'Connection'), ('payment', 'Payment'), ('credentials', 'Credentials'), ('form', 'Form'), ('confirm', 'Confirmation'), ('link', 'Link'), ('x402', 'Payment by HTTP 402'), ('steps', 'Several steps')], max_length=32, verbose_name='kind')),
                 ('status', models.CharField(default=elicit_flows.domain.status.Status['PENDING'], max_length=16, verbose_name='status')),
                 ('iss', models.CharField(max_length=500, verbose_name='issuer (iss)')),
                 ('sub', models.CharField(max_length=255, verbose_name='user (sub)')),
@@ -582,7 +582,7 @@ class Migration(migrations.Migration):
                 ('id', models.CharField(default=functools.partial(elicit_flows.lib.ids.name, *('pa',), **{}), max_length=64, primary_key=True, serialize=False, verbose_name='ID')),
                 ('iss', models.CharField(max_length=500, verbose_name='issuer (iss)')),
                 ('sub', models.CharField(max_length=255, verbose_name='user (sub)')),
-                ('mode', models.CharField(max_length=16, verbose_name='mode')),
+                ('mode', models.CharField(choices=[('pay', 'One payment'), ('save', 'Saved payment method'), ('subscribe', 'Subscription'), ('mandate', 'Mandate')], max_length=16, verbose_name='mode')),
                 ('amount', models.BigIntegerField(verbose_name='amount')),
                 ('currency', models.CharField(max_length=3)),
                 ('description', models.CharField(max_length=500, verbose_name='description')),

@@ -7,6 +7,7 @@ from functools import partial
 from django.conf import settings
 from django.db import models
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
 
 from elicit_flows.domain.status import ACTION, TERMINAL, Status
 from elicit_flows.domain.values import MAX_ISSUER, MAX_SUBJECT, Claim, Json
@@ -21,12 +22,24 @@ WHOLE = models.Q(parent=None)  # not a step of another elicitation
 
 
 class Elicitation(models.Model):
+    class Kind(models.TextChoices):
+        """The kinds in words, for the admin."""
+
+        OAUTH = "oauth", pgettext_lazy("kind of request", "Connection")
+        PAYMENT = "payment", pgettext_lazy("kind of request", "Payment")
+        CREDENTIALS = "credentials", pgettext_lazy("kind of request", "Credentials")
+        FORM = "form", pgettext_lazy("kind of request", "Form")
+        CONFIRM = "confirm", pgettext_lazy("kind of request", "Confirmation")
+        LINK = "link", pgettext_lazy("kind of request", "Link")
+        X402 = "x402", pgettext_lazy("kind of request", "Payment by HTTP 402")
+        STEPS = "steps", pgettext_lazy("kind of request", "Several steps")
+
     id = models.CharField(_("ID"), max_length=64, primary_key=True, default=partial(ids.name, "el"))
     agent = models.ForeignKey(Agent, models.CASCADE, verbose_name=_("agent"), db_index=False)  # the list begins with it
     # Set for a step of another elicitation, which is the one that the agent knows. Steps are done in order of place.
     parent = models.ForeignKey("self", models.CASCADE, null=True, related_name="steps", db_index=False)
     place = models.PositiveSmallIntegerField(db_default=0)
-    kind = models.CharField(_("kind"), max_length=32)
+    kind = models.CharField(_("kind"), max_length=32, choices=Kind.choices)
     status = models.CharField(_("status"), max_length=16, default=Status.PENDING)
     iss = models.CharField(_("issuer (iss)"), max_length=MAX_ISSUER)
     sub = models.CharField(_("user (sub)"), max_length=MAX_SUBJECT)

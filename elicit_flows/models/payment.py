@@ -38,6 +38,12 @@ class Payment(models.Model):
         MISMATCH = "mismatch", pgettext_lazy("status", "Mismatch")
         CLOSED = "closed", pgettext_lazy("status", "Closed")  # not paid, and no longer payable
 
+    class Mode(models.TextChoices):
+        PAY = "pay", pgettext_lazy("mode of a payment", "One payment")
+        SAVE = "save", pgettext_lazy("mode of a payment", "Saved payment method")
+        SUBSCRIBE = "subscribe", pgettext_lazy("mode of a payment", "Subscription")
+        MANDATE = "mandate", pgettext_lazy("mode of a payment", "Mandate")
+
     class Dispute(models.TextChoices):
         OPEN = "open", pgettext_lazy("dispute", "Open")
         WON = "won", pgettext_lazy("dispute", "Won")
@@ -51,7 +57,7 @@ class Payment(models.Model):
     )
     iss = models.CharField(_("issuer (iss)"), max_length=MAX_ISSUER)
     sub = models.CharField(_("user (sub)"), max_length=MAX_SUBJECT)
-    mode = models.CharField(_("mode"), max_length=16)
+    mode = models.CharField(_("mode"), max_length=16, choices=Mode.choices)
     amount = models.BigIntegerField(_("amount"))
     currency = models.CharField(max_length=3)
     description = models.CharField(_("description"), max_length=500)

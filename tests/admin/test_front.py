@@ -257,7 +257,7 @@ def test_figures_are_by_hour_and_by_day_and_in_the_table_too(admin: Client) -> N
     assert dict(day.elicitations.totals)["completed"] == 9
     assert dict(month.elicitations.totals)["completed"] == 17
     assert [len(day.elicitations.rows), len(month.elicitations.rows)] == [24, 30]
-    assert [(one.name, one.count, one.width) for one in day.failures] == [("payment: payment_mismatch", 5, 100.0)]
+    assert [(one.name, one.count, one.width) for one in day.failures] == [("Payment: payment_mismatch", 5, 100.0)]
     page = admin.get("/admin/?span=30d").text
     assert page.count("<td>8</td>") == 1
     assert "completed <strong>17</strong>" in page

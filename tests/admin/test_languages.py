@@ -28,9 +28,11 @@ from elicit_flows.kinds.x402.networks import NETWORKS
 from elicit_flows.lib import counters, health
 from elicit_flows.models import (
     Agent,
+    Attempt,
     Cancellation,
     Connection,
     Delivery,
+    Elicitation,
     IdentityProvider,
     Member,
     Payment,
@@ -291,6 +293,27 @@ def test_dates_and_amounts_are_in_the_language_and_times_are_utc(
         assert time in shown
         assert amount in shown
     assert time in admin.post("/admin/search/", {"q": "alice"}, follow=True).text
+
+
+@pytest.mark.parametrize(
+    ("language", "kind", "mode"),
+    [("en", "Connection", "Subscription"), ("de", "Verbindung", "Abonnement"), ("fr", "Compte associé", "Abonnement"),
+     ("es", "Conexión", "Suscripción")],
+)  # fmt: skip
+def test_kinds_and_modes_are_named_in_words(
+    admin: Client, rows: Rows, settings: Settings, language: str, kind: str, mode: str
+) -> None:
+    """As data they stay what the API says."""
+    admin.cookies[settings.LANGUAGE_COOKIE_NAME] = language
+    Attempt.objects.filter(pk=rows.attempt.pk).update(context="oauth")
+    pages = {
+        f"/admin/request/{rows.elicitation.pk}": kind, f"/admin/person/{rows.elicitation.pk}": kind,
+        list_url(Elicitation): kind, list_url(Payment): mode,
+    }  # fmt: skip
+    for path, word in pages.items():
+        words = re.sub(r"<[^>]+>", " ", admin.get(path, follow=True).text)
+        assert word in words, path
+        assert not re.search(r"\b(oauth|subscribe)\b", words), path
 
 
 def test_the_audit_log_and_the_name_of_an_export_are_in_english(admin: Client, rows: Rows, settings: Settings) -> None:
