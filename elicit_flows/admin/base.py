@@ -28,14 +28,12 @@ from elicit_flows.admin import audit_log
 from elicit_flows.admin.audit_log import record_for_model
 from elicit_flows.admin.roles import EXPORT, SEE_PEOPLE, SWITCH, may
 from elicit_flows.lib import clock
-from elicit_flows.lib.clock import rfc3339
+from elicit_flows.lib.csv_cells import csv_cells
 
 MAX_CSV_ROWS = 50_000
 DAYS = 30  # of a period, unless another one is chosen
 # ``formfield_overrides``: several rows are chosen by boxes to tick, which need no script and have names to read out.
 CHECKBOXES: dict[Any, Any] = {ManyToManyField: {"widget": CheckboxSelectMultiple}}
-# Spreadsheets take a cell that begins so for a formula (OWASP, CSV injection); some also the full-width forms.
-_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 # The lookups that Django's own list filters put in a URL.
 _FILTER_LOOKUPS = ("", "__exact", "__id__exact", "__isnull", "__gte", "__lt")
 
@@ -49,19 +47,6 @@ def list_url(model: type[Model], **filters: Any) -> str:
     """The list of the model's rows, filtered by the lookups of its list filters."""
     address = reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_changelist")
     return f"{address}?{urlencode(filters)}" if filters else address
-
-
-def escape_formula(value: object) -> str:
-    """The value as text that a spreadsheet does not run (threat T113)."""
-    text = "" if value is None else str(value)
-    if isinstance(value, int):
-        return text
-    return f"'{text}" if text.startswith(_FORMULA) else text
-
-
-def csv_cells(values: Iterable[Any]) -> list[str]:
-    """Times as RFC 3339, everything else as text, no formulas."""
-    return [escape_formula(rfc3339(value) if hasattr(value, "astimezone") else value) for value in values]
 
 
 def read_period(given: Mapping[str, str]) -> tuple[date, date, str]:

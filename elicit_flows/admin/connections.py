@@ -19,9 +19,10 @@ from django.utils.translation import ngettext
 
 from elicit_flows import vault
 from elicit_flows.admin.audit_log import record_for_model
-from elicit_flows.admin.base import ReadOnlyAdmin, csv_cells
+from elicit_flows.admin.base import ReadOnlyAdmin
 from elicit_flows.admin.roles import EXPORT, SEE_PEOPLE, may
 from elicit_flows.lib import clock
+from elicit_flows.lib.csv_cells import csv_cells
 from elicit_flows.lib.paging import in_pages
 from elicit_flows.models import Connection
 

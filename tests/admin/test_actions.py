@@ -14,11 +14,11 @@ from django.contrib.auth.models import Permission, User
 from django.test import Client
 
 from elicit_flows import vault
-from elicit_flows.admin.base import escape_formula
 from elicit_flows.api.auth import authenticate
 from elicit_flows.domain.errors import Unauthenticated
 from elicit_flows.domain.values import Secret
 from elicit_flows.lib import clock, ids
+from elicit_flows.lib.csv_cells import escape_formula
 from elicit_flows.models import Agent, Delivery, Event
 from tests.admin.rows import API_KEY, HOOK, NO_LIMITS, OLD_HOOK, Rows, elicitation
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Callable
+from datetime import datetime
 from functools import partial
 from typing import Any
 
@@ -106,6 +107,18 @@ def test_what_is_recorded_and_was_never_charged_is_found(till: Till, http_user: 
     statement = "UPDATE elicit_flows_payment SET status = 'paid', payment_ref = 'pi_forged', paid_at = %s WHERE id = %s"
     till.sql(statement, now, payment)
     assert reconciled(till) == [("charge_missing", payment, "1999 eur", "")]
+
+
+def test_t113_a_reference_that_a_spreadsheet_would_run_is_text(till: Till) -> None:
+    payment = till.payment_id(till.ask())
+    statement = (
+        "UPDATE elicit_flows_payment SET status = 'paid', payment_ref = '=1+1', paid_at = created_at WHERE id = %s"
+    )
+    till.sql(statement, payment)
+    said = till.box.manage("reconcile", "sandbox", "--csv", check=False).stdout
+    [row] = csv.DictReader(io.StringIO(said))
+    assert (row["payment"], row["ref"]) == (payment, "'=1+1")
+    assert datetime.fromisoformat(row["at"]).tzinfo is not None
 
 
 @pytest.mark.slow

@@ -17,6 +17,7 @@ from elicit_flows.kinds.payment import providers
 from elicit_flows.kinds.payment.providers.base import PaymentError
 from elicit_flows.kinds.payment.values import BalanceLine, Movement
 from elicit_flows.lib import amounts, clock
+from elicit_flows.lib.csv_cells import csv_cells
 from elicit_flows.models import PaymentAccount
 from elicit_flows.payments.reconciliation import Difference, Fault, Reconciliation
 
@@ -66,7 +67,7 @@ class Command(BaseCommand):
         if options["csv"]:
             writer = csv.writer(self.stdout)
             writer.writerow([one.name for one in fields(Difference)])
-            writer.writerows([astuple(one) for one in shown])
+            writer.writerows(csv_cells(astuple(one)) for one in shown)
         else:
             self.stdout.write(f"{account}, {since} to {until} (UTC), at {row.provider}:")
             self._report(compared, shown)
