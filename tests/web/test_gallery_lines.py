@@ -121,3 +121,23 @@ def test_words_of_titles_stay_whole_where_words_have_no_spaces(
     for address in addresses:
         user.open(f"{embedded_box.url}/_gallery/{address}?lang={language}")
         assert {count for _, count in lines(user, "h1", pattern)} == {1}, address
+
+
+EDGES = """() => [...document.querySelectorAll('.foot .button')].map(one => {
+  const [button, words] = [one.getBoundingClientRect(), one.previousElementSibling.getBoundingClientRect()];
+  return [Math.round(button.left), Math.round(button.right), button.top >= words.bottom];
+})"""
+
+
+@pytest.mark.parametrize("width", [PHONE, 1440])
+def test_the_buttons_of_a_list_stand_below_each_other(
+    embedded_box: Box, new_user: Callable[..., User], width: int
+) -> None:
+    user = new_user(viewport={"width": width, "height": 900})
+    for address in ("requests", "requests-answered"):
+        for language, _ in settings.LANGUAGES:
+            user.open(f"{embedded_box.url}/_gallery/{address}?lang={language}")
+            edges = {tuple(one) for one in user.page.evaluate(EDGES)}
+            end = {(left if language == "ar" else right) for left, right, _ in edges}
+            assert len(end) == 1, (address, language, edges)
+            assert {below for *_, below in edges} == {width == PHONE}, (address, language)
