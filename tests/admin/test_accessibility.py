@@ -21,7 +21,7 @@ from tests.support import money
 from tests.support.browser import User
 from tests.support.rows import Known
 from tests.support.serving import Served, hang_up
-from tests.web.gallery_axe import bring_axe, faults
+from tests.web.gallery_axe import PHONE, bring_axe, faults
 
 START = ("/admin/", "/admin/providers/add/?preset=github", "/admin/search/")
 LINK = re.compile(r'href="(/admin/[^"#]*)')
@@ -86,7 +86,7 @@ def walk(served: Served, user: User, settings: Settings, language: str, *, thoro
         assert user.page.get_attribute("html", "lang") == language
         user.page.evaluate(WIDEST_IDS)
         waiting += [link.replace("&amp;", "&") for link in LINK.findall(user.page.content())]
-        if wrong := [*faults(user, thorough=thorough), *in_forced_colours(user)]:
+        if wrong := [*faults(user, thorough=thorough), *in_forced_colours(user), *in_pieces(user)]:
             found[address] = wrong
     assert len(seen) > 60
     assert found == {}, "\n".join(f"{at}: {one}" for at, all_ in found.items() for one in all_)
@@ -108,6 +108,27 @@ def in_forced_colours(user: User) -> Iterator[str]:
     user.page.emulate_media(forced_colors="active")
     yield from (f"not told from text in forced colours: {one}" for one in user.page.evaluate(UNMARKED))
     user.page.emulate_media(forced_colors="none")
+
+
+# Words that stand on more than one line, though each fits on one, even on a phone.
+PIECES = r"""() => {
+  const found = [], texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT), range = document.createRange();
+  while (texts.nextNode()) {
+    const {data, parentElement} = texts.currentNode;
+    if (!parentElement.checkVisibility() || parentElement.closest('script, style, option, textarea')) continue;
+    for (const word of data.matchAll(/(?<![\w-])\p{L}{4,25}(?![\w-])/gu)) {
+      range.setStart(texts.currentNode, word.index);
+      range.setEnd(texts.currentNode, word.index + word[0].length);
+      if (new Set([...range.getClientRects()].map(line => Math.round(line.top))).size > 1) found.push(word[0]);
+    }
+  }
+  return found;
+}"""
+
+
+def in_pieces(user: User) -> Iterator[str]:
+    user.page.set_viewport_size({"width": PHONE, "height": 900})
+    yield from (f"broken on a phone: {word}" for word in user.page.evaluate(PIECES))
 
 
 # IDs are random, so some are wider than others: each is shown as wide as one can be.
