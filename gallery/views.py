@@ -14,8 +14,10 @@ from django.template.loader import get_template
 from django.utils import translation
 from django.views.decorators.http import require_safe
 
+from elicit_flows.brands.page_brand import PageBrand
 from elicit_flows.lib import locales
 from elicit_flows.web import languages
+from gallery import mails
 from gallery.brands import BRANDS
 from gallery.components import COMPONENTS
 from gallery.everywhere import Context, everywhere
@@ -27,6 +29,8 @@ CSP = (
     "default-src 'none'; style-src 'self'; img-src 'self' data:; font-src 'self'; "
     "form-action 'none'; base-uri 'none'; frame-ancestors 'none'"
 )
+# A mail program takes the styles of a mail, which are in its text.
+MAIL_CSP = CSP.replace("style-src 'self'", "style-src 'unsafe-inline'")
 
 
 def slug(name: str) -> str:
@@ -34,8 +38,8 @@ def slug(name: str) -> str:
 
 
 def addresses() -> list[str]:
-    """Of every page and every component, after ``/_gallery/``."""
-    return [*map(slug, PAGES), *(f"part-{slug(name)}" for name in COMPONENTS)]
+    """Of every page, component and e-mail, after ``/_gallery/``."""
+    return [*map(slug, PAGES), *(f"part-{slug(name)}" for name in COMPONENTS), *mails.ADDRESSES]
 
 
 @require_safe
@@ -47,6 +51,7 @@ def index(request: HttpRequest) -> HttpResponse:
         "languages": [],
         "pages": _links(PAGES, "", said),
         "parts": _links(COMPONENTS, "part-", said),
+        "mails": _links(mails.ADDRESSES, "", said),
         "switches": [*_switches(asked, "lang", dict(settings.LANGUAGES)), *_switches(asked, "brand", BRANDS)],
     }
     return _answer(_own("index.html", context), "en")
@@ -58,6 +63,8 @@ def show(request: HttpRequest, slug: str) -> HttpResponse:
     language = locales.supported(request.GET.get("lang", "")) or translation.get_language() or "en"
     brand = BRANDS.get(request.GET.get("brand", ""))
     with translation.override(language), locales.reading(locales.of(language)):
+        if slug in mails.ADDRESSES:
+            return _mail(slug, brand, language)
         return _answer(_rendered(slug, {"brand": brand} if brand else {}, request), language)
 
 
@@ -73,6 +80,13 @@ def _rendered(wanted: str, more: Context, request: HttpRequest) -> str:
     raise Http404
 
 
+def _mail(address: str, brand: PageBrand | None, language: str) -> HttpResponse:
+    parts = mails.mail(address.removesuffix(mails.TEXT), brand)
+    if address.endswith(mails.TEXT):
+        return _answer(_own("text.html", everywhere() | {"name": address, "text": parts["email.txt"]}), language)
+    return _answer(parts["email.html"], language, MAIL_CSP)
+
+
 def _offering(context: Context, request: HttpRequest) -> Context:
     """With every language in the switch, where the page has one."""
     return context | {"languages": languages.offered(request)} if "languages" in context else context
@@ -84,8 +98,8 @@ def _own(name: str, context: Context) -> str:
     return engines["django"].from_string(source).render(context)
 
 
-def _answer(page: str, language: str) -> HttpResponse:
-    return HttpResponse(page, headers={"Content-Security-Policy": CSP, "Content-Language": language})
+def _answer(page: str, language: str, csp: str = CSP) -> HttpResponse:
+    return HttpResponse(page, headers={"Content-Security-Policy": csp, "Content-Language": language})
 
 
 def _links(names: Iterable[str], prefix: str, said: str) -> list[Context]:

@@ -19,7 +19,7 @@ from elicit_flows.people import contacts
 
 MAX_NAME = 100
 # What a message is about: a request waits, a charge is made in a day, a charge was made.
-REQUESTED, CHARGE_ANNOUNCED, CHARGED = "requested", "charge_announced", "charged"
+ABOUT = REQUESTED, CHARGE_ANNOUNCED, CHARGED = "requested", "charge_announced", "charged"
 # What notifications/words.txt says, a line each.
 WORDS = ("subject", "what", "button", "sign_in", "why")
 
@@ -72,22 +72,8 @@ def compose(row: Notification) -> Message:
     language = contacts.language(claim, elicitation.locale if elicitation else None)
     brand = one_line(page_brand.of(agent.pk).name)
     token = vault.contacts.seal_unsubscribe(contacts.person_of(claim), agent.pk)
-    context = {
-        "about": about,
-        "agent": shown_name(agent),
-        "brand": brand,
-        "url": url,
-        "unsubscribe_url": f"{settings.ELICIT_PUBLIC_URL}/unsubscribe/{token}",
-        "language": locales.tag(language),
-        "direction": "rtl" if get_language_info(language)["bidi"] else "ltr",
-    }
-    with override(language):
-        lines = render_to_string("notifications/words.txt", context).strip().splitlines()
-        context |= zip(WORDS, lines, strict=True)
-        said = {
-            name: render_to_string(f"notifications/{name}", context).strip()
-            for name in ("message.txt", "email.txt", "email.html")
-        }
+    unsubscribe_url = f"{settings.ELICIT_PUBLIC_URL}/unsubscribe/{token}"
+    context = worded(about, shown_name(agent), brand, url, unsubscribe_url, language)
     return Message(
         name=row.pk,
         about=about,
@@ -98,12 +84,31 @@ def compose(row: Notification) -> Message:
         language=context["language"],
         direction=context["direction"],
         subject=one_line(context["subject"]),
-        body=said["message.txt"],
-        text=said["email.txt"] + "\n",
-        html=said["email.html"] + "\n",
-        url=context["url"],
-        unsubscribe_url=context["unsubscribe_url"],
+        body=context["message.txt"],
+        text=context["email.txt"] + "\n",
+        html=context["email.html"] + "\n",
+        url=url,
+        unsubscribe_url=unsubscribe_url,
     )
+
+
+def worded(about: str, agent: str, brand: str, url: str, unsubscribe_url: str, language: str) -> dict[str, str]:
+    """What is said, by the names in WORDS, and the texts that are made of it, by the names of their templates."""
+    context = {
+        "about": about,
+        "agent": agent,
+        "brand": brand,
+        "url": url,
+        "unsubscribe_url": unsubscribe_url,
+        "language": locales.tag(language),
+        "direction": "rtl" if get_language_info(language)["bidi"] else "ltr",
+    }
+    with override(language):
+        lines = render_to_string("notifications/words.txt", context).strip().splitlines()
+        context |= zip(WORDS, lines, strict=True)
+        for name in ("message.txt", "email.txt", "email.html"):
+            context[name] = render_to_string(f"notifications/{name}", context).strip()
+    return context
 
 
 def shown_name(agent: Agent) -> str:

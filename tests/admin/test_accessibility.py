@@ -112,7 +112,8 @@ def in_forced_colours(user: User) -> Iterator[str]:
 
 # Words that stand on more than one line, though each fits on one, even on a phone.
 PIECES = r"""() => {
-  const found = [], texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT), range = document.createRange();
+  const found = [], range = document.createRange();
+  const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
   while (texts.nextNode()) {
     const {data, parentElement} = texts.currentNode;
     if (!parentElement.checkVisibility() || parentElement.closest('script, style, option, textarea')) continue;

@@ -12,7 +12,8 @@ import pytest
 from django.http import Http404
 from django.test import Client, RequestFactory
 
-from gallery import views
+from elicit_flows.notifications import messages
+from gallery import mails, views
 from gallery.components import COMPONENTS
 from gallery.states import PAGES
 from scripts import screenshots
@@ -67,6 +68,19 @@ def test_a_part_says_more_than_its_name() -> None:
     for name in COMPONENTS:
         [main] = re.findall(r"</h1>(.*)</main>", shown(f"part-{views.slug(name)}").source, re.DOTALL)
         assert re.sub(r"<[^>]+>", "", main).strip(), name
+
+
+def test_every_e_mail_is_shown_in_both_of_its_parts() -> None:
+    """MAILS has each thing that a message may be about, as `compose` tells them apart."""
+    assert {about for about, _ in mails.MAILS.values()} == set(messages.ABOUT)
+    for name, (_, url) in mails.MAILS.items():
+        html, text = shown(name, "?lang=de&brand=violet"), shown(f"{name}{mails.TEXT}", "?lang=de&brand=violet")
+        assert html.all("a")[0]["href"] == url
+        for page in (html, text):
+            assert "Travel Bot" in page.text()
+            assert "Violet" in page.text()
+        assert html.all("html") == [{"lang": "de", "dir": "ltr"}]
+        assert url in text.text()
 
 
 def test_the_index_leads_to_each_of_them_and_keeps_what_was_chosen() -> None:
