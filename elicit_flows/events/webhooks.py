@@ -112,8 +112,11 @@ def prepare(delivery: Delivery, secrets: list[Secret]) -> WebhookRequest:
     """The request for one attempt. Each attempt is signed again, with the same id, once for each secret that is valid
     now (Standard Webhooks).
 
-    Raises Unavailable if there is no secret to sign with: a receiver that accepts one unsigned event accepts any.
+    Raises Unavailable if the agent's URL was removed meanwhile, or if there is no secret to sign with: a receiver that
+    accepts one unsigned event accepts any.
     """
+    if not delivery.agent.webhook_url:
+        raise Unavailable("The agent no longer has a webhook URL.")
     if not secrets:
         raise Unavailable("The agent has no webhook secret to sign with.")
     body = json.dumps(delivery.event.body(), separators=(",", ":"), ensure_ascii=False)
@@ -242,7 +245,7 @@ def record(delivery: Delivery, outcome: Outcome) -> bool:
     change: dict[str, object] = {"tries": tries, "log": _log(delivery, outcome, now), "lease_until": None}
     if outcome.ok:
         change |= {"status": "delivered", "delivered_at": now}
-    elif SCHEDULE.is_used_up(tries):
+    elif SCHEDULE.is_used_up(tries) or not delivery.agent.webhook_url:
         change |= {"status": "failed"}
     else:
         change |= {"next_at": now + max(SCHEDULE.pause(tries), outcome.retry_after or timedelta())}
@@ -258,7 +261,9 @@ def record(delivery: Delivery, outcome: Outcome) -> bool:
 
 
 def _note_endpoint(agent: Agent, outcome: Outcome) -> None:
-    """Count the endpoint's failures in a row. An endpoint that answers 410 Gone is disabled."""
+    """Count the failures in a row of the endpoint, if there is one. An endpoint that answers 410 Gone is disabled."""
+    if not agent.webhook_url:
+        return
     row = Agent.objects.filter(pk=agent.pk)
     if outcome.ok:
         if agent.webhook_failures:

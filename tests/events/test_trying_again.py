@@ -9,7 +9,7 @@ import pytest
 
 from elicit_flows.events import webhooks
 from elicit_flows.lib import clock
-from elicit_flows.models import Delivery, Event
+from elicit_flows.models import Agent, Delivery, Event
 from tests.events.posting import Hooked, deliver
 from tests.support.moving import MovingClock
 from tests.support.serving import Served
@@ -118,6 +118,21 @@ def test_t96_an_endpoint_that_says_gone_is_left_alone_and_the_agent_is_told(
     deliver()
     assert len(hooked.received()) == 1, "nothing is sent to it any more"
     assert not Delivery.objects.filter(event=later).exists()
+
+
+def test_t96_what_was_on_its_way_when_the_url_was_removed_ends_and_the_next_url_begins_anew(hooked: Hooked) -> None:
+    told = hooked.tell()
+    url = hooked.row.webhook_url
+    Agent.objects.filter(pk=hooked.known.row.pk).update(webhook_url="")
+    deliver()
+    ended = hooked.on_its_way(told)
+    assert (ended.status, ended.tries, ended.log[0]["status"]) == ("failed", 1, None)
+    assert ended.log[0]["note"] == "The agent no longer has a webhook URL."
+    assert (hooked.row.webhook_failures, hooked.received()) == (0, [])
+    Agent.objects.filter(pk=hooked.known.row.pk).update(webhook_url=url)
+    hooked.tell()
+    deliver()
+    assert len(hooked.received()) == 1
 
 
 def test_t96_what_else_was_on_its_way_to_it_is_failed_too(hooked: Hooked, moving_clock: MovingClock) -> None:
