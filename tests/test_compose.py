@@ -221,6 +221,7 @@ def test_every_container_that_stays_says_how_it_is(name: str) -> None:
     assert SERVICES[name]["restart"] == "unless-stopped"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("password", ["plain", 'p"a\\ss w#%$'])
 def test_redis_takes_whatever_password_stands_in_the_file(tmp_path: Path, password: str) -> None:
     """The command of docker-compose.yml, in another folder and on another port."""

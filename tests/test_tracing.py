@@ -116,6 +116,7 @@ def test_t87_one_flow_is_one_trace_and_nobody_is_in_it(
     assert b"/c/<str:elicitation_id>" in text, "pages are told by their route"
 
 
+@pytest.mark.slow
 def test_what_a_browser_says_of_a_trace_is_not_listened_to(
     traced: Box, collector: Collector, http_user: HttpUser
 ) -> None:

@@ -29,7 +29,7 @@ FORM = {"schema": {"type": "object", "properties": {"name": {"type": "string"}}}
 Make = Callable[[Known], Request]
 
 
-@pytest.fixture(params=["SQLite", "PostgreSQL"])
+@pytest.fixture(params=["SQLite", pytest.param("PostgreSQL", marks=pytest.mark.slow)])
 def ways(request: pytest.FixtureRequest) -> Iterator[TwoWays]:
     request.getfixturevalue("committed" if request.param == "SQLite" else "on_postgres")
     rows.provider()

@@ -147,6 +147,7 @@ def forge(known: Known, double: Provider, tmp_path: Path) -> Iterator[str]:
         catalogue.configure(None)
 
 
+@pytest.mark.slow
 def test_each_call_is_answered_as_the_description_shows(
     served: Served, known: Known, names: dict[str, str], forge: str, described: Described, double: Provider
 ) -> None:

@@ -184,7 +184,9 @@ def test_t62_t64_an_elicitation_is_answered_as_django_answers_it(two_ways: TwoWa
 def test_whatever_comes_together_is_answered_as_django_answers_it(two_ways: TwoWays) -> None:
     found = [0, 0]
     for table, call in ((TOKENS, "fetch"), (QUESTIONS, "get")):
-        for one, other in combinations(table, 2):
+        # Half of all pairs, in which each case comes with every second of the others.
+        pairs = [pair for pair in combinations(range(len(table)), 2) if sum(pair) % 2 == 0]
+        for one, other in [[list(table)[place] for place in pair] for pair in pairs]:
             scene = Scene()
             request: Request = getattr(scene, call)
             table[one][0](scene)

@@ -23,6 +23,7 @@ def known() -> Copies:
     return facts(node())
 
 
+@pytest.mark.slow
 def test_the_libraries_are_those_and_of_the_versions_that_the_catalogue_names(
     known: Copies,
 ) -> None:

@@ -111,6 +111,7 @@ def in_python(block: Block, url: str, known: Known, names: dict[str, str]) -> No
             exec(compile(block.text, f"docs/reference/api.md:{block.line}", "exec"), scope)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("block", BLOCKS, ids=lambda block: f"{block.language}-{block.line}")
 def test_the_example_works(block: Block, served: Served, known: Known, names: dict[str, str]) -> None:
     run: Callable[..., None] = {"sh": in_shell, "python": in_python}[block.language]

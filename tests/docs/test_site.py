@@ -74,6 +74,7 @@ def test_the_lists_have_every_name_of_the_code_and_no_other() -> None:
     }
 
 
+@pytest.mark.slow
 @pytest.mark.django_db
 def test_the_list_of_metrics_is_what_the_service_shows() -> None:
     found = {family.name for family in MetricsCollector().collect()}

@@ -52,6 +52,7 @@ def connect_unnamed(stage: Stage, http_user: HttpUser, doubles: Doubles, **asked
     return row
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("press", ["same", "both", "replace", "back"])
 def test_t137_where_no_account_is_named_the_person_is_asked_which_it_is(
     stage: Stage, new_http_user: Callable[..., HttpUser], doubles: Doubles, press: str

@@ -83,6 +83,7 @@ def end(stage: Stage, user: HttpUser, asked: Json, how: str) -> None:
         assert stage.agent.post(f"{one}/complete", json={"answers": answers}).status_code == 200
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ENDS)
 def test_t134_what_was_not_sent_is_nowhere_after_the_end(each_stage: Stage, http_user: HttpUser, how: str) -> None:
     stage, text = each_stage, f"unsent-{secrets.token_hex(12)}"
@@ -99,6 +100,7 @@ def test_t134_what_was_not_sent_is_nowhere_after_the_end(each_stage: Stage, http
     assert text not in str(stage.look(asked))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["decline", "cancel", "expire"])
 def test_t134_nor_is_a_shared_draft_that_was_not_sent(each_stage: Stage, http_user: HttpUser, how: str) -> None:
     stage, text = each_stage, f"unsent-{secrets.token_hex(12)}"

@@ -74,6 +74,7 @@ STATES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", STATES.values(), ids=STATES.keys())
 def test_t16_a_state_that_is_not_exactly_ours_is_refused(stage: Stage, http_user: HttpUser, form: str):
     asked = stage.ask()

@@ -27,6 +27,7 @@ def loopback() -> Iterator[None]:
 HEAD = b"HTTP/1.1 200 OK\r\n"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "script",
     [

@@ -98,6 +98,7 @@ ENDLESS = {
 CHUNKED = b"POST / HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n1\r\na\r\n"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", ENDLESS)
 def test_t123_a_head_beyond_64_kilobytes_is_refused(what: str) -> None:
     answer = asyncio.run(ask(ENDLESS[what], pause=0.2))

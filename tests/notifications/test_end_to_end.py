@@ -38,6 +38,7 @@ def box(new_box: Callable[..., Box], mail: MailServer, corp: Op) -> Box:
     return box
 
 
+@pytest.mark.slow
 @pytest.mark.limit(180)
 def test_a_person_is_told_signs_in_behind_the_link_and_answers(
     box: Box, mail: MailServer, corp: Op, http_user: HttpUser

@@ -100,6 +100,7 @@ def test_t244_each_shop_is_paid_on_its_own_account_and_the_platform_gets_its_sha
         assert charge["application_fee_amount"] == 49
 
 
+@pytest.mark.slow
 def test_what_the_platforms_endpoint_hears_reaches_the_shop_that_it_is_about(shops: Shops, http_user: HttpUser) -> None:
     asked = shops.ask(shops.other)
     shops.till.pay(http_user, asked)
@@ -108,6 +109,7 @@ def test_what_the_platforms_endpoint_hears_reaches_the_shop_that_it_is_about(sho
     until(lambda: shops.till.payment(asked)["amount_refunded"] == 500, "the refund is heard of")
 
 
+@pytest.mark.slow
 def test_a_month_of_a_shop_agrees_with_its_own_balance(shops: Shops, http_user: HttpUser) -> None:
     asked = shops.ask(shops.one)
     shops.till.pay(http_user, asked)
@@ -117,6 +119,7 @@ def test_a_month_of_a_shop_agrees_with_its_own_balance(shops: Shops, http_user: 
         assert ran.returncode == 0, ran.stdout + ran.stderr
 
 
+@pytest.mark.slow
 def test_t244_the_word_of_one_shop_is_none_about_anothers_payment(shops: Shops, http_user: HttpUser) -> None:
     """A shop that names another's checkout, or lets its own pass for it, changes nothing."""
     theirs, mine = shops.ask(shops.one), shops.ask(shops.other)
@@ -136,6 +139,7 @@ def test_t244_the_word_of_one_shop_is_none_about_anothers_payment(shops: Shops, 
     assert shops.till.payment(theirs)["status"] == "open"
 
 
+@pytest.mark.slow
 def test_t244_a_shop_with_payments_is_not_moved_to_another_account(shops: Shops, http_user: HttpUser) -> None:
     shops.ask(shops.one)
     file = shops.till.box.home / "moved.toml"

@@ -87,6 +87,7 @@ def test_case_9_a_delayed_payment_is_on_its_way_until_the_bank_says_so(till: Til
     assert till.stands(asked) == ("completed", "paid", DONE)
 
 
+@pytest.mark.slow
 def test_t103_the_bank_may_be_quicker_than_the_first_webhook(till: Till, http_user: HttpUser) -> None:
     """Case 8: the success arrives before the notice that it is on its way."""
     till.stripe.order("weather", hold=True)

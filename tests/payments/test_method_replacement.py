@@ -122,6 +122,7 @@ def test_a_saved_card_is_replaced_and_then_removed(till: Till, http_user: HttpUs
     assert till.stands(asked) == ("completed", "removed", [*DONE, "payment.removed"])
 
 
+@pytest.mark.slow
 def test_who_comes_back_without_a_card_keeps_the_former_one(till: Till, http_user: HttpUser) -> None:
     mandate = at_mandate(till, http_user)
     replace(till, http_user, mandate["payment"], how="back")
@@ -135,6 +136,7 @@ def test_who_comes_back_without_a_card_keeps_the_former_one(till: Till, http_use
     assert told(till) == ["created", "changed"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("by", ["webhook", "sweep"])
 def test_what_the_browser_did_not_finish_is_finished_once(till: Till, http_user: HttpUser, by: str) -> None:
     mandate = at_mandate(till, http_user)
@@ -202,6 +204,7 @@ def test_a_card_that_came_after_the_mandate_was_ended_is_removed(till: Till, htt
     assert (method_of(till, mandate), told(till)) == (mandate["former"], ["created", "ended"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("default", [False, True])
 def test_a_card_that_another_subscription_may_be_charged_to_stays(
     till: Till, http_user: HttpUser, default: bool
@@ -223,6 +226,7 @@ def test_a_card_that_another_subscription_may_be_charged_to_stays(
     assert attached(till, former)
 
 
+@pytest.mark.slow
 def test_a_card_that_is_saved_for_something_else_stays(till: Till, http_user: HttpUser) -> None:
     """Stripe's page of a subscription offers the customer the cards that they saved before."""
     kept, customer = saved(till, http_user)

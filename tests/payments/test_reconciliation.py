@@ -65,6 +65,7 @@ def reconciled(till: Till, *more: str, account: str = "sandbox") -> list[tuple[s
     return [(row["fault"], row["payment"], row["here"], row["there"]) for row in rows]
 
 
+@pytest.mark.slow
 def test_a_month_in_which_everything_agrees(till: Till, http_user: HttpUser) -> None:
     one, two, back = (paid(till, http_user, amount=amount) for amount in (1999, 500, 700))
     monthly = paid(till, http_user, amount=300, mode="subscribe", interval="month")

@@ -34,6 +34,7 @@ def charges(till: Till, asked: Json) -> list[tuple[bool, int]]:
     return [(one["captured"], one["amount_captured"]) for one in found]
 
 
+@pytest.mark.slow
 def test_the_person_reads_the_maximum_first_and_the_tax_afterwards(till: Till, http_user: HttpUser) -> None:
     asked = ask(till)
     http_user.open(asked["url"])
@@ -110,6 +111,7 @@ def test_t243_events_in_any_order_and_twice_charge_once(till: Till, http_user: H
     assert till.events(asked).count("completed") == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fault", ["lose_reply", "lose_request", "500", "503"])
 def test_t243_a_capture_whose_answer_is_lost_is_made_once(till: Till, http_user: HttpUser, fault: str) -> None:
     till.stripe.order("fault", name=fault, on="POST /v1/payment_intents/*/capture", times=2)

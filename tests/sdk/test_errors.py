@@ -88,6 +88,7 @@ async def test_who_does_not_answer_is_unreachable(service: FakeService, brisk: E
     assert isinstance(raised.value, sdk.ServiceUnavailableError)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("failure", [DROP, *(problem(status, "x") for status in (500, 502, 503, 504))])
 async def test_what_is_safe_to_repeat_is_tried_again(service: FakeService, elicit: Elicit, failure: Reply) -> None:
     service.on(*ONE, failure, failure, Reply(ELICITATION))

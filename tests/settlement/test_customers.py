@@ -5,6 +5,7 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
+import pytest
 from django.db import connections, transaction
 
 from elicit_flows.kinds.payment.values import Snapshot, State
@@ -47,6 +48,7 @@ def test_one_that_the_provider_forgot_is_forgotten(till: Till) -> None:
     assert customers.of(payment) is None
 
 
+@pytest.mark.slow
 def test_payments_are_settled_while_the_customer_is_written_and_forgotten_elsewhere(on_postgres: str) -> None:
     """Between looking for the row and writing it, another process may write it, and a third may delete it."""
     account = PaymentAccount.objects.create(slug="main", provider="stripe")

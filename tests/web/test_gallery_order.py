@@ -143,6 +143,7 @@ STYLE = """style => {
 }"""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("language", ["en", "ar"])
 @pytest.mark.parametrize(
     ("address", "style", "moved"),
@@ -170,6 +171,7 @@ def test_what_a_style_sheet_moves_is_noticed(
         assert any(moved in one and one.endswith(f" at {width}") for one in found), found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("address", "change", "said"),
     [

@@ -72,6 +72,7 @@ def asking(on_postgres: str, serve: Callable[..., Served]) -> Iterator[httpx2.Cl
         yield client
 
 
+@pytest.mark.slow
 @pytest.mark.limit(120)
 def test_t138_no_hostile_request_is_answered_with_5xx(
     asking: httpx2.Client, written: Callable[[], list[dict[str, Any]]]

@@ -49,6 +49,7 @@ def paid(elicit: SyncElicit, user: Any, asked: dict[str, Any], say: Any) -> list
     return [shape(outcome.result), shape(header), shape(said["payload"]), shape(event.data)]
 
 
+@pytest.mark.slow
 def test_the_double_says_what_the_service_says(buyer: Buyer, http_user: HttpUser) -> None:
     real = buyer.params()["challenge"]
     with Double() as double, double.sync_elicit() as at_double, buyer.sdk() as at_service:

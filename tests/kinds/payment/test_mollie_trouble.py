@@ -224,6 +224,7 @@ def test_an_answer_that_is_lost_on_the_way_leaves_it_unclear() -> None:
             fetch(account(peer.url.rstrip("/")))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("verb", [start, close, give_back])
 @pytest.mark.parametrize("drop", [b"", b"x"])
 def test_f17_a_provider_that_hangs_is_left_in_time(

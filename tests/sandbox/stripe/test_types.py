@@ -122,6 +122,7 @@ EXPANDED = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", EXPANDED)
 def test_what_is_answered_has_the_shape_that_stripe_gives_it(
     double: StripeSandbox, busy: StripeControl, path: str

@@ -128,6 +128,7 @@ async def until(gateway: Behind, line: str) -> None:
             await asyncio.sleep(0.05)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("era", ERAS)
 async def test_t208_a_call_passed_on_is_whole_and_its_clients_own(behind: Callable[..., Behind], era: str) -> None:
     gateway = behind(GUARDED)

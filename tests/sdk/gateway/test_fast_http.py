@@ -101,6 +101,7 @@ async def raw(url: str, era: str) -> AsyncIterator[Raw]:
         yield client
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("era", ERAS)
 async def test_t207_no_spelling_of_a_request_runs_a_guarded_tool(gateway: Server, folder: Path, era: str) -> None:
     before = (folder / "ran").read_text()

@@ -139,6 +139,7 @@ def test_t207_no_spelling_of_an_address_takes_long_to_compare(part: str) -> None
     assert time.process_time() - before < 1
 
 
+@pytest.mark.slow
 async def test_payments_and_steps_are_asked_for(behind: Callable[..., Behind], alice: ScriptedUser) -> None:
     gateway, host = behind(ALL), Host(alice.pay)
     async with talking(gateway.started, LEGACY, host) as client:

@@ -41,6 +41,7 @@ def pending(error: Refused) -> str:
     return str(error.data["pending"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("answer", "agreed"),
     [
