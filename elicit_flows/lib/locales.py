@@ -19,7 +19,6 @@ from django.utils.translation import get_language, get_supported_language_varian
 # A language, with or without a script and a region (BCP 47, section 2.1). Whatever else a tag says is not needed here.
 _TAG = re.compile(r"([A-Za-z]{2,3})(?:[-_]([A-Za-z]{4}))?(?:[-_]([A-Za-z]{2}|[0-9]{3}))?(?:[-_][A-Za-z0-9]{1,8})*")
 _ZONE = re.compile(r"[A-Za-z][A-Za-z0-9_+-]{1,30}(?:/[A-Za-z0-9_+-]{1,30}){0,2}")
-MAX_WHOLE = 18  # signs of a date, which fit in the second column of a list on a phone
 _BEFORE_YEAR = re.compile(r"\u00a0(?=(?:de\u00a0)?[0-9]{4}$)")
 _JOINT = re.compile(r"(?<=[年月])(?=[0-9])|(?<=[0-9])(?=[年月日])")  # of a date
 _reader: ContextVar[Locale | None] = ContextVar("reader_locale", default=None)
@@ -106,10 +105,9 @@ def zone(name: str) -> tzinfo | None:
 
 
 def day(at: date, zone: tzinfo, locale: Locale) -> str:
-    """``November 22, 2026``, on one line, or if it is long with a new line for the year."""
+    """``November 22, 2026``. Its year alone may begin a line: in large letters a phone has no room for the whole."""
     local = at.astimezone(zone) if isinstance(at, datetime) else at
-    shown = _whole(format_date(local, "long", locale=locale))
-    return shown if len(shown) <= MAX_WHOLE else _BEFORE_YEAR.sub(" ", shown)
+    return _BEFORE_YEAR.sub(" ", _whole(format_date(local, "long", locale=locale)))
 
 
 def clock_time(at: datetime, zone: tzinfo, locale: Locale) -> str:

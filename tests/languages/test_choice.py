@@ -213,11 +213,11 @@ def test_times_and_amounts_are_in_the_locale_and_the_zone_of_the_browser() -> No
         page = Template("{% load elicit %}{{ at|moment }}; {% money 123450 'eur' %}")
         return languages.Languages(lambda _: HttpResponse(page.render(Context({"at": at}))))(request).content.decode()
 
-    assert shown("en-US", {}) == "November\u00a022,\u00a02026, 8:15\u202fPM\u00a0UTC; €1,234.50"
-    assert shown("en-GB", {ZONE: "Asia/Kathmandu"}) == "23\u00a0November\u00a02026, 02:00; €1,234.50"
-    assert shown("de-AT", {ZONE: "America/New_York"}) == "22.\u00a0November\u00a02026, 15:15; €\xa01.234,50"
+    assert shown("en-US", {}) == "November\u00a022, 2026, 8:15\u202fPM\u00a0UTC; €1,234.50"
+    assert shown("en-GB", {ZONE: "Asia/Kathmandu"}) == "23\u00a0November 2026, 02:00; €1,234.50"
+    assert shown("de-AT", {ZONE: "America/New_York"}) == "22.\u00a0November 2026, 15:15; €\xa01.234,50"
     for wrong in ("../../etc/passwd", "Nowhere/Here", "", "Europe/Berlin\x00", "x" * 5000):
-        assert shown("de", {ZONE: wrong}) == "22.\u00a0November\u00a02026, 20:15\u00a0UTC; 1.234,50\xa0€"
+        assert shown("de", {ZONE: wrong}) == "22.\u00a0November 2026, 20:15\u00a0UTC; 1.234,50\xa0€"
 
 
 @pytest.mark.parametrize("language", ["en", "ar", "ko"])
