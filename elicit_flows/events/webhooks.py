@@ -261,10 +261,11 @@ def record(delivery: Delivery, outcome: Outcome) -> bool:
 
 
 def _note_endpoint(agent: Agent, outcome: Outcome) -> None:
-    """Count the failures in a row of the endpoint, if there is one. An endpoint that answers 410 Gone is disabled."""
+    """Count the endpoint's failures in a row. An endpoint that answers 410 Gone is disabled."""
     if not agent.webhook_url:
         return
-    row = Agent.objects.filter(pk=agent.pk)
+    # An attempt may end after the agent got another URL: its outcome says nothing about that one.
+    row = Agent.objects.filter(pk=agent.pk, webhook_url=agent.webhook_url)
     if outcome.ok:
         if agent.webhook_failures:
             row.update(webhook_failures=0)

@@ -135,6 +135,16 @@ def test_t96_what_was_on_its_way_when_the_url_was_removed_ends_and_the_next_url_
     assert len(hooked.received()) == 1
 
 
+@pytest.mark.parametrize("status", [410, 500])
+def test_t96_what_the_former_url_answers_is_not_held_against_the_next(hooked: Hooked, status: int) -> None:
+    told = hooked.tell()
+    [sent] = webhooks.claim(10, {}, 10, failing=True)
+    Agent.objects.filter(pk=hooked.known.row.pk).update(webhook_url=hooked.receiver.url("/next"))
+    assert webhooks.record(sent, webhooks.Outcome(False, status, "", 5))
+    assert (hooked.row.webhook_failures, hooked.row.webhook_disabled_at) == (0, None)
+    assert (hooked.on_its_way(told).status, waits_for(hooked.on_its_way(told)) > 0) == ("pending", True)
+
+
 def test_t96_what_else_was_on_its_way_to_it_is_failed_too(hooked: Hooked, moving_clock: MovingClock) -> None:
     hooked.receiver.status(hooked.path, 500, times=1)
     slow = hooked.tell()
