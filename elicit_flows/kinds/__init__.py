@@ -1,5 +1,5 @@
-"""The kinds by name. A new kind is a folder, a template, a line here, its shapes for OpenAPI in ``api.kind_shapes`` and
-a subclass of the contract test.
+"""The kinds by name. A new kind is a folder, two templates, a line here, its name in ``Elicitation.Kind``, its shapes
+for OpenAPI in ``api.kind_shapes`` and a subclass of the contract test.
 """
 
 from __future__ import annotations

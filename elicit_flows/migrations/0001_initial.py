@@ -6,6 +6,7 @@ import django.db.models.deletion
 import elicit_flows.domain.status
 import elicit_flows.lib.clock
 import elicit_flows.lib.ids
+import elicit_flows.models.elicitation
 import functools
 from django.conf import settings
 from django.db import migrations, models
@@ -301,7 +302,7 @@ class Migration(migrations.Migration):
             fields=[
                 ('id', models.CharField(default=functools.partial(elicit_flows.lib.ids.name, *('el',), **{}), max_length=64, primary_key=True, serialize=False, verbose_name='ID')),
                 ('place', models.PositiveSmallIntegerField(db_default=0)),
-                ('kind', models.CharField(choices=[('oauth', 'Connection'), ('payment', 'Payment'), ('credentials', 'Credentials'), ('form', 'Form'), ('confirm', 'Confirmation'), ('link', 'Link'), ('x402', 'Payment by HTTP 402'), ('steps', 'Several steps')], max_length=32, verbose_name='kind')),
+                ('kind', models.CharField(choices=elicit_flows.models.elicitation.kind_choices, max_length=32, verbose_name='kind')),
                 ('status', models.CharField(default=elicit_flows.domain.status.Status['PENDING'], max_length=16, verbose_name='status')),
                 ('iss', models.CharField(max_length=500, verbose_name='issuer (iss)')),
                 ('sub', models.CharField(max_length=255, verbose_name='user (sub)')),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import Any
 
 from django.conf import settings
 from django.db import models
@@ -21,9 +22,14 @@ UNFINISHED = models.Q(finished_at=None)
 WHOLE = models.Q(parent=None)  # not a step of another elicitation
 
 
+def kind_choices() -> list[tuple[str, Any]]:
+    """A function, so that the words of a new kind make no migration."""
+    return Elicitation.Kind.choices
+
+
 class Elicitation(models.Model):
     class Kind(models.TextChoices):
-        """The kinds in words, for the admin."""
+        """The names of the kinds in the admin."""
 
         OAUTH = "oauth", pgettext_lazy("kind of request", "Connection")
         PAYMENT = "payment", pgettext_lazy("kind of request", "Payment")
@@ -39,7 +45,7 @@ class Elicitation(models.Model):
     # Set for a step of another elicitation, which is the one that the agent knows. Steps are done in order of place.
     parent = models.ForeignKey("self", models.CASCADE, null=True, related_name="steps", db_index=False)
     place = models.PositiveSmallIntegerField(db_default=0)
-    kind = models.CharField(_("kind"), max_length=32, choices=Kind.choices)
+    kind = models.CharField(_("kind"), max_length=32, choices=kind_choices)
     status = models.CharField(_("status"), max_length=16, default=Status.PENDING)
     iss = models.CharField(_("issuer (iss)"), max_length=MAX_ISSUER)
     sub = models.CharField(_("user (sub)"), max_length=MAX_SUBJECT)

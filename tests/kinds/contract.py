@@ -18,6 +18,7 @@ from elicit_flows.domain import errors
 from elicit_flows.domain.status import TERMINAL
 from elicit_flows.domain.values import Again, Answer, Finish, Json, Leave, Visit
 from elicit_flows.kinds.base import Kind
+from elicit_flows.models import Elicitation
 from tests.api.described import Described
 
 NO_ANSWERS: list[dict[str, list[str]]] = [
@@ -65,6 +66,9 @@ class KindContract:
     def test_it_is_registered(self, kind: Kind) -> None:
         assert kinds.get(self.name) is kind
         assert kind.context is None or isinstance(kind.context, str)
+
+    def test_it_has_a_name_in_the_admin(self) -> None:
+        assert self.name in Elicitation.Kind.values
 
     def test_good_parameters_pass_and_pass_again(self, kind: Kind) -> None:
         for given, cleaned in self.good:

@@ -1,5 +1,5 @@
-"""A new kind: a folder, two templates, a line in the registry, its shapes for OpenAPI and a subclass of the contract
-test, and no migration.
+"""A new kind: a folder, two templates, a line in the registry, its name, its shapes for OpenAPI and a subclass of the
+contract test, and no migration.
 """
 
 from __future__ import annotations
@@ -18,11 +18,12 @@ pytestmark = pytest.mark.slow
 
 HERE = Path(__file__).parent / "newcomer"
 SHAPES = '    "rating": KindShapes("Rating", RatingParams, RatingAsked, RatingResult),\n'
+NAME, STEPS = '        RATING = "rating", "Rating"\n', '        STEPS = "steps"'
 LINE = '    "rating": "elicit_flows.kinds.rating.Rating",\n'
 
 
 @pytest.mark.limit(150)  # a run of pytest within, with a service of its own
-def test_a_kind_is_added_by_five_things_and_works_from_the_question_to_the_answer(tmp_path: Path) -> None:
+def test_a_kind_is_added_by_six_things_and_works_from_the_question_to_the_answer(tmp_path: Path) -> None:
     tree = copied(tmp_path / "project")
     kinds = tree / "elicit_flows" / "kinds"
     (kinds / "rating").mkdir()
@@ -33,6 +34,8 @@ def test_a_kind_is_added_by_five_things_and_works_from_the_question_to_the_answe
     (templates / "rating_next.html").write_text((HERE / "page_next.html").read_text())
     registry = (kinds / "__init__.py").read_text()
     (kinds / "__init__.py").write_text(registry.replace('    "link":', LINE + '    "link":'))
+    model = tree / "elicit_flows" / "models" / "elicitation.py"
+    model.write_text(model.read_text().replace(STEPS, NAME + STEPS))
     table = tree / "elicit_flows" / "api" / "kind_shapes.py"
     shapes = (HERE / "shapes.py").read_text().partition("import Strict\n")[2]
     text = table.read_text().replace("\nclass KindShapes(", f"{shapes.strip()}\n\n\nclass KindShapes(")
