@@ -2,7 +2,7 @@
 PORT ?= 8000
 SANDBOX_PORT ?= 8001
 # How many processes share the tests.
-WORKERS ?= 4
+WORKERS ?= 3
 VENV := .venv
 BIN := $(VENV)/bin
 # The first Python that is new enough; PYTHON=… overrides.
