@@ -1,4 +1,4 @@
-"""No English is left on any page when every text has a translation."""
+"""No English is left on any page or in any message when every text has a translation."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from elicit_flows.notifications.messages import WORDS
+from gallery.mails import MAILS, mail
 from gallery.states import PAGES
 from scripts.messages import extract
 from tests.languages import pseudo
@@ -52,3 +54,19 @@ def test_no_english_is_left_on_a_page(name: str) -> None:
     left = {text.strip(): words for text in texts_of(page) if (words := pseudo.english_in(text, data))}
     assert not left
     assert "[¡" in page.text()
+
+
+# What a message says, for each channel: e-mail in two parts, chats (subject and message.txt), web push (subject).
+SAID = {*WORDS, "email.html", "email.txt", "message.txt"}
+
+
+@pytest.mark.usefixtures("pseudo_language")
+@pytest.mark.parametrize("name", sorted(MAILS))
+def test_no_english_is_left_in_a_message(name: str) -> None:
+    parts = mail(name)
+    assert parts["language"] == pseudo.LANGUAGE
+    data = {parts[one] for one in ("agent", "brand", "url", "unsubscribe_url")} | NAMES
+    for part in SAID:
+        texts = list(texts_of(Page(parts[part])))
+        assert any("[¡" in text for text in texts), part
+        assert [words for text in texts if (words := pseudo.english_in(text, data))] == [], part
