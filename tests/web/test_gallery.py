@@ -83,6 +83,17 @@ def test_every_e_mail_is_shown_in_both_of_its_parts() -> None:
         assert url in text.text()
 
 
+def test_an_e_mail_is_dark_where_the_mail_program_is() -> None:
+    """It has no style sheet that could tell, so it colours text only where it colours the ground as well."""
+    for name in mails.MAILS:
+        page = shown(name)
+        assert [one["content"] for one in page.all("meta") if one.get("name") == "color-scheme"] == ["light dark"]
+        styles = [str(attributes["style"]) for _, attributes, _ in page.tags if "style" in attributes]
+        coloured = [style for style in styles if re.search(r"(?<![\w-])color:(?!inherit)", style)]
+        assert ["background:" in style for style in coloured] == [True]  # the button
+        assert not [style for style in styles if "background:" in style and style not in coloured]
+
+
 def test_the_index_leads_to_each_of_them_and_keeps_what_was_chosen() -> None:
     page = Page(views.index(RequestFactory().get("/_gallery?lang=ar&brand=violet")).content.decode())
     links = [str(one["href"]) for one in page.all("a")]
