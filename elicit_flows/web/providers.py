@@ -16,7 +16,7 @@ KINDS = {
     "client_credentials": _("Client of your own"),
 }
 CHECKED = {
-    "document": _("The provider’s documentation was read"),
+    "document": _("The provider's documentation was read"),
     "library": _("Several libraries have the same addresses"),
     "unverified": _("Not checked"),
 }

@@ -504,7 +504,7 @@ def test_what_waits_stands_with_its_agents_words_and_the_way_to_it():
     page = shown("requests")
     assert "Drive Bot says Connect Acme Drive. Expires in 15 minutes. Look at the request : Drive Bot" in page.text()
     assert "/c/el_1" in [link["href"] for link in page.all("a")]
-    assert "No agent waits for you." in shown("requests, none").text()
+    assert "No agent is waiting for you." in shown("requests, none").text()
     assert "No request waiting" in shown("requests, none").text()
 
 
