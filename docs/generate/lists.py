@@ -17,8 +17,8 @@ from docs.generate.api import cell
 from elicit_flows.api.event_shapes import EVENT_TYPES
 from elicit_flows.api.metrics import MetricsCollector
 from elicit_flows.api.openapi import all_errors
-from elicit_flows.catalogue import entries
-from elicit_flows.catalogue.most_used import FACTS, MOST_USED, facts
+from elicit_flows.catalogue import Entry, entries
+from elicit_flows.catalogue.most_used import FACTS, MOST_USED, answered, facts, undocumented
 from elicit_flows.config_file.schema import SINGLE, TABLES
 from elicit_flows.job_table import JOBS
 
@@ -214,16 +214,17 @@ def providers_checked() -> str:
 
 def most_used() -> str:
     """What the entries of the most used providers say, and how many of them say it."""
-    found = {slug: entry for slug in MOST_USED if (entry := entries().get(slug))}
-    known = {slug: facts(entry) for slug, entry in found.items()}
-    rows = [
-        [f"`{slug}`" if slug in found else slug, *("yes" if known.get(slug, {}).get(fact) else "" for fact in FACTS)]
-        for slug in MOST_USED
-    ]
-    rows.append(
-        [f"{len(found)} of {len(MOST_USED)}", *(str(sum(one[fact] for one in known.values())) for fact in FACTS)]
-    )
-    return table(["provider", *FACTS], rows)
+    found = [entry for slug in MOST_USED if (entry := entries().get(slug))]
+    known = [facts(entry) for entry in found]
+    rows = [[f"`{entry.slug}`", *(_found(entry, fact) for fact in FACTS)] for entry in found]
+    rows.append([f"{len(found)} of {len(MOST_USED)}", *(str(sum(one[fact] for one in known)) for fact in FACTS)])
+    return f"{table(['provider', *FACTS], rows)}\n{answered(found)}\n"
+
+
+def _found(entry: Entry, fact: str) -> str:
+    if facts(entry)[fact]:
+        return "yes"
+    return "not documented" if fact in undocumented(entry) else ""
 
 
 def decisions() -> str:

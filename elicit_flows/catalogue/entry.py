@@ -25,6 +25,7 @@ from elicit_flows.catalogue.oauth import (
     Removal,
     Scopes,
     ScopeSet,
+    Undocumented,
 )
 from elicit_flows.catalogue.parts import Page, Part, Variable, filled, is_fixed
 from elicit_flows.domain.values import Json
@@ -71,6 +72,7 @@ class Entry(Part):
     registration: Registration | None = None
     refresh_tokens: bool = True  # False: it issues none, and an access token is valid until it is revoked
     dead_grant: tuple[DeadGrant, ...] = ()
+    undocumented: tuple[Undocumented, ...] = ()
     metadata: Annotated[tuple[Metadata, ...], Field(max_length=connection_metadata.MOST_NAMES)] = ()
     variables: tuple[Variable, ...] = ()
     api: Api = Api()
@@ -94,6 +96,16 @@ class Entry(Part):
         if self.scope_sets and self.quirks.token_type != "unsaid":
             raise ValueError('scope_sets are told apart by the token_type of the answer: quirks.token_type is "unsaid"')
         return self
+
+    @property
+    def facts(self) -> dict[str, bool]:
+        """Which of the facts that a provider may leave undocumented the entry has."""
+        ends = self.endpoints
+        return {
+            "endpoints": self.checked != "unverified",
+            "dead_grant": bool(self.dead_grant) or not self.refresh_tokens,
+            "revocation": bool(ends.revoke or self.revoke_call or self.revoke_page or self.removal),
+        }
 
     @property
     def examples(self) -> dict[str, str]:

@@ -29,6 +29,7 @@ _OF_OAUTH = {
     "registration",
     "removal",
     "revoke_page",
+    "undocumented",
 }
 # What a described call may be given.
 _OF_CALLS = {"client_id", "client_secret", "access_token", "refresh_token", "token_secret"}
@@ -50,6 +51,18 @@ def _claim(entry: Entry) -> str:
         return "api.source_url is needed with api.urls, and not allowed without them"
     if (entry.checked == "library") != (len(entry.libraries) >= 2):
         return "checked = library needs two libraries or more, and libraries is not allowed without it"
+    return _undocumented(entry)
+
+
+def _undocumented(entry: Entry) -> str:
+    """What is said to be documented nowhere is not in the entry."""
+    named = [one.fact for one in entry.undocumented]
+    if twice := {fact for fact in named if named.count(fact) > 1}:
+        return f"undocumented names {min(twice)} twice"
+    if known := [fact for fact in named if entry.facts[fact]]:
+        return f"undocumented names {known[0]}, which the entry has"
+    if any(one.looked_on > date.today() for one in entry.undocumented):  # noqa: DTZ011  a day, not a moment
+        return "undocumented.looked_on is in the future"
     return ""
 
 

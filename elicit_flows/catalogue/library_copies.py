@@ -33,8 +33,7 @@ class Endpoints(NamedTuple):
 
     def bare(self) -> tuple[str, str]:
         """Without what says nothing about where it is: query, a slash at the end or twice, how a variable is called."""
-        authorize, token = (_PLACE.sub("*", url.partition("?")[0]) for url in (self.authorize, self.token))
-        return _plain(authorize), _plain(token)
+        return _plain(self.authorize), _plain(self.token)
 
 
 Copies = Mapping[str, tuple[Endpoints, ...]]
@@ -95,6 +94,7 @@ def _plain_name(name: str) -> str:
     return _WORDS.sub("", name.lower())
 
 
+@cache  # each entry is compared with every address of every library
 def _plain(url: str) -> str:
-    base = re.sub(r"^\*(?=/)", "https://*", url)
+    base = re.sub(r"^\*(?=/)", "https://*", _PLACE.sub("*", url.partition("?")[0]))
     return re.sub(r"(?<!:)/{2,}", "/", base).rstrip("/")

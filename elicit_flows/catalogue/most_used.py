@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from elicit_flows.catalogue.entry import Entry
 from elicit_flows.catalogue.scope_groups import group_of
 
@@ -16,11 +18,13 @@ servicenow workday twilio webex miro
 FACTS = (
     "endpoints checked", "scopes in words", "account", "dead grant", "revocation", "registration", "API hosts",
 )  # fmt: skip
+# What an entry calls a fact that its provider does not document.
+_UNDOCUMENTED = {"endpoints": "endpoints checked", "dead_grant": "dead grant", "revocation": "revocation"}
 
 
 def facts(entry: Entry) -> dict[str, bool]:
     """Which of ``FACTS`` the entry has."""
-    said = {"endpoints checked": entry.checked != "unverified", "API hosts": bool(entry.api.urls)}
+    said = {"endpoints checked": entry.facts["endpoints"], "API hosts": bool(entry.api.urls)}
     if entry.kind != "oauth":
         # A person types a key: there are no scopes to ask for, nothing to register, and no grant with words of its own.
         nothing = dict.fromkeys(("scopes in words", "dead grant", "registration"), True)
@@ -30,10 +34,26 @@ def facts(entry: Entry) -> dict[str, bool]:
     return said | {
         "scopes in words": bool(entry.scopes.words or entry.scopes.source_url) and _sorted(entry),
         "account": bool(named) or entry.quirks.account_source != "userinfo",
-        "dead grant": bool(entry.dead_grant) or not entry.refresh_tokens,
-        "revocation": bool(ends.revoke or entry.revoke_call or entry.revoke_page or entry.removal),
+        "dead grant": entry.facts["dead_grant"],
+        "revocation": entry.facts["revocation"],
         "registration": entry.registration is not None,
     }
+
+
+def undocumented(entry: Entry) -> set[str]:
+    """Which of ``FACTS`` the provider does not document, as the entry says with the pages that were read."""
+    return {_UNDOCUMENTED[one.fact] for one in entry.undocumented}
+
+
+def answered(entries: Collection[Entry]) -> str:
+    """How many of the entries have every fact, and why the others do not, in words."""
+    missing = [(entry, fact) for entry in entries for fact, has in facts(entry).items() if not has]
+    nowhere = [entry.slug for entry, fact in missing if fact in undocumented(entry)]
+    return (
+        f"{len(entries) - len({entry.slug for entry, _ in missing})} of the {len(entries)} most used providers have "
+        f"every fact. {len(nowhere)} facts of {len(set(nowhere))} providers are not documented, and "
+        f"{len(missing) - len(nowhere)} were not found yet."
+    )
 
 
 def _sorted(entry: Entry) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from datetime import date
 from typing import Annotated, Any, Literal, Self
 from urllib.parse import urlsplit
 
@@ -78,6 +79,14 @@ class Removal(Part):
 
     url: Page
     source_url: Page
+
+
+class Undocumented(Part):
+    """A fact of which the provider's public documentation says nothing: it was looked for at ``looked_at``."""
+
+    fact: Literal["endpoints", "dead_grant", "revocation"]
+    looked_at: Annotated[tuple[Page, ...], Field(min_length=1, max_length=5)]
+    looked_on: date
 
 
 class OAuth1(Part):

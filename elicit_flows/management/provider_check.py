@@ -22,12 +22,17 @@ class Verdict(StrEnum):
 
 class Comparison(NamedTuple):
     verdict: Verdict
-    source: str  # "metadata", or a library with its version
+    source: str  # "metadata", "documentation", or a library with its version
     details: str
 
 
 def compared(entry: Entry, variables: Mapping[str, str], known: Copies, offline: bool = False) -> Iterator[Comparison]:
-    """First with the metadata, unless ``offline``, then with each library that knows the provider."""
+    """First with the metadata, unless ``offline``, then with each library that knows the provider. Before them, what
+    the provider does not document.
+    """
+    for one in entry.undocumented:
+        details = f"nothing about {one.fact} at {', '.join(one.looked_at)} ({one.looked_on})"
+        yield Comparison(Verdict.UNKNOWN, "documentation", details)
     if not offline:
         yield _with_metadata(entry, variables)
     agree, differ = library_copies.agreeing(entry, known), library_copies.differing(entry, known)

@@ -93,6 +93,8 @@ def test_own_entries_go_before_ours(folder: Path) -> None:
 
 CALL = "[revoke_call]\nurl = 'https://x.org/end'\nsource_url = 'https://x.org/docs'\n"
 
+NOWHERE = "[[undocumented]]\nfact = 'revocation'\nlooked_at = ['https://x.org/docs']\nlooked_on = 2026-01-02\n"
+
 # what is written instead of what, and the key and the words that say so
 WRONG = {
     "no toml": (GOOD, "name = ", "name ", "this is not TOML"),
@@ -127,6 +129,26 @@ WRONG = {
         GOOD, "[endp", 'refresh_tokens = false\n[[dead_grant]]\nwords = ["x"]\nsource_url = "https://x.org"\n\n[endp',
         "dead_grant is for refresh tokens, but refresh_tokens is false",
     ),
+    "undocumented, but known": (GOOD, "[[var", f"{CALL}auth = 'bearer'\n\n{NOWHERE}\n[[var", "undocumented names rev"),
+    "undocumented, but checked": (
+        GOOD.replace('"unverified"', '"document"\nchecked_on = 2026-01-02'),
+        "[[var", NOWHERE.replace("revocation", "endpoints") + "\n[[var", "undocumented names endpoints, which",
+    ),
+    "undocumented, nothing to refuse": (
+        GOOD, "[endp", "refresh_tokens = false\n" + NOWHERE.replace("revocation", "dead_grant") + "\n[endp",
+        "undocumented names dead_grant, which the entry has",
+    ),
+    "undocumented twice": (GOOD, "[[var", f"{NOWHERE}\n{NOWHERE}\n[[var", "undocumented names revocation twice"),
+    "undocumented, another": (
+        GOOD, "[[var", NOWHERE.replace("revocation", "scopes") + "\n[[var", "undocumented.0.fact: Input should be",
+    ),
+    "undocumented, looked for nowhere": (
+        GOOD, "[[var", NOWHERE.replace("'https://x.org/docs'", "") + "\n[[var", "undocumented.0.looked_at: Tuple",
+    ),
+    "undocumented, looked for tomorrow": (
+        GOOD, "[[var", NOWHERE.replace("2026-01-02", "2999-01-02") + "\n[[var", "undocumented.looked_on is in the",
+    ),
+    "undocumented, of keys": (KEYS, "[verify]", f"{NOWHERE}\n[verify]", "undocumented is for the kind oauth"),
     "a question that is no JSON": (GOOD, "[[var", "[quirks]\nuserinfo_body = '{'\n\n[[var", "quirks.userinfo_body: is"),
     "call, a token elsewhere": (GOOD, "[[var", f"{CALL}params = {{ x = '{{code}}' }}\n\n[[var", "revoke_call has {co"),
     "call, no token": (GOOD, "[[var", f"{CALL}params = {{ x = 'y' }}\n\n[[var", "revoke_call names no token"),

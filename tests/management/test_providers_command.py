@@ -15,6 +15,7 @@ from django.core.management import CommandError, call_command
 
 from elicit_flows import catalogue, oauth
 from elicit_flows.catalogue import Entry
+from elicit_flows.catalogue.most_used import MOST_USED, answered
 from elicit_flows.catalogue.oauth import Endpoints
 from elicit_flows.catalogue.probe import probe
 from elicit_flows.management import provider_entries
@@ -163,6 +164,20 @@ def test_offline_nobody_is_asked(provider: Provider, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(catalogue, "find", lambda slug: entry)
     assert "nobody was asked for metadata" in said("check", "--offline", "gitlab")
     assert provider.requests == []
+
+
+def test_what_a_provider_does_not_document_is_said_apart_from_what_was_not_found(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    lines = said("check", "--offline", "typeform", "gitlab").splitlines()
+    nowhere = [line for line in lines if " documentation " in line]
+    assert [line.split()[0] for line in nowhere] == ["typeform", "typeform"]
+    assert "no word  documentation                nothing about dead_grant at https://developers.typeform" in nowhere[0]
+    assert nowhere[1].endswith("(2026-11-29)")
+    assert not any("most used" in line for line in lines), "these two alone were asked about"
+    most_used = {slug: catalogue.entries()[slug] for slug in MOST_USED}
+    monkeypatch.setattr(catalogue, "entries", lambda: most_used)
+    assert said("check", "--offline").endswith(f"{answered(most_used.values())}\n")
 
 
 def test_a_comparison_needs_what_the_address_needs() -> None:

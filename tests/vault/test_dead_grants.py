@@ -8,7 +8,7 @@ import pytest
 from django.conf import settings
 from django.db import connections as databases
 
-from elicit_flows import vault
+from elicit_flows import catalogue, vault
 from elicit_flows.domain.errors import ProviderUnavailable, ReauthorizationRequired
 from elicit_flows.lib import clock
 from elicit_flows.models import Connection
@@ -55,6 +55,27 @@ def test_t136_the_providers_own_words_end_a_grant_at_once_and_the_agent_is_told_
             vault.token(known.row, held.pk)
     assert (told(held), double.calls["token"]) == (DEAD, 1)
     assert now(held).last_refresh_error in ("invalid_grant", "bad_refresh_token")
+
+
+@pytest.mark.parametrize(
+    "preset",
+    [
+        slug
+        for slug, entry in catalogue.entries().items()
+        if any(one.fact == "dead_grant" for one in entry.undocumented)
+    ],
+    indirect=True,
+)
+def test_t136_where_a_provider_documents_no_words_the_word_of_the_rfc_ends_a_grant(
+    preset: ProviderRow, known: Known, held: Connection, double: Provider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    entry = catalogue.entries()[preset.preset]
+    here = entry.endpoints.model_copy(update={"refresh": None})  # Figma's is another address than the double's
+    monkeypatch.setattr(catalogue, "find", lambda slug: entry.model_copy(update={"endpoints": here}))
+    double.scripted["token"] = json_response({"error": "invalid_grant"}, 400)
+    with pytest.raises(ReauthorizationRequired):
+        vault.token(known.row, held.pk)
+    assert (told(held), now(held).last_refresh_error) == (DEAD, "invalid_grant")
 
 
 def test_t136_an_operator_names_the_words_of_a_provider_that_is_in_no_catalogue(

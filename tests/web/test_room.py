@@ -155,3 +155,25 @@ def test_t61_a_pending_button_does_nothing_after_signing_out_everywhere(bot: Kno
     assert there.post(f"/c/{asked.pk}/decline").status_code == 403
     asked.refresh_from_db()
     assert asked.status == "pending"
+
+
+@pytest.mark.parametrize(
+    ("preset", "where"),
+    [("typeform", ""), ("wrike", ""), ("workday", ""), ("clickup", "https://app.clickup.com/settings/apps")],
+)
+def test_who_disconnects_what_the_provider_cannot_be_told_of_reads_to_end_it_there(
+    bot: Known, preset: str, where: str
+) -> None:
+    """Three of the most used providers document no revocation, and one only where people end it themselves."""
+    there = rows.provider(slug=preset, preset=preset)
+    there.revocation_url = ""
+    there.save()
+    held = rows.connection(bot, there)
+    alice = browser()
+    answer = alice.post(f"/account/connections/{held.pk}/revoke")
+    for at in (answer.headers["location"], f"/account/connections/{held.pk}"):
+        shown = page(alice, at)
+        said = f"This service cannot tell {there.name} : end the access in your account there, too."
+        assert said in shown.text()
+        assert ("Where to end it" in shown.text()) == bool(where)
+        assert {where} <= {link["href"] for link in shown.all("a")} | {""}

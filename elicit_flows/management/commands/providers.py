@@ -10,7 +10,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from elicit_flows import catalogue, oauth
-from elicit_flows.catalogue import Entry, library_copies
+from elicit_flows.catalogue import Entry, library_copies, most_used
 from elicit_flows.catalogue.probe import probe
 from elicit_flows.lib import clock
 from elicit_flows.management import provider_check, provider_entries
@@ -107,6 +107,8 @@ class Command(BaseCommand):
             f"{len(entries)} entries: {'nobody was asked for metadata' if options['offline'] else asked}; "
             f"libraries agree {counts[Verdict.AGREES, False]} times and differ {counts[Verdict.DIFFERS, False]} times."
         )
+        if not options["slugs"]:
+            self.stdout.write(most_used.answered([_entry(slug) for slug in most_used.MOST_USED]))
         if differ:
             raise CommandError(f"{differ} entries are not as the provider's own metadata say.")
 
