@@ -128,7 +128,7 @@ def find(elicitation_id: str) -> Elicitation:
     """The elicitation with this id, which is in the link. Raises NotFound."""
     row = _LINK.first(elicitation_id)
     if row is None:
-        raise NotFound("There is no such link. Check that it is complete, or ask for a new one.")
+        raise NotFound("The link may be incomplete. Check that you copied all of it, or ask for a new one.")
     return row
 
 

@@ -109,7 +109,10 @@ def _explain(request: HttpRequest, error: FlowError) -> HttpResponse:
             return SeeOther(f"/c/{row.parent_id}")
         return outcome(request, row.head, http_status=410, late=True)
     answer = unavailable(request, error) if isinstance(error, ProviderUnavailable) else None
-    if answer is None:
+    if answer is None and isinstance(error, NotFound) and request.path.startswith("/c/"):
+        to, name = "/account", gettext("Your account")
+        answer = refused(request, error.status, "We can't find this request", error.detail, to, name)
+    elif answer is None:
         back = f"/c/{error.elicitation}" if error.elicitation else ""
         answer = refused(request, error.status, error.title, error.detail, back_url=back)
     if error.retry_after is not None:
@@ -122,8 +125,12 @@ def _sign_in_first(request: HttpRequest, following: str) -> HttpResponse:
     parts, link = request.path.split("/"), request.path.startswith("/c/")
     reads = request.method in {"GET", "HEAD"} and not following
     following = following or (request.path if reads else f"/c/{parts[2]}" if link else "/account")
-    # For a link, its own identity provider is the only choice.
-    return signin(request, following, status=200 if reads else 403, choices=None if link else choices())
+    offered = choices()
+    # For a link, its own identity provider is the only choice. It is named where all links have the same: otherwise
+    # whoever has found one would learn where its person signs in.
+    if link and (len(offered) > 1 or not all(one["named"] for one in offered)):
+        offered = []
+    return signin(request, following, status=200 if reads else 403, choices=offered)
 
 
 def unavailable(request: HttpRequest, error: ProviderUnavailable) -> HttpResponse | None:
@@ -146,8 +153,11 @@ def unavailable(request: HttpRequest, error: ProviderUnavailable) -> HttpRespons
     return render(request, "connect/unavailable.html", context, status=error.status)
 
 
-def refused(request: HttpRequest, status: int, title: str, detail: str, back_url: str = "") -> HttpResponse:
-    context = {"http_status": status, "title": said(title), "back_url": back_url} | told(detail)
+def refused(
+    request: HttpRequest, status: int, title: str, detail: str, back_url: str = "", back_label: str = ""
+) -> HttpResponse:
+    shown = {"http_status": status, "title": said(title), "back_url": back_url, "back_label": back_label}
+    context = shown | told(detail)
     return render(request, "refused.html", context, status=status)
 
 
@@ -166,6 +176,7 @@ def choices() -> list[Json]:
         {
             "slug": row.slug,
             "label": row.name or row.slug,
+            "named": bool(row.name),
             "issuer": row.issuer,
             "icon": page_brand.inline_image(row.icon),
         }
