@@ -146,6 +146,25 @@ def test_t136_time_alone_does_not_do_and_tries_alone_do_not(
     assert now(held).status == "active"
 
 
+@pytest.mark.parametrize(
+    ("body", "named"),
+    [
+        ({"error": True, "status": 400, "message": "Bad refresh token", "i18n": None}, "unknown_error"),
+        ({"status": 400, "code": "oauthError", "message": "No such token", "type": "error"}, "oautherror"),
+    ],
+    ids=["Figma", "Miro"],
+)
+def test_t136_errors_of_their_own_shape_are_counted_as_refusals(
+    known: Known, held: Connection, double: Provider, body: Any, named: str
+) -> None:
+    """As these two answer other mistakes; what they answer here is documented nowhere."""
+    double.scripted["token"] = json_response(body, 400)
+    with pytest.raises(ProviderUnavailable) as refused:
+        vault.token(known.row, held.pk)
+    assert named in refused.value.detail
+    assert (now(held).status, now(held).refresh_refusals) == ("active", 1)
+
+
 def test_t136_a_refusal_is_not_asked_for_again_before_its_time(
     known: Known, held: Connection, double: Provider, moving_clock: MovingClock
 ) -> None:
