@@ -55,7 +55,7 @@ def _faults() -> Context:
 
 
 def _choice() -> Context:
-    return {**changed_page(), "choice": "both", "label": "Keep both", "look": "primary"}
+    return {**changed_page(), "choice": "both", "label": gettext("Connect this one as well"), "look": "primary"}
 
 
 def _said() -> Context:
@@ -102,10 +102,13 @@ COMPONENTS: dict[str, tuple[str, Callable[[], Context]]] = {
     "scopes": ("_scopes.html", _scopes),
     "steps": ("connect/_steps.html", lambda: {"steps": steps()}),
     "who is signed in, and until when": ("connect/_aside.html", _asking),
-    "another account": ("connect/_switch.html", _asking),
+    "another account": ("connect/_switch.html", lambda: {**_asking(), "label": gettext("Not you?")}),
     "a choice": ("connect/_choice.html", _choice),
     "what was wrong": ("connect/_faults.html", _faults),
-    "search": ("account/_search.html", lambda: {"q": "drive", "here_url": "/account", "label": "Search"}),
+    "search": (
+        "account/_search.html",
+        lambda: {"q": "drive", "here_url": "/account", "label": gettext("Search by agent or words")},
+    ),
     "a provider and its accounts": ("account/_provider.html", _provider),
     "a connection": ("account/_connection.html", _connection),
     "a connection's facts": ("account/_facts.html", _connection),

@@ -14,6 +14,7 @@ from tests.doubles.server import Request, Response
 from tests.journey.stage import Json, Stage, form_post
 from tests.support import dump
 from tests.support.box import Box
+from tests.support.browser import User
 from tests.support.http_user import HttpUser
 from tests.support.persona import Persona
 
@@ -100,6 +101,29 @@ def test_a_wrong_key_is_said_so_and_corrected(shop: Stage, house: KeyProvider, a
     assert list(told) == ["connection"]
     assert secret(shop, told["connection"]).json() == {"fields": {"api_key": KEY}}
     assert [request.headers["x-key"] for request in house.seen("check")] == [WRONG, KEY]
+
+
+@pytest.mark.slow
+def test_who_types_a_key_can_look_at_it_until_it_is_sent(shop: Stage, house: KeyProvider, alice: User) -> None:
+    alice.open(ask(shop)["url"])
+    key, shows = alice.page.get_by_label("API key", exact=True), alice.page.get_by_role("checkbox")
+    assert key.get_attribute("type") == "password"
+    key.fill(WRONG)
+    shows.check()
+    assert key.get_attribute("type") == "text"
+    # A browser may keep what was typed into a field of text.
+    alice.page.evaluate("addEventListener('submit', event => event.preventDefault(), {once: true})")
+    alice.page.locator("form[data-action=submit] .primary").click()
+    assert key.get_attribute("type") == "password"
+
+
+@pytest.mark.slow
+def test_without_scripts_there_is_no_button_that_does_nothing(
+    shop: Stage, house: KeyProvider, new_user: Callable[..., User]
+) -> None:
+    anybody = new_user(scripts=False)
+    come(anybody, ask(shop))
+    assert anybody.page.get_by_role("checkbox").count() == 0
 
 
 def test_t87_nothing_that_was_typed_stands_on_a_page_in_the_database_the_feed_or_a_log(

@@ -13,6 +13,14 @@ from scripts.messages import catalogues, extract
 SHEETS = extract.ROOT / "docs" / "contributing" / "languages"
 # A tag, or a word joiner, which keeps a line from being broken.
 NOT_READ = re.compile("<[^>]+>|\u2060")
+# What the typography of a sheet rules out, as far as a program can see it.
+RULED_OUT = {
+    "ar": "[\u0621-\u064a][,;?]",
+    "fr": r" [?!;:»]|« |\w[?!;»]",
+    "ja": "[\u3040-\u9fff][,.;?!]|：| [、。？（）「」]|[、。？（）「」] ",
+    "ko": "[\uac00-\ud7a3] [.,?!:]|[。？]",
+    "zh_Hans": "[\u4e00-\u9fff] ?[,.;:?!]|[「」]|[，。；：？！“] ",
+}
 every_language = pytest.mark.parametrize("language", ["en", *catalogues.LANGUAGES])
 
 
@@ -61,3 +69,11 @@ def test_forty_sentences_were_read_and_none_has_changed_since(language: str) -> 
     read = rows(part(language, "Forty sentences"))
     assert len(set(read)) >= 40
     assert set(read) - sentences(language) == set(), "read what it is now against the checklist, and write it there"
+
+
+@pytest.mark.parametrize(
+    ("folder", "language"), [(catalogues.ADMIN, "fr"), *((catalogues.PAGES, one) for one in RULED_OUT)]
+)
+def test_signs_and_the_spaces_beside_them_are_those_of_the_sheet(folder: Path, language: str) -> None:
+    said = [text for forms in catalogues.read(catalogues.path_of(folder, language)).values() for text in forms]
+    assert [text for text in said if re.search(RULED_OUT[language], NOT_READ.sub("", text))] == []
