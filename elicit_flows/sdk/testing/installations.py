@@ -67,6 +67,9 @@ class Image:
             raise RuntimeError(f"ELICIT_IMAGE is {image}, but there is neither docker nor podman on the PATH to run it")
         self._program, self._image, self.about = program, image, f"the image {image}"
         self._mark = secrets.token_hex(4)
+        said = subprocess.run([program, "--version"], capture_output=True, text=True, check=False).stdout  # noqa: S603
+        # Podman, whatever it is called, gives a container other numbers of users than the machine's unless root asks.
+        self._mapped = ["--userns", "keep-id"] if "podman" in said.lower() and os.getuid() else []
 
     @property
     def env(self) -> dict[str, str]:
@@ -76,7 +79,7 @@ class Image:
         # The values are in the program's own environment, because others can read its arguments.
         passed = [one for variable in env if variable not in ("PATH", "HOME") for one in ("--env", variable)]
         user = f"{os.getuid()}:{os.getgid()}"
-        container = ["--name", self._container(name), "--network", "host", "--user", user]
+        container = ["--name", self._container(name), "--network", "host", *self._mapped, "--user", user]
         there = ["--volume", f"{home}:{home}", "--workdir", str(home)]
         inside = ["python", *_within(APP, arguments)]
         return [self._program, "run", "--rm", *container, *there, *passed, self._image, *inside]

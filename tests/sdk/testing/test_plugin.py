@@ -5,15 +5,18 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import socket
 import subprocess
 import sys
+from itertools import pairwise
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
 
 from elicit_flows.sdk.testing import Service
+from elicit_flows.sdk.testing.installations import Image
 from tests.docs.page import found
 from tests.support.process import PROJECT, clean_env
 
@@ -190,6 +193,38 @@ def test_an_image_serves_the_tests_as_a_clone_does(tmp_path: Path) -> None:
     assert all({"--rm", "--network", "host", "--user", "--volume"} <= set(one) for one in runs)
     assert "SECRET_KEY" in runs[0]
     assert not any("=" in one for call in runs for one in call if one != "example/elicit:1"), "no secret in an argument"
+
+
+@pytest.mark.parametrize(
+    ("said", "of_a_user", "mapped"),
+    [
+        ("podman version 4.3.1", 1000, True),
+        ("podman version 4.3.1", 0, False),
+        ("Docker version 28.2.2, build e6534b4", 1000, False),
+    ],
+)
+def test_podman_keeps_the_number_of_a_user_who_has_no_root(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, said: str, of_a_user: int, mapped: bool
+) -> None:
+    """Else what runs in the container may not write into the folder of its data."""
+    (tmp_path / "docker").write_text(f"#!/bin/sh\necho {said}\n")
+    (tmp_path / "docker").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/bin")
+    monkeypatch.setattr(os, "getuid", lambda: of_a_user)
+    command = Image("example/elicit:1").command("service", {}, tmp_path, "manage.py", "serve")
+    assert ("--userns", "keep-id") in pairwise(command) if mapped else "--userns" not in command
+    assert ("--user", f"{of_a_user}:{os.getgid()}") in pairwise(command)
+
+
+def test_the_image_itself_serves_the_tests(tmp_path: Path) -> None:
+    image = "elicit-flows-testing"
+    program = shutil.which("docker") or shutil.which("podman")
+    inspect = [str(program), "image", "inspect", image]
+    if program is None or subprocess.run(inspect, capture_output=True, check=False).returncode:
+        pytest.skip(f"no image {image}: docs/how-to/test-your-agent.md builds it with docker or podman")
+    done = run(tmp_path, {"ELICIT_IMAGE": image, "ELICIT_CHECKOUT": "/nowhere"}, everything=EVERYTHING)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.count("PASSED test_everything.py::") == 7
 
 
 def test_the_guide_builds_the_image_that_it_names(tmp_path: Path) -> None:
