@@ -14,15 +14,20 @@ from typing import Protocol
 import elicit_flows
 
 APP = "/app"  # where the image has it
+KEPT = ("PATH", "HOME", "LANG", "TMPDIR", "LD_LIBRARY_PATH")
+KILL_SECONDS = 10.0
 
 
 class Installation(Protocol):
-    """``about``: how it is named in an error."""
+    """``about``: how it is named in an error. ``env``: what the service gets beside its settings."""
 
     about: str
 
     @property
     def env(self) -> dict[str, str]: ...
+
+    def around(self, env: Mapping[str, str]) -> dict[str, str]:
+        """The environment of what ``command`` gives, for a service that gets ``env``."""
 
     def command(self, name: str, env: Mapping[str, str], home: Path, *arguments: str) -> list[str]:
         """What runs a script or module (``-m``) of it in ``home``, as ``name``."""
@@ -44,7 +49,11 @@ class Clone:
 
     @property
     def env(self) -> dict[str, str]:
-        return {"PYTHONPATH": str(self._project)}
+        kept = {name: os.environ[name] for name in KEPT if name in os.environ}
+        return kept | {"PYTHONPATH": str(self._project)}
+
+    def around(self, env: Mapping[str, str]) -> dict[str, str]:
+        return dict(env)
 
     def command(self, name: str, env: Mapping[str, str], home: Path, *arguments: str) -> list[str]:
         own = self._project / ".venv/bin/python"  # of ``make install``
@@ -75,9 +84,12 @@ class Image:
     def env(self) -> dict[str, str]:
         return {"PYTHONPATH": APP}
 
+    def around(self, env: Mapping[str, str]) -> dict[str, str]:
+        return {**os.environ, **env}  # DOCKER_HOST, XDG_RUNTIME_DIR and the like say where the containers are
+
     def command(self, name: str, env: Mapping[str, str], home: Path, *arguments: str) -> list[str]:
         # The values are in the program's own environment, because others can read its arguments.
-        passed = [one for variable in env if variable not in ("PATH", "HOME") for one in ("--env", variable)]
+        passed = [one for variable in env for one in ("--env", variable)]
         user = f"{os.getuid()}:{os.getgid()}"
         container = ["--name", self._container(name), "--network", "host", *self._mapped, "--user", user]
         there = ["--volume", f"{home}:{home}", "--workdir", str(home)]
@@ -85,9 +97,12 @@ class Image:
         return [self._program, "run", "--rm", *container, *there, *passed, self._image, *inside]
 
     def kill(self, name: str, process: subprocess.Popen[bytes]) -> None:
-        subprocess.run(  # noqa: S603  our own command
-            [self._program, "kill", self._container(name)], capture_output=True, check=False
-        )
+        command = [self._program, "kill", self._container(name)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603  our own command
+        try:
+            process.wait(KILL_SECONDS)
+        except subprocess.TimeoutExpired:
+            raise RuntimeError(f"{self.about}: the {name} could not be killed: {done.stderr}") from None
 
     def _container(self, name: str) -> str:
         return f"elicit-{self._mark}-{name}"

@@ -26,7 +26,6 @@ READY_SECONDS = 60.0
 GRACE_SECONDS = 3.0
 MOST_STARTS = 3  # each on other ports
 EVERY_SECONDS = 0.05
-KEPT = ("PATH", "HOME", "LANG", "TMPDIR", "LD_LIBRARY_PATH")
 
 
 def free_port() -> int:
@@ -70,8 +69,7 @@ class Service:
         }  # fmt: skip
 
     def _environment(self) -> dict[str, str]:
-        kept = {name: os.environ[name] for name in KEPT if name in os.environ}
-        return kept | {
+        return {
             "DATABASE_URL": f"sqlite:///{self._home}/elicit.sqlite3",
             "ELICIT_ALLOW_LOOPBACK": "1",
             "ELICIT_VAULT_KEYS": "k1:" + base64.b64encode(os.urandom(32)).decode(),
@@ -144,7 +142,7 @@ class Service:
     def _run(self, *arguments: str) -> None:
         command = self._installed.command("setup", self._env, self._home, *arguments)
         ran = subprocess.run(  # noqa: S603  our own commands
-            command, cwd=self._home, env=self._env, capture_output=True, text=True, check=False
+            command, cwd=self._home, env=self._installed.around(self._env), capture_output=True, text=True, check=False
         )
         if ran.returncode:
             raise RuntimeError(f"{self._installed.about}: {' '.join(arguments)}\n{ran.stdout}{ran.stderr}")
@@ -153,7 +151,12 @@ class Service:
         command = self._installed.command(name, self._env, self._home, *self._commands[name])
         with self._log(name).open("ab") as log:
             self._running[name] = subprocess.Popen(  # noqa: S603  our own commands
-                command, cwd=self._home, env=self._env, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT
+                command,
+                cwd=self._home,
+                env=self._installed.around(self._env),
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
             )
 
     def _log(self, name: str) -> Path:

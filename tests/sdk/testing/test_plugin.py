@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from elicit_flows.sdk.testing import Service
+from elicit_flows.sdk.testing import Service, installations
 from elicit_flows.sdk.testing.installations import Image
 from tests.docs.page import found
 from tests.support.process import PROJECT, clean_env
@@ -122,6 +122,8 @@ def test_a_crash_in_the_middle(elicit, elicit_service, elicit_user):
 DOCKER = """#!{python}
 import json, os, pathlib, signal, sys
 place, told = pathlib.Path(__file__).parent, sys.argv[1:]
+if os.environ.get("DOCKER_HOST") != "unix:///engine.sock":
+    sys.exit("no engine there")
 with (place / "calls").open("a") as calls:
     calls.write(json.dumps(told) + "\\n")
 if told[0] == "kill":
@@ -183,6 +185,7 @@ def test_without_a_checkout_it_says_what_to_do(tmp_path: Path) -> None:
 def test_an_image_serves_the_tests_as_a_clone_does(tmp_path: Path) -> None:
     there = docker(tmp_path / "bin")
     env = {"ELICIT_IMAGE": "example/elicit:1", "ELICIT_CHECKOUT": "/nowhere", "PATH": f"{there}:{os.environ['PATH']}"}
+    env["DOCKER_HOST"] = "unix:///engine.sock"
     done = run(tmp_path, env, three_lines=THREE_LINES, everything=EVERYTHING)
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.count("PASSED test_everything.py::") == 7
@@ -192,6 +195,7 @@ def test_an_image_serves_the_tests_as_a_clone_does(tmp_path: Path) -> None:
     assert [one[one.index("example/elicit:1") + 2] for one in runs if "serve" in one] == ["/app/manage.py"] * 2
     assert all({"--rm", "--network", "host", "--user", "--volume"} <= set(one) for one in runs)
     assert "SECRET_KEY" in runs[0]
+    assert not {"PATH", "HOME", "TMPDIR", "DOCKER_HOST"} & set(runs[0]), "what is of this machine alone"
     assert not any("=" in one for call in runs for one in call if one != "example/elicit:1"), "no secret in an argument"
 
 
@@ -216,13 +220,27 @@ def test_podman_keeps_the_number_of_a_user_who_has_no_root(
     assert ("--user", f"{of_a_user}:{os.getgid()}") in pairwise(command)
 
 
+def test_a_container_that_cannot_be_killed_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "docker").write_text("#!/bin/sh\necho no such container >&2\nexit 1\n")
+    (tmp_path / "docker").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/bin")
+    monkeypatch.setattr(installations, "KILL_SECONDS", 0.1)
+    process = subprocess.Popen(["sleep", "60"])
+    try:
+        with pytest.raises(RuntimeError, match="the service could not be killed: no such container"):
+            Image("example/elicit:1").kill("service", process)
+    finally:
+        process.kill()
+        process.wait()
+
+
 def test_the_image_itself_serves_the_tests(tmp_path: Path) -> None:
     image = "elicit-flows-testing"
     program = shutil.which("docker") or shutil.which("podman")
     inspect = [str(program), "image", "inspect", image]
     if program is None or subprocess.run(inspect, capture_output=True, check=False).returncode:
         pytest.skip(f"no image {image}: docs/how-to/test-your-agent.md builds it with docker or podman")
-    done = run(tmp_path, {"ELICIT_IMAGE": image, "ELICIT_CHECKOUT": "/nowhere"}, everything=EVERYTHING)
+    done = run(tmp_path, {**os.environ, "ELICIT_IMAGE": image, "ELICIT_CHECKOUT": "/nowhere"}, everything=EVERYTHING)
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.count("PASSED test_everything.py::") == 7
 

@@ -13,6 +13,8 @@ from mcp.server.mcpserver.exceptions import ToolError
 from mcp.types import Completion, EmbeddedResource, TextResourceContents
 from pydantic import Field
 
+from elicit_flows.domain.values import Json
+
 
 def one_pixel() -> bytes:
     """A PNG."""
@@ -34,6 +36,32 @@ def one_sample() -> bytes:
 
 
 PIXEL, SAMPLE = Image(data=one_pixel(), format="png"), Audio(data=one_sample(), format="wav")
+
+
+# What revision 2026-07-28 allows in the schema of a tool's arguments, and a function's signature cannot say.
+SCHEMA: Json = {
+    "$schema": "https://json-schema.org/draft/2020-12/schema",
+    "type": "object",
+    "$defs": {
+        "address": {
+            "$anchor": "addressDef",
+            "type": "object",
+            "properties": {"street": {"type": "string"}, "city": {"type": "string"}},
+        }
+    },
+    "properties": {
+        "name": {"type": "string"},
+        "address": {"$ref": "#/$defs/address"},
+        "contactMethod": {"type": "string", "enum": ["phone", "email"]},
+        "phone": {"type": "string"},
+        "email": {"type": "string"},
+    },
+    "allOf": [{"anyOf": [{"required": ["phone"]}, {"required": ["email"]}]}],
+    "if": {"properties": {"contactMethod": {"const": "phone"}}, "required": ["contactMethod"]},
+    "then": {"required": ["phone"]},
+    "else": {"required": ["email"]},
+    "additionalProperties": False,
+}
 
 
 def embedded(uri: str, text: str, mime_type: str = "text/plain") -> EmbeddedResource:
@@ -82,6 +110,14 @@ def add_tools(app: MCPServer) -> None:
     def test_header_parameter(region: Annotated[str, Field(json_schema_extra={"x-mcp-header": "Region"})]) -> str:
         """An argument that clients repeat as the header Mcp-Param-Region."""
         return region
+
+    @app.tool()
+    def json_schema_2020_12_tool(name: str = "", phone: str = "", email: str = "") -> str:
+        """A tool whose schema was written by hand."""
+        return name or phone or email
+
+    # The library has no public way to give one.
+    app._tool_manager._tools["json_schema_2020_12_tool"].parameters = SCHEMA
 
 
 def add_telling_tools(app: MCPServer) -> None:

@@ -49,10 +49,6 @@ class Report:
         (found,) = [one for one in self.checks if one.id == check]
         return found
 
-    def failing(self) -> set[str]:
-        """The scenarios."""
-        return {one.scenario for one in self.checks if one.status == "FAILURE"}
-
 
 def required(revision: str) -> set[str]:
     """The scenarios that a server has to pass."""
