@@ -234,12 +234,13 @@ def payments() -> list[Context]:
     month["subscription"] = "su_1"
     saved = {"mode": "save", "amount": 0, "receipt_url": ""}
     invoice = {"invoice_url": "https://pay.example/invoice", "invoice_pdf": "https://pay.example/invoice.pdf"}
+    unpaid = {"receipt_url": "", "signed": False}
     late = {"past_due": True, "grace_until": datetime(2026, 12, 25, tzinfo=UTC)}
     shown = [
         paid,
         {**paid, "description": "Half of it", "amount_refunded": 61700, "dispute": "open"},
         {**paid, "description": "All of it", "amount_refunded": 123450, "status": "refunded"},
-        {**paid, "description": "By bank", "status": "processing", "receipt_url": ""},
+        {**paid, "description": "By bank", "status": "processing", **unpaid},
         {**paid, **saved, "description": "A card", "status": "saved"},
         {**paid, "description": "The paper", "status": "active", "mode": "subscribe", "currency": "jpy"},
         {**paid, **month, "description": "The news"},
@@ -248,7 +249,7 @@ def payments() -> list[Context]:
         {**paid, **saved, "description": "An old card", "status": "removed"},
         {**paid, **month, **late, "description": "The magazine"},
         {**paid, **invoice, "description": "Things", "order": ORDER, "amount": 990},
-        {**paid, "description": "Odd", "status": "mismatch", "livemode": False, "receipt_url": ""},
+        {**paid, "description": "Odd", "status": "mismatch", "livemode": False, **unpaid},
     ]
     return [{**one, "id": f"pa_{number}"} for number, one in enumerate(shown, 1)]
 
