@@ -104,11 +104,19 @@ def worded(about: str, agent: str, brand: str, url: str, unsubscribe_url: str, l
         "direction": "rtl" if get_language_info(language)["bidi"] else "ltr",
     }
     with override(language):
-        lines = render_to_string("notifications/words.txt", context).strip().splitlines()
-        context |= zip(WORDS, lines, strict=True)
-        for name in ("message.txt", "email.txt", "email.html"):
+        context |= _lines(context)
+        for name in ("message.txt", "email.txt"):
             context[name] = render_to_string(f"notifications/{name}", context).strip()
+        # Isolates keep a name from changing the order of the words around it, as <bdi> does on pages.
+        apart = {key: f"\u2068{context[key]}\u2069" for key in ("agent", "brand")}
+        shown = context | _lines(context | apart)
+        context["email.html"] = render_to_string("notifications/email.html", shown).strip()
     return context
+
+
+def _lines(context: dict[str, str]) -> dict[str, str]:
+    lines = render_to_string("notifications/words.txt", context).strip().splitlines()
+    return dict(zip(WORDS, lines, strict=True))
 
 
 def shown_name(agent: Agent) -> str:

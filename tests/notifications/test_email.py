@@ -83,6 +83,17 @@ def test_it_has_the_name_of_the_operators_brand(mail: MailServer, ask: Ask) -> N
     assert "Müller & Söhne" in part(got, "plain")
 
 
+def test_a_name_does_not_change_the_order_of_the_words_around_it(mail: MailServer, ask: Ask, known: Known) -> None:
+    """As `<bdi>` does on pages. The subject and the part that is text have no such signs: some programs draw them."""
+    Agent.objects.filter(pk=known.row.pk).update(name="Wow!")
+    signs_in(language="ar")
+    ask()
+    jobs.notify()
+    [got] = mail.received()
+    assert part(got, "html").count("Wow!") == part(got, "html").count("\u2068Wow!\u2069") == 4
+    assert "\u2068" not in got["Subject"] + part(got, "plain")
+
+
 @pytest.mark.parametrize(
     "name",
     [
