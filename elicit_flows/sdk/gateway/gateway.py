@@ -65,6 +65,7 @@ class Gateway:
     app: MCPServer[Any] | None = None
     fast_stdio: FastStdio = field(init=False)
     _peers: dict[str, Peers] = field(default_factory=dict)
+    _latest: tuple[Any, str] = (None, "")
 
     def __post_init__(self) -> None:
         self.fast_stdio = FastStdio(self.known, lambda server, tool: self.asked("tools", server, tool))
@@ -290,7 +291,10 @@ class Gateway:
         modern = VERSION_META in meta
         if modern and meta[VERSION_META] != LATEST_MODERN_VERSION:
             return None
-        return self._peers.get(_key(meta if modern else None, caller(), "" if modern else session))
+        about = (meta.get(CLIENT_META), meta.get(CAPABILITIES_META)) if modern else session, caller()
+        if about != self._latest[0]:  # a client says the same of itself with each request
+            self._latest = about, _key(meta if modern else None, about[1], "" if modern else session)
+        return self._peers.get(self._latest[1])
 
     async def _of(self, context: Any) -> Peers:
         """The connections of this client. No two users share one, and no two sessions."""

@@ -30,6 +30,8 @@ async def serve_http(gateways: Mapping[str, Gateway], listen: ListenSection) -> 
     nothing = PlainTextResponse("Not Found", status_code=404)
 
     async def found(scope: Scope, receive: Receive, send: Send) -> None:
+        # One of uvicorn's two parsers leaves the spaces behind a value, and the library compares values.
+        scope = {**scope, "headers": [(name, value.strip(b" \t")) for name, value in scope["headers"]]}
         await by_path.get(scope["path"], nothing)(scope, receive, send)
 
     async with AsyncExitStack() as running:

@@ -10,6 +10,7 @@ from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Protocol
 
 from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler
@@ -48,20 +49,27 @@ LINKS_NEEDED = -32042  # of 2025-11-25
 Owned = tuple[str, str]
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(eq=False)
 class Exchange:
     """A request that a server works on. ``context``: of the client's request that waits for it now.
 
     ``hand_over``: makes the library wait for it, before a 2026-07-28 client is asked something in the result.
+    ``taken``: by the library, once it is asked to. The two below are made when they are first needed.
     """
 
     context: Any
     hand_over: Callable[[], None] | None = None
     task: asyncio.Task[Json] | None = None
-    asked: asyncio.Queue[tuple[str, Json, asyncio.Future[Json]]] = field(default_factory=asyncio.Queue)
     open: dict[str, tuple[Json, asyncio.Future[Json]]] = field(default_factory=dict)
     held_at: float = 0.0
-    taken: asyncio.Event = field(default_factory=asyncio.Event)  # by the library, once it is asked to
+
+    @cached_property
+    def asked(self) -> asyncio.Queue[tuple[str, Json, asyncio.Future[Json]]]:
+        return asyncio.Queue()
+
+    @cached_property
+    def taken(self) -> asyncio.Event:
+        return asyncio.Event()
 
     def answer(self, responses: Json) -> None:
         """Give the server what the client answered."""

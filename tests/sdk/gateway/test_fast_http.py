@@ -131,6 +131,21 @@ async def test_t207_no_spelling_of_a_request_runs_a_guarded_tool(gateway: Server
     assert (folder / "ran").read_text() == before
 
 
+async def test_spaces_around_a_headers_value_do_not_belong_to_it(gateway: Server) -> None:
+    """RFC 9110, 5.5. The name of the tool is compared with that in the body."""
+    url = httpx2.URL(gateway.url)
+    async with raw(gateway.url, MODERN) as client:
+        body = client.body("tools/call", {"name": "look", "arguments": {}}).encode()
+        told = {**client.headers, "mcp-method": "tools/call \t", "mcp-name": "  look  ", "connection": "close"}
+        lines = [f"POST {url.path} HTTP/1.1", f"host: {url.host}:{url.port}", f"content-length: {len(body)}"]
+        lines += [f"{name}: {value}" for name, value in told.items()]
+        reading, writing = await asyncio.open_connection(url.host, url.port)
+        writing.write("\r\n".join([*lines, "", ""]).encode() + body)
+        answer = await reading.read()
+        writing.close()
+    assert answer.startswith(b"HTTP/1.1 200"), answer
+
+
 @pytest.mark.parametrize("era", ERAS)
 async def test_t208_a_call_passed_on_over_http_is_whole_and_its_clients_own(
     gateway: Server, folder: Path, era: str
