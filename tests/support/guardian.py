@@ -45,7 +45,11 @@ def main() -> None:
         time.sleep(0.05)
     end(alive(), signal.SIGKILL)
     for folder in sys.argv[1:]:
-        shutil.rmtree(folder, ignore_errors=True)
+        # The servers that all workers shared end by themselves, and may write until then.
+        deadline = time.monotonic() + 10
+        while Path(folder).exists() and time.monotonic() < deadline:
+            shutil.rmtree(folder, ignore_errors=True)
+            time.sleep(0.05)
 
 
 if __name__ == "__main__":

@@ -20,7 +20,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
-from tests.support import guardian
+from tests.support import guardian, machine
 from tests.support.forking import Fork, ForkServer
 from tests.support.machine import within
 
@@ -35,7 +35,7 @@ _forking: subprocess.Popen[bytes] | None = None
 LEADS = RUN_NAME not in os.environ  # others of the run have it from the process that leads
 if LEADS:
     # All temporary files of the run lie in it, so that nothing is left of a process that was killed.
-    os.environ[RUN_NAME] = os.environ["TMPDIR"] = tempfile.mkdtemp(prefix="elicit-run-")
+    os.environ[RUN_NAME] = os.environ["TMPDIR"] = tempfile.mkdtemp(prefix="elicit-run-", dir=machine.memory_folder())
     tempfile.tempdir = None  # so that the next temporary file follows TMPDIR
     Path(os.environ[RUN_NAME]).chmod(0o755)  # PostgreSQL runs as somebody else
     atexit.register(shutil.rmtree, os.environ[RUN_NAME], ignore_errors=True)
@@ -69,14 +69,16 @@ def until(ready: Callable[[], T], what: str, *, timeout: float = 30.0, every: fl
         time.sleep(every)
 
 
-def guard(pid: int) -> None:
+def guard(pid: int | None = None) -> None:
+    """Has the guardian end ``pid`` when this process is gone and, of the process that leads, remove the run's files."""
     global _guardian
     if _guardian is None:
         command = [sys.executable, guardian.__file__, *([str(RUN)] if LEADS else [])]
         _guardian = subprocess.Popen(command, stdin=subprocess.PIPE, text=True, start_new_session=True)
     assert _guardian.stdin is not None
-    _guardian.stdin.write(f"{pid} {guardian.started_at(pid)}\n")
-    _guardian.stdin.flush()
+    if pid is not None:
+        _guardian.stdin.write(f"{pid} {guardian.started_at(pid)}\n")
+        _guardian.stdin.flush()
 
 
 def dismiss_guardian() -> None:
@@ -95,6 +97,7 @@ def fork_server() -> ForkServer:
     global _forking
     path = RUN / "forks"
     if _forking is None and LEADS:
+        guard()  # it may be the only process that this one starts
         command = [sys.executable, "-u", "-m", "tests.support.fork_server", str(path)]
         _forking = subprocess.Popen(
             command, stdin=subprocess.PIPE, cwd=PROJECT, env=clean_env(), start_new_session=True

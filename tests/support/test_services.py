@@ -14,7 +14,7 @@ import psycopg
 import pytest
 import redis as redis_client
 
-from tests.support import binaries, guardian
+from tests.support import binaries, guardian, machine
 from tests.support.ports import HIGHEST, LOWEST, _locked, free_port, is_free
 from tests.support.process import PROJECT, Process, clean_env, until
 from tests.support.services import Postgres, Redis
@@ -184,6 +184,38 @@ def test_what_a_killed_run_started_is_ended_and_its_files_are_removed(tmp_path: 
         os.kill(run.pid, signal.SIGKILL)
     until(lambda: not guardian.started_at(child), "the child of the killed run is gone", timeout=15)
     until(lambda: not folder.exists(), "its temporary files are gone", timeout=15)
+
+
+def test_the_files_of_a_killed_run_are_removed_where_its_workers_started_everything() -> None:
+    """They may lie in memory. Here the process that leads has started the fork server alone."""
+    script = (
+        "import os, time; from tests.support.process import fork_server\n"
+        "fork_server(); print(os.environ['TMPDIR'], flush=True); time.sleep(60)"
+    )
+    command = [sys.executable, "-c", script]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=PROJECT, env=clean_env()) as run:
+        assert run.stdout is not None
+        folder = Path(run.stdout.readline().strip())
+        assert folder.is_dir()
+        os.kill(run.pid, signal.SIGTERM)
+    until(lambda: not folder.exists(), "its temporary files are gone", timeout=15)
+
+
+def test_temporary_files_lie_in_memory_where_there_is_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(machine, "MEMORY", tmp_path)
+    info = tmp_path / "meminfo"
+    monkeypatch.setattr(machine, "MEMORY_INFO", info)
+    monkeypatch.delenv("TMPDIR")
+    assert machine.memory_folder() is None, "a system that does not say how much memory it has"
+    info.write_text("MemTotal:       24684096 kB\nMemAvailable:    1000 kB\n")
+    assert machine.memory_folder() is None
+    monkeypatch.setattr(machine, "ROOM", 999 << 10)
+    assert machine.memory_folder() == tmp_path
+    monkeypatch.setenv("TMPDIR", "/elsewhere")
+    assert machine.memory_folder() is None
+    monkeypatch.delenv("TMPDIR")
+    monkeypatch.setattr(machine, "MEMORY", tmp_path / "missing")
+    assert machine.memory_folder() is None
 
 
 def test_a_closed_folder_is_copied_for_the_user_that_may_not_read_it(tmp_path: Path) -> None:
