@@ -90,10 +90,12 @@ def default_database(url: str, blocker: DjangoDbBlocker) -> Iterator[None]:
     with blocker.unblock():
         _point_default_at(url)
         ContentType.objects.clear_cache()  # its rows have other ids in another database
-        yield
-        connections["default"].close()
-    connections.settings["default"], connections["default"] = before
-    ContentType.objects.clear_cache()
+        try:
+            yield
+        finally:
+            connections["default"].close()
+            connections.settings["default"], connections["default"] = before
+            ContentType.objects.clear_cache()
 
 
 @pytest.fixture
