@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -46,7 +47,9 @@ def test_every_entry_makes_a_provider_as_it_says(operator: Operator) -> None:
         if entry.kind == "oauth":
             made = vault.oauth(row)
             assert (made.pkce, made.quirks) == (entry.pkce, entry.oddities(entry.examples))
-            assert "{" not in f"{made.authorize_url}{made.token_url}{made.userinfo_url}"
+            assert "{" not in f"{made.authorize_url}{made.token_url}"
+            # Whose account it is may be asked of a host that the token's answer names.
+            assert set(re.findall(r"{(\w+)}", made.userinfo_url or "")) <= {one.name for one in entry.metadata}
         else:
             made = vault.credentials_provider(row)
             assert made.fields
