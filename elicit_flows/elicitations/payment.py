@@ -7,6 +7,7 @@ applies its answer under a lock. Nothing else marks a payment as paid.
 from __future__ import annotations
 
 import logging
+import time
 from contextlib import nullcontext
 from dataclasses import replace
 from datetime import timedelta
@@ -41,6 +42,7 @@ slow_accounts: CircuitBreaker[int] = CircuitBreaker(rest=20.0, slow=10.0)
 # What the provider's page is for: a mandate begins with a saved method; a charge has one if its bank wants the person.
 _AT_PROVIDER = {"mandate": "save", charges.MODE: "pay"}
 LINK_LASTS = timedelta(days=1)
+REPLACED_WITHIN, POLL = 3.0, 0.1  # seconds
 TRY_AGAIN = sentence("The payment provider does not answer now. Try again in a moment.")
 
 
@@ -152,6 +154,14 @@ def back_from_checkout(slug: str, checkout_id: str) -> tuple[Checkout, bool]:
             unpaid = settle(checkout)
         except PaymentError as trouble:
             log.warning("payment account %s: %s; the sweep asks again", slug, trouble)
+        else:
+            # A worker may have looked first, and be replacing the method: the page that follows says what came of it.
+            give_up = time.monotonic() + REPLACED_WITHIN
+            while checkout.replaces is not None and not unpaid and time.monotonic() < give_up:
+                checkout.refresh_from_db(fields=["status"])
+                if checkout.status != Checkout.Status.OPEN:
+                    break
+                time.sleep(POLL)
     return checkout, unpaid
 
 

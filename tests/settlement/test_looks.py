@@ -141,3 +141,34 @@ class KnowsNothing:
 
     def close(self, account: object, ref: str, key: str) -> object:
         raise Refused("resource_missing", "There is no such checkout.")
+
+
+def test_who_returns_while_a_worker_replaces_the_method_waits_for_it(
+    till: Till, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Otherwise the page that follows says nothing of it."""
+    checkout = till.open(till.ask())
+    Checkout.objects.filter(pk=checkout.pk).update(replaces="")
+    monkeypatch.setattr(payment, "settle", lambda checkout: False)  # as it ends where another has the look
+    waits: list[float] = []
+
+    def wait(seconds: float) -> None:
+        waits.append(seconds)
+        if len(waits) == 3:
+            Checkout.objects.filter(pk=checkout.pk).update(status=Checkout.Status.PAID)
+
+    monkeypatch.setattr(payment.time, "sleep", wait)
+    back, unpaid = elicitations.back_from_checkout(till.account.slug, checkout.pk)
+    assert (back.status, unpaid, len(waits)) == (Checkout.Status.PAID, False, 3)
+
+
+def test_who_returns_from_a_page_that_nobody_finishes_does_not_wait_for_ever(
+    till: Till, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    checkout = till.open(till.ask())
+    Checkout.objects.filter(pk=checkout.pk).update(replaces="")
+    monkeypatch.setattr(payment, "settle", lambda checkout: False)
+    monkeypatch.setattr(payment, "REPLACED_WITHIN", 0.05)
+    monkeypatch.setattr(payment, "POLL", 0.01)
+    back, _ = elicitations.back_from_checkout(till.account.slug, checkout.pk)
+    assert back.status == Checkout.Status.OPEN
