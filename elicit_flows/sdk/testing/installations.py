@@ -26,7 +26,7 @@ class Installation(Protocol):
     @property
     def env(self) -> dict[str, str]: ...
 
-    def around(self, env: Mapping[str, str]) -> dict[str, str]:
+    def command_env(self, env: Mapping[str, str]) -> dict[str, str]:
         """The environment of what ``command`` gives, for a service that gets ``env``."""
 
     def command(self, name: str, env: Mapping[str, str], home: Path, *arguments: str) -> list[str]:
@@ -52,7 +52,7 @@ class Clone:
         kept = {name: os.environ[name] for name in KEPT if name in os.environ}
         return kept | {"PYTHONPATH": str(self._project)}
 
-    def around(self, env: Mapping[str, str]) -> dict[str, str]:
+    def command_env(self, env: Mapping[str, str]) -> dict[str, str]:
         return dict(env)
 
     def command(self, name: str, env: Mapping[str, str], home: Path, *arguments: str) -> list[str]:
@@ -84,7 +84,7 @@ class Image:
     def env(self) -> dict[str, str]:
         return {"PYTHONPATH": APP}
 
-    def around(self, env: Mapping[str, str]) -> dict[str, str]:
+    def command_env(self, env: Mapping[str, str]) -> dict[str, str]:
         return {**os.environ, **env}  # DOCKER_HOST, XDG_RUNTIME_DIR and the like say where the containers are
 
     def command(self, name: str, env: Mapping[str, str], home: Path, *arguments: str) -> list[str]:

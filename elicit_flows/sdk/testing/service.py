@@ -142,7 +142,12 @@ class Service:
     def _run(self, *arguments: str) -> None:
         command = self._installed.command("setup", self._env, self._home, *arguments)
         ran = subprocess.run(  # noqa: S603  our own commands
-            command, cwd=self._home, env=self._installed.around(self._env), capture_output=True, text=True, check=False
+            command,
+            cwd=self._home,
+            env=self._installed.command_env(self._env),
+            capture_output=True,
+            text=True,
+            check=False,
         )
         if ran.returncode:
             raise RuntimeError(f"{self._installed.about}: {' '.join(arguments)}\n{ran.stdout}{ran.stderr}")
@@ -153,7 +158,7 @@ class Service:
             self._running[name] = subprocess.Popen(  # noqa: S603  our own commands
                 command,
                 cwd=self._home,
-                env=self._installed.around(self._env),
+                env=self._installed.command_env(self._env),
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,
