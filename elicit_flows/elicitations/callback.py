@@ -41,7 +41,7 @@ from elicit_flows.elicitations.transitions import (
     visit_of,
 )
 from elicit_flows.lib import clock, ids, rate_limits
-from elicit_flows.lib.compiled_query import CompiledQuery
+from elicit_flows.lib.compiled_query import CompiledQuery, compare_and_set
 from elicit_flows.models import Attempt, Connection, Elicitation, Provider
 from elicit_flows.payments import authorizations
 
@@ -119,7 +119,7 @@ def resume(context: str, answer: Answer, claim: Claim | None, browser: str | Non
     kind.check_answer(visit, answer)
     with transaction.atomic():
         # Only one of several callbacks with the same state marks the attempt as used, and goes on to the provider.
-        first = Attempt.objects.filter(pk=attempt.pk, used_at=None).update(used_at=clock.now())
+        first = compare_and_set(attempt, {"used_at": None}, {"used_at": clock.now()})
         settling = first and move(row, Status.SETTLING, only=[Status.STARTED], settling_since=clock.now())
     if settling:
         with traced("resume", row):

@@ -6,12 +6,11 @@ import logging
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from functools import partial
-from typing import Any, cast
+from typing import Any
 
 from django.conf import settings
-from django.db import connection, transaction
-from django.db.models import F, QuerySet
-from django.db.models.sql import UpdateQuery
+from django.db import transaction
+from django.db.models import F
 
 from elicit_flows import events, kinds, vault
 from elicit_flows.domain.errors import Forbidden, NotFound, Over, StartAgain, WrongUser
@@ -22,7 +21,7 @@ from elicit_flows.kinds.form import params
 from elicit_flows.kinds.oauth.provider import OAuthProvider
 from elicit_flows.kinds.payment.values import Account
 from elicit_flows.lib import clock, counters, health, telemetry
-from elicit_flows.lib.compiled_query import CompiledQuery
+from elicit_flows.lib.compiled_query import CompiledQuery, compare_and_set
 from elicit_flows.models import Elicitation, Event, PaymentAccount, Provider
 
 log = logging.getLogger(__name__)
@@ -41,8 +40,7 @@ def move(row: Elicitation, to: Status, only: list[Status] | None = None, **field
     if to in TERMINAL:
         fields["finished_at"] = clock.now()
     allowed = [status for status in sources(to) if only is None or status in only]
-    still = Elicitation.objects.filter(pk=row.pk, status__in=allowed)
-    changed = _update(row, still, {"status": to, "seq": F("seq") + 1, **fields})
+    changed = compare_and_set(row, {"status": allowed}, {"status": to, **fields}, counter="seq", returned=CHANGING)
     if not changed:
         row.refresh_from_db(fields=CHANGING)
     if changed and row.kind == "form" and to in TERMINAL:
@@ -57,25 +55,6 @@ def move(row: Elicitation, to: Status, only: list[Status] | None = None, **field
             labels = (row.kind, str(row.status), (row.error or {}).get("code", ""), counters.bucket(took))
             transaction.on_commit(partial(counters.count, "elicitations", *labels, seconds=took))
     return changed
-
-
-def _update(row: Elicitation, only: QuerySet[Elicitation], changes: dict[str, Any]) -> bool:
-    """Write ``changes``, and read what the row is then into ``row``: one statement, where the ORM needs two. False if
-    it is not among ``only``.
-    """
-    query = cast(UpdateQuery, only.query.chain(UpdateQuery))
-    query.add_update_values(changes)
-    compiler = query.get_compiler(connection=connection)
-    sql, parameters = compiler.as_sql()
-    columns = [Elicitation._meta.get_field(name).get_col(Elicitation._meta.db_table) for name in CHANGING]  # type: ignore[union-attr]
-    names = ", ".join(connection.ops.quote_name(str(column.target.column)) for column in columns)
-    with connection.cursor() as cursor:
-        cursor.execute(f"{sql} RETURNING {names}", parameters)
-        found = cursor.fetchall()
-    for cells in compiler.apply_converters(found, compiler.get_converters(columns)):
-        for name, value in zip(CHANGING, cells, strict=True):
-            setattr(row, name, value)
-    return bool(found)
 
 
 def _forget_unsent(row: Elicitation) -> None:

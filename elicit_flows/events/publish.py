@@ -8,7 +8,7 @@ from contextlib import nullcontext
 from functools import partial
 
 from django.conf import settings
-from django.db import connection, transaction
+from django.db import DEFAULT_DB_ALIAS, connection, connections, transaction
 from django.db.models import Model
 
 from elicit_flows.domain.values import Json
@@ -81,12 +81,13 @@ def _write(
         sent = [Delivery(agent=agent, event_id=each.pk, trace=of) for each, of in zip(events, trace, strict=True)]
         beside = [*beside, *sent]
     inserts = [CompiledInsert.of(row) for row in beside]
+    own = connections[DEFAULT_DB_ALIAS]
     values: list[list[str | int | None]] = []
     for each in events:
-        created = connection.ops.adapt_datetimefield_value(each.created_at)
+        created = own.ops.adapt_datetimefield_value(each.created_at)
         values.append([each.id, agent.pk, each.type, each.elicitation_id, each.seq, created, json.dumps(each.data)])
     with prepared_cursor() as cursor:
-        if connection.vendor == "postgresql":
+        if own.vendor == "postgresql":
             first = "".join(f"beside_{number} AS ({insert.sql}), " for number, insert in enumerate(inserts))
             channel = [] if settings.REDIS_URL else [wakeups.CHANNEL, wakeups.message(agent.pk)]
             each_event = " UNION ALL ".join([_EVENT] * len(events))

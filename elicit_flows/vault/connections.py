@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from datetime import datetime, timedelta
 
-from django.db import connection, transaction
+from django.db import DEFAULT_DB_ALIAS, connections, transaction
 from django.db.models import F, QuerySet
 
 from elicit_flows.domain.errors import (
@@ -23,7 +23,7 @@ from elicit_flows.domain.errors import (
 from elicit_flows.domain.values import Claim, Grant, Json, Secret
 from elicit_flows.kinds.oauth.connection_metadata import merged
 from elicit_flows.lib import clock
-from elicit_flows.lib.compiled_query import CompiledQuery, prepared_cursor
+from elicit_flows.lib.compiled_query import CompiledQuery, prepared_cursor, save
 from elicit_flows.models import Agent, Connection, ConnectionUse, Elicitation, Provider
 from elicit_flows.vault import grant_json, provider_settings
 from elicit_flows.vault.refresh_schedule import next_refresh
@@ -85,7 +85,7 @@ def keep(
     row.token_secret = seal(grant.token_secret, sealed_at(row, "token_secret"))
     row.bound_to = dict(provider_settings.bound_hosts(provider) if grant.bound_to is None else grant.bound_to)
     store_tokens(row, grant)
-    row.save()
+    save(row)
     log_access(row, ConnectionUse.Action.CONNECTED, by)
     return row
 
@@ -384,6 +384,7 @@ def log_access(row: Connection, action: ConnectionUse.Action, actor: ConnectionU
     """Log an action on the connection with the present time, in the caller's transaction."""
     now = clock.now()
     hour = now.replace(minute=0, second=0, microsecond=0)
-    at, since = (connection.ops.adapt_datetimefield_value(one) for one in (now, hour))
-    with connection.cursor() as cursor:
+    written = connections[DEFAULT_DB_ALIAS].ops.adapt_datetimefield_value
+    at, since = written(now), written(hour)
+    with prepared_cursor() as cursor:
         cursor.execute(_NOTE, [row.pk, action.value, actor.value, since, at, at])

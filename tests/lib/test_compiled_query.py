@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 from django.db.models import F, Model, Q
 
-from elicit_flows.lib.compiled_query import CompiledQuery
+from elicit_flows.lib import clock
+from elicit_flows.lib.compiled_query import CompiledQuery, compare_and_set, save
 from elicit_flows.models import Connection, Elicitation
 from tests.support import rows
 
@@ -47,6 +48,35 @@ def check() -> None:
         assert (cells(found.provider), found.provider._state.adding) == (cells(drive), False)
         assert JOINED.get(typed.pk, typed.iss).provider is None
     assert JOINED.first(made.pk, "https://another.example") is None
+    check_writes(typed)
+
+
+def check_writes(row: Connection) -> None:
+    """Every column is what Django would have written, and another row keeps its own."""
+    others = list(Connection.objects.exclude(pk=row.pk).values())
+    row.scopes, row.metadata, row.expires_at, row.refresh_failures = ["a", "b"], {"x": [1]}, None, 3
+    save(row)
+    assert cells(Connection.objects.get(pk=row.pk)) == cells(row)
+    new = Connection(agent=row.agent, iss="https://new.example", sub="new")
+    save(new)
+    assert not new._state.adding
+    assert cells(Connection.objects.get(pk=new.pk)) == cells(new)
+    old = Connection.objects.get(pk=row.pk)
+    # NULL is compared as a value, one of several values will do, and what is read back has its Python type.
+    now = clock.now()
+    changes = {"scopes": ["c"], "refused_since": now, "last_refresh_error": ""}
+    told = {"status": ["active", "revoked"], "refused_since": None, "refresh_failures": 3}
+    returned = ("generation", "scopes", "refused_since", "metadata")
+    for wrong in ({"status": ["revoked"]}, {"refused_since": now}, {"refresh_failures": None}, {"sub": "x"}):
+        assert not compare_and_set(row, told | wrong, changes)
+        assert not compare_and_set(row, told | wrong, changes, counter="generation", returned=returned)
+    assert cells(Connection.objects.get(pk=row.pk)) == cells(old)
+    assert compare_and_set(row, told, changes, counter="generation", returned=returned)
+    assert (row.generation, row.scopes, row.refused_since, row.metadata) == (old.generation + 1, ["c"], now, {"x": [1]})
+    assert cells(Connection.objects.get(pk=row.pk)) == cells(row)
+    assert compare_and_set(row, {"refused_since": now}, {"refused_since": None})
+    assert Connection.objects.get(pk=row.pk).refused_since is None
+    assert list(Connection.objects.exclude(pk__in=[row.pk, new.pk]).values()) == others
 
 
 @pytest.mark.django_db
