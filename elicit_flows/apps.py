@@ -23,7 +23,17 @@ class ElicitFlowsConfig(AppConfig):
         from elicit_flows import checks  # noqa: PLC0415  they need the models to be loaded
         from elicit_flows.events import wakeups  # noqa: PLC0415
 
-        _set_up_requests()
+        # Where requests to others' servers may go, and whose certificates they accept.
+        http.configure(
+            http.Policy(
+                allow_loopback=settings.ELICIT_ALLOW_LOOPBACK,
+                own_hosts=frozenset(() if settings.ELICIT_ALLOW_LOOPBACK else settings.ALLOWED_HOSTS[:1]),
+                networks=settings.ELICIT_ALLOWED_NETWORKS,
+                proxy=settings.ELICIT_EGRESS_PROXY,
+            )
+        )
+        if settings.ELICIT_CA_FILE:
+            http.trust(settings.ELICIT_CA_FILE)
         connection_created.connect(clock.measure, dispatch_uid="clock")
         catalogue.configure(settings.ELICIT_CATALOGUE)
         checks.register_all()
@@ -33,20 +43,6 @@ class ElicitFlowsConfig(AppConfig):
 
             import_string("config.celery.app")  # the application that publishes the hints
             wakeups.work_listeners.append(celery_hints.hint_celery)
-
-
-def _set_up_requests() -> None:
-    """Where requests to others' servers may go, and whose certificates they accept."""
-    own = frozenset() if settings.ELICIT_ALLOW_LOOPBACK else frozenset(settings.ALLOWED_HOSTS[:1])
-    policy = http.Policy(
-        allow_loopback=settings.ELICIT_ALLOW_LOOPBACK,
-        own_hosts=own,
-        networks=settings.ELICIT_ALLOWED_NETWORKS,
-        proxy=settings.ELICIT_EGRESS_PROXY,
-    )
-    http.configure(policy)
-    if settings.ELICIT_CA_FILE:
-        http.trust(settings.ELICIT_CA_FILE)
 
 
 def _keep_to_ourselves(database: dict[str, Any]) -> None:

@@ -119,20 +119,17 @@ class AuditedMixin:
     def construct_change_message(self, request: HttpRequest, form: Any, formsets: Any, add: bool = False) -> Any:
         """In English, whatever language the operator reads: others read the log, too."""
         with override("en"):
-            return self._change_message(form, formsets, add=add)
-
-    def _change_message(self, form: Any, formsets: Any, *, add: bool) -> Any:
-        changes, secrets = audit_log.form_changes(form)
-        for formset in formsets or ():
-            for inner in formset.forms:
-                deleted, row = inner in formset.deleted_forms, inner.instance
-                name = f"{row._meta.verbose_name} {row}" if row.pk else str(row._meta.verbose_name)
-                if deleted:
-                    changes.append((name, str(row), None))
-                elif inner.has_changed():
-                    inner_changes = audit_log.form_changes(inner)[0]
-                    changes += [(f"{name}: {label}", old, new) for label, old, new in inner_changes]
-        return audit_log.describe_changes(changes, secrets, new=add)
+            changes, secrets = audit_log.form_changes(form)
+            for formset in formsets or ():
+                for inner in formset.forms:
+                    deleted, row = inner in formset.deleted_forms, inner.instance
+                    name = f"{row._meta.verbose_name} {row}" if row.pk else str(row._meta.verbose_name)
+                    if deleted:
+                        changes.append((name, str(row), None))
+                    elif inner.has_changed():
+                        inner_changes = audit_log.form_changes(inner)[0]
+                        changes += [(f"{name}: {label}", old, new) for label, old, new in inner_changes]
+            return audit_log.describe_changes(changes, secrets, new=add)
 
 
 class BaseAdmin(AuditedMixin, PersonalDataMixin, ModelAdmin):  # type: ignore[type-arg]

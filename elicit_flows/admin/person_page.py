@@ -48,21 +48,17 @@ def page(site: AdminSite, request: HttpRequest, reference: str) -> HttpResponse:
     claim = persons.claim_of(row)
     if request.method == "POST":
         if request.POST.get("action") == "end_sessions":
-            _end_sessions(request, claim, row)
+            if not may(request, END_SESSIONS):
+                raise PermissionDenied
+            with transaction.atomic():
+                people.end_sessions(claim)
+                # The log names the row, and not the person: their data may be deleted, and the log stays.
+                record(request.user, "Ended all sessions of the person.", row)
+            messages.success(request, _("All their sessions have ended. They have to sign in again."))
         else:
             row_actions.perform(site, request, request.POST.get("action", ""), _chosen(request, claim))
         return HttpResponseRedirect(f"{request.get_full_path()}#main")
     return TemplateResponse(request, "admin/operators/person.html", _context(site, request, reference, claim))
-
-
-def _end_sessions(request: HttpRequest, claim: Claim, row: Any) -> None:
-    """What is written into the log names the row, and not the person: their data may be deleted, and the log stays."""
-    if not may(request, END_SESSIONS):
-        raise PermissionDenied
-    with transaction.atomic():
-        people.end_sessions(claim)
-        record(request.user, "Ended all sessions of the person.", row)
-    messages.success(request, _("All their sessions have ended. They have to sign in again."))
 
 
 def _chosen(request: HttpRequest, claim: Claim) -> QuerySet[Connection]:

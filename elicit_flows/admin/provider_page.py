@@ -210,18 +210,14 @@ def _answer(
         **more,
     }
     if row.pk:
-        context |= _facts(site, request, row)
+        context |= {
+            "left_out": vault.hosts_in_words(vault.calls_left_out(row)),
+            "agents": Agent.objects.filter(providers=row).order_by("name")[:MAX_AGENTS],
+            "connections": Connection.objects.filter(provider=row).exclude(status="revoked")[:MAX_COUNT].count(),
+            "most": MAX_COUNT,
+            "connections_url": list_url(Connection, provider__id__exact=row.pk),
+            "all_fields": admin_url(row),
+            "switch_url": admin_url(row, "switch") if _admin(site).may_switch(request, row) else "",
+        }
     status = 400 if errors else 200
     return TemplateResponse(request, "admin/operators/provider.html", context, status=status)
-
-
-def _facts(site: AdminSite, request: HttpRequest, row: Provider) -> dict[str, Any]:
-    return {
-        "left_out": vault.hosts_in_words(vault.calls_left_out(row)),
-        "agents": Agent.objects.filter(providers=row).order_by("name")[:MAX_AGENTS],
-        "connections": Connection.objects.filter(provider=row).exclude(status="revoked")[:MAX_COUNT].count(),
-        "most": MAX_COUNT,
-        "connections_url": list_url(Connection, provider__id__exact=row.pk),
-        "all_fields": admin_url(row),
-        "switch_url": admin_url(row, "switch") if _admin(site).may_switch(request, row) else "",
-    }

@@ -109,6 +109,8 @@ def _context(site: AdminSite, request: HttpRequest, row: Elicitation, rows: list
     deliveries = story.deliveries_of(events)
     acts = site.get_model_admin(LogEntry).has_view_permission(request)
     status, stands = STANDS[row.status]
+    warning = _("Nobody can answer it any more, and its agent is told.")
+    cancel = RowAction("cancel", row.pk, _("Cancel the request"), warning=warning)
     return {
         **site.each_context(request),
         "title": _("Request of %(agent)s") % {"agent": row.agent.name},
@@ -125,13 +127,8 @@ def _context(site: AdminSite, request: HttpRequest, row: Elicitation, rows: list
         "story": story.tell(row, rows, events, deliveries, acts=acts),
         "told": [_told(event, deliveries, replay=may_do["replay"]) for event in events],
         "results": [*_connections(rows, revoke=may_do["revoke"]), *_payments(rows, refund=may_do["refund"])],
-        "cancel": _cancel(row) if may_do["cancel"] and not row.over else None,
+        "cancel": cancel if may_do["cancel"] and not row.over else None,
     }
-
-
-def _cancel(row: Elicitation) -> RowAction:
-    warning = _("Nobody can answer it any more, and its agent is told.")
-    return RowAction("cancel", row.pk, _("Cancel the request"), warning=warning)
 
 
 def _through(rows: list[Elicitation]) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 
 from elicit_flows.config_file.values import InvalidValue, Rule, list_of, response_path, text, url
 from elicit_flows.domain.values import Json
-from elicit_flows.kinds.oauth.connection_metadata import MOST_NAMES, PLACE, begins_with_place, faults
+from elicit_flows.kinds.oauth.connection_metadata import MOST_NAMES, PLACE, faults
 from elicit_flows.lib.sentences import sentence
 
 EXAMPLE = '[{ name = "instance_url", type = "url", hosts = ["*.example.com"] }]'
@@ -47,8 +47,7 @@ def lookup_url(value: Any) -> str:
     """
     if not isinstance(value, str) or not PLACE.search(value):
         return url(value)
-    begins = begins_with_place(value)
-    url(PLACE.sub("x", PLACE.sub("https://x.example", value, count=1) if begins else value))
+    url(PLACE.sub("x", PLACE.sub("https://x.example", value, count=1) if PLACE.match(value) else value))
     return value
 
 

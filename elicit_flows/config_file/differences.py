@@ -63,16 +63,13 @@ class Difference:
         values, pair = self.entry.values, self.changes[name]
         if name in {"providers", "all_providers"}:
             return bool(values["providers"] == [])
-        if name in _COLUMNS_ALONE or self._follows_preset(name):
+        # A value that comes from the preset: if a new version of the preset has none, the file empties nothing.
+        follows = values.get("given") is not None and name not in self.entry.given and bool(values["preset"])
+        if name in _COLUMNS_ALONE or follows:
             return False
         if pair is None:
             return name not in _MADE_OR_KEPT and values[name] in NOTHING
         return pair[0] not in NOTHING and pair[1] in NOTHING
-
-    def _follows_preset(self, name: str) -> bool:
-        """Whether the value comes from the preset. If a new version of it has no value, the file empties nothing."""
-        given = self.entry.values.get("given")
-        return given is not None and name not in self.entry.given and bool(self.entry.values["preset"])
 
 
 def shown(value: Any) -> str:

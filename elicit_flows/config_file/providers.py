@@ -111,7 +111,7 @@ def preset_values(values: Json, given: Collection[str]) -> Json:
         ) from None
     for name in ADDRESSES:
         address = settings.get(name)
-        named = connection_metadata.begins_with_place(address or "")
+        named = connection_metadata.PLACE.match(address or "")
         if entry.variables and name not in given and address and not named:
             # The operator's variables are part of the address, so it is checked like one that an operator wrote.
             try:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from ipaddress import IPv4Address, IPv4Network, IPv6Network, ip_address
 from urllib.parse import SplitResult, urlsplit
 
@@ -226,6 +227,7 @@ def same_site(one: str, other: str) -> bool:
     return domain in (targets[0].host, targets[1].host) or not domain.endswith(tuple(f".{of}" for of in _SHARED))
 
 
+@lru_cache(maxsize=1024)
 def is_loopback_name(host: str) -> bool:
     """``localhost``, a name below it, or a loopback address in its usual spelling."""
     if host == "localhost" or (host.endswith(".localhost") and _is_name(host)):

@@ -100,7 +100,7 @@ def _network(written: str) -> Network:
         network = ip_network(written)
     except ValueError as error:
         raise ValueError(f"{written!r} is no address and no network: {error}") from None
-    if any(_overlap(network, block) for block in _NEVER):
+    if any(network.version == block.version and network.overlaps(block) for block in _NEVER):
         raise ValueError(f"{network} has addresses at which no server can be; allow a smaller network")
     if not _is_one(network) and any(
         (network.version == block.version and network.network_address in block and network.prefixlen >= block.prefixlen)
@@ -118,7 +118,3 @@ def _is_one(network: Network) -> bool:
 
 def _among(address: Address, blocks: Iterable[Network]) -> bool:
     return any(address in block for block in blocks)
-
-
-def _overlap(one: Network, other: Network) -> bool:
-    return one.version == other.version and one.overlaps(other)

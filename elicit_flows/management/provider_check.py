@@ -44,16 +44,12 @@ def compared(entry: Entry, variables: Mapping[str, str], known: Copies, offline:
         theirs = differ[name]
         pairs = {"authorize": theirs.authorize, "token": theirs.token}
         ours = {"authorize": entry.endpoints.authorize, "token": entry.endpoints.token}
-        bare = dict(zip(pairs, zip(_bare(entry), theirs.bare(), strict=True), strict=True))
+        own = library_copies.Endpoints(entry.slug, ours["authorize"] or "", ours["token"] or "").bare()
+        bare = dict(zip(pairs, zip(own, theirs.bare(), strict=True), strict=True))
         said = [f"{what}: {ours[what]}, there {url}" for what, url in pairs.items() if bare[what][0] != bare[what][1]]
         yield Comparison(Verdict.DIFFERS, f"{source} ({theirs.name})", "; ".join(said))
     if not agree and not differ:
         yield Comparison(Verdict.UNKNOWN, "libraries", "none of them knows it")
-
-
-def _bare(entry: Entry) -> tuple[str, str]:
-    ends = entry.endpoints
-    return library_copies.Endpoints(entry.slug, ends.authorize or "", ends.token or "").bare()
 
 
 def _with_metadata(entry: Entry, variables: Mapping[str, str]) -> Comparison:

@@ -54,7 +54,11 @@ class Cache(Generic[T]):
         entry = self._entry(key)
         with entry.lock:
             if entry.until <= monotonic():
-                self._fill(entry, key)
+                try:
+                    entry.value, entry.until = self._fetch(key), monotonic() + self._ttl
+                except DiscoveryError as error:
+                    log.warning("%s: %s", key, error)
+                    entry.value, entry.failure, entry.until = None, str(error), monotonic() + self._failure_ttl
             if entry.value is None:
                 raise DiscoveryError(entry.failure)
             return entry.value
@@ -65,7 +69,7 @@ class Cache(Generic[T]):
         with entry.lock:
             if monotonic() - entry.renewed >= self._renew_interval:
                 entry.renewed = monotonic()
-                # Like _fill, but after a failure the old value stays until it expires.
+                # As in get, but after a failure the old value stays until it expires.
                 try:
                     entry.value, entry.until = self._fetch(key), monotonic() + self._ttl
                 except DiscoveryError as error:
@@ -88,10 +92,3 @@ class Cache(Generic[T]):
             if len(self._entries) > self._most:
                 self._entries.popitem(last=False)
             return entry
-
-    def _fill(self, entry: _Entry[T], key: str) -> None:
-        try:
-            entry.value, entry.until = self._fetch(key), monotonic() + self._ttl
-        except DiscoveryError as error:
-            log.warning("%s: %s", key, error)
-            entry.value, entry.failure, entry.until = None, str(error), monotonic() + self._failure_ttl

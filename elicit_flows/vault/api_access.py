@@ -142,7 +142,11 @@ def renewed_access(agent: Agent, connection_id: str, generation: int) -> ApiAcce
 def _access(row: Connection) -> ApiAccess:
     if row.provider_id is None:
         raise NoApi("These credentials belong to no provider whose API is known.")
-    provider = provider_settings.for_person(_provider(row.provider_id), row.variables)
+    provider = _providers.get(row.provider_id)
+    if provider is None:
+        provider = Provider.objects.get(pk=row.provider_id)
+        _providers.put(row.provider_id, provider)
+    provider = provider_settings.for_person(provider, row.variables)
     said = provider.settings()
     quirks = provider.quirks(said)
     addresses, closed = _api_addresses(row, said), _closed(said, quirks)
@@ -174,14 +178,6 @@ def _signing(
     signed_with = Token1(token, secret.reveal() if secret else "")
     secrets = tuple(one for one in (token, signed_with.secret, client.secret) if len(one) >= 8)
     return ApiAccess(row.pk, row.generation, False, addresses, closed, secrets, {}, signer=(client, signed_with))
-
-
-def _provider(pk: int) -> Provider:
-    known = _providers.get(pk)
-    if known is None:
-        known = Provider.objects.get(pk=pk)
-        _providers.put(pk, known)
-    return known
 
 
 def _api_addresses(row: Connection, said: Json) -> dict[str, str | None]:

@@ -103,7 +103,7 @@ def api_urls(said: Json) -> list[str]:
 
 def host_of(url: str, metadata: list[Json]) -> str:
     """The scheme, host and port; where the provider names the host, all that it may name, separated by spaces."""
-    if connection_metadata.begins_with_place(url):
+    if connection_metadata.PLACE.match(url):
         return connection_metadata.hosts_of_template(url, metadata)
     part = urlsplit(url)
     return f"{part.scheme}://{part.netloc}".lower()

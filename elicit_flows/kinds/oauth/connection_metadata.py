@@ -119,13 +119,9 @@ def _template_fault(url: str, wanted: Iterable[Named], but: Set[str]) -> str:
             return f"has {place[0]}: metadata of type url begins the address, and no other does"
         if found.type == "host" or ALL in found.path:
             return f"has {place[0]}, which is a list or a host and cannot be part of an address"
-        if not begins_with_place(url) and "/" not in url[: place.start()].partition("://")[2]:
+        if not PLACE.match(url) and "/" not in url[: place.start()].partition("://")[2]:
             return f"has {place[0]} in its host"
     return ""
-
-
-def begins_with_place(url: str) -> bool:
-    return PLACE.match(url) is not None
 
 
 def hosts_of_template(url: str, wanted: Iterable[Mapping[str, Any]]) -> str:

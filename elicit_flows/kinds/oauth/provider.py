@@ -327,18 +327,14 @@ def find_account(asked: _Asked, endpoints: Endpoints, nonce: str | None) -> Acco
         said = asked.userinfo(endpoints.userinfo)
     if subject is None:
         # From the fields that the provider's quirks name, or else from the usual ones.
-        found = id_in({"id": oauth.value_at(said, quirks.account_id)} if quirks.account_id else said)
-        return found, _label({"name": oauth.value_at(said, quirks.account_label)} if quirks.account_label else said)
-    if "sub" not in said:
+        subject = id_in({"id": oauth.value_at(said, quirks.account_id)} if quirks.account_id else said)
+        said = {"name": oauth.value_at(said, quirks.account_label)} if quirks.account_label else said
+    elif "sub" not in said:
         return subject, None
-    if said["sub"] != subject:
+    elif said["sub"] != subject:
         raise AccountMismatch("The provider describes another account than the one that was connected.")
-    return subject, _label(said)
-
-
-def _label(said: dict[str, Any]) -> str | None:
     shown = (oauth.visible(said.get(name), 100) for name in _LABELS)
-    return next((label for label in shown if label and "@" not in label), None)
+    return subject, next((label for label in shown if label and "@" not in label), None)
 
 
 def grant(tokens: oauth.Tokens, asked: tuple[str, ...], account: Account, kept: Secret | None = None) -> Grant:

@@ -103,7 +103,12 @@ def _verify(account: Account, headers: Mapping[str, str], body: bytes) -> None:
         signed = base64.b64decode(signature, validate=True)
     except binascii.Error:
         raise BadNotice("The signature is not base64.") from None
-    key = _valid_key(url)
+    certificate = _certificate(url)
+    if not certificate.not_valid_before_utc <= datetime.now(UTC) <= certificate.not_valid_after_utc:
+        raise BadNotice("The certificate is not valid now.")
+    key = certificate.public_key()
+    if not isinstance(key, RSAPublicKey):
+        raise BadNotice("The certificate has no RSA key.")
     for webhook in account.webhook_secrets:
         said = f"{transmission}|{sent}|{webhook.reveal()}|{zlib.crc32(body)}".encode()
         try:
@@ -126,17 +131,6 @@ def _check_sent(given: str) -> None:
 def _is_certificates(url: str, bases: Iterable[str]) -> bool:
     """Whether it is exactly an address for certificates at one of ``bases``."""
     return any(re.fullmatch(re.escape(base) + _PATH, url) for base in bases)
-
-
-def _valid_key(url: str) -> RSAPublicKey:
-    """The key of a certificate that is valid now."""
-    certificate = _certificate(url)
-    if not certificate.not_valid_before_utc <= datetime.now(UTC) <= certificate.not_valid_after_utc:
-        raise BadNotice("The certificate is not valid now.")
-    key = certificate.public_key()
-    if not isinstance(key, RSAPublicKey):
-        raise BadNotice("The certificate has no RSA key.")
-    return key
 
 
 @lru_cache(maxsize=16)
