@@ -23,10 +23,9 @@ django.setup()
 from django.conf import settings
 from django.core.wsgi import get_wsgi_application
 from django.db import connections
-from django.urls import Resolver404, resolve
-from ninja.operation import Operation, PathView
+from django.urls import Resolver404, get_resolver, resolve
 
-from elicit_flows.api import auth, responses
+from elicit_flows.api import auth, operations, responses
 from elicit_flows.api.batched_creates import Creates
 from elicit_flows.api.fast_path import FastPath
 from elicit_flows.api.rate_limits import Counted, RateLimits
@@ -61,9 +60,7 @@ class View:
         self.route = route
         admin = getattr(view, "model_admin", None)
         self._outside = getattr(view, "asks_outside", False) or getattr(admin, "asks_outside", False)
-        # Those of a django-ninja view are in its closure.
-        held = [cell.cell_contents for cell in getattr(view, "__closure__", None) or ()]
-        self.operations: list[Operation] = next((one.operations for one in held if isinstance(one, PathView)), [])
+        self.operations = operations.of_view(view)
         asking = [one for one in self.operations if getattr(one.view_func, "asks_outside", False)]
         self._methods = {method for one in asking for method in one.methods}
         some = (one for one in asking if getattr(one.view_func, "for_some_agents", False))
@@ -240,6 +237,7 @@ class Service:
                 return
 
     def _start(self) -> None:
+        get_resolver().url_patterns  # noqa: B018  imports the views, so that the first request need not wait for it
         hub = self._waiting.hub = Broker(self._reads)
         wakeups.feed_listeners.append(hub.ring)
         self._listener.start(hub)

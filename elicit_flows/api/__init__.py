@@ -1,6 +1,18 @@
 """The HTTP API for agents: each view parses a request, calls one function and renders its result."""
 
-from ninja import Schema
+import sys
+from types import ModuleType
+
+from django.core import signals
+
+# Ninja takes one signal of django.core from django.test, which imports unittest, Jinja and more: 5 MB in every process.
+_stand_ins = {} if "django.test" in sys.modules else {"django.test": ModuleType(""), "django.test.signals": signals}
+sys.modules.update(_stand_ins)
+
+from ninja import Schema  # noqa: E402
+
+for _name in _stand_ins:
+    del sys.modules[_name]
 
 # Views write their answers as they are, so most shapes only describe. Their validators, which take a third of a
 # second to build, are built when they are first needed: for the OpenAPI document.
