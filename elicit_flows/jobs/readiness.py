@@ -12,16 +12,13 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from datetime import datetime
-from functools import cache
 from typing import Generic, TypeVar
 
 from django.conf import settings
 from django.db import DatabaseError, connection, connections, transaction
-from django.db.migrations.loader import MigrationLoader
-from django.db.migrations.recorder import MigrationRecorder
 
 from elicit_flows.job_table import BY_NAME
-from elicit_flows.lib import clock, health, ids, shared_redis
+from elicit_flows.lib import clock, health, ids, schema_version, shared_redis
 from elicit_flows.models import Health, Tally
 from elicit_flows.models.counters import EVER
 
@@ -182,11 +179,8 @@ def _check_database() -> Database:
                 if connection.vendor == "sqlite"
                 else f"SET statement_timeout = {STATEMENT}"
             )
-        # A newer schema is also right: the migrations of the next version run while this version serves.
-        recorder = MigrationRecorder(connection)
-        applied = set(recorder.migration_qs.values_list("app", "name")) if recorder.has_table() else set()
+        schema = CURRENT if schema_version.is_current() else OTHER
         ran = last_runs()
-        schema = CURRENT if applied.issuperset(_leaves()) else OTHER
         worker = (WORKER_LATE if late_jobs(ran) else RUNS) if ran else NEVER
         _write()
         said = WRITABLE
@@ -221,12 +215,6 @@ def _write() -> None:
     finally:
         Tally.objects.filter(name="check", labels__startswith=mark).delete()
     _suspected.clear()
-
-
-@cache
-def _leaves() -> tuple[tuple[str, str], ...]:
-    """The last migration of each app in this version's files."""
-    return tuple(MigrationLoader(None).graph.leaf_nodes())
 
 
 def last_runs() -> dict[str, datetime]:

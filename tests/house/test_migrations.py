@@ -19,6 +19,7 @@ from django.db.migrations.state import ModelState, ProjectState
 from django.db.utils import ConnectionHandler
 
 from elicit_flows import checks
+from elicit_flows.lib import schema_version
 from elicit_flows.lib.migration_steps import AddIndexBeside, RemoveIndexBeside
 
 FIRST = "0001_initial"  # made on an empty database
@@ -49,6 +50,13 @@ def test_every_migration_after_the_first_can_run_beside_old_processes() -> None:
     found = [one for (app, name), one in sorted(ours.items()) if app == "elicit_flows" and name != FIRST]
     assert ("elicit_flows", FIRST) in ours
     assert [fault for migration in found for fault in faults(migration)] == []
+
+
+def test_the_names_of_migrations_are_those_that_django_finds_and_none_replaces_others() -> None:
+    """schema_version compares names alone, without Django's loader."""
+    found = MigrationLoader(None, ignore_no_migrations=True).disk_migrations
+    assert schema_version.ours() == found.keys()
+    assert [name for name, one in found.items() if one.replaces] == []
 
 
 @pytest.mark.django_db
