@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from django.conf import settings
-from django.contrib import admin
 from django.urls import include, path
 
 from elicit_flows.api import docs, health, metrics
 from elicit_flows.api import payment_webhooks as inbound
 from elicit_flows.api.routes import api
+from elicit_flows.lib.late_urls import LateURLs
 from elicit_flows.web import (
     account,
     account_choice,
@@ -114,6 +114,6 @@ urlpatterns = [
     path("healthz", health.livez),
     path("readyz", health.readyz),
     *INSIDE,
-    path("admin/", admin.site.urls),
+    LateURLs("admin/", "elicit_flows.admin.urls", "admin"),
     *GALLERY,
 ]

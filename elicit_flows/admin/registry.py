@@ -1,4 +1,4 @@
-"""Registers every page of the admin. Imported once, when the models are loaded."""
+"""Registers every page of the admin. Imported with its addresses."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from elicit_flows.admin.providers import ProviderAdmin
 from elicit_flows.admin.subscriptions import SubscriptionAdmin
 
 # The pages do not register themselves: the site imports some of them, and a page that registers needs the site.
-admin.site.unregister([User, Group])
+admin.site.unregister([User, Group])  # the base classes of ours register themselves
 admin.site.register(User, OperatorAdmin)
 admin.site.register(Group, RoleAdmin)
 admin.site.register(models.Agent, AgentAdmin)

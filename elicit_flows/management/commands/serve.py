@@ -29,6 +29,7 @@ KEEP_ALIVE_SECONDS = 75
 
 class Command(BaseCommand):
     help = "Run the web server. Without a message broker it runs the background jobs, too."
+    requires_system_checks = checks.SETTINGS_CHECKS
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--host", default="127.0.0.1")

@@ -27,6 +27,7 @@ class Command(BaseCommand):
         "Run background jobs in a separate process, without Celery. After SIGTERM it finishes the running jobs, then "
         "stops."
     )
+    requires_system_checks = checks.SETTINGS_CHECKS
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument(
