@@ -64,7 +64,7 @@ def vault_keys_parse(**kwargs: Any) -> list[CheckMessage]:
 def catalogue_reads(**kwargs: Any) -> list[CheckMessage]:
     """The operator's own catalogue entries: each error names the file and the key."""
     try:
-        catalogue.entries()
+        catalogue.check()
     except catalogue.BadCatalogue as error:
         hint = (
             "Repair it, or remove it from the folder in ELICIT_CATALOGUE. "

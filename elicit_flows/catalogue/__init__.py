@@ -5,10 +5,10 @@ precedence.
 """
 
 from elicit_flows.catalogue.entry import Checked, Entry, Kind
-from elicit_flows.catalogue.reading import BadCatalogue, configure, entries, find, libraries, read
+from elicit_flows.catalogue.reading import BadCatalogue, check, configure, entries, find, libraries, read
 from elicit_flows.catalogue.scope_groups import GROUPS, Group, group_of
 
 __all__ = [
-    "GROUPS", "BadCatalogue", "Checked", "Entry", "Group", "Kind", "configure", "entries", "find", "group_of",
-    "libraries", "read",
+    "GROUPS", "BadCatalogue", "Checked", "Entry", "Group", "Kind", "check", "configure", "entries", "find",
+    "group_of", "libraries", "read",
 ]  # fmt: skip

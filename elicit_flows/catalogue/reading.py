@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterator, Mapping
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -32,7 +32,15 @@ def configure(folder: Path | None) -> None:
     """Set the folder with the operator's own entries, which take precedence over ours."""
     global _folder  # noqa: PLW0603
     _folder = folder
-    entries.cache_clear()
+    for cached in (entries, find, _files):
+        cached.cache_clear()
+
+
+def check() -> None:
+    """Raises BadCatalogue if one of the operator's own entries is wrong; ours are checked by the tests."""
+    faults = _read(_folder)[1] if _folder else []
+    if faults:
+        raise BadCatalogue(faults)
 
 
 @cache
@@ -47,8 +55,18 @@ def entries() -> Mapping[str, Entry]:
     return MappingProxyType(dict(sorted(found.items())))
 
 
+@cache
+def _files() -> Mapping[str, Path]:
+    """The file of each entry, by slug."""
+    folders = [OURS, _folder] if _folder else [OURS]
+    return {file.stem: file for folder in folders for file in folder.glob("*.toml")}
+
+
+@lru_cache(maxsize=512)
 def find(slug: str) -> Entry | None:
-    return entries().get(slug)
+    """One entry, from its file: all of them take 3 MB and a sixth of a second. Raises BadCatalogue if it is wrong."""
+    file = _files().get(slug)
+    return read(file.read_text(encoding="utf-8"), slug, str(file)) if file else None
 
 
 @cache
