@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from celery.beat import PersistentScheduler, ScheduleEntry
@@ -17,6 +19,17 @@ log = logging.getLogger(__name__)
 
 
 class Channel(redis.Channel):
+    _commands: Any = None
+
+    @contextmanager
+    def conn_or_acquire(self, client: Any = None) -> Iterator[Any]:
+        """Kombu makes a client for each command, which takes longer than the command. Here the channel keeps one, as
+        long as it keeps the pool of connections.
+        """
+        if self._commands is None or self._commands.connection_pool is not self.pool:
+            self._commands = self._create_client()  # type: ignore[no-untyped-call]
+        yield client or self._commands
+
     def _brpop_read(self, **options: Any) -> Any:
         """Drop what is not a message. Kombu would let it end the worker."""
         try:

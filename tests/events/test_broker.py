@@ -9,7 +9,9 @@ from typing import Any
 
 import pytest
 from celery import Celery
+from kombu import Connection
 
+from config.broker import Transport
 from tests.cast import ALICE
 from tests.support import box_settings
 from tests.support.box import AgentClient, Box
@@ -65,6 +67,24 @@ def test_f9_hints_that_died_with_a_worker_or_were_flushed_cost_a_poll_and_no_eve
     full.restart("worker")
     for asked in (first, second):
         sink.wait_for_event(f"/{agent.slug}", "elicitation.created", asked, timeout=POLL + BUSY)
+
+
+def test_a_channel_makes_one_client_for_all_its_commands(broker: Redis) -> None:
+    """Another one where its pool was given up, as after a lost connection."""
+    with Connection(broker.url(), transport=Transport) as connection:
+        channel = connection.channel()
+        made = [_client_of(channel) for _ in range(2)]
+        assert made[0] is made[1]
+        channel._disconnect_pools()
+        later = _client_of(channel)
+        assert later is not made[0]
+        assert later.connection_pool is channel.pool
+        assert later.ping()
+
+
+def _client_of(channel: Any) -> Any:
+    with channel.conn_or_acquire() as client:
+        return client
 
 
 def test_f19_the_same_message_three_times_sends_once(
