@@ -34,7 +34,7 @@ from elicit_flows.sdk.proxied import Proxied
 from elicit_flows.sdk.questions import Options
 from elicit_flows.sdk.shapes import Elicitation, Event, GivenAnswer, User, UserCode, claim
 from elicit_flows.sdk.subscriptions import Subscriptions
-from elicit_flows.sdk.transport import MAX_RETRIES, TIMEOUT, OnResponse, Transport
+from elicit_flows.sdk.transport import TIMEOUT, OnResponse, Transport
 from elicit_flows.sdk.x402 import Paying
 
 POLL_SECONDS = 25
@@ -47,11 +47,12 @@ class Elicit(Asking, Connections, Drafts, Mandates, Notes, Paying, Proxied, Subs
     ``url`` defaults to ELICIT_URL, ``api_key`` to ELICIT_API_KEY or the file var/demo.key. ``retry_for`` is the number
     of seconds for which a waiting call goes on while the service cannot be reached.
 
-    Other calls are retried up to ``max_retries`` times within 5 seconds. A pause that the service asks for
-    (Retry-After) of up to 30 seconds is waited for in addition. ``timeout`` is in seconds: the time to connect, and the
+    Other calls are retried up to 5 times within 5 seconds. A service that is away, as when it restarts, is waited
+    for up to 30 seconds; ``max_retries`` limits the attempts of both. A pause that the service asks for (Retry-
+    After) of up to 30 seconds is waited for in addition. ``timeout`` is in seconds: the time to connect, and the
     longest silence within an answer. ``http_client`` is an ``httpx2.AsyncClient`` of your own, for proxies or
-    certificates; ``aclose`` does not close it. ``on_response`` is called with each ``httpx2.Response`` of the service
-    as it came, refused and retried ones too, but not with the stream of events.
+    certificates; ``aclose`` does not close it. ``on_response`` is called with each ``httpx2.Response`` of the
+    service as it came, refused and retried ones too, but not with the stream of events.
 
     Every call raises ElicitError when the service refuses it or cannot be reached.
     """
@@ -63,7 +64,7 @@ class Elicit(Asking, Connections, Drafts, Mandates, Notes, Paying, Proxied, Subs
         *,
         retry_for: float = 300.0,
         timeout: float = TIMEOUT,
-        max_retries: int = MAX_RETRIES,
+        max_retries: int | None = None,
         http_client: httpx2.AsyncClient | None = None,
         on_response: OnResponse | None = None,
     ) -> None:

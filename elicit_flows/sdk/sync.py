@@ -20,7 +20,7 @@ from elicit_flows.sdk.proxied import client_options
 from elicit_flows.sdk.questions import Options
 from elicit_flows.sdk.shapes import Connection, Elicitation, Event, User
 from elicit_flows.sdk.sync_runner import CURRENT, LoopThread
-from elicit_flows.sdk.transport import MAX_RETRIES, TIMEOUT, OnResponse
+from elicit_flows.sdk.transport import TIMEOUT, OnResponse
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -59,7 +59,7 @@ class SyncElicit:
         *,
         retry_for: float = 300.0,
         timeout: float = TIMEOUT,
-        max_retries: int = MAX_RETRIES,
+        max_retries: int | None = None,
         http_client: httpx2.AsyncClient | None = None,
         on_response: OnResponse | None = None,
     ) -> None:

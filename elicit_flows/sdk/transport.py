@@ -27,7 +27,7 @@ OnResponse = Callable[[httpx2.Response], object]
 TIMEOUT = 10.0  # seconds, to connect and between two pieces of an answer
 MAX_RETRIES = 5
 RETRY_FOR = 5.0
-LONGEST_RETRY_AFTER = 30.0  # seconds that a plain call waits because the service says so
+LONGEST = 30.0  # seconds that a plain call waits for a service that is away, and because the service says so
 LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
 JITTER = random.SystemRandom()
 REFUSED = frozenset({429, 503})  # the service did nothing, so even an unsafe call may be repeated
@@ -91,8 +91,9 @@ class Transport:
     """The HTTP client of one agent. Redirects are not followed: the key is sent to the configured host only.
 
     ``timeout``: seconds to connect, and between two pieces of an answer. ``max_retries``: how often a call that does
-    not wait is retried. ``http_client``: an ``httpx2.AsyncClient`` that the caller made and closes. ``on_response``
-    gets each answer as it came, also those that are retried.
+    not wait is retried; if None, 5 times, and as often as there is time for while the service is away. ``http_client``:
+    an ``httpx2.AsyncClient`` that the caller made and closes. ``on_response`` gets each answer as it came, also those
+    that are retried.
     """
 
     def __init__(
@@ -102,7 +103,7 @@ class Transport:
         retry_for: float = RETRY_FOR,
         *,
         timeout: float = TIMEOUT,
-        max_retries: int = MAX_RETRIES,
+        max_retries: int | None = None,
         http_client: httpx2.AsyncClient | None = None,
         on_response: OnResponse | None = None,
     ) -> None:
@@ -123,7 +124,7 @@ class Transport:
 
     def _wait_for(self, retry_for: float) -> None:
         self._retry_for = min(retry_for, RETRY_FOR)
-        self._longest = min(retry_for, LONGEST_RETRY_AFTER)
+        self._longest = min(retry_for, LONGEST)
 
     def having(
         self,
@@ -164,11 +165,16 @@ class Transport:
         request.
 
         Raises ElicitError: at once for a refusal; for a temporary failure after ``max_retries``, or after 5 seconds and
-        the pauses that the service asked for. A call that waits gives ``retry_for``, and retries for that many seconds.
-        With ``repeatable=False`` it is retried only if it is certain that the service did nothing.
+        the pauses that the service asked for; after 30 seconds while the service is away, as when it restarts. A call
+        that waits gives ``retry_for``, and retries for that many seconds. With ``repeatable=False`` it is retried only
+        if it is certain that the service did nothing.
         """
-        plain = RetryLimit(self._retry_for, self._retries, self._longest)
-        retries = plain if retry_for is None else RetryLimit(retry_for)
+        if retry_for is None:
+            most = MAX_RETRIES if self._retries is None else self._retries
+            usual = RetryLimit(self._retry_for, most, self._longest)
+            away = RetryLimit(self._longest, self._retries)
+        else:
+            usual = away = RetryLimit(retry_for)
         timeout = httpx2.Timeout(self.timeout, read=hold + self.timeout)
         headers = self.headers | request.pop("headers", {})
         while True:
@@ -178,9 +184,10 @@ class Transport:
                 )
             except httpx2.TransportError as error:
                 refusal = self.unreachable(error)
-                if not repeatable and not isinstance(error, httpx2.ConnectError | httpx2.ConnectTimeout):
+                never_connected = isinstance(error, httpx2.ConnectError | httpx2.ConnectTimeout)
+                if not repeatable and not never_connected:
                     raise refusal from error
-                await retries.pause_after(refusal)
+                await (away if never_connected else usual).pause_after(refusal)
                 continue
             if self._on_response:
                 self._on_response(response)
@@ -189,7 +196,7 @@ class Transport:
             refusal = problem(response)
             if not _may_pass(refusal, TRANSIENT if repeatable else REFUSED, waits=retry_for is not None):
                 raise refusal
-            await retries.pause_after(refusal)
+            await (away if _says_away(refusal) else usual).pause_after(refusal)
 
     async def fetch(self, read: Callable[[Any], T], method: str, path: str, **request: Any) -> T:
         """Return ``read`` of the answer; otherwise like ``call``."""
@@ -237,6 +244,13 @@ class Transport:
             raise UnexpectedAnswerError(
                 "unexpected_answer", self._foreign(), status=response.status_code, request_id=number
             ) from error
+
+
+def _says_away(error: ElicitError) -> bool:
+    """Whether the service, or the proxy before it, says that it is away, and not for how long. A 502 of the service's
+    own is about a provider.
+    """
+    return error.retry_after is None and (error.status == httpx2.codes.SERVICE_UNAVAILABLE or error.code == "http_502")
 
 
 def _may_pass(error: ElicitError, passing: frozenset[int], *, waits: bool) -> bool:

@@ -97,18 +97,21 @@ def test_a_person_goes_through_all_of_it_and_finds_one_without_scripts(
         user.open(f"{stage.box.url}/account{tab}")
         found = user.page.locator(row).count()
         while user.page.locator("a[rel=next]").count():
-            user.page.locator("a[rel=next]").click()
+            with user.page.expect_navigation():
+                user.page.locator("a[rel=next]").click()
             found += user.page.locator(row).count()
         assert found == there, tab
     user.open(f"{stage.box.url}/account")
     user.page.get_by_role("searchbox").fill("account-7@")
-    user.page.get_by_role("button", name="Search").click()
+    with user.page.expect_navigation():
+        user.page.get_by_role("button", name="Search").click()
     assert user.page.locator("form[data-action=revoke]").count() == 2
     user.page.locator("details:has([data-action=revoke]) > summary").first.press("Enter")
     assert "stops working" in user.text
     user.press("revoke")
     assert " disconnected. " in user.page.get_by_role("status").inner_text()
-    user.page.get_by_role("link", name="What you have disconnected").click()
+    with user.page.expect_navigation():
+        user.page.get_by_role("link", name="What you have disconnected").click()
     assert "a-long-name-of-an-account-7@example.com" in user.text
 
 

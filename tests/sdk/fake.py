@@ -79,11 +79,11 @@ def stream(lines: str, *, hold: bool = False) -> Reply:
 class FakeService:
     """Answers each (method, path) with its replies in turn; what no test told it is answered with 500."""
 
-    def __init__(self) -> None:
+    def __init__(self, port: int = 0) -> None:
         self.asked: list[Asked] = []
         self.hung_up = threading.Semaphore(0)  # one for each held reply whose client left
         self.replies: dict[tuple[str, str], deque[Reply]] = defaultdict(deque)
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
+        self._server = ThreadingHTTPServer(("127.0.0.1", port), _handler(self))
         self._server.daemon_threads = True
         self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.05})
         self._thread.start()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 import time
 from collections.abc import AsyncIterator
@@ -14,9 +15,11 @@ from elicit_flows import __version__
 from elicit_flows.sdk import Elicit, ElicitError, SyncElicit
 from tests.sdk.fake import COMPLETED, DROP, ELICITATION, SILENCE, FakeService, Reply, problem
 from tests.support.machine import within
+from tests.support.ports import free_port
 
 pytestmark = pytest.mark.anyio
 ALICE = ("https://idp.example", "alice")
+SUBJECT = ELICITATION["subject"]
 CREATE = ("POST", "/v1/elicitations")
 ONE = ("GET", "/v1/elicitations/el_1")
 TOKEN = ("POST", "/v1/connections/cn_1/token")
@@ -117,6 +120,42 @@ async def test_nor_is_it_given_up_where_nothing_was_done(service: FakeService, e
     one = {"id": "cn_1", "provider": "acme", "subject": ELICITATION["subject"]}
     service.on("POST", "/v1/connections", problem(503, "unavailable"), Reply(one, 201))
     assert (await elicit.import_connection(ALICE, "acme", access_token="at")).id == "cn_1"
+
+
+@pytest.mark.slow
+async def test_a_service_that_restarts_is_waited_for(anyio_backend: str) -> None:
+    """What a proxy says in its place meanwhile is no answer; 500, and what the service says of a provider, are."""
+    port, restart = free_port(), 8.0
+    async with Elicit(f"http://127.0.0.1:{port}", "key") as client:
+        refused = [
+            asyncio.create_task(client.create("confirm", ALICE, {}, message="May I?")),
+            asyncio.create_task(client.import_connection(ALICE, "acme", access_token="at")),
+        ]
+        await asyncio.sleep(restart)
+        assert not any(one.done() for one in refused)
+        service = FakeService(port)
+        service.on(*CREATE, Reply(ELICITATION, 201))
+        service.on("POST", "/v1/connections", Reply({"id": "cn_1", "provider": "acme", "subject": SUBJECT}, 201))
+        assert [(await one).id for one in refused] == ["el_1", "cn_1"]
+        for code, away in {"x502": True, "x503": True, "x500": False, "provider_broken": False}.items():
+            page = problem(502, code) if code == "provider_broken" else Reply("<html>", int(code[1:]))
+            service.on("GET", f"/v1/elicitations/{code}", *[page] * (6 if away else 99), Reply(ELICITATION))
+        began = time.monotonic()
+        wanted = ("x502", "x503", "x500", "provider_broken")
+        found = await asyncio.gather(*(client.get(one) for one in wanted), return_exceptions=True)
+        assert [getattr(one, "code", "answered") for one in found] == [*["answered"] * 2, "http_500", "provider_broken"]
+        assert time.monotonic() - began < within(30)
+        assert [sum(one.path.endswith(code) for one in service.asked) for code in wanted][:2] == [7, 7]
+        service.close()
+
+
+@pytest.mark.parametrize("limit", [{"max_retries": 0}, {"retry_for": 0}])
+async def test_but_only_as_long_as_the_client_says(limit: dict[str, int]) -> None:
+    async with Elicit(f"http://127.0.0.1:{free_port()}", "key", **limit) as client:
+        began = time.monotonic()
+        with pytest.raises(sdk.UnreachableError):
+            await client.get("el_1")
+    assert time.monotonic() - began < within(2)
 
 
 async def test_a_refusal_is_not_tried_again(service: FakeService, elicit: Elicit) -> None:

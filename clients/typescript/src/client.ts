@@ -10,7 +10,7 @@ import type { Json, Kind, Params } from "./kinds.ts";
 import type { Outcome } from "./outcomes.ts";
 import { claim, draft, elicitation as asElicitation, note, object, userCode, word } from "./reading.ts";
 import type { Draft, Elicitation, Event, GivenAnswer, Status, User, UserCode } from "./shapes.ts";
-import { Limit, MAX_RETRIES, randomKey, TIMEOUT, Transport } from "./transport.ts";
+import { Limit, randomKey, TIMEOUT, Transport } from "./transport.ts";
 
 const ELICITATIONS = "/v1/elicitations";
 const PAYMENTS = "/v1/payments";
@@ -25,8 +25,11 @@ export interface ElicitOptions {
   retryFor?: number;
   /** For how many seconds an answer may be on its way (10). */
   timeout?: number;
-  /** How often a call that does not wait is retried (5), within 5 seconds. */
-  maxRetries?: number;
+  /**
+   * How often a call that does not wait is retried. The default is 5 times within 5 seconds, and as often as there is
+   * time in 30 seconds while the service is away.
+   */
+  maxRetries?: number | undefined;
   /** A fetch of your own, for proxies or certificates. */
   fetch?: typeof fetch;
 }
@@ -42,15 +45,15 @@ type OfPayment = string | Outcome<"payment">;
 /**
  * One agent at one service.
  *
- * Calls are retried where that is safe: after lost connections, 429, 500, 502, 503 and 504. A pause that the service
- * asks for (Retry-After) of up to 30 seconds is waited for. Every call throws ElicitError when the service refuses it
+ * Calls are retried where that is safe: after lost connections, 429, 500, 502, 503 and 504. A service that is away, as
+ * when it restarts, is waited for up to 30 seconds, and so is a pause that it asks for (Retry-After). Every call throws ElicitError when the service refuses it
  * or cannot be reached. All times are in seconds.
  */
 export class Elicit extends Asking {
   readonly #options: ElicitOptions;
 
   constructor(options: ElicitOptions = {}) {
-    const { retryFor = 300, timeout = TIMEOUT, maxRetries = MAX_RETRIES, fetch = globalThis.fetch } = options;
+    const { retryFor = 300, timeout = TIMEOUT, maxRetries, fetch = globalThis.fetch } = options;
     const at = { url: serviceUrl(options.url), apiKey: apiKey(options.apiKey) };
     super(new Transport({ ...at, retryFor, timeout, maxRetries, fetch }));
     this.#options = { ...at, retryFor, timeout, maxRetries, fetch };

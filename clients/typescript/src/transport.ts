@@ -10,11 +10,11 @@ import { page } from "./reading.ts";
 import { VERSION } from "./version.ts";
 
 export const TIMEOUT = 10;
-export const MAX_RETRIES = 5;
+const MAX_RETRIES = 5;
 const RETRY_FOR = 5;
 const PROXIED = 65; // seconds: the service waits a minute for a provider
 const ANSWERED_BY = "elicit-answered-by"; // of answers that are the provider's
-const LONGEST_RETRY_AFTER = 30; // seconds that a plain call waits because the service says so
+const LONGEST = 30; // seconds that a plain call waits for a service that is away, and because the service says so
 export const LONGEST_TIMER = 2 ** 31 - 1; // milliseconds; a longer timer would ring at once
 const REFUSED = new Set([429, 503]); // the service did nothing, so even an unsafe call may be repeated
 const TRANSIENT = new Set([429, 500, 502, 503, 504]);
@@ -46,7 +46,7 @@ export interface TransportOptions {
   apiKey: string;
   retryFor: number;
   timeout: number;
-  maxRetries: number;
+  maxRetries: number | undefined;
   fetch: typeof fetch;
 }
 
@@ -148,7 +148,7 @@ export class Transport {
   readonly #headers: Record<string, string>;
   readonly #apiKey: string;
   readonly #fetch: typeof fetch;
-  readonly #retries: number;
+  readonly #retries: number | undefined;
 
   constructor(options: TransportOptions) {
     this.#apiKey = options.apiKey;
@@ -166,16 +166,17 @@ export class Transport {
 
   /**
    * `read` of the JSON of a successful answer. Throws ElicitError: at once for a refusal; for a temporary failure after
-   * the retries. An aborted `signal` throws its reason.
+   * the retries, which go on for 30 seconds while the service is away, as when it restarts. An aborted `signal` throws
+   * its reason.
    */
   async call<T>(read: (answer: unknown) => T, method: string, path: string, request: Request = {}): Promise<T> {
     const { retryFor, repeatable = true, signal } = request;
-    const retries = retryFor === undefined ? this.#plain() : new RetryLimit(retryFor);
+    const { usual, away } = this.#limits(retryFor);
     for (;;) {
       const refusal = await this.#attempt(read, method, path, request);
       if (!(refusal instanceof ElicitError)) return refusal.answer;
       if (!mayPass(refusal, repeatable, retryFor !== undefined)) throw refusal;
-      await retries.pauseAfter(refusal, signal);
+      await (isAway(refusal) ? away : usual).pauseAfter(refusal, signal);
     }
   }
 
@@ -263,10 +264,15 @@ export class Transport {
     }
   }
 
-  /** That of a call that does not wait. */
-  #plain(): RetryLimit {
-    const longest = Math.min(this.retryFor, LONGEST_RETRY_AFTER);
-    return new RetryLimit(Math.min(this.retryFor, RETRY_FOR), this.#retries, longest);
+  /** How long failures are retried, and how long those at which the service is away. A call that waits says it. */
+  #limits(retryFor: number | undefined): { usual: RetryLimit; away: RetryLimit } {
+    if (retryFor !== undefined) {
+      const both = new RetryLimit(retryFor);
+      return { usual: both, away: both };
+    }
+    const longest = Math.min(this.retryFor, LONGEST);
+    const usual = new RetryLimit(Math.min(this.retryFor, RETRY_FOR), this.#retries ?? MAX_RETRIES, longest);
+    return { usual, away: new RetryLimit(longest, this.#retries) };
   }
 
   async #attempt<T>(
@@ -295,6 +301,15 @@ export class Transport {
     const said = `The answer from ${this.url} is not one of the Elicit Flows API as version ${VERSION} knows it${why}`;
     return new UnexpectedAnswerError("unexpected_answer", said, { status, requestId, cause });
   }
+}
+
+/**
+ * Whether no connection was made, or the service or the proxy before it says that it is away, and not for how long. A
+ * 502 of the service's own is about a provider.
+ */
+function isAway(error: ElicitError): boolean {
+  if (error instanceof UnreachableError) return NEVER_CONNECTED.has(codeOf(error.cause));
+  return error.retryAfter === undefined && (error.status === 503 || error.code === "http_502");
 }
 
 /** Whether a retry may succeed. A call that waits retries every 5xx: a service that is being replaced answers 500. */

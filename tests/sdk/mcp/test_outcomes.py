@@ -250,7 +250,7 @@ def private(service: str, answer: Json) -> bool:
 @pytest.fixture
 def lost(new_tools: Callable[..., Tools]) -> Tools:
     """Its service is not there."""
-    server = new_tools()
+    server = new_tools(retry_for=1)
     server.process.stop()
     server.process.env["ELICIT_URL"] = f"http://127.0.0.1:{free_port()}"
     server.start()
@@ -287,7 +287,7 @@ def test_t142_neither_does_the_list_of_tools(lost: Tools, newer: bool) -> None:
 
 @pytest.mark.slow
 def test_t142_neither_does_a_task(new_tools: Callable[..., Tools]) -> None:
-    server = new_tools()
+    server = new_tools(retry_for=1)
     task = Client(server.url).begin("wipe", {"disk": "a task"})
     server.process.stop()
     server.process.env["ELICIT_URL"] = f"http://127.0.0.1:{free_port()}"

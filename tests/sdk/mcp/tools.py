@@ -1,7 +1,7 @@
 """A server for the tests, on whichever library runs it: its tools write a line for each time they really run.
 
 TOOLS says how: ``name``, ``port``, ``ran`` (the file for those lines), ``user`` or ``people`` by token, ``settings`` of
-McpFlows, ``security``: False leaves ``requestState`` as the library has it.
+McpFlows, ``retry_for`` of the client, ``security``: False leaves ``requestState`` as the library has it.
 """
 
 import asyncio
@@ -62,7 +62,8 @@ def make():
 
 app = make()
 user = TOLD.get("user")
-flows = McpFlows(user=tuple(user) if user else None, **TOLD.get("settings", {}))
+client = Elicit(retry_for=TOLD["retry_for"]) if "retry_for" in TOLD else None
+flows = McpFlows(user=tuple(user) if user else None, elicit=client, **TOLD.get("settings", {}))
 
 
 @app.tool()

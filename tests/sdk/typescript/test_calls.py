@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from elicit_flows import sdk
 from elicit_flows.sdk.frameworks import WebhookApp
 from tests.sdk.fake import COMPLETED, DROP, ELICITATION, SILENCE, FakeService, Reply, problem
 from tests.sdk.typescript.conftest import Program
+from tests.support.ports import free_port
 
 pytestmark = [pytest.mark.slow, pytest.mark.limit(120)]
 
@@ -228,6 +230,26 @@ def test_each_call_sends_what_the_api_takes_and_reads_what_it_answers(
         "url": "bad_url", "apiKey": "bad_api_key", "user": "TypeError", "broken": "ServiceUnavailableError",
         "silent": False, "mute": "UnreachableError",
     }  # fmt: skip
+
+
+def test_a_service_that_restarts_is_waited_for(start: Callable[..., Program]) -> None:
+    """What a proxy says in its place meanwhile is no answer; 500, and what the service says of a provider, are."""
+    port = free_port()
+    program = start("restart", {"ELICIT_URL": f"http://127.0.0.1:{port}", "ELICIT_API_KEY": "key-of-the-tests"})
+    program.wait_until(lambda: program.said("asked"), "it calls a service that is not there")
+    time.sleep(8)  # longer than failures are borne otherwise
+    service = FakeService(port)
+    service.on("POST", "/v1/elicitations", Reply(ELICITATION, 201))
+    service.on("POST", "/v1/connections", Reply(CONNECTION, 201))
+    for page in ("x502", "x503"):
+        service.on("GET", f"/v1/elicitations/{page}", *[Reply("<html>", int(page[1:]))] * 6, Reply(ELICITATION))
+    service.on("GET", "/v1/elicitations/x500", *[Reply("<html>", 500)] * 99)
+    service.on("GET", "/v1/elicitations/provider_broken", *[problem(502, "provider_broken")] * 99)
+    said = program.end()
+    service.close()
+    assert said["impatient"] == "unreachable"
+    assert said["restarted"] == ["el_1", "cn_1"]
+    assert said["proxied"] == [True, True, "http_500", "provider_broken"]
 
 
 def test_it_says_what_the_python_sdk_says_by_the_same_names(said: dict[str, Any]) -> None:
