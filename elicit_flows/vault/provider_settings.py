@@ -115,7 +115,7 @@ def for_person(row: Provider, named: Mapping[str, str]) -> Provider:
     Only what the operator left to them counts. A value that does not fit its rule leaves the place in the address,
     which is then not called.
     """
-    wanted = {one.name: named[one.name] for one in row.open_variables() if one.name in named}
+    wanted = {one.name: named[one.name] for one in row.open_variables() if one.name in named} if named else None
     if not wanted:
         return row
     made = copy(row)

@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any
 
 from django.db import connection, transaction
-from django.db.models import Q, QuerySet
+from django.db.models import Q
 
 from elicit_flows import events
 from elicit_flows.domain.errors import Unavailable
@@ -18,6 +18,7 @@ from elicit_flows.domain.values import Grant, Json, Secret
 from elicit_flows.kinds.credentials import client_credentials
 from elicit_flows.kinds.oauth import refresh as ask_provider
 from elicit_flows.lib import clock, counters, health
+from elicit_flows.lib.compiled_query import compare_and_set
 from elicit_flows.models import Agent, Connection, ConnectionUse, leases
 from elicit_flows.oauth import ClientRefused, InvalidGrant, OAuthError, ProviderError
 from elicit_flows.vault import connections, credentials, managed, provider_settings, revocation
@@ -129,13 +130,14 @@ def settle(row: Connection, outcome: Outcome, tell: Tell = events.publish) -> Co
 def end(row: Connection, why: str, tell: Tell = events.publish) -> Connection:
     """End the grant and tell its agent. If a newer grant was stored meanwhile, keep that one and return it."""
     with transaction.atomic(savepoint=False):
-        mine = _held(row).update(
-            status=Status.REAUTHORIZATION_REQUIRED,
-            refresh_lease_until=None,
-            refresh_started_at=None,
-            refresh_due_at=None,
-            last_refresh_error=why,
-        )
+        ended = {
+            "status": Status.REAUTHORIZATION_REQUIRED,
+            "refresh_lease_until": None,
+            "refresh_started_at": None,
+            "refresh_due_at": None,
+            "last_refresh_error": why,
+        }
+        mine = compare_and_set(row, _held(row), ended)
         if mine:
             row = read(row)
             connections.log_access(row, ConnectionUse.Action.LAPSED, ConnectionUse.Actor.PROVIDER)
@@ -144,9 +146,11 @@ def end(row: Connection, why: str, tell: Tell = events.publish) -> Connection:
     return row if mine else read(row)
 
 
-def _held(row: Connection) -> QuerySet[Connection]:
-    """The row, locked, while the claim is still valid and the connection is neither revoked nor dead."""
-    return leases.held(row, *_FENCE).filter(status=Status.ACTIVE)
+def _held(row: Connection) -> dict[str, Any]:
+    """What the row has in the database while the claim is still valid and the connection is neither revoked nor
+    dead.
+    """
+    return {"status": Status.ACTIVE, **{column: getattr(row, column) for column in _FENCE}}
 
 
 def read(row: Connection) -> Connection:
@@ -154,10 +158,10 @@ def read(row: Connection) -> Connection:
 
 
 def _record(row: Connection, grant: Grant, tell: Tell) -> Connection:
-    mine = _held(row)  # checks the generation that was read; the grant changes it
+    fence = _held(row)  # with the generation that was read; the grant changes it
     connections.store_tokens(row, grant)
     with transaction.atomic(savepoint=False):
-        won = mine.update(**{field: getattr(row, field) for field in connections.OF_A_GRANT})
+        won = compare_and_set(row, fence, {field: getattr(row, field) for field in connections.OF_A_GRANT})
         if won:
             connections.log_access(row, ConnectionUse.Action.REFRESHED, ConnectionUse.Actor.SERVICE)
             tell(row.agent, "connection.refreshed", row.summary())
@@ -177,15 +181,16 @@ def _cool_down(row: Connection, error: OAuthError | Unavailable) -> Connection:
     health.failed("provider", slug, _code(error))
     row.refresh_failures += 1
     row.refresh_started_at = clock.now()
-    _held(row).update(
-        refresh_lease_until=clock.now() + COOLDOWN,
-        refresh_started_at=row.refresh_started_at,
-        refresh_due_at=next_refresh(row),
-        refresh_failures=row.refresh_failures,
-        refresh_refusals=row.refresh_refusals,
-        refused_since=row.refused_since,
-        last_refresh_error=_code(error),
-    )
+    failed = {
+        "refresh_lease_until": clock.now() + COOLDOWN,
+        "refresh_started_at": row.refresh_started_at,
+        "refresh_due_at": next_refresh(row),
+        "refresh_failures": row.refresh_failures,
+        "refresh_refusals": row.refresh_refusals,
+        "refused_since": row.refused_since,
+        "last_refresh_error": _code(error),
+    }
+    compare_and_set(row, _held(row), failed)
     return read(row)
 
 

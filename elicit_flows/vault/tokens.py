@@ -150,8 +150,8 @@ def _serves(row: Connection) -> bool:
 
 def _check_refused(row: Connection) -> None:
     """Raise ProviderUnavailable if the provider refused the last refresh and the next try is not due yet."""
-    due, now = next_try(row), clock.now()
-    if not row.refresh_refusals or due <= now:
+    now = clock.now()
+    if not row.refresh_refusals or (due := next_try(row)) <= now:
         return
     times = "once" if row.refresh_refusals == 1 else f"{row.refresh_refusals} times"
     raise ProviderUnavailable(
