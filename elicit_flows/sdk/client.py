@@ -48,9 +48,9 @@ class Elicit(Asking, Connections, Drafts, Mandates, Notes, Paying, Proxied, Subs
     of seconds for which a waiting call goes on while the service cannot be reached.
 
     Other calls are retried up to 5 times within 5 seconds. A service that is away, as when it restarts, is waited
-    for up to 30 seconds; ``max_retries`` limits the attempts of both. A pause that the service asks for (Retry-
-    After) of up to 30 seconds is waited for in addition. ``timeout`` is in seconds: the time to connect, and the
-    longest silence within an answer. ``http_client`` is an ``httpx2.AsyncClient`` of your own, for proxies or
+    for up to 30 seconds; ``max_retries`` limits the attempts of both. A pause that the service asks for
+    (Retry-After) of up to 30 seconds is waited for in addition. ``timeout`` is in seconds: the time to connect, and
+    the longest silence within an answer. ``http_client`` is an ``httpx2.AsyncClient`` of your own, for proxies or
     certificates; ``aclose`` does not close it. ``on_response`` is called with each ``httpx2.Response`` of the
     service as it came, refused and retried ones too, but not with the stream of events.
 
