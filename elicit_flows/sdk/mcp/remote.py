@@ -14,6 +14,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
+import anyio
 from mcp.client import streamable_http
 from mcp.client.auth.utils import extract_field_from_www_auth
 
@@ -33,8 +34,9 @@ class ConnectionAuth(http.Auth):  # type: ignore[misc]
     The token is fetched from the service, which refreshes it. It is put on requests to its own resource only. If the
     server answers 401, that is reported, and the request is sent once more. If it answers 403 because the token lacks
     scopes, ``ask`` is called with them; if no token of the connection is accepted any more, with none. ``ask`` asks the
-    user, with ``reuse="never"``, and returns the outcome; then the request is sent once more. Without ``ask`` the
-    answer stays as it is. ``user_token``: see ``Elicit.token``.
+    user, with ``reuse="never"``, and returns the outcome; then the request is sent once more. Requests that are refused
+    at the same time ask once, and scopes that the user has allowed are not asked for again if they did not help.
+    Without ``ask`` the answer stays as it is. ``user_token``: see ``Elicit.token``.
 
     ``url`` is the server's address. The service names it for a connection that was asked for with ``mcp``; for one to
     a provider of the operator's it does not, and without ``url`` the token goes with every request.
@@ -51,9 +53,12 @@ class ConnectionAuth(http.Auth):  # type: ignore[misc]
     ) -> None:
         self._elicit, self._connection, self._ask, self._user_token = elicit, connection, ask, user_token
         self._url = url
+        self._asking = anyio.Lock()
+        self._allowed: frozenset[str] = frozenset()  # what the user was asked for and allowed
 
     async def async_auth_flow(self, request: Any) -> AsyncGenerator[Any, Any]:
         """Called by httpx for each request."""
+        connection = self._connection
         signed = await self._sign(request)
         response = yield request
         if not signed:
@@ -62,12 +67,25 @@ class ConnectionAuth(http.Auth):  # type: ignore[misc]
             await self._sign(request)
             response = yield request
         wanted = scopes_wanted(response)
-        if self._ask and (wanted or response.status_code == 401):
-            outcome = await self._ask(wanted)
-            if isinstance(outcome, Completed):
-                self._connection = outcome
-                await self._sign(request)
-                yield request
+        if self._ask and (wanted or response.status_code == 401) and await self._allow(self._ask, wanted, connection):
+            await self._sign(request)
+            yield request
+
+    async def _allow(self, ask: AskForScopes, wanted: tuple[str, ...], refused: str | Connection | Outcome) -> bool:
+        """Ask the user, unless another request has done so since; whether there is a connection to try again with.
+        ``refused``: that of the request.
+        """
+        async with self._asking:
+            if self._connection is not refused and self._allowed.issuperset(wanted):
+                return True
+            if wanted and self._allowed.issuperset(wanted):
+                return False
+            outcome = await ask(wanted)
+            if not isinstance(outcome, Completed):
+                return False
+            self._connection = outcome
+            self._allowed = self._allowed.union(wanted) if wanted else frozenset()
+            return True
 
     async def _sign(self, request: Any) -> bool:
         """Put the token on the request, if it is one to the token's resource."""
@@ -87,8 +105,12 @@ def scopes_wanted(response: Any) -> tuple[str, ...]:
 
 
 def covers(resource: str, url: str) -> bool:
-    """Whether ``url`` is the resource or lies below it."""
+    """Whether ``url`` is the resource or lies below it. A path that leads up again (``..``) does not, however it is
+    written.
+    """
     of, at = http.URL(resource), http.URL(url)
+    if not {".", ".."}.isdisjoint(at.path.split("/")):
+        return False
     above = of.path.rstrip("/")
     same = (of.scheme, of.host, of.port) == (at.scheme, at.host, at.port)
     return bool(same and (at.path in (of.path, above) or at.path.startswith(f"{above}/")))

@@ -4,6 +4,7 @@ is in tests/journey/test_mcp_servers.py.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 
 import httpx2
@@ -63,7 +64,8 @@ async def test_each_request_has_the_token(elicit: Elicit) -> None:
     "url",
     [
         "https://other.example.com/mcp", "https://mcp.example.com/mcp2", "https://mcp.example.com:8443/mcp",
-        "http://mcp.example.com/mcp", "https://mcp.example.com/",
+        "http://mcp.example.com/mcp", "https://mcp.example.com/", "https://mcp.example.com/mcp/../other",
+        "https://mcp.example.com/mcp/%2e%2e/other", "https://mcp.example.com/mcp/.%2E/other",
     ],
 )  # fmt: skip
 async def test_t154_the_token_goes_to_its_own_resource_alone(elicit: Elicit, url: str) -> None:
@@ -116,6 +118,48 @@ async def test_the_user_is_asked_for_scopes_that_are_missing(elicit: Elicit) -> 
     refused = by_token(second=httpx2.Response(403, headers=LACKS))
     assert (await call(ConnectionAuth(elicit, "cn_1", ask=ask), refused)).status_code == 403
     assert len(asked) == 2, "asked once for each request, and not for ever"
+
+
+@pytest.mark.parametrize("refused", [httpx2.Response(403, headers=LACKS), httpx2.Response(401)], ids=["403", "401"])
+async def test_requests_that_are_refused_at_the_same_time_ask_once(
+    elicit: Elicit, service: FakeService, refused: httpx2.Response
+) -> None:
+    first, second = Reply(TOKEN), Reply({**TOKEN, "access_token": "second"})
+    service.replies.clear()
+    service.on("POST", "/v1/connections/cn_1/token", *[first] * 3, *[second] * 3)
+    ended = Reply({**CONNECTION, "status": "reauthorization_required"})
+    service.on("POST", "/v1/connections/cn_1/report", *[ended] * 3)
+    asked: list[tuple[str, ...]] = []
+
+    async def ask(scopes: tuple[str, ...]) -> Outcome:
+        asked.append(scopes)
+        await asyncio.sleep(0.3)
+        return completed()
+
+    auth = ConnectionAuth(elicit, "cn_1", ask=ask)
+    answers = by_token(first=refused, second=httpx2.Response(200))
+    statuses = [one.status_code for one in await asyncio.gather(*(call(auth, answers) for _ in range(3)))]
+    assert statuses == [200] * 3
+    assert len(asked) == 1
+
+
+async def test_scopes_that_the_user_allowed_and_that_did_not_help_are_not_asked_for_again(
+    elicit: Elicit, service: FakeService
+) -> None:
+    service.on("POST", "/v1/connections/cn_1/token", *[Reply({**TOKEN, "access_token": "second"})] * 5)
+    asked: list[tuple[str, ...]] = []
+
+    async def ask(scopes: tuple[str, ...]) -> Outcome:
+        asked.append(scopes)
+        return completed()
+
+    auth, refused = ConnectionAuth(elicit, "cn_1", ask=ask), httpx2.Response(403, headers=LACKS)
+    more = httpx2.Response(403, headers={"www-authenticate": 'Bearer error="insufficient_scope", scope="notes.admin"'})
+    for _ in range(3):
+        assert (await call(auth, lambda _: refused)).status_code == 403
+    assert asked == [("notes.read", "notes.write")]
+    assert (await call(auth, lambda _: more)).status_code == 403
+    assert asked[1:] == [("notes.admin",)]
 
 
 async def test_without_anybody_to_ask_the_answer_stays_as_it_is(elicit: Elicit) -> None:
