@@ -33,6 +33,11 @@ def is_private_address(url: str) -> bool:
     return (parts.scheme == "https" and bool(parts.hostname)) or (parts.scheme == "http" and parts.hostname in LOOPBACK)
 
 
+def _need_private(issuer: str | None, why: str) -> None:
+    if issuer is not None and not is_private_address(issuer):
+        raise ValueError(f"issuer: Give an address that begins with https://, because {why}.")
+
+
 class ConfigError(Exception):
     """What is wrong in the file, and where."""
 
@@ -65,6 +70,7 @@ class ListenSection(_Section):
     def _both(self) -> Self:
         if (self.issuer is None) != (self.resource is None):
             raise ValueError("Give issuer and resource, or neither.")
+        _need_private(self.issuer, "its keys come from there")
         return self
 
 
@@ -83,6 +89,7 @@ class SignInSection(_Section):
     def _one_way(self) -> Self:
         if (self.issuer is None) != (self.resource is None) or (self.issuer is None) == (self.user is None):
             raise ValueError("Give issuer and resource, or user.")
+        _need_private(self.issuer, "its keys come from there")
         return self
 
 
@@ -101,8 +108,7 @@ class ClientCredentialsSection(_Section):
 
     @model_validator(mode="after")
     def _private(self) -> Self:
-        if not is_private_address(self.issuer):
-            raise ValueError("issuer: Give an address that begins with https://, because the secret goes there.")
+        _need_private(self.issuer, "the secret goes there")
         return self
 
 

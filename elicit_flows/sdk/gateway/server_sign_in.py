@@ -82,8 +82,8 @@ class ClientCredentials(httpx2.Auth):
             except (httpx2.HTTPError, ValueError, KeyError, TypeError) as wrong:
                 said = said or f"{url}: {type(wrong).__name__}"
                 continue
-            if of.rstrip("/") != issuer.rstrip("/"):
-                raise TokenError(f"{self._place}.issuer: The metadata at {url} is of {of}.")
+            if of != issuer:
+                raise TokenError(f"{self._place}.issuer: The metadata at {url} is of {of}, not of {issuer}.")
             if not is_private_address(endpoint):
                 raise TokenError(f"{self._place}.issuer: Its token endpoint {endpoint} is not on https.")
             return endpoint

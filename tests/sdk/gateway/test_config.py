@@ -62,6 +62,14 @@ def told(tmp_path: Path, text: str) -> Config:
         ('name = "g"' + ONE + WIPE, "user: Say whom the guards ask"),
         ('name = "g"\n[listen]\nport = 1\nhost = "0.0.0.0"' + HERS + ONE, "listen.host: Without listen.issuer"),
         ('name = "g"\n[listen]\nport = 1\nissuer = "https://i.test"' + ONE, "listen: Give issuer and resource"),
+        (
+            'name = "g"\n[listen]\nport = 1\nissuer = "http://i.test"\nresource = "https://g/mcp"' + ONE,
+            "listen: issuer: Give an address that begins with https://, because its keys come from there.",
+        ),
+        (
+            'name = "g"\n[listen]\nport = 1' + ONE + OWN.replace("https://b", "http://b"),
+            "servers.a.sign_in: issuer: Give an address that begins with https://, because its keys come from there.",
+        ),
         ('name = "g"' + ONE + "sign_in = {}\n", "servers.a.sign_in: Give issuer and resource, or user."),
         ('name = "g"' + ONE + OWN, "servers.a.sign_in.issuer: Access tokens come on HTTP."),
         (

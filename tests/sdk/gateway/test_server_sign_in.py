@@ -253,9 +253,17 @@ async def test_t258_the_gateways_token_goes_to_its_server_alone_and_never_in_pla
     assert not sign_in.tokens
 
 
-async def test_a_secret_is_not_sent_to_an_address_that_others_can_read(keeper: Op, notes: str) -> None:
+async def test_a_secret_is_not_sent_to_an_address_that_others_can_read() -> None:
     with pytest.raises(ValueError, match="begins with https://"):
         ClientCredentialsSection(issuer="http://idp.test", client_id=CLIENT, client_secret_env=VARIABLE)
-    section = ClientCredentialsSection(issuer=f"{keeper.issuer}/", client_id=CLIENT, client_secret_env=VARIABLE)
+
+
+async def test_t258_a_secret_is_sent_to_nobody_but_the_issuer_that_the_file_names(keeper: Op, notes: str) -> None:
+    """RFC 8414, section 3.3: its metadata has the very same identifier."""
+    told = {"client_id": CLIENT, "client_secret_env": VARIABLE}
+    named = ClientCredentialsSection(issuer=keeper.issuer, **told)
     with pytest.raises(TokenError, match="invalid_client"):
-        await ClientCredentials("here", section, "wrong", notes).token()
+        await ClientCredentials("here", named, "wrong", notes).token()
+    alike = ClientCredentialsSection(issuer=f"{keeper.issuer}/", **told)
+    with pytest.raises(TokenError, match=f"here.issuer: The metadata at .* is of {keeper.issuer}, not of "):
+        await ClientCredentials("here", alike, SECRET, notes).token()
