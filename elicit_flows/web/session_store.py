@@ -11,6 +11,10 @@ from django.contrib.sessions.base_session import AbstractBaseSession
 from django.contrib.sessions.models import Session
 from django.utils import timezone
 
+from elicit_flows.lib.compiled_query import CompiledQuery
+
+_WITH_KEY = CompiledQuery(lambda key: Session.objects.filter(pk=key), "key")  # each page of a person reads one
+
 
 def stored_key(session_key: str | None) -> str:
     """The primary key of the session's row: 240 bits of SHA-256, which fit its 40 characters.
@@ -25,8 +29,8 @@ class SessionStore(db.SessionStore):
     """Django's store with another primary key. Every access to a row goes through these methods."""
 
     def _get_session_from_db(self) -> Session | None:
-        row = Session.objects.filter(pk=stored_key(self.session_key), expire_date__gt=timezone.now()).first()
-        return self._found(row)
+        row = _WITH_KEY.first(stored_key(self.session_key))
+        return self._found(row if row and row.expire_date > timezone.now() else None)
 
     async def _aget_session_from_db(self) -> Session | None:
         rows = Session.objects.filter(pk=stored_key(self.session_key), expire_date__gt=timezone.now())

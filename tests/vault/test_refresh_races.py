@@ -62,6 +62,11 @@ def test_t80_many_callers_at_once_are_one_refresh(known: Known, held: Connection
     assert double.live(answers[0]["access_token"])
 
 
+def test_t80_of_those_who_read_the_same_row_one_takes_the_lease(held: Connection) -> None:
+    seen = [refresh.read(held) for _ in range(3)]
+    assert [refresh.claim(row) for row in seen] == [True, False, False]
+
+
 def test_t80_many_callers_at_once_are_one_refresh_on_postgres(on_postgres: str, double: Provider) -> None:
     known = rows.agent()
     row = rows.connection(known, rows.provider(double), rows.grant(double))
