@@ -11,6 +11,7 @@ sys.modules.update(_stand_ins)
 
 from ninja import Schema  # noqa: E402
 from ninja.params.models import ParamModel  # noqa: E402
+from pydantic import BaseModel  # noqa: E402
 
 for _name in _stand_ins:
     del sys.modules[_name]
@@ -18,5 +19,6 @@ for _name in _stand_ins:
 # Views write their answers as they are, so most shapes only describe. Their validators, which take a third of a
 # second to build, are built when they are first needed: for the OpenAPI document. Those of what an operation is asked
 # with take 5 MB; they are built when it is first asked.
-for _shape in (Schema, *ParamModel.__subclasses__()):
+_shapes: list[type[BaseModel]] = [Schema, *ParamModel.__subclasses__()]
+for _shape in _shapes:
     _shape.model_config["defer_build"] = True
