@@ -50,6 +50,7 @@ OF_THE_GATEWAY = ("inputResponses", "requestState", "task")  # members of a requ
 RESOURCE_NOT_FOUND = -32002
 NO_TASKS = "The gateway passes on no tasks. Call the tool without one: its answer comes when it is done."
 NOT_TAKEN = "Server returned an error response"  # the library's words for an answer that is an HTTP error
+LACKS = "The server {!r} does not take this user's token: it lacks the scopes {}."
 GONE = "This call is not known any more, because the gateway was restarted meanwhile. Call the tool again."
 Next = Callable[[Any], Awaitable[Any]]
 
@@ -198,6 +199,10 @@ class Gateway:
                     upstream = await peers.upstream(owned[0], signed if section.signs_in else put.env)
                     return await peers.exchange(upstream, context, sent, put.headers)
                 except (MCPError, StartError) as failed:
+                    lacks = upstream.lacks.pop(owned[1], ()) if upstream else ()
+                    if lacks and isinstance(failed, MCPError) and failed.error.message == NOT_TAKEN:
+                        said = LACKS.format(owned[0], " ".join(lacks))
+                        raise MCPError(INVALID_REQUEST, peers.shown(said)) from failed
                     status = failed.status if isinstance(failed, StartError) else upstream.refused if upstream else 0
                     tokens = [done for one, done in given if one.kind in WITH_TOKEN and one.place.header]
                     if again or status != HTTPStatus.UNAUTHORIZED or not tokens:

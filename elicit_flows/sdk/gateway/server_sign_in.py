@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import time
 from base64 import b64encode
 from collections import deque
@@ -24,7 +25,7 @@ from elicit_flows.sdk.gateway.config import (
     ServerSection,
     is_private_address,
 )
-from elicit_flows.sdk.mcp.remote import covers
+from elicit_flows.sdk.mcp.remote import covers, scopes_wanted
 
 KEPT_OUT = (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN)
 SECONDS = 30.0  # for one request to the issuer
@@ -146,6 +147,16 @@ def headers_of(config: Config, name: str, own: Mapping[str, str]) -> httpx2.Head
         headers[header] = config.variable(variable, f"servers.{name}.headers_from.{header}")
     headers.update(own)
     return headers
+
+
+def lacking(answer: httpx2.Response) -> dict[str, tuple[str, ...]]:
+    """By the tool, prompt or resource of a request, the scopes that its token lacks, if the answer says so."""
+    scopes = scopes_wanted(answer)
+    try:
+        params = json.loads(answer.request.content)["params"] if scopes else {}
+        return {str(params.get("name", params.get("uri"))): scopes} if params else {}
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return {}
 
 
 def kept_out(section: ServerSection, status: int, own: Mapping[str, str]) -> str:

@@ -25,7 +25,7 @@ from mcp_types.version import LATEST_HANDSHAKE_VERSION, LATEST_MODERN_VERSION, M
 from elicit_flows.domain.values import Json
 from elicit_flows.sdk.gateway.config import Config, ServerSection
 from elicit_flows.sdk.gateway.lines import Lines, encoded, from_server, messages, process
-from elicit_flows.sdk.gateway.server_sign_in import KEPT_OUT, ClientCredentials, headers_of, kept_out
+from elicit_flows.sdk.gateway.server_sign_in import KEPT_OUT, ClientCredentials, headers_of, kept_out, lacking
 from elicit_flows.sdk.gateway.wire import Client, headers_for, is_modern, request_for, well_formed
 
 log = logging.getLogger(__name__)
@@ -89,6 +89,7 @@ class Upstream:
     http: httpx2.AsyncClient | None = None
     session: str = ""
     refused: int = 0  # the status with which the server refused the latest request, if it did
+    lacks: dict[str, tuple[str, ...]] = field(default_factory=dict)  # see ``lacking``
     _passed: dict[int, Waits] = field(default_factory=dict)
     _on_progress: dict[int, OnProgress] = field(default_factory=dict)
     _ids: Iterator[int] = field(default_factory=lambda: itertools.count(FIRST_PASSED))
@@ -213,6 +214,7 @@ class Upstream:
     async def _of_session(self, response: httpx2.Response) -> None:
         self.session = response.headers.get(MCP_SESSION_ID, self.session)
         self.refused = response.status_code if response.status_code in KEPT_OUT else 0
+        self.lacks.update(lacking(response))
 
     def _rested(self) -> None:
         self.busy -= 1
@@ -381,9 +383,7 @@ class Upstream:
             await asyncio.sleep(PROBE_SECONDS)
 
     async def _requested(self, context: Any, method: str, params: Mapping[str, Any] | None) -> Json:
-        if method == "ping":
-            return {}
-        return await self.on_request(method, dict(params or {}))
+        return {} if method == "ping" else await self.on_request(method, dict(params or {}))
 
     async def _notified(self, context: Any, method: str, params: Mapping[str, Any] | None) -> None:
         await self.hear(method, dict(params or {}))

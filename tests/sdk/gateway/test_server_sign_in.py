@@ -165,6 +165,30 @@ async def test_t258_the_gateway_lists_in_its_own_name_and_calls_in_the_users(
         ahead.write_text(str(int(ahead.read_text()) + 40))  # for whoever comes next
 
 
+async def test_scopes_that_the_users_token_lacks_are_said_and_not_asked_for(
+    file: Callable[..., Path], service: Box, corp: Op, new_http_user: Callable[..., Persona]
+) -> None:
+    """The file says what users are asked for, and not the server."""
+
+    def press_on(link: str) -> None:
+        alice.open(link)
+        alice.carry_on("signin", "alice", "continue", "allow", "same")
+
+    alice, host = new_http_user(), Host(press_on)
+    config = file(CREDENTIALS + GUARDS.replace("list_notes", "write_note"), service.url, corp.issuer)
+    started = StdioServerParameters(
+        command=sys.executable,
+        args=["-m", "elicit_flows.sdk.cli", "guard", "--config", str(config)],
+        env={"ELICIT_API_KEY": CALLER.api_key, "PYTHONPATH": str(PROJECT), VARIABLE: SECRET},
+    )
+    lacks = "The server 'notes' does not take this user's token: it lacks the scopes notes.write."
+    async with talking(started, MODERN, host) as client:
+        for _ in range(2):
+            with pytest.raises(MCPError, match=lacks):
+                await client.call_tool("write_note", {"text": "hello"})
+        assert text(await client.call_tool("list_notes")).startswith("the notes of"), "as the gateway itself"
+
+
 async def a_call_that_was_run_is_not_sent_again(client: Client, notes: str) -> None:
     """Though another call by the same connection is refused meanwhile."""
 
