@@ -143,19 +143,16 @@ class Service:
         if scope["type"] == "lifespan":
             await self._lifespan(receive, send)
         elif scope["type"] == "http":
-            await self._http(scope, receive, send)
+            began, sent = time.monotonic(), Sent(send)
+            try:
+                await self._answer(scope, receive, sent)
+            finally:
+                if sent.status:
+                    http_answers.add(self._route(scope), scope["method"], sent.status, time.monotonic() - began)
         elif scope["type"] == "websocket":
             # ``serve`` offers none; under another server they are refused, which is 403 to the client.
             await receive()
             await send({"type": "websocket.close", "code": 1000})
-
-    async def _http(self, scope: Scope, receive: Receive, send: Send) -> None:
-        began, sent = time.monotonic(), Sent(send)
-        try:
-            await self._answer(scope, receive, sent)
-        finally:
-            if sent.status:
-                http_answers.add(self._route(scope), scope["method"], sent.status, time.monotonic() - began)
 
     def _route(self, scope: Scope) -> str:
         """The label under which the answer is counted."""

@@ -31,8 +31,10 @@ def facts(entry: Entry) -> dict[str, bool]:
         return said | nothing | {"account": bool(entry.verify), "revocation": bool(entry.find_url)}
     ends = entry.endpoints
     named = ends.userinfo or ends.issuer or "openid" in entry.scopes.default
+    # Each scope has a risk, but for one that only keeps the access alive.
+    known = all(group_of(one) != "other" or one.startswith("Keep this access") for one in entry.scopes.words.values())
     return said | {
-        "scopes in words": bool(entry.scopes.words or entry.scopes.source_url) and _sorted(entry),
+        "scopes in words": bool(entry.scopes.words or entry.scopes.source_url) and known,
         "account": bool(named) or entry.quirks.account_source != "userinfo",
         "dead grant": entry.facts["dead_grant"],
         "revocation": entry.facts["revocation"],
@@ -54,9 +56,3 @@ def answered(entries: Collection[Entry]) -> str:
         f"every fact. {len(nowhere)} facts of {len(set(nowhere))} providers are not documented, and "
         f"{len(missing) - len(nowhere)} were not found yet."
     )
-
-
-def _sorted(entry: Entry) -> bool:
-    """Whether each scope has a risk. One that only keeps the access alive has none."""
-    words = entry.scopes.words.values()
-    return all(group_of(one) != "other" or one.startswith("Keep this access") for one in words)

@@ -60,7 +60,10 @@ def _fetch(jwks_uri: str) -> list[Key]:
 
 def _import(entry: Any) -> Key | None:
     """The key; None for one that we cannot read or must not use. The others still count (OIDC Core, 10.1)."""
-    if not isinstance(entry, dict) or entry.get("use", "sig") != "sig" or not _may_verify(entry):
+    if not isinstance(entry, dict) or entry.get("use", "sig") != "sig":
+        return None
+    operations = entry.get("key_ops", ["verify"])
+    if not isinstance(operations, list) or "verify" not in operations:
         return None
     kind = _TYPES.get(str(entry.get("kty")))
     if kind is None or (kind is RSAKey and len(str(entry.get("n"))) * 6 < MIN_RSA_BITS):
@@ -69,11 +72,6 @@ def _import(entry: Any) -> Key | None:
         return kind.import_key(entry)
     except (JoseError, ValueError, TypeError, KeyError, OverflowError):
         return None
-
-
-def _may_verify(entry: dict[str, Any]) -> bool:
-    operations = entry.get("key_ops", ["verify"])
-    return isinstance(operations, list) and "verify" in operations
 
 
 _sets = Cache(_fetch)

@@ -67,7 +67,10 @@ class Lines:
                 continue
             read = self._read(number, said, agents)
             if not isinstance(read, LineFault):
-                first = seen.setdefault(_account(read[1]), number)
+                one = read[1]
+                account = one.account.id if one.account else ""
+                key = (one.agent, one.subject.iss, one.subject.sub, one.provider, account)
+                first = seen.setdefault(key, number)
                 if first != number:
                     read = LineFault(number, self.format.place("account"), f"Line {first} has this account already.")
             yield read
@@ -87,10 +90,6 @@ class Lines:
             key, message = next(iter(error.by_field().items()))
             return LineFault(number, self.format.place(key), message)
         return agent, line
-
-
-def _account(line: Line) -> tuple[str, ...]:
-    return line.agent, line.subject.iss, line.subject.sub, line.provider, line.account.id if line.account else ""
 
 
 def _pair(text: str) -> tuple[str, str]:

@@ -63,7 +63,8 @@ class Command(BaseCommand):
         for name in ("kind", "checked"):
             entries = [entry for entry in entries if options[name] in (None, getattr(entry, name))]
         for entry in entries:
-            self.stdout.write(f"{entry.slug:24} {entry.kind:18} {_checked(entry):20} {entry.name}")
+            checked = f"{entry.checked} {entry.checked_on}" if entry.checked_on else entry.checked
+            self.stdout.write(f"{entry.slug:24} {entry.kind:18} {checked:20} {entry.name}")
         counts: Counter[tuple[str, str]] = Counter((entry.kind, entry.checked) for entry in entries)
         for kind in KINDS:
             by_check = {checked: counts[kind, checked] for checked in CHECKED if counts[kind, checked]}
@@ -156,7 +157,3 @@ def _entry(slug: str) -> Entry:
     if entry is None:
         raise CommandError(f"There is no entry {slug}. `manage.py providers` lists them.")
     return entry
-
-
-def _checked(entry: Entry) -> str:
-    return f"{entry.checked} {entry.checked_on}" if entry.checked_on else entry.checked

@@ -13,7 +13,7 @@ import re
 import time
 import zlib
 from collections import deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from typing import Any
@@ -97,7 +97,7 @@ def _verify(account: Account, headers: Mapping[str, str], body: bytes) -> None:
         raise BadNotice("The signature's headers are not PayPal's.")
     _check_sent(sent)
     bases = [account.api_base] if account.api_base else HOSTS[account.livemode]
-    if not _is_certificates(url, bases):
+    if not any(re.fullmatch(re.escape(base) + _PATH, url) for base in bases):
         raise BadNotice("The certificate is not at PayPal's address.")
     try:
         signed = base64.b64decode(signature, validate=True)
@@ -126,11 +126,6 @@ def _check_sent(given: str) -> None:
         raise BadNotice("The time is not one.") from None
     if moment.tzinfo is None or not -NEWEST <= clock.now() - moment <= OLDEST:
         raise BadNotice("The webhook is not of now.")
-
-
-def _is_certificates(url: str, bases: Iterable[str]) -> bool:
-    """Whether it is exactly an address for certificates at one of ``bases``."""
-    return any(re.fullmatch(re.escape(base) + _PATH, url) for base in bases)
 
 
 @lru_cache(maxsize=16)
