@@ -65,15 +65,15 @@ def add_credentials(
     """
     names: tuple[str, str | None] = (client.client_id, client.secret)
     proof: str | PrivateKeyJWT = "none" if client.secret is None else client.auth
-    # Authlib adds client_id for some methods, and some forms have it already. It may occur only once.
-    others = [pair for pair in parse_qsl(body, keep_blank_values=True) if pair[0] != "client_id"]
-    if client.auth == "private_key_jwt":
-        proof = IssuerAssertion(client.issuer)
-        body = urlencode([*others, ("client_id", client.client_id)])
-    elif proof == "client_secret_basic":
+    if proof == "client_secret_basic":
         # Both parts must be form-encoded first (RFC 6749, section 2.3.1), which Authlib does not do.
         names = (quote_plus(client.client_id), quote_plus(client.secret or ""))
     else:
+        # Authlib adds client_id for some methods, and some forms have it already. It may occur only once.
+        others = [pair for pair in parse_qsl(body, keep_blank_values=True) if pair[0] != "client_id"]
+        if client.auth == "private_key_jwt":
+            proof = IssuerAssertion(client.issuer)
+            others.append(("client_id", client.client_id))
         body = urlencode(others)
     uri, headers, body = ClientAuth(*names, proof).prepare(method, uri, headers, body)
     return uri, *adapt_request(headers, body, client.quirks)

@@ -81,8 +81,8 @@ def keep(
     row.account_label = grant.account_label or grant.account_id or ""
     row.refresh_token, row.minted, row.metadata = "", "", {}  # a new grant replaces all of the old one
     row.variables, row.resource, row.managed_by = dict(grant.variables), grant.resource, grant.managed_by
-    row.dpop_key = seal(grant.dpop_key, sealed_at(row, "dpop_key"))
-    row.token_secret = seal(grant.token_secret, sealed_at(row, "token_secret"))
+    row.dpop_key = seal(grant.dpop_key, sealed_at(row, "dpop_key")) if grant.dpop_key else ""
+    row.token_secret = seal(grant.token_secret, sealed_at(row, "token_secret")) if grant.token_secret else ""
     row.bound_to = dict(provider_settings.bound_hosts(provider) if grant.bound_to is None else grant.bound_to)
     store_tokens(row, grant)
     save(row)
@@ -98,7 +98,7 @@ def store_tokens(row: Connection, grant: Grant) -> None:
     if grant.refresh_token:
         row.refresh_token = seal(grant.refresh_token, sealed_at(row, "refresh_token"))
     sets = {name: grant_json.dump(one) for name, one in grant.sets.items()}
-    row.set_tokens = seal(Secret(json.dumps(sets)) if sets else None, sealed_at(row, "set_tokens"))
+    row.set_tokens = seal(Secret(json.dumps(sets)), sealed_at(row, "set_tokens")) if sets else ""
     row.token_type = grant.token_type
     row.scopes = list(grant.scopes)
     if grant.metadata:
@@ -121,7 +121,8 @@ def opened(row: Connection, field: str) -> Secret | None:
     """What is sealed in ``access_token``, ``refresh_token``, ``dpop_key`` (RFC 9449), ``token_secret`` (OAuth 1.0a),
     ``minted``, ``set_tokens`` or ``secrets``; None if there is nothing.
     """
-    return reveal(getattr(row, field), sealed_at(row, field))
+    sealed: str = getattr(row, field)
+    return reveal(sealed, sealed_at(row, field)) if sealed else None
 
 
 def other_sets(row: Connection) -> dict[str, Grant]:
