@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import re
 import socket
+import ssl
 import time
 from collections.abc import Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -81,7 +82,7 @@ class Connection(asyncio.Protocol):
 
     def __init__(self, rules: Policy) -> None:
         self.rules, self.since = rules, 0.0
-        self.alive = True
+        self.alive, self._at_end = True, False
         self.writable = asyncio.Event()
         self.writable.set()
         self._exchange: Exchange | None = None
@@ -139,12 +140,20 @@ class Connection(asyncio.Protocol):
         self.alive = self.alive and exchange.reusable
         exchange.finish()
 
+    def eof_received(self) -> None:
+        """Nothing follows. With TLS the other side must have said so: a loop calls this for a cut connection, too."""
+        tls: ssl.SSLObject | None = self._transport.get_extra_info("ssl_object")
+        try:
+            self._at_end = tls is None or tls.read(1) == b""
+        except ssl.SSLError:  # it waits for more
+            self._at_end = False
+
     def connection_lost(self, error: Exception | None) -> None:
         self.alive, exchange, self._exchange = False, self._exchange, None
         self.writable.set()
         if exchange is None:
             return
-        if error is None and exchange.ends_with_connection:
+        if error is None and self._at_end and exchange.ends_with_connection:
             self._done(exchange)
         else:
             exchange.fail(Unreachable(_BROKE_OFF, sent=True))

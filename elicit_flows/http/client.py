@@ -108,7 +108,11 @@ class Stream(httpcore2.NetworkStream):
         call: Call = _local.call
         try:
             self._sock.settimeout(call.remaining())
-            return Stream(ssl_context.wrap_socket(self._sock, server_hostname=server_hostname))
+            # An answer without a length ends with the connection, which anybody on the network can cut: the other side
+            # must say that it is the end (RFC 9112, 9.8).
+            return Stream(
+                ssl_context.wrap_socket(self._sock, server_hostname=server_hostname, suppress_ragged_eofs=False)
+            )
         except (Unreachable, TimeoutError):
             self.close()
             raise call.late() from None
@@ -295,6 +299,7 @@ class Pool:
         former.close()
 
     def renew(self) -> None:
+        self.tls.options &= ~ssl.OP_IGNORE_UNEXPECTED_EOF  # which Python sets before 3.11.3
         self.connections = httpcore2.ConnectionPool(
             ssl_context=self.tls,
             max_connections=None,

@@ -71,6 +71,7 @@ class Syslog:
 
     def _write_tls(self, plain: socket.socket, messages: bytes) -> None:
         context = ssl.create_default_context()
+        context.options &= ~ssl.OP_IGNORE_UNEXPECTED_EOF  # which Python sets before 3.11.3
         if self.ca:
             context.load_verify_locations(self.ca)
         with context.wrap_socket(plain, server_hostname=self.host) as server:

@@ -233,6 +233,30 @@ def test_the_certificate_must_be_trusted_and_name_the_host(
     assert wrong.heard == []
 
 
+def test_an_answer_over_tls_that_is_cut_off_is_none(
+    send: Send, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """TLS has an end of its own, which somebody on the network cannot send: without it, a body may go on."""
+
+    def serve(listener: Listener, connection: socket.socket) -> None:
+        listener.request(connection)
+        connection.sendall(HEAD + b"Content-Type: application/x-www-form-urlencoded\r\n\r\naccess_token=abc")
+        if whole.pop():
+            connection.unwrap()  # type: ignore[attr-defined]
+
+    context, pem = self_signed(tmp_path, "localhost")
+    monkeypatch.setattr(client, "pool", client.Pool())
+    client.pool.tls = ssl.create_default_context()
+    client.pool.renew()
+    client.pool.trust(pem)
+    whole = [True, False]
+    with listening(serve, context) as peer:
+        with pytest.raises(http.Unreachable):
+            send("GET", peer.url)
+        assert send("GET", peer.url).body == b"access_token=abc"
+    client.pool.close()
+
+
 def test_a_forked_child_does_not_use_its_parents_connections() -> None:
     with listening(answering(OK)) as peer:
         http.send("GET", peer.url)
