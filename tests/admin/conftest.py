@@ -6,6 +6,7 @@ from django.core.cache import cache
 from django.test import Client
 from pytest_django import Settings
 
+from elicit_flows.admin import registry  # noqa: F401  so that the first test to ask has every page
 from tests.admin.rows import Rows, make
 from tests.cast import OLGA
 
