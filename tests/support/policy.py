@@ -114,6 +114,7 @@ def pytest_collection() -> Iterator[None]:
     finally:
         gc.enable()
         gc.freeze()
+        gc.set_threshold(20_000, 20, 100)  # as much again as Python has; a test makes and drops thousands of objects
 
 
 @pytest.hookimpl(wrapper=True)
