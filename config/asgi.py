@@ -143,6 +143,7 @@ class Service:
         if scope["type"] == "lifespan":
             await self._lifespan(receive, send)
         elif scope["type"] == "http":
+            # No more calls one within the other than needed: each takes 0.3 kB of a request that waits.
             began, sent = time.monotonic(), Sent(send)
             try:
                 await self._answer(scope, receive, sent)
@@ -173,7 +174,11 @@ class Service:
             if "\0" in scope["path"] or b"%00" in scope["query_string"]:
                 raise BadRequest("An address has no NUL.")
             if counted:
-                await self._agent_api(scope, receive, counted)
+                counted.check()
+                if self._waiting.wants(scope):
+                    await self._waiting(scope, receive, counted)
+                else:
+                    await self._agent_api(scope, receive, counted)
             else:
                 await self._page(scope, receive, send)
         except BodyTooLarge:
@@ -200,10 +205,6 @@ class Service:
 
     async def _agent_api(self, scope: Scope, receive: Receive, send: Counted) -> None:
         """Agents share the pools. A request whose key is not known yet counts for the client's address."""
-        send.check()
-        if self._waiting.wants(scope):
-            await self._waiting(scope, receive, send)
-            return
         if ApiProxy.wants(scope):
             await self._api_proxy(scope, receive, send)
             return

@@ -60,7 +60,7 @@ class FastPath:
         answer = None
         if agent is None:
             return _again(body)
-        with telemetry.logged_request(agent=agent.slug, **about) as number:
+        with telemetry.LoggedRequest(agent=agent.slug, **about) as number:
             if named.re is CREATE:
                 answer = await self._creates.answer(agent, body, headers.get(b"idempotency-key"))
             elif body in {b"", b"{}"}:

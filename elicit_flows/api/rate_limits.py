@@ -93,6 +93,7 @@ class Counted:
             self._standing = self._standing or self._take()
             if self._standing:
                 limit, remaining, reset, _ = self._standing
+                self._standing = None  # the answer may go on for hours
                 headers = [
                     *message["headers"],
                     (b"ratelimit-limit", b"%d" % limit),

@@ -39,7 +39,7 @@ class RequestLog:
     def __call__(self, request: HttpRequest) -> HttpResponse:
         began = time.monotonic()
         named = _ELICITATION.match(request.path)
-        with telemetry.logged_request(**({"elicitation": named[1]} if named else {})) as number:
+        with telemetry.LoggedRequest(**({"elicitation": named[1]} if named else {})) as number:
             response = self._traced(request) if telemetry.ON else self._get_response(request)
             response[telemetry.REQUEST_ID] = number
             log_answer(request.method or "", request.path, response.status_code, began)

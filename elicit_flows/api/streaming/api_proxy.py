@@ -134,7 +134,7 @@ class ApiProxy:
     async def __call__(self, scope: Scope, receive: Receive, send: Counted) -> None:
         """Answer one call. Raises FlowError, as long as nothing was sent."""
         began, asked = time.monotonic(), Asked.of(scope)
-        with telemetry.logged_request() as number:
+        with telemetry.LoggedRequest() as number:
             agent = await self._agent(scope, send)
             telemetry.add_log_fields(agent=agent.slug)
             with self.admission.admit(agent.pk):

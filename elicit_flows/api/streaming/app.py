@@ -26,6 +26,7 @@ log = logging.getLogger(__name__)
 ELICITATIONS = "/v1/elicitations/"
 EVENTS = "/v1/events"
 REQUEST_ID = telemetry.REQUEST_ID.lower().encode()
+KEPT = ("type", "http_version", "method", "path", "raw_path", "query_string", "client", "headers")
 KNOWN_TO_ONE = known_to(elicitations.get)
 KNOWN_TO_EVENTS = known_to(feed.list_all)
 
@@ -76,26 +77,43 @@ class Waiting:
         return waits and path.startswith(ELICITATIONS) and "/" not in path[len(ELICITATIONS) :]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        with telemetry.logged_request() as number:
-            answer = asyncio.ensure_future(self._answer(scope, Sender(send, number)))
-            if tell_when := scope.get("on_leaving"):
-                tell_when(answer.cancel)
+        with telemetry.LoggedRequest() as number:
+            sender = Sender(send, number)
+            tell_when, task = scope.get("on_leaving"), asyncio.current_task()
+            if tell_when is None or task is None or _has_body(scope):
+                await self._beside(scope, receive, sender)
+                return
+            # Our own server says when the client has gone, so that no second task need listen for it: 2 kB less.
+            tell_when(task.cancel)
+            del receive, send, tell_when, task  # what waits holds as little as it can
             try:
-                # Until the client has disconnected or has the whole answer: the server reports both in the same way.
-                while (await receive())["type"] != "http.disconnect":
-                    continue
-            finally:
-                answer.cancel()
-                await asyncio.wait({answer})
-            if not answer.cancelled() and (error := answer.exception()):
-                log.error("a waiting request failed with an unexpected error", exc_info=error)
+                await self._answer(scope, sender)
+            except asyncio.CancelledError:
+                return
+
+    async def _beside(self, scope: Scope, receive: Receive, sender: Sender) -> None:
+        """Answer beside the reading of what the client sends."""
+        answer = asyncio.ensure_future(self._answer(scope, sender))
+        if tell_when := scope.get("on_leaving"):
+            tell_when(answer.cancel)
+        try:
+            # Until the client has disconnected or has the whole answer: the server reports both in the same way.
+            while (await receive())["type"] != "http.disconnect":
+                continue
+        finally:
+            answer.cancel()
+            await asyncio.wait({answer})
+        if not answer.cancelled() and (error := answer.exception()):
+            log.error("a waiting request failed with an unexpected error", exc_info=error)
 
     async def _answer(self, scope: Scope, sender: Sender) -> None:
         try:
             hub = self._hub()
             asker = await self._asker(hub, scope)
             with self.admission.admit(asker.agent_id):
-                await _wait(hub, asker, scope, sender)
+                waiting = _wait(hub, asker, scope, sender)
+                _forget(scope)
+                await waiting
         except FlowError as error:
             await sender.give_up(error)
         except DatabaseError:
@@ -128,6 +146,18 @@ class Waiting:
 def header(scope: Scope, name: bytes) -> bytes:
     """The value of a header, empty if it is absent."""
     return next((value for key, value in scope["headers"] if key == name), b"")
+
+
+def _has_body(scope: Scope) -> bool:
+    return any(name in (b"content-length", b"transfer-encoding") for name, _ in scope["headers"])
+
+
+def _forget(scope: Scope) -> None:
+    """Keep no more of a request that waits than ``wants`` and uvicorn need for its answer: the rest takes 2 kB."""
+    kept = {name: scope[name] for name in KEPT if name in scope}
+    kept["headers"][:] = [pair for pair in kept["headers"] if pair[0] == b"accept"]
+    scope.clear()
+    scope.update(kept)
 
 
 def _wait(hub: Broker, asker: Asker, scope: Scope, send: Send) -> Awaitable[None]:

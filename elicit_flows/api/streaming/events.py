@@ -40,6 +40,7 @@ async def page(hub: Broker, asker: Asker, query: Query, send: Send) -> None:
 async def stream(hub: Broker, asker: Asker, last_id: str, query: Query, send: Send) -> None:
     """Every event after the cursor, for as long as the client listens and its key is valid."""
     reached = await _position(hub, asker, last_id or one(query, "after"))
+    del last_id, query  # it may wait for hours
     await send({"type": "http.response.start", "status": 200, "headers": STREAM_HEADERS})
     async with hub.watching(asker) as watch:
         with watch.waiting_for(EVERYTHING) as waiter:

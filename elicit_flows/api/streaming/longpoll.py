@@ -22,6 +22,7 @@ Query = dict[str, list[str]]
 async def elicitation(hub: Broker, asker: Asker, elicitation_id: str, query: Query, send: Send) -> None:
     """The elicitation as soon as its seq is above ``after_seq`` or it is over; unchanged after ``wait`` seconds."""
     wait, after_seq = seconds(query), number(query, "after_seq")
+    del query
     async with hub.watching(asker) as watch:
         body = await _wait(hub, watch, asker.agent_id, elicitation_id, wait, after_seq)
     await respond(send, 200, responses.JSON_HEADERS, body)

@@ -64,7 +64,7 @@ class Watch:
         self.rung = False
         self.reading: asyncio.Task[None] | None = None
         self._recent: list[tuple[int, Json]] = []
-        self._waiters: dict[str, set[Waiter]] = {}
+        self._waiters: dict[str, list[Waiter]] = {}  # lists, because most have one, and a set is 130 bytes larger
 
     def dispatch(self, events: list[Event]) -> None:
         """Pass events that follow ``position`` to those who wait for them.
@@ -125,16 +125,16 @@ class Place:
 
     __slots__ = ("_about", "_everybody", "_waiter")
 
-    def __init__(self, everybody: dict[str, set[Waiter]], about: str) -> None:
+    def __init__(self, everybody: dict[str, list[Waiter]], about: str) -> None:
         self._everybody, self._about = everybody, about
         self._waiter = Waiter()
 
     def __enter__(self) -> Waiter:
-        self._everybody.setdefault(self._about, set()).add(self._waiter)
+        self._everybody.setdefault(self._about, []).append(self._waiter)
         return self._waiter
 
     def __exit__(self, *_: object) -> None:
         others = self._everybody[self._about]
-        others.discard(self._waiter)
+        others.remove(self._waiter)
         if not others:
             del self._everybody[self._about]
