@@ -5,9 +5,10 @@ SANDBOX_PORT ?= 8001
 WORKERS ?= 3
 VENV := .venv
 BIN := $(VENV)/bin
-# The first Python that is new enough; PYTHON=… overrides.
-PYTHON ?= $(shell for p in python3.13 python3.12 python3.11 python3; do \
-	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
+# The first Python that is new enough; PYTHON=… overrides. A distribution's own is compiled with a profile and takes a sixth less
+# time than one that pyenv compiled.
+PYTHON ?= $(shell for p in /usr/bin/python3 python3.13 python3.12 python3.11 python3; do \
+	$$p -c 'import sys, ensurepip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
 
 # What pytest and Python have compiled is kept for the next run, whatever the shell says.
 unexport PYTHONDONTWRITEBYTECODE
