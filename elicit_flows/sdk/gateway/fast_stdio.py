@@ -70,7 +70,11 @@ class Passed:
 
     def answered(self, message: Json) -> None:
         """The server has answered, or is gone."""
-        if self.reply is None and self._needs_library(message):
+        if "error" in message:
+            library = self.peers.client.modern and message["error"]["code"] == LINKS_NEEDED
+        else:
+            library = asks_for_input(message["result"])
+        if library:
             self.hand_over()
         if self.reply is None:
             self.end()
@@ -103,11 +107,6 @@ class Passed:
     def end(self) -> None:
         self.fast_stdio.open.pop(self.id, None)
         self.peers.end(self.upstream.name, self.made)
-
-    def _needs_library(self, message: Json) -> bool:
-        if "error" in message:
-            return self.peers.client.modern and message["error"]["code"] == LINKS_NEEDED
-        return asks_for_input(message["result"])
 
 
 class FastStdio:

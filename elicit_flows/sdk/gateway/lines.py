@@ -41,14 +41,11 @@ def _no_number(name: str) -> None:
     raise ValueError(f"{name} is no number of JSON.")
 
 
-def _null(_: str) -> None:
-    """For a server's numbers that JSON lacks, as the library writes them."""
-
-
 # What decides about guards reads as strictly as JSON allows. The service's ``http.strict_json`` has limits that MCP has
 # not, and is not in the wheel.
 from_client = json.JSONDecoder(object_pairs_hook=_once, parse_constant=_no_number).decode
-from_server = json.JSONDecoder(parse_constant=_null).decode
+# A server's numbers that JSON lacks, such as NaN, are null, as the library writes them.
+from_server = json.JSONDecoder(parse_constant=lambda _: None).decode
 
 
 class Lines(asyncio.Protocol):

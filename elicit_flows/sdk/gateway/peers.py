@@ -283,12 +283,14 @@ class Peers:
         first: Awaitable[Json] | None,
     ) -> Json:
         """The server's final result. Raises the library's MCPError, without secrets."""
-        with self._open(upstream.name, made):
-            try:
-                result = await self._rounds(made, upstream, params, headers, first)
-            except MCPError as refused:
-                error = refused.error
-                raise MCPError(error.code, self.shown(error.message), self.shown(error.data)) from None
+        self.begin(upstream.name, made)
+        try:
+            result = await self._rounds(made, upstream, params, headers, first)
+        except MCPError as refused:
+            error = refused.error
+            raise MCPError(error.code, self.shown(error.message), self.shown(error.data)) from None
+        finally:
+            self.end(upstream.name, made)
         return self.shown(result)  # type: ignore[no-any-return]
 
     async def _rounds(
@@ -327,14 +329,6 @@ class Peers:
     async def progressed(self, made: Exchange, progress: float, total: float | None, message: str | None) -> None:
         """A server says how far it is with a request."""
         await made.context.session.report_progress(progress, total, self.shown(message))
-
-    @contextmanager
-    def _open(self, name: str, made: Exchange) -> Iterator[None]:
-        self.begin(name, made)
-        try:
-            yield
-        finally:
-            self.end(name, made)
 
     def begin(self, name: str, made: Exchange) -> None:
         """A server works on a request from now on, if it did not already."""

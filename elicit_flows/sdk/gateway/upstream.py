@@ -211,7 +211,7 @@ class Upstream:
         elif method not in OF_THE_CONNECTION:
             await self.on_notify(method, params)
 
-    async def _of_session(self, response: httpx2.Response) -> None:
+    async def _note_answer(self, response: httpx2.Response) -> None:
         self.session = response.headers.get(MCP_SESSION_ID, self.session)
         self.refused = response.status_code if response.status_code in KEPT_OUT else 0
         self.lacks.update(lacking(response))
@@ -322,7 +322,7 @@ class Upstream:
                 headers=headers_of(self.config, self.name, self.headers),
                 auth=self.auth,
                 timeout=httpx2.Timeout(CONNECT_SECONDS, read=READ_SECONDS),
-                event_hooks={"response": [self._of_session]},
+                event_hooks={"response": [self._note_answer]},
             ) as client,
             streamable_http_client(str(section.url), http_client=client) as streams,
         ):
