@@ -10,11 +10,12 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from tests.support.left_out import left_out
+from tests.support.machine import within
 from tests.support.process import clean_env
 
 # What touches the outside: the network, the disk.
@@ -55,11 +56,8 @@ def _attached(pid: int, *options: str) -> Iterator[Trace]:
     folder = Path(tempfile.mkdtemp(prefix="elicit-strace-"))
     log, said = folder / "calls", folder / "said"
     command = [strace_program(), "-f", "-p", str(pid), "-o", str(log), *options]
-    with said.open("w") as output:
-        tracer = subprocess.Popen(command, stderr=output, env=clean_env())
-    trace = Trace()
+    trace, tracer = Trace(), _attach(command, pid, said)
     try:
-        _wait_attached(tracer, said)
         yield trace
     finally:
         _let_go(tracer, pid)
@@ -76,7 +74,7 @@ def _let_go(tracer: subprocess.Popen[bytes], pid: int) -> None:
     if alive(pid):
         tracer.send_signal(signal.SIGINT)
     try:
-        tracer.wait(2)
+        tracer.wait(within(2))
     except subprocess.TimeoutExpired:
         tracer.kill()
         tracer.wait(10)
@@ -94,12 +92,27 @@ def alive(pid: int) -> bool:
     return state not in {"Z", "X"} and not int(flags) & _EXITING and not pending
 
 
-def _wait_attached(tracer: subprocess.Popen[bytes], said: Path) -> None:
-    deadline = time.monotonic() + 10
-    while "attached" not in said.read_text():
-        if tracer.poll() is not None or time.monotonic() > deadline:
-            raise RuntimeError(f"strace did not attach: {said.read_text()}")
-        time.sleep(0.01)
+def _attach(command: list[str], pid: int, said: Path) -> subprocess.Popen[bytes]:
+    """Starts strace, and again if it has missed a thread: the list that it reads is not whole while others end."""
+    deadline = time.monotonic() + within(10)
+    while time.monotonic() < deadline:
+        with said.open("w") as output:
+            tracer = subprocess.Popen(command, stderr=output, env=clean_env())
+        while "attached" not in said.read_text() and tracer.poll() is None and time.monotonic() < deadline:
+            time.sleep(0.01)
+        if tracer.poll() is None and untraced(pid, tracer.pid) == 0:
+            return tracer
+        _let_go(tracer, pid)
+    raise RuntimeError(f"strace did not attach: {said.read_text()}")
+
+
+def untraced(pid: int, tracer: int) -> int:
+    """How many threads of the process are not traced."""
+    found = 0
+    for one in Path(f"/proc/{pid}/task").iterdir():
+        with suppress(OSError):  # it has ended meanwhile
+            found += f"TracerPid:\t{tracer}\n" not in (one / "status").read_text()
+    return found
 
 
 @contextmanager
