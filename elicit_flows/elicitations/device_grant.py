@@ -14,7 +14,7 @@ from functools import partial
 from typing import cast
 
 from django.db import transaction
-from django.db.models import Q, QuerySet
+from django.db.models import QuerySet
 
 from elicit_flows import kinds, vault
 from elicit_flows.domain.errors import ClientUnknown, FlowError
@@ -99,7 +99,7 @@ def _claim(attempt: Attempt) -> Asked | None:
     row, now = attempt.elicitation, clock.now()
     moot = row.over or row.overdue or row.head.over or attempt.expires_at <= now or not row.agent.enabled
     next_at = None if moot else now + POLL.lease
-    if not leases.claim(attempt, "poll_at", only=Q(used_at=None), poll_at=next_at) or moot:
+    if not leases.claim(attempt, "poll_at", only={"used_at": None}, poll_at=next_at) or moot:
         return None
     try:
         stash = vault.open_stash(attempt.stash, attempt.state_hash)

@@ -8,24 +8,24 @@ does not overwrite the next one's result.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, TypeVar
 
-from django.db.models import Model, Q, QuerySet
+from django.db.models import Model, QuerySet
 
-from elicit_flows.lib import clock
+from elicit_flows.lib.compiled_query import compare_and_set
 
 R = TypeVar("R", bound=Model)
 
 
-def claim(row: R, *fence: str, only: Q | None = None, **change: Any) -> bool:
+def claim(row: R, *fence: str, only: Mapping[str, Any] | None = None, **change: Any) -> bool:
     """Compare and set: write ``change`` if the columns of ``fence`` still have the values in ``row``.
 
     True for one of several who try; ``row`` then has the new values. ``change`` must give a column of the fence a value
-    that it never had. A row whose fence has a None is not due. ``only``: a further condition.
+    that it never had. A row whose fence has a None is not due. ``only``: values that other columns must have.
     """
-    if any(getattr(row, column) is None for column in fence):
-        return False
-    if not held(row, *fence).filter(only or Q()).update(**change):
+    seen = {column: getattr(row, column) for column in fence}
+    if None in seen.values() or not compare_and_set(row, {**seen, **(only or {})}, change):
         return False
     for column, value in change.items():
         setattr(row, column, value)
@@ -35,15 +35,3 @@ def claim(row: R, *fence: str, only: Q | None = None, **change: Any) -> bool:
 def held(row: R, *fence: str) -> QuerySet[R]:
     """The row in the database, unless somebody has claimed it since ``row`` was read or claimed."""
     return type(row)._default_manager.filter(pk=row.pk, **{column: getattr(row, column) for column in fence})
-
-
-def free(lease: str) -> Q:
-    """The condition that nobody holds the lease. ``lease`` is the column with its end."""
-    return Q(**{lease: None}) | Q(**{f"{lease}__lte": clock.now()})
-
-
-def due(column: str) -> Q:
-    """The condition that the time in ``column`` has come. A claim moves that time, so whoever reads the row while
-    another one holds it does not get it.
-    """
-    return Q(**{f"{column}__lte": clock.now()})

@@ -71,8 +71,10 @@ def due(account: int, limit: int) -> Iterable[Cancellation]:
 
 def claim(row: Cancellation) -> bool:
     """Claim the next attempt. One of several workers gets it, and nobody who asks again meanwhile."""
-    until = clock.now() + PAYMENTS.lease
-    return leases.claim(row, "try_at", only=leases.due("try_at"), tries=row.tries + 1, try_at=until)
+    now = clock.now()
+    if row.try_at is None or row.try_at > now:
+        return False
+    return leases.claim(row, "try_at", tries=row.tries + 1, try_at=now + PAYMENTS.lease)
 
 
 def checkouts_of(row: Cancellation) -> Iterable[Checkout]:

@@ -97,8 +97,10 @@ def due(account: int, limit: int) -> Iterable[PriceChange]:
 
 def claim(change: PriceChange) -> bool:
     """Claim the next attempt. One of several workers gets it, and nobody who asks again meanwhile."""
-    until = clock.now() + PAYMENTS.lease
-    return leases.claim(change, "try_at", only=leases.due("try_at"), tries=change.tries + 1, try_at=until)
+    now = clock.now()
+    if change.try_at is None or change.try_at > now:
+        return False
+    return leases.claim(change, "try_at", tries=change.tries + 1, try_at=now + PAYMENTS.lease)
 
 
 def checkout_of(change: PriceChange) -> Checkout:

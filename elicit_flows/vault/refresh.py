@@ -10,7 +10,6 @@ from functools import partial
 from typing import Any
 
 from django.db import connection, transaction
-from django.db.models import Q
 
 from elicit_flows import events
 from elicit_flows.domain.errors import Unavailable
@@ -52,7 +51,7 @@ _CLAIM = """
 def claim(row: Connection) -> bool:
     """Take the refresh lease. Returns whether it was free."""
     change = _lease(row, clock.now())
-    return change is not None and leases.claim(row, *_FENCE, only=Q(status=Status.ACTIVE), **change)
+    return change is not None and leases.claim(row, *_FENCE, only={"status": Status.ACTIVE}, **change)
 
 
 def claim_all(found: Sequence[Connection]) -> list[Connection]:

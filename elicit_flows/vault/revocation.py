@@ -8,7 +8,7 @@ from datetime import timedelta
 from functools import partial
 
 from django.db import transaction
-from django.db.models import OuterRef, Q, QuerySet
+from django.db.models import OuterRef, QuerySet
 
 from elicit_flows import events
 from elicit_flows.domain.errors import Unavailable
@@ -109,7 +109,7 @@ def tell_of_revocation(row: Connection) -> bool:
     """Revoke the connection's tokens at the provider. Called by the worker. Returns False if the provider did not
     answer, or another worker does it.
     """
-    tries, until, pending = row.upstream_tries + 1, clock.now() + REVOCATIONS.lease, Q(upstream=Upstream.PENDING)
+    tries, until, pending = row.upstream_tries + 1, clock.now() + REVOCATIONS.lease, {"upstream": Upstream.PENDING}
     if not leases.claim(row, "upstream_next_at", only=pending, upstream_tries=tries, upstream_next_at=until):
         return False
     try:
