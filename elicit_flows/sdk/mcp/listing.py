@@ -20,7 +20,7 @@ from elicit_flows.wires.mcp_2026_07_28 import VERSION as MODERN
 
 log = logging.getLogger(__name__)
 LIST, LISTEN = "tools/list", "subscriptions/listen"
-PATIENCE = 5.0  # seconds that a list waits for a service that is away: clients read it before all else
+RETRY_FOR = 5.0  # seconds that a list waits for a service that is away: clients read it before all else
 SUBSCRIPTION = "io.modelcontextprotocol/subscriptionId"
 
 Next = Callable[[Any], Awaitable[Any]]
@@ -110,7 +110,7 @@ class HiddenUntil:
         listed.
         """
         try:
-            elicit = self._asker.elicit().with_options(retry_for=PATIENCE)
+            elicit = self._asker.elicit().with_options(retry_for=RETRY_FOR)
             standing = await elicit.connections(user, provider=self._provider)
         except ElicitError:
             log.exception("tools that need %s are not listed now", self._provider)
