@@ -175,15 +175,16 @@ def compare_and_set(
     own = connections[DEFAULT_DB_ALIAS]
     table = row._meta.db_table
     field: Callable[[str], Any] = row._meta.get_field
-    written = [f'"{field(name).column}" = %s' for name in changes] + [f'"{counter}" = "{counter}" + 1'] * bool(counter)
-    values = [field(name).get_db_prep_save(value, own) for name, value in changes.items()]
+    fields = [field(name) for name in changes]
+    written = [f'"{each.column}" = %s' for each in fields] + [f'"{counter}" = "{counter}" + 1'] * bool(counter)
+    values = [each.get_db_prep_save(value, own) for each, value in zip(fields, changes.values(), strict=True)]
     conditions = [f'"{row._meta.pk.column}" = %s']
     values.append(row.pk)
     for name, value in only.items():
-        several = value if isinstance(value, list) else [value]
-        given = [field(name).get_db_prep_save(each, own) for each in several if each is not None]
-        column = field(name).column
-        conditions.append(f'"{column}" IN ({", ".join(["%s"] * len(given))})' if given else f'"{column}" IS NULL')
+        several, compared = value if isinstance(value, list) else [value], field(name)
+        given = [compared.get_db_prep_save(each, own) for each in several if each is not None]
+        among = f"IN ({', '.join(['%s'] * len(given))})" if given else "IS NULL"
+        conditions.append(f'"{compared.column}" {among}')
         values += given
     sql = f'UPDATE "{table}" SET {", ".join(written)} WHERE {" AND ".join(conditions)}'  # noqa: S608  names of a model
     with prepared_cursor() as cursor:
