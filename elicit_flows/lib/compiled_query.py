@@ -181,11 +181,13 @@ def compare_and_set(
     conditions = [f'"{row._meta.pk.column}" = %s']
     values.append(row.pk)
     for name, value in only.items():
-        several, compared = value if isinstance(value, list) else [value], field(name)
-        given = [compared.get_db_prep_save(each, own) for each in several if each is not None]
-        among = f"IN ({', '.join(['%s'] * len(given))})" if given else "IS NULL"
-        conditions.append(f'"{compared.column}" {among}')
-        values += given
+        compared = field(name)
+        if value is None:
+            conditions.append(f'"{compared.column}" IS NULL')
+            continue
+        several = value if isinstance(value, list) else [value]
+        conditions.append(f'"{compared.column}" IN ({", ".join(["%s"] * len(several))})')
+        values += [compared.get_db_prep_save(each, own) for each in several]
     sql = f'UPDATE "{table}" SET {", ".join(written)} WHERE {" AND ".join(conditions)}'  # noqa: S608  names of a model
     with prepared_cursor() as cursor:
         if not returned:
