@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+from typing import Any
 
 from psycopg import AsyncConnection
 
@@ -19,8 +20,8 @@ SELECT = "SELECT status, seq, message FROM elicit_flows_elicitation WHERE id = %
 
 
 class Waiting:
-    """``/v1/events`` is a stream on which nothing ever happens. ``/v1/elicitations/{id}`` is read from the database and
-    answered at once, or never where it asks for a later state.
+    """``/v1/events`` is a stream on which nothing ever happens; where there is a database, it is read first.
+    ``/v1/elicitations/{id}`` is read from the database and answered at once, or never where it asks for a later state.
     """
 
     def __init__(self) -> None:
@@ -30,6 +31,8 @@ class Waiting:
         if scope["type"] == "lifespan":
             await self._live(receive, send)
         elif scope["path"] == "/v1/events":
+            if "DATABASE_URL" in os.environ:
+                await self._row("")
             await send({"type": "http.response.start", "status": 200, "headers": STREAM})
             await send({"type": "http.response.body", "body": b": hello\n\n", "more_body": True})
             await asyncio.Event().wait()
@@ -48,10 +51,14 @@ class Waiting:
             if kind == "lifespan.shutdown":
                 return
 
-    async def _read(self, elicitation: str, send: Send) -> None:
+    async def _row(self, elicitation: str) -> tuple[Any, ...] | None:
         connection = await self._free.get()
         row = await (await connection.execute(SELECT, [elicitation])).fetchone()
         self._free.put_nowait(connection)
+        return row
+
+    async def _read(self, elicitation: str, send: Send) -> None:
+        row = await self._row(elicitation)
         assert row is not None, elicitation
         body = json.dumps({"id": elicitation, "status": row[0], "seq": row[1], "message": row[2]}).encode()
         headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import time
+import tomllib
 from collections.abc import Iterator
 from urllib.parse import urlsplit
 
@@ -14,6 +15,7 @@ from bench.provider import Timed
 from bench.rounds import Sample, interleaved, percentile
 from tests.support.box import AgentClient, Box
 from tests.support.http_user import HttpUser
+from tests.support.process import PROJECT
 
 TITLE = "Callback"
 
@@ -76,3 +78,6 @@ def measure(ground: Ground, plan: Plan) -> Iterator[Finding]:
         f"with the provider's {found.span('callback', 'whole', 'ms')}; p99 beyond {found.span('callback', 'p99', 'ms')}"
     )
     yield Finding("p50 beyond the provider's own time", found.median("callback", "own"), "ms", Goal("≤", 6), beside)
+    costs = tomllib.loads((PROJECT / "tests/house/costs.toml").read_text(encoding="utf-8"))["callback"]
+    held = "statements and commits, from tests/house/costs.toml; a test holds them"
+    yield Finding("round trips to the database", costs["statements"] + costs["commits"], "", Goal("≤", 10), held)

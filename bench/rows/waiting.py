@@ -32,8 +32,7 @@ def measure(ground: Ground, plan: Plan) -> Iterator[Finding]:
         yield from _transport(ground, plan, quiet, full, streams=streams)
         quiet.leave()
         full.leave()
-        if not streams:
-            yield _begun(ground, plan, full)
+        yield _begun(ground, plan, full, name="server-sent events" if streams else "long-poll")
         full.box.stop()
     quiet.box.stop()
 
@@ -51,14 +50,11 @@ def _transport(ground: Ground, plan: Plan, quiet: Hall, full: Hall, *, streams: 
     held = machine.threads(full.pid) - threads + full.connections() - connections
     beside = f"{full.waiting:,} waiting; threads {threads} before; connections {connections} before"
     yield Finding(f"{name}: threads and connections held by waiters", held, "", Goal("=", 0), beside)
-    bare = _bare_kilobytes(ground, plan.waiters) if streams else 0.0
-    joined = f"{rate:,.0f} began to wait a second"
-    if not streams:
-        yield Finding(f"{name}: memory a waiter", each, "kB", None, joined)
-        return
-    beside = f"{each:.1f} ÷ {bare:.1f} kB; {joined}"
-    yield Finding(f"{name}: memory a waiter ÷ bare application", each / bare, "", Goal("≤", 1.3), beside)
-    yield _admitted(plan, full)
+    bare = _bare_kilobytes(ground, plan.waiters)
+    beside = f"{each:.1f} ÷ {bare:.1f} kB; {rate:,.0f} began to wait a second"
+    yield Finding(f"{name}: memory a waiter ÷ bare stream", each / bare, "", Goal("≤", 1.3), beside)
+    if streams:
+        yield _admitted(plan, full)
 
 
 def _rounds(ground: Ground, plan: Plan, quiet: Hall, full: Hall) -> Rounds:
@@ -117,14 +113,14 @@ def _bare_kilobytes(ground: Ground, waiters: int) -> float:
         return found
 
 
-def _begun(ground: Ground, plan: Plan, hall: Hall) -> Finding:
-    """How many begin to poll in a second: each reads the state that is there, and then waits for the next."""
-    count = plan.waiters // 10
+def _begun(ground: Ground, plan: Plan, hall: Hall, *, name: str) -> Finding:
+    """How many begin to wait in a second: each reads the state that is there, and then waits for the next."""
+    count, asked = plan.waiters // 10, hall.asked if name == "long-poll" else []
     with _bare(ground, {"DATABASE_URL": hall.box.database_url}) as (server, port):
         crowd = ground.peer("bench.crowd")
 
         def join(port: int, pid: int) -> Sample:
-            told = crowd.call("join", port=port, numbers=list(range(count)), key=KEY, elicitations=hall.asked)
+            told = crowd.call("join", port=port, numbers=list(range(count)), key=KEY, elicitations=asked)
             if told["statuses"] != {"200": count}:
                 raise RuntimeError(f"answers were {told['statuses']}")
             crowd.call("leave")
@@ -136,7 +132,7 @@ def _begun(ground: Ground, plan: Plan, hall: Hall) -> Finding:
             side()
         found = interleaved(plan.rounds, **sides)
     beside = f"{found.span('ours', 'rate')} ÷ {found.span('bare', 'rate')} /s, {count:,} at once"
-    what = "long-poll: begin to wait a second ÷ bare application with one SELECT"
+    what = f"{name}: begin to wait a second ÷ bare application with one SELECT"
     return Finding(what, found.ratio("rate", "ours", "bare"), "", Goal("≥", 0.5), beside)
 
 
