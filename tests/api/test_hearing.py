@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -56,10 +58,10 @@ def agent(on_its_own: Served) -> Iterator[httpx2.Client]:
 
 
 @contextmanager
-def waiting(api: httpx2.Client, served: Served) -> Iterator[None]:
+def waiting(api: httpx2.Client, served: Served, content: bytes | None = None) -> Iterator[None]:
     asked = api.post("/v1/elicitations", json=question()).json()["id"]
     with ThreadPoolExecutor(1) as pool:
-        answer = pool.submit(api.get, f"/v1/elicitations/{asked}", params={"wait": 20})
+        answer = pool.submit(api.request, "GET", f"/v1/elicitations/{asked}", params={"wait": 20}, content=content)
         until(lambda: served.asleep == 1, "it waits")
         yield
         elicitations.cancel(Elicitation.objects.get(pk=asked))
@@ -119,6 +121,23 @@ def test_t64_no_key_is_known_from_memory_while_nobody_can_look(
         monkeypatch.setattr(feed, "heads", away)
         Agent.objects.filter(pk=known.row.pk).update(enabled=False)
         until(lambda: api.get("/v1/events", params={"wait": 0}).status_code == 401, "the key is refused", timeout=5)
+
+
+def test_a_request_that_waits_takes_one_task_unless_it_has_a_body(api: httpx2.Client, served: Served) -> None:
+    """A second task, which listens for the client's leaving, would take 2 kB of each waiting request."""
+
+    def tasks() -> Counter[str]:
+        hub = served.service._waiting.hub
+        assert hub
+        return Counter(task.get_coro().__qualname__ for task in asyncio.all_tasks(hub._loop))  # type: ignore[union-attr]
+
+    with waiting(api, served):
+        found = tasks()
+        assert found["RequestResponseCycle.run_asgi"] == 1
+        assert found["Waiting._answer"] == 0
+    with waiting(api, served, content=b"{}"):
+        assert tasks()["Waiting._answer"] == 1
+    until(lambda: served.waiting == 0, "those that were left are forgotten", timeout=5)
 
 
 def test_the_start_is_set_aside_and_nobody_is_held_up_by_a_full_collection() -> None:
