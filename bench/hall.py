@@ -48,6 +48,11 @@ class Hall:
         """Looking at one elicitation, without waiting."""
         return Side(self.box, [request("GET", f"/v1/elicitations/{self.asked[0]}", KEY % 0)], 200)
 
+    @property
+    def _by_django(self) -> Side:
+        [asking] = self.api.templates
+        return Side(self.box, [asking.replace("\r\n", "\r\ncookie: a=1\r\n", 1)], 200)
+
     def join(self, numbers: list[int], *, streams: bool) -> dict[str, Any]:
         """Let these agents wait, and wait until the server has come to rest again."""
         asked = [] if streams else self.asked
@@ -59,9 +64,13 @@ class Hall:
         return told
 
     def warm(self, client: Peer, *, streams: bool, first: int) -> None:
-        """A few wait and many ask: now every pool has its threads, and they their connections."""
+        """A few wait and are told, and many ask, of whom a cookie leads some to Django: now every pool has its threads,
+        and they their connections.
+        """
         self.join(list(range(first)), streams=streams)
-        self.api.load(client, CALLERS, 1.0)
+        self.wakes(first)
+        for api in (self.api, self._by_django):
+            api.load(client, CALLERS, 1.0)
 
     def leave(self) -> None:
         self.crowd.call("leave")

@@ -21,6 +21,7 @@ from tests.support.process import Process
 
 TITLE = "Waiting"
 FEW = 10
+WARMING = 200  # enough at once that each pool has as many threads as it may have
 
 
 def measure(ground: Ground, plan: Plan) -> Iterator[Finding]:
@@ -28,7 +29,7 @@ def measure(ground: Ground, plan: Plan) -> Iterator[Finding]:
     for streams in (False, True):
         quiet.warm(ground.client, streams=streams, first=FEW)
         full = Hall.open(ground, plan.waiters, {"ELICIT_MAX_WAITERS": str(plan.admitted)} if plan.quick else None)
-        full.warm(ground.client, streams=streams, first=FEW)
+        full.warm(ground.client, streams=streams, first=WARMING)
         yield from _transport(ground, plan, quiet, full, streams=streams)
         quiet.leave()
         full.leave()
@@ -40,9 +41,9 @@ def measure(ground: Ground, plan: Plan) -> Iterator[Finding]:
 def _transport(ground: Ground, plan: Plan, quiet: Hall, full: Hall, *, streams: bool) -> Iterator[Finding]:
     name = "server-sent events" if streams else "long-poll"
     memory, threads, connections = machine.memory(full.pid), machine.threads(full.pid), full.connections()
-    told = full.join(list(range(FEW, plan.waiters)), streams=streams)
-    each = (machine.memory(full.pid) - memory) / (plan.waiters - FEW) / 1000
-    rate = (plan.waiters - FEW) / told["seconds"]
+    told = full.join(list(range(WARMING, plan.waiters)), streams=streams)
+    each = (machine.memory(full.pid) - memory) / (plan.waiters - WARMING) / 1000
+    rate = (plan.waiters - WARMING) / told["seconds"]
     idle = full.idle(plan.seconds * 2)
     found = _rounds(ground, plan, quiet, full)
     yield from _wakes(plan, found, quiet, full, name)
