@@ -31,9 +31,9 @@ WIRES = ("acp", "ahp", "mcp", "older", "privacy", "tesseron", "validator")
 NEEDED = [
     "__init__.py", "sdk/__init__.py", "sdk/conftest.py", "sdk/fake.py", "sdk/forked.py", "sdk/hooks.py",
     "support/__init__.py", "support/process.py", "support/forking.py", "support/fork_server.py", "support/machine.py",
-    "support/guardian.py", "support/examples.py", "wires/conftest.py", "wires/__init__.py", "wires/answers.py",
-    "wires/bodies.py", "wires/validator.py", "wires/schemas", "kinds/__init__.py", "kinds/form/__init__.py",
-    "kinds/form/asked.py", "kinds/form/strategies.py",
+    "support/guardian.py", "support/examples.py", "support/ports.py", "wires/conftest.py", "wires/__init__.py",
+    "wires/answers.py", "wires/bodies.py", "wires/validator.py", "wires/schemas", "kinds/__init__.py",
+    "kinds/form/__init__.py", "kinds/form/asked.py", "kinds/form/strategies.py",
 ]  # fmt: skip
 # What another Python does otherwise shows in the first examples of Hypothesis too.
 QUICK = """
