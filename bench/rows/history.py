@@ -42,7 +42,7 @@ def measure(ground: Ground, plan: Plan) -> Iterator[Finding]:
     for what in ("create", "claim"):
         beside = f"{found.span('old', what, 'ms')} ÷ {found.span('new', what, 'ms')}; written in {wrote:.0f} s"
         title = f"a {what} with {plan.history:,} finished elicitations ÷ with none"
-        yield Finding(title, found.ratio(what, "old", "new"), "", Goal("≤", 2), beside)
+        yield Finding(title, found.ratio(what, "old", "new"), "", Goal("≤", 1.5), beside)
     beside = (
         f"{found.span('old', 'create', 'ms')} ÷ {found.span('lean', 'create', 'ms')}; bytes of PostgreSQL's log each "
     )
