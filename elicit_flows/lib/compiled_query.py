@@ -186,6 +186,8 @@ def compare_and_set(
             conditions.append(f'"{compared.column}" IS NULL')
             continue
         several = value if isinstance(value, list) else [value]
+        if not several:
+            return False  # PostgreSQL refuses an empty list
         conditions.append(f'"{compared.column}" IN ({", ".join(["%s"] * len(several))})')
         values += [compared.get_db_prep_save(each, own) for each in several]
     sql = f'UPDATE "{table}" SET {", ".join(written)} WHERE {" AND ".join(conditions)}'  # noqa: S608  names of a model

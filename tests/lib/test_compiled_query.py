@@ -67,7 +67,13 @@ def check_writes(row: Connection) -> None:
     changes = {"scopes": ["c"], "refused_since": now, "last_refresh_error": ""}
     told = {"status": ["active", "revoked"], "refused_since": None, "refresh_failures": 3}
     returned = ("generation", "scopes", "refused_since", "metadata")
-    for wrong in ({"status": ["revoked"]}, {"refused_since": now}, {"refresh_failures": None}, {"sub": "x"}):
+    for wrong in (
+        {"status": ["revoked"]},
+        {"status": []},
+        {"refused_since": now},
+        {"refresh_failures": None},
+        {"sub": "x"},
+    ):
         assert not compare_and_set(row, told | wrong, changes)
         assert not compare_and_set(row, told | wrong, changes, counter="generation", returned=returned)
     assert cells(Connection.objects.get(pk=row.pk)) == cells(old)
