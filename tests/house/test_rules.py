@@ -14,8 +14,9 @@ ROOT = Path(__file__).resolve().parents[2]
 BROKEN = [
     ("try:\n    pass\nexcept Exception:\n    pass\n", "catch what you expect"),
     ("def f():\n    import json\n", "import inside a function"),
-    ("Elicitation.objects.filter(pk=1).update(status='completed')\n", "only flow/ writes the status"),
+    ("Elicitation.objects.filter(pk=1).update(status='completed')\n", "only elicitations/ writes the status"),
     ("secret.reveal()\n", "a secret is revealed"),
+    ('compare_and_set(row, {}, {"status": "completed"})\n', "write rows with the ORM"),
     ("def f():\n" + "    x = 1\n" * 60, "over 50"),
 ]
 
