@@ -25,7 +25,7 @@ from django.core.wsgi import get_wsgi_application
 from django.db import connections
 from django.urls import Resolver404, get_resolver, resolve
 
-from elicit_flows.api import auth, operations, responses
+from elicit_flows.api import auth, responses, routes
 from elicit_flows.api.batched_creates import Creates
 from elicit_flows.api.fast_path import FastPath
 from elicit_flows.api.rate_limits import Counted, RateLimits
@@ -60,7 +60,7 @@ class View:
         self.route = route
         admin = getattr(view, "model_admin", None)
         self._outside = getattr(view, "asks_outside", False) or getattr(admin, "asks_outside", False)
-        self.operations = operations.of_view(view)
+        self.operations = routes.operations_of(view)
         asking = [one for one in self.operations if getattr(one.view_func, "asks_outside", False)]
         self._methods = {method for one in asking for method in one.methods}
         some = (one for one in asking if getattr(one.view_func, "for_some_agents", False))

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from django.conf import settings
-from django.urls import include, path
+from django.urls import URLResolver, include, path
+from django.urls.resolvers import RoutePattern
 
 from elicit_flows.api import docs, health, metrics
 from elicit_flows.api import payment_webhooks as inbound
 from elicit_flows.api.routes import api
-from elicit_flows.lib.late_urls import LateURLs
 from elicit_flows.web import (
     account,
     account_choice,
@@ -36,6 +36,21 @@ handler400 = "elicit_flows.web.error_pages.bad_request"
 handler403 = "elicit_flows.web.error_pages.forbidden"
 handler404 = "elicit_flows.web.error_pages.not_found"
 handler500 = "elicit_flows.web.error_pages.server_error"
+
+
+class LateURLs(URLResolver):
+    """Everything below ``route``: the ``urlpatterns`` of ``module``, whose names are in ``namespace``. The module is
+    imported when the first of its addresses is asked for, or linked to.
+    """
+
+    def __init__(self, route: str, module: str, namespace: str) -> None:
+        super().__init__(RoutePattern(route), module, app_name=namespace, namespace=namespace)
+
+    def _populate(self) -> None:
+        """Nothing. Django calls this for each resolver when any address is looked up by its name, and would import the
+        module then. Names of a namespace are looked up in a resolver of their own, which Django makes of the patterns.
+        """
+
 
 # For the private network. With ELICIT_METRICS_ADDRESS they have a port of their own, see api/metrics_server.py.
 INSIDE = (
@@ -114,6 +129,6 @@ urlpatterns = [
     path("healthz", health.livez),
     path("readyz", health.readyz),
     *INSIDE,
-    LateURLs("admin/", "elicit_flows.admin.urls", "admin"),
+    LateURLs("admin/", "elicit_flows.admin.registry", "admin"),
     *GALLERY,
 ]

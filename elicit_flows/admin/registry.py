@@ -1,4 +1,4 @@
-"""Registers every page of the admin. Imported with its addresses."""
+"""Registers every page of the admin, and has their addresses. Imported when the first of them is asked for."""
 
 from __future__ import annotations
 
@@ -44,3 +44,5 @@ admin.site.register(models.Delivery, DeliveryAdmin)
 admin.site.register(models.Event, EventAdmin)
 admin.site.register(models.Notification, NotificationAdmin)
 admin.site.register(LogEntry, LogEntryAdmin)
+
+urlpatterns = admin.site.get_urls()

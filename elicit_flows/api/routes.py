@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 from django.http import HttpRequest, HttpResponse
 from ninja.errors import HttpError, ValidationError
+from ninja.operation import Operation, PathView
 
 from elicit_flows import __version__
 from elicit_flows.api import (
@@ -88,3 +92,9 @@ def http_error(request: HttpRequest, error: HttpError) -> HttpResponse:
     if isinstance(cause, FlowError):
         return responses.response(cause)
     return responses.response(BadRequest(error.message))
+
+
+def operations_of(view: Callable[..., Any] | None) -> list[Operation]:
+    """One for each method, or more; none if the view is not django-ninja's, whose operations are in its closure."""
+    held = [cell.cell_contents for cell in getattr(view, "__closure__", None) or ()]
+    return next((one.operations for one in held if isinstance(one, PathView)), [])
