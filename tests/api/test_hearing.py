@@ -16,8 +16,9 @@ import pytest
 from django.db import OperationalError, connection
 
 from elicit_flows import elicitations
+from elicit_flows.api.streaming import app
 from elicit_flows.events import feed, wakeups
-from elicit_flows.lib import gc_tuning
+from elicit_flows.lib import gc_tuning, telemetry
 from elicit_flows.models import Agent, Elicitation
 from tests.support import rows
 from tests.support.machine import within
@@ -138,6 +139,24 @@ def test_a_request_that_waits_takes_one_task_unless_it_has_a_body(api: httpx2.Cl
     with waiting(api, served, content=b"{}"):
         assert tasks()["Waiting._answer"] == 1
     until(lambda: served.waiting == 0, "those that were left are forgotten", timeout=5)
+
+
+@pytest.mark.parametrize("content", [None, b"{}"])
+def test_an_unexpected_error_is_logged_with_the_number_that_the_client_gets(
+    api: httpx2.Client, served: Served, monkeypatch: pytest.MonkeyPatch, content: bytes | None
+) -> None:
+    logged: list[tuple[str, dict[str, str]]] = []
+
+    async def broken(*_: object) -> None:
+        raise RuntimeError("unforeseen")
+
+    monkeypatch.setattr(served.service._waiting, "_asker", broken)
+    monkeypatch.setattr(app.log, "exception", lambda what: logged.append((what, dict(telemetry._fields.get() or {}))))
+    answer = api.request("GET", "/v1/events?wait=1", content=content)
+    assert answer.status_code == 500
+    [(what, fields)] = logged
+    assert what == "a waiting request failed with an unexpected error"
+    assert fields["request"] == answer.headers["x-request-id"]
 
 
 def test_the_start_is_set_aside_and_nobody_is_held_up_by_a_full_collection() -> None:

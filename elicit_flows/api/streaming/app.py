@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import sys
 import time
 from collections.abc import Awaitable
 from urllib.parse import parse_qs
@@ -103,8 +104,8 @@ class Waiting:
         finally:
             answer.cancel()
             await asyncio.wait({answer})
-        if not answer.cancelled() and (error := answer.exception()):
-            log.error("a waiting request failed with an unexpected error", exc_info=error)
+        if not answer.cancelled():
+            answer.exception()  # _answer has logged it
 
     async def _answer(self, scope: Scope, sender: Sender) -> None:
         try:
@@ -123,6 +124,8 @@ class Waiting:
             await sender.give_up(Unavailable("The service is stopping.", retry_after=1))
             raise
         finally:
+            if isinstance(sys.exception(), Exception):
+                log.exception("a waiting request failed with an unexpected error")
             await sender.give_up(FlowError())
 
     async def _asker(self, hub: Broker, scope: Scope) -> Asker:
