@@ -19,20 +19,6 @@ from tests.support.process import PROJECT, clean_env
 
 pytestmark = pytest.mark.slow
 
-AGENT = """
-import httpx2
-from elicit_flows.sdk import Completed, SyncElicit
-
-def list_files(user, show):
-    with SyncElicit() as elicit:
-        outcome = elicit.oauth(user, "acme", scopes=["files.read"], message="List.", on_url=show)
-        if not isinstance(outcome, Completed):
-            return []
-        token = elicit.token(outcome)
-    answer = httpx2.get(f"{user.iss}/acme/api/files", headers={"Authorization": token.authorization}, trust_env=False)
-    return [file["name"] for file in answer.json()["files"]]
-"""
-
 
 def test_the_assertion_of_the_page_has_what_the_service_reads() -> None:
     """tests/journey/test_vouching.py shows that the service accepts such an assertion."""
@@ -65,7 +51,7 @@ def test_the_receiver_of_the_page_takes_what_is_signed_and_nothing_else() -> Non
 @pytest.mark.limit(240)
 def test_the_tests_of_the_page_pass(tmp_path: Path) -> None:
     files = [block.text for block in found("how-to/test-your-agent.md", "pytest")]
-    for name, text in zip(["conftest.py", "test_agent.py", "my_agent.py"], [*files, AGENT], strict=True):
+    for name, text in zip(["conftest.py", "test_my_agent.py", "my_agent.py"], files, strict=True):
         (tmp_path / name).write_text(text)
     env = clean_env({"PYTHONPATH": f"{PROJECT}:{tmp_path}", "ELICIT_CHECKOUT": str(PROJECT)})
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:django", str(tmp_path)]

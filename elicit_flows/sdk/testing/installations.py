@@ -71,12 +71,14 @@ class Image:
     """
 
     def __init__(self, image: str) -> None:
-        program = shutil.which("docker") or shutil.which("podman")
-        if program is None:
+        programs = [program for name in ("docker", "podman") if (program := shutil.which(name))]
+        if not programs:
             raise RuntimeError(f"ELICIT_IMAGE is {image}, but there is neither docker nor podman on the PATH to run it")
-        self._program, self._image, self.about = program, image, f"the image {image}"
+        # Where both are, one that has the image: docker's engine may not run here, or the other one built it.
+        having = (one for one in programs if _said([one, "image", "inspect", image]).returncode == 0)
+        self._program, self._image, self.about = next(having, programs[0]), image, f"the image {image}"
         self._mark = secrets.token_hex(4)
-        said = subprocess.run([program, "--version"], capture_output=True, text=True, check=False).stdout  # noqa: S603
+        said = _said([self._program, "--version"]).stdout
         # Podman, whatever it is called, gives a container other numbers of users than the machine's unless root asks.
         self._mapped = ["--userns", "keep-id"] if "podman" in said.lower() and os.getuid() else []
 
@@ -97,8 +99,7 @@ class Image:
         return [self._program, "run", "--rm", *container, *there, *passed, self._image, *inside]
 
     def kill(self, name: str, process: subprocess.Popen[bytes]) -> None:
-        command = [self._program, "kill", self._container(name)]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603  our own command
+        done = _said([self._program, "kill", self._container(name)])
         try:
             process.wait(KILL_SECONDS)
         except subprocess.TimeoutExpired:
@@ -112,6 +113,10 @@ def installation() -> Installation:
     """What the environment names. Raises RuntimeError."""
     image = os.environ.get("ELICIT_IMAGE")
     return Image(image) if image else Clone()
+
+
+def _said(command: list[str]) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603  our own command
 
 
 def _within(folder: str, arguments: tuple[str, ...]) -> list[str]:

@@ -220,6 +220,20 @@ def test_podman_keeps_the_number_of_a_user_who_has_no_root(
     assert ("--user", f"{of_a_user}:{os.getgid()}") in pairwise(command)
 
 
+@pytest.mark.parametrize(("has_it", "runs_it"), [("docker", "docker"), ("podman", "podman"), ("neither", "docker")])
+def test_of_docker_and_podman_the_one_that_has_the_image_runs_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, has_it: str, runs_it: str
+) -> None:
+    """A machine may have docker without its engine, and the image built by podman."""
+    for name in ("docker", "podman"):
+        inspected = '[ "$*" = "image inspect example/elicit:1" ]' if name == has_it else "false"
+        (tmp_path / name).write_text(f'#!/bin/sh\n[ "$1" = --version ] || {inspected}\n')
+        (tmp_path / name).chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/bin")
+    command = Image("example/elicit:1").command("service", {}, tmp_path, "manage.py", "serve")
+    assert command[:2] == [str(tmp_path / runs_it), "run"]
+
+
 def test_a_container_that_cannot_be_killed_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "docker").write_text("#!/bin/sh\necho no such container >&2\nexit 1\n")
     (tmp_path / "docker").chmod(0o755)
@@ -236,9 +250,8 @@ def test_a_container_that_cannot_be_killed_is_an_error(tmp_path: Path, monkeypat
 
 def test_the_image_itself_serves_the_tests(tmp_path: Path) -> None:
     image = "elicit-flows-testing"
-    program = shutil.which("docker") or shutil.which("podman")
-    inspect = [str(program), "image", "inspect", image]
-    if program is None or subprocess.run(inspect, capture_output=True, check=False).returncode:
+    inspect = [[program, "image", "inspect", image] for name in ("docker", "podman") if (program := shutil.which(name))]
+    if all(subprocess.run(command, capture_output=True, check=False).returncode for command in inspect):
         pytest.skip(f"no image {image}: docs/how-to/test-your-agent.md builds it with docker or podman")
     done = run(tmp_path, {**os.environ, "ELICIT_IMAGE": image, "ELICIT_CHECKOUT": "/nowhere"}, everything=EVERYTHING)
     assert done.returncode == 0, done.stdout + done.stderr
