@@ -11,15 +11,11 @@ import asyncio
 import logging
 import time
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping
-from contextlib import suppress
-from dataclasses import dataclass, field
+from collections.abc import Awaitable, Callable, MutableMapping
 from http import HTTPStatus
 from typing import Any
 
-import httpx2
 from mcp.server.auth.middleware.auth_context import get_access_token
-from mcp.shared.exceptions import MCPError
 from mcp.shared.inbound import (
     MCP_METHOD_HEADER,
     MCP_NAME_HEADER,
@@ -27,29 +23,24 @@ from mcp.shared.inbound import (
     encode_header_value,
 )
 from mcp.shared.jsonrpc_dispatcher import cancelled_request_id_from_params, progress_token_from_params
-from mcp_types import CONNECTION_CLOSED
 
 from elicit_flows.domain.values import Json
-from elicit_flows.sdk.gateway.fast_stdio import CALL, plain_call
+from elicit_flows.sdk.gateway.fast_stdio import plain_call
 from elicit_flows.sdk.gateway.file_guards import Asked
-from elicit_flows.sdk.gateway.lines import MAX_LINE, encoded, from_client, from_server
-from elicit_flows.sdk.gateway.peers import Exchange, Peers
-from elicit_flows.sdk.gateway.upstream import Upstream
+from elicit_flows.sdk.gateway.lines import encoded, from_client
+from elicit_flows.sdk.gateway.peers import Peers
+from elicit_flows.sdk.gateway.posted import Posted
 from elicit_flows.sdk.gateway.wire import (
+    CALL,
     VERSION_META,
-    asks_for_input,
-    headers_for,
     is_modern,
     request_for,
     result_for,
-    result_of,
-    well_formed,
 )
 
 log = logging.getLogger(__name__)
 BEGUN = "elicit_flows.begun"  # the member of a request's scope that has the call which the library takes over
 MAX_BODY = 4 * 1024 * 1024  # bytes, as the library
-DRAIN_SECONDS = 1.0
 MOST_ACCEPTED = 10_000
 # The library ends a session that it has not seen for half an hour, so it sees one request in this time.
 ACCEPTED_SECONDS = 300.0
@@ -60,119 +51,6 @@ Receive = Callable[[], Awaitable[Scope]]
 Send = Callable[[Scope], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 Headers = tuple[tuple[bytes, bytes], ...]
-
-
-@dataclass(slots=True, eq=False)
-class Posted:
-    """A call at a server. ``first``: its answer, or None if the library has to take over; then ``answer`` has it."""
-
-    peers: Peers
-    upstream: Upstream
-    owned: tuple[str, str]
-    params: Json
-    progress: bool
-    made: Exchange = field(init=False)
-    first: asyncio.Future[Json | None] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
-    answer: asyncio.Future[Json] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
-    task: asyncio.Task[None] = field(init=False)
-    replies: set[asyncio.Task[None]] = field(default_factory=set)
-    sent: int = 0
-    cancelled: bool = False
-
-    def __post_init__(self) -> None:
-        self.made = Exchange(self)
-        self.peers.begin(self.upstream.name, self.made)
-        self.task = asyncio.create_task(self._run())
-
-    async def result(self) -> Json:
-        """For the library. Raises MCPError."""
-        try:
-            message = await self.answer
-        except asyncio.CancelledError:
-            await self.give_up()
-            raise
-        return result_of(message)
-
-    async def give_up(self) -> None:
-        """Cancel the call. To a server of 2026-07-28 the end of its connection says so."""
-        self.task.cancel()
-        if self.sent and not is_modern(self.upstream.version):
-            told = {"requestId": self.sent, "reason": "cancelled"}
-            await self.upstream.notify("notifications/cancelled", told)
-
-    async def _run(self) -> None:
-        said: Json = {"error": {"code": CONNECTION_CLOSED, "message": "Connection closed"}}
-        try:
-            async with (
-                asyncio.timeout(None) as ending,
-                self.upstream.posting(CALL, self.params, self._progressed if self.progress else None) as (
-                    self.sent,
-                    response,
-                ),
-            ):
-                async for message in _messages(response):
-                    if "method" in message and not self.answer.done():
-                        await self._take_over(message)
-                    elif not self.answer.done():
-                        self._answered(well_formed(message))
-                        # The connection can be used again once the server has ended what it says.
-                        ending.reschedule(asyncio.get_running_loop().time() + DRAIN_SECONDS)
-        except TimeoutError:
-            log.debug("the server %s does not end its answers", self.upstream.name)
-        except (httpx2.HTTPError, ValueError, RecursionError) as failed:
-            said["error"]["data"] = type(failed).__name__
-        finally:
-            self._answered(said)
-
-    async def _take_over(self, message: Json) -> None:
-        """The server says something else than its answer: the library brings it to the client."""
-        if not self.first.done():
-            self.first.set_result(None)
-        await self.made.taken.wait()
-        method, params = str(message["method"]), dict(message.get("params") or {})
-        if "id" not in message:
-            await self.upstream.hear(method, params)
-            return
-        replying = asyncio.create_task(self._reply(message["id"], method, params))
-        self.replies.add(replying)
-        replying.add_done_callback(self.replies.discard)
-
-    async def _progressed(self, params: Json) -> None:
-        """The server says how far it is, here or on another stream of its session."""
-        if self.answer.done():
-            return
-        if not self.first.done():
-            self.first.set_result(None)
-        await self.made.taken.wait()
-        if self.made.context is not self and type(params.get("progress")) in (int, float):
-            total, message = params.get("total"), params.get("message")
-            await self.peers.progressed(
-                self.made,
-                float(params["progress"]),
-                float(total) if isinstance(total, int | float) else None,
-                message if isinstance(message, str) else None,
-            )
-
-    async def _reply(self, request: Any, method: str, params: Json) -> None:
-        """What the client answers to the server's own request."""
-        said: Json = {"jsonrpc": "2.0", "id": request}
-        try:
-            said["result"] = await self.upstream.on_request(method, params)
-        except MCPError as refused:
-            said["error"] = refused.error.model_dump(mode="json", exclude_none=True)
-        if self.upstream.http is not None:
-            headers = headers_for(self.upstream.version, "", {}) | self.upstream.posted
-            with suppress(httpx2.HTTPError):
-                url, body = str(self.upstream.section.url), encoded(said).encode()
-                await self.upstream.http.post(url, content=body, headers=headers)
-
-    def _answered(self, message: Json) -> None:
-        if not self.first.done():
-            modern = self.peers.client.modern
-            library = modern if "error" in message else asks_for_input(message["result"])
-            self.first.set_result(None if library else message)
-        if not self.answer.done():
-            self.answer.set_result(message)
 
 
 class FastHttp:
@@ -221,13 +99,15 @@ class FastHttp:
         if (session, request) in self._open or not _of_era(scope, meta, params["name"]):
             return None
         peers = self._known(meta, session)
-        owned = peers.names.get("tools/list", {}).get(params["name"]) if peers else None
-        upstream = peers.posting(owned[0]) if peers and owned and not self._asked(*owned) else None
-        if peers is None or owned is None or upstream is None or upstream.param_headers.get(owned[1]):
+        found = peers.beside(params["name"], self._asked) if peers else None
+        if peers is None or found is None or found[1].http is None:
             return None
-        client = peers.client
+        (owned, upstream), client = found, peers.client
         sent = request_for(upstream.version, {**params, "name": owned[1]}, client.info, client.capabilities)
-        posted = Posted(peers, upstream, owned, sent, progress)
+        try:
+            posted = Posted(peers, upstream, owned, sent, progress)
+        except (ValueError, RecursionError):
+            return None  # the library says what is wrong with it
         self._tasks.add(posted.task)
         posted.task.add_done_callback(self._tasks.discard)
         return posted
@@ -254,11 +134,7 @@ class FastHttp:
         finally:
             self._open.pop((session, request), None)
             leaving.cancel()
-            if not posted.made.taken.is_set():  # else it may go on with a later request of the client
-                if not posted.answer.done():
-                    posted.task.cancel()
-                posted.peers.end(posted.upstream.name, posted.made)
-                posted.made.taken.set()  # what waits for the library waits no more
+            posted.end()
 
     async def _cancel(self, session: str, message: Json) -> bool:
         """Whether the message gives up a call that is passed on here. A client of 2026-07-28 hangs up instead: it has
@@ -353,26 +229,6 @@ def _decoded(body: bytes) -> Json | None:
     except (ValueError, RecursionError):
         return None  # the library says what is wrong with it
     return message if isinstance(message, dict) else None
-
-
-async def _messages(response: httpx2.Response) -> AsyncIterator[Json]:
-    """What a server says in its answer to a request. Raises ValueError for what is no message."""
-    kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if kind == "application/json":
-        yield _message((await response.aread()).decode())
-    elif kind == "text/event-stream" and response.status_code == HTTPStatus.OK:
-        async for event in httpx2.EventSource(response, max_event_size=MAX_LINE):
-            if event.data:  # one without is for going on after a lost connection
-                yield _message(event.data)
-    else:
-        raise ValueError(f"HTTP {response.status_code}")
-
-
-def _message(text: str) -> Json:
-    message = from_server(text)
-    if not isinstance(message, dict):
-        raise ValueError("This is no message of JSON-RPC.")  # noqa: TRY004 - what the server sent is wrong
-    return message
 
 
 def _written(peers: Peers, request: int | str, answer: Json) -> bytes:

@@ -1,7 +1,7 @@
 """Calls that need nothing, passed on line by line beside the library, which would take most of their time.
 
-Only a call of a tool goes this way that the client was shown, that nothing is asked for, and whose server is a process
-that runs. All else is the library's. What is decided about is the decoded message, and what is sent is made from it.
+Only a call of a tool goes this way that the client was shown, that nothing is asked for, and whose server is connected.
+All else is the library's. What is decided about is the decoded message, and what is sent is made from it.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from elicit_flows.domain.values import Json
 from elicit_flows.sdk.gateway.file_guards import Asked
 from elicit_flows.sdk.gateway.lines import Lines, from_client
 from elicit_flows.sdk.gateway.peers import LINKS_NEEDED, Exchange, Peers
+from elicit_flows.sdk.gateway.posted import Posted
 from elicit_flows.sdk.gateway.upstream import Upstream
-from elicit_flows.sdk.gateway.wire import LOG_LEVEL_META, asks_for_input, request_for, result_for, result_of
+from elicit_flows.sdk.gateway.wire import CALL, LOG_LEVEL_META, asks_for_input, request_for, result_for, result_of
 
-CALL = "tools/call"
 MEMBERS = {"jsonrpc", "id", "method", "params"}
 PARAMS = {"name", "arguments", "_meta"}  # any other is for the guards, or not known here
 
 
 @dataclass(slots=True, eq=False)
 class Passed:
-    """A call at a server. ``reply``: for the library, once it has taken over.
+    """A call at a server that is a program. ``reply``: for the library, once it has taken over.
 
     For what the server says meanwhile, this is the context of the request. There is no id in it, because on stdio all
     goes to the same stream, and the library's own contexts are of requests that it knows.
@@ -78,7 +78,7 @@ class Passed:
             self.hand_over()
         if self.reply is None:
             self.end()
-            self.fast_stdio.answer(self, message)
+            self.fast_stdio.answer(self.peers, self.id, message, self.upstream.lines)
         elif not self.reply.done():
             self.reply.set_result(message)
 
@@ -117,8 +117,9 @@ class FastStdio:
     def __init__(self, known: Callable[[Json], Peers | None], asked: Callable[[str, str], tuple[Asked, ...]]) -> None:
         self._known, self._asked = known, asked
         self.client = Lines(from_client, self._take, self._refuse)
-        self.open: dict[int | str, Passed] = {}
-        self.handed: dict[int | str, Passed] = {}
+        self.open: dict[int | str, Passed | Posted] = {}
+        self.handed: dict[int | str, Passed | Posted] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
 
     def tell(self, method: str, params: Json) -> None:
         more = {"params": params} if params else {}
@@ -138,15 +139,15 @@ class FastStdio:
         self.tell(method, peers.told(method, params))
         return True
 
-    def answer(self, passed: Passed, message: Json) -> None:
-        peers = passed.peers
-        said: Json = {"jsonrpc": "2.0", "id": passed.id}
+    def answer(self, peers: Peers, request: int | str, message: Json, source: Lines | None) -> None:
+        """Give the client what a server answered. ``source``: see ``Lines.send``."""
+        said: Json = {"jsonrpc": "2.0", "id": request}
         if "error" in message:
             said["error"] = peers.shown(message["error"])
         else:
             said["result"] = result_for(peers.client.version, CALL, peers.shown(message["result"]))
         try:
-            self.client.send(said, passed.upstream.lines)
+            self.client.send(said, source)
         except (ValueError, RecursionError) as wrong:
             del said["result"]
             said["error"] = {"code": INTERNAL_ERROR, "message": f"The server's answer is no JSON: {wrong}"}
@@ -166,25 +167,52 @@ class FastStdio:
             return False
         meta = params.get("_meta", {})
         peers = self._known(meta)
-        owned = peers.names.get("tools/list", {}).get(params["name"]) if peers else None
-        upstream = peers.running(owned[0]) if peers and owned and not self._asked(*owned) else None
-        if peers is None or owned is None or upstream is None:
+        found = peers.beside(params["name"], self._asked) if peers else None
+        if peers is None or found is None:
             return False
-        client = peers.client
+        (owned, upstream), client = found, peers.client
         sent = request_for(upstream.version, {**params, "name": owned[1]}, client.info, client.capabilities)
+        progress = "progressToken" in meta
+        if upstream.lines is None:
+            posted = self.open[request] = Posted(peers, upstream, owned, sent, progress)
+            self._hold(asyncio.create_task(self._serve(posted, message)))
+            return True
         passed = self.open[request] = Passed(self, message, peers, upstream, owned)
         try:
-            passed.sent = upstream.pass_on(CALL, sent, passed, progress="progressToken" in meta)
+            passed.sent = upstream.pass_on(CALL, sent, passed, progress=progress)
         except (ValueError, RecursionError):
             passed.end()
             raise
         return True
 
+    async def _serve(self, posted: Posted, message: Json) -> None:
+        """Wait for a server with an address. Nothing is read from a client that takes no answers."""
+        request, answer = message["id"], await posted.first
+        if self.open.get(request) is not posted:  # it was cancelled
+            posted.end()
+            return
+        del self.open[request]
+        if answer is None:
+            self.handed[request] = posted
+            self.client.give(message)
+        else:
+            posted.end()
+            self.answer(posted.peers, request, answer, self.client)
+
+    def _hold(self, task: asyncio.Task[None]) -> None:
+        """asyncio itself keeps no task alive."""
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
     def _cancel(self, params: Any) -> bool:
         request = cancelled_request_id_from_params(params) if isinstance(params, dict) else None
         passed = self.open.get(request) if request is not None else None
-        if passed is None:
+        if request is None or passed is None:
             return False
+        if isinstance(passed, Posted):
+            del self.open[request]
+            self._hold(asyncio.create_task(passed.give_up()))
+            return True
         passed.end()
         passed.give_up(params.get("reason", "cancelled"))
         return True

@@ -191,15 +191,18 @@ class Peers:
             self._upstreams[key] = made
             return made
 
-    def running(self, name: str) -> Upstream | None:
-        """The program of a server if it runs, without a token of the user."""
-        known = self._upstreams.get((name, "{}"))
-        return known if known is not None and known.alive and known.lines is not None else None
-
-    def posting(self, name: str) -> Upstream | None:
-        """The connection to a server with an address, if there is one."""
-        known = self._upstreams.get((name, "{}"))
-        return known if known is not None and known.alive and known.http is not None else None
+    def beside(self, tool: str, asked: Callable[[str, str], Sequence[Any]]) -> tuple[Owned, Upstream] | None:
+        """Where a call is passed on beside the library: to the server that has a tool which the client was shown, for
+        which nothing is ``asked``, over a connection that is there and has no token of the user.
+        """
+        owned = self.names.get("tools/list", {}).get(tool)
+        if owned is None or asked(*owned):
+            return None
+        known = self._upstreams.get((owned[0], "{}"))
+        if known is None or not known.alive:
+            return None
+        plain = known.lines or (known.http and not known.param_headers.get(owned[1]))
+        return (owned, known) if plain else None
 
     @property
     def connected(self) -> list[Upstream]:

@@ -24,7 +24,7 @@ from mcp_types.version import LATEST_HANDSHAKE_VERSION, LATEST_MODERN_VERSION, M
 
 from elicit_flows.domain.values import Json
 from elicit_flows.sdk.gateway.config import Config, ServerSection
-from elicit_flows.sdk.gateway.lines import Lines, encoded, from_server, messages, process
+from elicit_flows.sdk.gateway.lines import Lines, from_server, messages, process
 from elicit_flows.sdk.gateway.server_sign_in import KEPT_OUT, ClientCredentials, headers_of, kept_out, lacking
 from elicit_flows.sdk.gateway.wire import Client, headers_for, is_modern, request_for, well_formed
 
@@ -160,7 +160,7 @@ class Upstream:
         """Send a request to a program, beside the library. Returns its id. Raises as ``Lines.send`` does."""
         if self.lines is None:
             raise RuntimeError("Only a program is talked to in lines.")
-        made = next(self._ids)
+        made = self.number()
         if progress:
             params = {**params, "_meta": {**params.get("_meta", {}), "progressToken": made}}
         self.lines.send({"jsonrpc": "2.0", "id": made, "method": method, "params": params})
@@ -180,25 +180,25 @@ class Upstream:
         """The headers of what is posted beside the library."""
         return POSTED | ({MCP_SESSION_ID: self.session} if self.session else {})
 
+    def number(self) -> int:
+        """The id of the next request beside the library."""
+        return next(self._ids)
+
     @asynccontextmanager
     async def posting(
-        self, method: str, params: Json, on_progress: OnProgress | None
-    ) -> AsyncIterator[tuple[int, httpx2.Response]]:
-        """Send a request to a server with an address, beside the library. Gives its id, and what the server says to it.
-        Raises httpx2.HTTPError, and as the encoder does.
+        self, made: int, body: bytes, headers: Mapping[str, str], on_progress: OnProgress | None
+    ) -> AsyncIterator[httpx2.Response]:
+        """Send the request ``made`` to a server with an address, beside the library. Gives what the server says to it.
+        Raises httpx2.HTTPError.
         """
         if self.http is None:
             raise RuntimeError("Only a server with an address is posted to.")
-        made = next(self._ids)
         if on_progress is not None:
-            params = {**params, "_meta": {**params.get("_meta", {}), "progressToken": made}}
             self._on_progress[made] = on_progress
-        headers = headers_for(self.version, method, params) | self.posted
-        body = encoded({"jsonrpc": "2.0", "id": made, "method": method, "params": params}).encode()
         self.busy += 1
         try:
             async with self.http.stream("POST", str(self.section.url), content=body, headers=headers) as response:
-                yield made, response
+                yield response
         finally:
             self._on_progress.pop(made, None)
             self._rested()

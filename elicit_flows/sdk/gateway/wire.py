@@ -22,6 +22,7 @@ from pydantic import BaseModel, ConfigDict, RootModel
 from elicit_flows.domain.values import Json
 from elicit_flows.wires.mcp_2026_07_28 import VERSION as MODERN
 
+CALL = "tools/call"
 RESERVED = "io.modelcontextprotocol/"
 VERSION_META = f"{RESERVED}protocolVersion"
 CLIENT_META = f"{RESERVED}clientInfo"

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,21 +14,20 @@ from mcp_types import PARSE_ERROR
 
 from elicit_flows.sdk.gateway import lines as gateway_lines
 from elicit_flows.sdk.gateway.lines import Lines, from_client
+from elicit_flows.sdk.testing import Service
 from tests.sdk.gateway.conftest import DISK, Behind
 from tests.sdk.gateway.raw_lines import Raw, lines, text
 from tests.sdk.mcp.clients import ERAS, LEGACY, MODERN, Host, talking
 from tests.sdk.mcp.clients import text as text_of
+from tests.sdk.mcp.conftest import Server
 
 pytestmark = pytest.mark.anyio
 
-GUARDED = (
-    DISK
-    + """
+WIPE = """
 [[servers.disk.tools.wipe]]
 ask = "confirm"
 message = "Wipe {path}?"
 """
-)
 BESIDE = 1_000_000_000  # ids of what was passed on beside the library
 
 
@@ -42,15 +43,29 @@ class Answers(Host):
         return ElicitResult(action="accept", content={"colour": "red"})
 
 
+@pytest.fixture(params=["program", "address"])
+def guarded(request: pytest.FixtureRequest, elicit_box: Service, tmp_path: Path) -> Iterator[str]:
+    """The section of a server that the gateway starts, or that runs at an address, with a guarded tool."""
+    if request.param == "program":
+        yield DISK + WIPE
+        return
+    web = lambda port: [sys.executable, "-m", "tests.sdk.gateway.behind", str(port)]  # noqa: E731
+    server = Server(elicit_box, tmp_path / "web.log", web, BEHIND=str(tmp_path / "ran"))
+    try:
+        yield f'[servers.disk]\nurl = "{server.start().url}"\n{WIPE}'
+    finally:
+        server.process.stop()
+
+
 async def beside(client: Raw, tool: str = "request") -> bool:
     return int(text(await client.call(tool))) >= BESIDE
 
 
 @pytest.mark.parametrize(("era", "prefix"), [(MODERN, ""), (LEGACY, "disk_")])
 async def test_t207_no_spelling_of_a_line_runs_a_guarded_tool(
-    behind: Callable[..., Behind], era: str, prefix: str
+    behind: Callable[..., Behind], guarded: str, era: str, prefix: str
 ) -> None:
-    servers = GUARDED.replace("[servers.disk]", "[servers.disk]\nprefix = true") if prefix else GUARDED
+    servers = guarded.replace("[servers.disk]", "[servers.disk]\nprefix = true") if prefix else guarded
     gateway = behind(servers, "[settings]\nhold = 0.1\n")
     async with lines(gateway.started, era) as client:
         assert await beside(client, f"{prefix}request")
@@ -130,8 +145,10 @@ async def until(gateway: Behind, line: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("era", ERAS)
-async def test_t208_a_call_passed_on_is_whole_and_its_clients_own(behind: Callable[..., Behind], era: str) -> None:
-    gateway = behind(GUARDED)
+async def test_t208_a_call_passed_on_is_whole_and_its_clients_own(
+    behind: Callable[..., Behind], guarded: str, era: str
+) -> None:
+    gateway = behind(guarded)
     async with lines(gateway.started, era) as client:
         calls = (client.call("use", {"what": "x", "plan": str(at)}, request=f"id {at}") for at in range(20))
         assert [one["id"] for one in await asyncio.gather(*calls)] == [f"id {at}" for at in range(20)]
@@ -150,6 +167,8 @@ async def test_t208_a_call_passed_on_is_whole_and_its_clients_own(behind: Callab
         assert await beside(client)
         assert [one for one in client.heard if one.get("id") == 55] == []
 
+        if "url =" in guarded:
+            return  # nobody starts it again
         gone = await client.call("leave")
         assert gone["error"]["message"] == "Connection closed"
         assert text(await client.call("look")) == "seen", "its server was started again"
@@ -158,9 +177,9 @@ async def test_t208_a_call_passed_on_is_whole_and_its_clients_own(behind: Callab
 
 @pytest.mark.parametrize("era", ERAS)
 async def test_t208_a_server_that_asks_during_a_call_passed_on_is_answered(
-    behind: Callable[..., Behind], era: str
+    behind: Callable[..., Behind], guarded: str, era: str
 ) -> None:
-    gateway, host = behind(GUARDED), Answers()
+    gateway, host = behind(guarded), Answers()
     async with talking(gateway.started, era, host) as client:
         assert int(text_of(await client.call_tool("request", {}))) < BESIDE, "the tools are not known before"
         assert text_of(await client.call_tool("asks", {})) == "red"
