@@ -157,6 +157,7 @@ async def test_t208_a_call_passed_on_is_whole_and_its_clients_own(
         assert (await client.ask("tools/call", slow, request="7"))["id"] == "7"
         told = [one["params"] for one in client.heard if one["method"] == "notifications/progress"]
         assert [(one["progressToken"], one["progress"]) for one in told] == [("mine", 0), ("mine", 1)]
+        assert gateway.ran == ["slow began", "slow ended"], "once, whoever brings its progress to the client"
         big = "ü" * 300_000
         assert text(await client.call("use", {"what": "big", "token": big})).startswith(f"with {big}")
 
