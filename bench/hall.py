@@ -64,11 +64,14 @@ class Hall:
         return told
 
     def warm(self, client: Peer, *, streams: bool, first: int) -> None:
-        """A few wait and are told, and many ask, of whom a cookie leads some to Django: now every pool has its threads,
+        self.join(list(range(first)), streams=streams)
+        self.used(client, first)
+
+    def used(self, client: Peer, wakes: int) -> None:
+        """A few are told, at once, and many ask, of whom a cookie leads some to Django: now every pool has its threads,
         and they their connections.
         """
-        self.join(list(range(first)), streams=streams)
-        self.wakes(first)
+        self.wakes(wakes, pause=0.0)
         for api in (self.api, self._by_django):
             api.load(client, CALLERS, 1.0)
 
@@ -77,11 +80,11 @@ class Hall:
         self.waiting = self.lost = 0
         settle(self.pid)
 
-    def wakes(self, count: int) -> list[float]:
+    def wakes(self, count: int, pause: float = PAUSE) -> list[float]:
         """Milliseconds from a commit to the agent whose it is, for ``count`` changes, one after the other."""
         self.crowd.call("hear")
         chosen = random.choices(range(min(self.waiting, len(self.asked))), k=count)
-        told = self.hand.call("stir", elicitations=[self.asked[number] for number in chosen], pause=PAUSE)
+        told = self.hand.call("stir", elicitations=[self.asked[number] for number in chosen], pause=pause)
         time.sleep(ANSWERS_WITHIN)
         heard = self.crowd.call("hear")
         times = []

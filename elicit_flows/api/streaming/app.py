@@ -138,7 +138,7 @@ class Waiting:
         agent = await hub.reads.agent(wanted)
         if agent is None:
             agent = await hub.run(lambda: authenticate(authorization, address))
-        return Asker(agent.pk, agent.key_hash)
+        return Asker(agent.pk, wanted)
 
     def _hub(self) -> Broker:
         if self.hub is None:

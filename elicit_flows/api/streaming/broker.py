@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -160,8 +161,9 @@ class Broker:
     def _note(self, agent_id: int, head: feed.Head) -> None:
         watch = self._watches.get(agent_id)
         if watch:
-            self._index(watch.key_hash, head.key_hash, agent_id)
-            watch.now_known_as(head.key_hash)
+            key_hash = sys.intern(head.key_hash)
+            self._index(watch.key_hash, key_hash, agent_id)
+            watch.now_known_as(key_hash)
             if head.position > watch.position:
                 self._rung(agent_id)
 

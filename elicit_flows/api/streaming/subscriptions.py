@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from contextvars import Context
 
 from elicit_flows.domain.status import TERMINAL
 from elicit_flows.domain.values import Json
@@ -12,6 +13,7 @@ from elicit_flows.models import Event
 RECENT = 1000  # events kept in memory for each feed that is watched
 EVERYTHING = ""
 DRAFT = "elicitation.draft"
+_NO_CONTEXT = Context()  # a timer would copy that of its request
 
 
 class Waiter:
@@ -34,7 +36,7 @@ class Waiter:
         if not self._told:
             loop = asyncio.get_running_loop()
             self._asleep = loop.create_future()
-            timer = loop.call_later(seconds, _wake, self._asleep)
+            timer = loop.call_later(seconds, _wake, self._asleep, context=_NO_CONTEXT)
             try:
                 await self._asleep
             finally:
