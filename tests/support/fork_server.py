@@ -9,6 +9,7 @@ ends when its standard input does.
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import gc
 import importlib
@@ -60,6 +61,16 @@ class Program:
         else:
             sys.argv = self.arguments
             runpy.run_path(self.arguments[0], run_name="__main__")
+
+    def status(self) -> int:
+        """What it ended with, having become. An exception is Python's own to report, and so is an exit with words."""
+        try:
+            self.become()
+        except SystemExit as ended:
+            if ended.code is None or isinstance(ended.code, int):
+                return ended.code or 0
+            raise
+        return 0
 
 
 class ForkServer:
@@ -154,12 +165,21 @@ def load(service: bool) -> None:
     gc.freeze()
 
 
+def leave(status: int) -> None:
+    """Ends as Python ends, but lets all objects be: to free those of the server takes a tenth of a second each time."""
+    threading._shutdown()  # type: ignore[attr-defined]
+    atexit._run_exitfuncs()
+    for stream in (sys.stdout, sys.stderr):
+        stream.flush()
+    os._exit(status)
+
+
 def main() -> None:
     server = ForkServer(sys.argv[1])
     load("--service" in sys.argv)
     program = server.serve()
     if program:
-        program.become()
+        leave(program.status())
 
 
 if __name__ == "__main__":
