@@ -7,7 +7,7 @@ import sys
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
@@ -24,13 +24,14 @@ from elicit_flows.kinds.oauth import OAuth, refresh, revoke_grant
 from elicit_flows.kinds.oauth.connection_metadata import Named
 from elicit_flows.kinds.oauth.provider import OAuthProvider
 from elicit_flows.lib import clock
-from elicit_flows.oauth import InvalidGrant, OAuth1, ProviderError
+from elicit_flows.oauth import InvalidGrant, OAuth1, ProviderError, Quirks
 from tests.doubles.oauth1 import CLIENT as OLD_CLIENT
 from tests.doubles.oauth1 import SECRET as OLD_SECRET
 from tests.doubles.oauth1 import OAuth1Provider
 from tests.doubles.policy import loopback_allowed
 from tests.doubles.quirky import ACCOUNT, ASKED, CLIENT, LABEL, LIFE, SECRET, TYPED, sample
 from tests.kinds.contract import KindContract
+from tests.support.sweeps import spread, sweep
 
 OAUTH = [slug for slug, entry in catalogue.entries().items() if entry.kind == "oauth" and not entry.oauth1]
 OAUTH_1 = [slug for slug, entry in catalogue.entries().items() if entry.oauth1]
@@ -38,6 +39,14 @@ OWN = {slug: entry for slug, entry in catalogue.entries().items() if entry.kind 
 OWN_CLIENTS = [slug for slug, entry in OWN.items() if not entry.needs]
 KEYS = [slug for slug, entry in catalogue.entries().items() if entry.verify]
 KIND = OAuth()
+
+
+def odd(slug: str) -> tuple[object, ...]:
+    """How its client proves itself, and in what it differs from the RFCs."""
+    entry = catalogue.entries()[slug]
+    quirks = entry.oddities(entry.examples)
+    differs = [one.name for one in fields(quirks) if getattr(quirks, one.name) != getattr(Quirks(), one.name)]
+    return entry.settings(entry.examples)["token_auth"], *differs
 
 
 @pytest.fixture(scope="module")
@@ -50,7 +59,7 @@ def peer() -> Iterator[str]:
         process.communicate()
 
 
-@pytest.mark.parametrize("slug", OAUTH)
+@pytest.mark.parametrize("slug", sweep(OAUTH, odd))
 def test_an_account_is_connected_refreshed_and_ended(peer: str, slug: str) -> None:
     entry = catalogue.entries()[slug]
     config = here(entry, f"{peer}/{slug}")
@@ -121,7 +130,7 @@ def expected(entry: Entry, one: Metadata) -> Any:
 DEAD = [(slug, word) for slug in OAUTH for sign in catalogue.entries()[slug].dead_grant for word in sign.words]
 
 
-@pytest.mark.parametrize(("slug", "word"), DEAD)
+@pytest.mark.parametrize(("slug", "word"), spread(DEAD))
 def test_t136_each_word_of_each_entry_means_a_dead_grant(peer: str, slug: str, word: str) -> None:
     with pytest.raises(InvalidGrant):
         refresh(here(catalogue.entries()[slug], f"{peer}/{slug}"), Secret(f"dead-{word}"), ())
@@ -136,7 +145,7 @@ def test_t19_every_entry_sends_pkce_but_those_that_are_known_to_break(peer: str)
     assert without == {slug for slug in OAUTH if catalogue.entries()[slug].pkce == "off"} == {"github-app", "linkedin"}
 
 
-@pytest.mark.parametrize("slug", KEYS)
+@pytest.mark.parametrize("slug", spread(KEYS, 8))
 def test_a_key_is_told_from_one_that_is_none(peer: str, slug: str) -> None:
     entry = catalogue.entries()[slug]
     parts = urlsplit(entry.verify["url"])

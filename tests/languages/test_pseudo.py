@@ -12,12 +12,14 @@ from gallery.mails import MAILS, mail
 from gallery.states import PAGES
 from scripts.messages import extract
 from tests.languages import pseudo
+from tests.support.sweeps import sweep
 from tests.web.samples import Page, render
 
 # For developers, in English: the API's documentation.
 ENGLISH = {"docs"}
 # Names, addresses and codes; "UTC" is that everywhere.
 NAMES = {"Elicit Flows", "UTC", "JSON", "WDJB-MJHT", "html", "https"}
+every_page = pytest.mark.parametrize("name", sweep(sorted(set(PAGES) - ENGLISH), lambda name: PAGES[name][0]))
 SPOKEN = ("aria-label", "placeholder", "title", "alt", "data-kept", "data-changed", "data-away", "data-old", "data-no")
 
 
@@ -45,7 +47,7 @@ def texts_of(page: Page) -> Iterator[str]:
 
 
 @pytest.mark.usefixtures("pseudo_language")
-@pytest.mark.parametrize("name", sorted(set(PAGES) - ENGLISH))
+@every_page
 def test_no_english_is_left_on_a_page(name: str) -> None:
     template, _, context = PAGES[name]
     given = context()

@@ -71,16 +71,18 @@ def spellings_6(address: str) -> list[str]:
     return [f"[{address}]", f"[{address.upper()}]", f"[{whole.exploded}]", f"[{whole.compressed}]", address]
 
 
-@pytest.mark.parametrize("host", [each for address in INSIDE_4.split() for each in spellings_4(address)])
-def test_t89_no_spelling_of_an_inner_ipv4_address_is_sent_to(host: str) -> None:
-    with pytest.raises(http.Refused):
-        http.check_url(f"https://{host}/")
+@pytest.mark.parametrize("address", INSIDE_4.split())
+def test_t89_no_spelling_of_an_inner_ipv4_address_is_sent_to(address: str) -> None:
+    for host in spellings_4(address):
+        with pytest.raises(http.Refused):
+            http.check_url(f"https://{host}/")
 
 
-@pytest.mark.parametrize("host", [each for address in INSIDE_6.split() for each in spellings_6(address)])
-def test_t89_no_spelling_of_an_inner_ipv6_address_is_sent_to(host: str) -> None:
-    with pytest.raises(http.Refused):
-        http.check_url(f"https://{host}/")
+@pytest.mark.parametrize("address", INSIDE_6.split())
+def test_t89_no_spelling_of_an_inner_ipv6_address_is_sent_to(address: str) -> None:
+    for host in spellings_6(address):
+        with pytest.raises(http.Refused):
+            http.check_url(f"https://{host}/")
 
 
 @pytest.mark.parametrize("address", (INSIDE_4 + INSIDE_6).split())

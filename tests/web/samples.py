@@ -13,7 +13,10 @@ from django.utils import translation
 
 from gallery.everywhere import Context
 from gallery.states import PAGES
+from tests.support.sweeps import sweep
 
+# Every state of every page; in `make test` the first of each template.
+STATES = sweep(PAGES, lambda name: PAGES[name][0])
 ROOT = Path(__file__).resolve().parents[2]
 VOID = {"meta", "link", "input", "br", "circle", "path", "img", "source"}
 

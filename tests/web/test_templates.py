@@ -14,10 +14,10 @@ from gallery.asking import request_page
 from gallery.everywhere import Context
 from gallery.outcomes import payment_outcome_page
 from gallery.states import PAGES
-from tests.web.samples import ROOT, Page, render, shown
+from tests.web.samples import ROOT, STATES, Page, render, shown
 
 STATIC = ROOT / "elicit_flows" / "static" / "elicit"
-every_page = pytest.mark.parametrize("name", PAGES)
+every_page = pytest.mark.parametrize("name", STATES)
 
 
 @every_page
