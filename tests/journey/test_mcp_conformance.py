@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import subprocess
 import sys
 from collections.abc import Callable
@@ -12,11 +13,11 @@ from pathlib import Path
 import pytest
 
 from tests.cast import program
-from tests.support import box_config
+from tests.support import box_config, on_stdio
 from tests.support.box import Box
 from tests.support.left_out import left_out
 from tests.support.op import PEERS, Op, node
-from tests.support.process import PROJECT, clean_env
+from tests.support.process import PROJECT, clean_env, fork_server
 
 pytestmark = pytest.mark.slow
 
@@ -63,7 +64,8 @@ def test_the_suite_finds_no_fault_where_the_organisation_decides(new_box: Callab
 
 def run(program: Path, folder: Path, scenario: str, client: str, told: dict[str, str], *more: str) -> None:
     """Run one scenario with a client of this folder, to which ``told`` is the environment."""
-    command = [str(program), str(SUITE), "client", "--command", f"{sys.executable} -m tests.journey.{client}"]
+    forked = shlex.join([sys.executable, *on_stdio.arguments(fork_server(), ["-m", f"tests.journey.{client}"])])
+    command = [str(program), str(SUITE), "client", "--command", forked]
     ran = subprocess.run(
         [*command, "--scenario", f"auth/{scenario}", "--spec-version", "2026-07-28", "--timeout", "120000", *more,
          "-o", str(folder)],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 import tomllib
 from collections.abc import Callable
@@ -13,11 +14,11 @@ import pytest
 
 from tests.cast import program
 from tests.sdk.mcp.conformance.suite import PACKAGE
-from tests.support import box_config
+from tests.support import box_config, on_stdio
 from tests.support.box import Box
 from tests.support.left_out import left_out
 from tests.support.op import Op, node
-from tests.support.process import PROJECT, Process, clean_env, until
+from tests.support.process import PROJECT, Process, clean_env, fork_server, until
 
 pytestmark = pytest.mark.slow
 
@@ -41,7 +42,8 @@ def test_each_scenario_ends_as_it_is_written_down(service: Box, corp: Op, tmp_pa
     if not PACKAGE.exists():
         left_out("MCP's conformance suite: npm is missing (Debian: apt-get install npm)")
     env = {"ELICIT_URL": service.url, "ELICIT_API_KEY": CALLER.api_key, "CORP_ISSUER": corp.issuer}
-    command = f"{sys.executable} -m tests.sdk.mcp.conformance.client"
+    client = on_stdio.arguments(fork_server(), ["-m", "tests.sdk.mcp.conformance.client"])
+    command = shlex.join([sys.executable, *client])
     failing = {}
     for name in (*SCENARIOS["passes"], *SCENARIOS["fails"]):
         results = tmp_path / name
