@@ -97,11 +97,15 @@ def new_tools(
     tmp_path_factory: pytest.TempPathFactory,
     program: list[str],
 ) -> Callable[..., Tools]:
-    """Servers with the module's name: what another module's tests left answered at the same service is not theirs."""
+    """Servers with the module's name: what another module's tests left answered at the same service is not theirs.
 
-    def make(**told: Any) -> Tools:
+    ``at``: where they are to look for the service.
+    """
+
+    def make(at: str = "", **told: Any) -> Tools:
         told = {"name": request.module.__name__, **told}
         tools = Tools(elicit_box, tmp_path_factory.mktemp("mcp"), program, **told)
+        tools.process.env |= {"ELICIT_URL": at} if at else {}
         servers.append(tools)
         return tools.start()
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import pytest
 
+from elicit_flows.sdk.testing import ScriptedUser
+from tests.sdk.mcp import test_outcomes
+from tests.sdk.mcp.conftest import Tools
+from tests.sdk.mcp.test_cases import _nothing_ran_before  # noqa: F401
 from tests.sdk.mcp.test_outcomes import (  # noqa: F401
-    _nothing_ran_before,
+    EVERY,
     lost,
     test_a_client_that_wants_to_know_hears_that_the_call_goes_on,
-    test_a_program_reads_that_it_waits_whatever_the_tool_gives,
-    test_a_program_reads_that_it_was_declined_whatever_the_tool_gives,
-    test_a_program_reads_that_it_was_taken_back,
     test_all_guards_of_a_call_share_its_time,
     test_t142_a_service_that_is_away_is_said_without_its_address,
     test_t142_neither_is_what_a_tool_asks_of_it_itself,
@@ -44,6 +45,36 @@ def library(request: pytest.FixtureRequest) -> tuple[str, bool]:
 @pytest.fixture(scope="module")
 def python(request: pytest.FixtureRequest, library: tuple[str, bool]) -> str:
     return str(request.getfixturevalue(library[0]))
+
+
+def pairs(outcome: int) -> pytest.MarkDecorator:
+    """Of three outcomes, each tool with one library: so each library has every tool, and two tools of each outcome.
+
+    ``mcp`` 2 has every tool with every outcome.
+    """
+    libraries = list(LIBRARIES)
+    drawn = [(libraries[(place + outcome) % len(libraries)], tool) for place, tool in enumerate(EVERY)]
+    return pytest.mark.parametrize(("library", "tool"), drawn, indirect=["library"])
+
+
+@pairs(0)
+def test_a_program_reads_that_it_waits(tools: Tools, newer: bool, tool: str) -> None:  # noqa: F811
+    test_outcomes.test_a_program_reads_that_it_waits_whatever_the_tool_gives(tools, newer, tool)
+
+
+@pairs(1)
+def test_a_program_reads_that_it_was_declined(
+    tools: Tools,  # noqa: F811
+    alice: ScriptedUser,
+    newer: bool,
+    tool: str,
+) -> None:
+    test_outcomes.test_a_program_reads_that_it_was_declined_whatever_the_tool_gives(tools, alice, newer, tool)
+
+
+@pairs(2)
+def test_a_program_reads_that_it_was_taken_back(tools: Tools, newer: bool, tool: str) -> None:  # noqa: F811
+    test_outcomes.test_a_program_reads_that_it_was_taken_back(tools, newer, tool)
 
 
 @pytest.fixture
