@@ -20,6 +20,7 @@ from elicit_flows.models import Agent, Delivery, Elicitation, Event, Provider
 from tests.support import rows
 from tests.support.rows import Known
 from tests.support.serving import Served
+from tests.support.sweeps import spread
 from tests.support.two_ways import Answer, Request, TwoWays
 
 HOOK = "https://hooks.example.com/elicit"
@@ -162,7 +163,7 @@ def said(answer: Answer) -> tuple[int, dict[bytes, bytes], Any]:
     return answer.status, headers, masked(body)
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", spread(list(CASES), 12))
 def test_t12_t13_t59_t64_t68_a_create_is_answered_as_django_answers_it(ways: TwoWays, name: str) -> None:
     """One agent asks the event loop, and another, of whom all is the same, Django."""
     prepare, make, status, by_fast_path = CASES[name]

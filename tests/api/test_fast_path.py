@@ -26,6 +26,7 @@ from tests.support import rows
 from tests.support.process import until
 from tests.support.rows import Known
 from tests.support.serving import Served
+from tests.support.sweeps import spread
 from tests.support.two_ways import Answer, Request, TwoWays
 
 _numbers = count()
@@ -169,7 +170,7 @@ def check_case(ways: TwoWays, case: tuple[Change, int, bool], of: Callable[[Scen
     assert (answer.status, was_fast) == (status, by_fast_path), answer.body
 
 
-@pytest.mark.parametrize("name", TOKENS)
+@pytest.mark.parametrize("name", spread(list(TOKENS), 10))
 def test_t13_t64_t85_a_token_is_answered_as_django_answers_it(two_ways: TwoWays, name: str) -> None:
     check_case(two_ways, TOKENS[name], lambda scene: scene.fetch)
 
@@ -249,7 +250,7 @@ REQUESTS: dict[str, tuple[Callable[[Scene], Request], int, bool]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", REQUESTS)
+@pytest.mark.parametrize("name", spread(list(REQUESTS), 10))
 def test_t59_t64_t68_t72_a_request_is_answered_as_django_answers_it(two_ways: TwoWays, name: str) -> None:
     make, status, by_fast_path = REQUESTS[name]
     scene = Scene()

@@ -15,6 +15,7 @@ from elicit_flows.models import Checkout, Entitlement, Event, Payment, Refund
 from elicit_flows.payments import checkouts, entitlements
 from tests.settlement.conftest import Till
 from tests.support.moving import MovingClock
+from tests.support.sweeps import spread
 
 PAID = ["elicitation.created", "elicitation.started", "elicitation.settling", "elicitation.completed"]
 
@@ -42,7 +43,7 @@ def test_t102_the_same_fact_told_ten_times_is_one_completion(till: Till) -> None
 REFUND = RefundSeen("re_1", 500, "done")
 
 
-@pytest.mark.parametrize("order", list(itertools.permutations(range(4))))
+@pytest.mark.parametrize("order", spread([(order,) for order in itertools.permutations(range(4))], 6))
 def test_t103_in_whatever_order_the_news_comes_it_ends_the_same(till: Till, order: tuple[int, ...]) -> None:
     """Open, processing, paid, refunded: each state as the provider reported it at some time."""
     row = till.ask()

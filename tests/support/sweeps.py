@@ -24,6 +24,16 @@ def spread(values: Sequence[Any], quick: int = 4) -> list[Any]:
     return [_parameter(value, slow=place not in kept) for place, value in enumerate(values)]
 
 
+def pairs(first: Sequence[Any], second: Sequence[Any]) -> list[Any]:
+    """Each of ``first`` with each of ``second``: of those that are not slow each value is in one at least."""
+    shorter = min(len(first), len(second))
+    return [
+        _parameter((one, other), slow=place % shorter != at % shorter)
+        for place, one in enumerate(first)
+        for at, other in enumerate(second)
+    ]
+
+
 def _parameter(value: Any, *, slow: bool) -> Any:
     given = value if isinstance(value, tuple) else (value,)
     return pytest.param(*given, marks=[pytest.mark.slow] if slow else [])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.support.sweeps import spread, sweep
+from tests.support.sweeps import pairs, spread, sweep
 
 
 def quick(parameters: list[Any]) -> list[tuple[Any, ...]]:
@@ -22,3 +22,9 @@ def test_so_many_of_a_list_are_quick_and_both_ends_are_among_them() -> None:
     assert len(found) == 10
     assert quick(found) == [(0, "x"), (3, "x"), (6, "x"), (9, "x")]
     assert quick(spread(["a", "b"])) == [("a",), ("b",)]
+
+
+def test_of_pairs_each_value_is_in_a_quick_one() -> None:
+    found = pairs("abc", "xy")
+    assert len(found) == 6
+    assert quick(found) == [("a", "x"), ("b", "y"), ("c", "x")]

@@ -10,6 +10,7 @@ from django.conf import settings
 
 from tests.support.box import Box
 from tests.support.browser import User
+from tests.support.sweeps import sweep
 from tests.web.gallery_axe import PHONE, WIDTH
 from tests.web.samples import shown
 from tests.web.test_gallery import ZOOMED
@@ -112,7 +113,7 @@ TITLES = {
 }
 
 
-@pytest.mark.parametrize("language", TITLES)
+@pytest.mark.parametrize("language", sweep(TITLES, lambda _: "a language without spaces"))
 def test_words_of_titles_stay_whole_where_words_have_no_spaces(
     embedded_box: Box, new_user: Callable[..., User], language: str
 ) -> None:
@@ -129,7 +130,7 @@ EDGES = """() => [...document.querySelectorAll('.foot .button')].map(one => {
 })"""
 
 
-@pytest.mark.parametrize("width", [PHONE, 1440])
+@pytest.mark.parametrize("width", [PHONE, pytest.param(1440, marks=pytest.mark.slow)])
 def test_the_buttons_of_a_list_stand_below_each_other(
     embedded_box: Box, new_user: Callable[..., User], width: int
 ) -> None:

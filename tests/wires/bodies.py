@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from elicit_flows.domain.status import ACTION, OPEN, TERMINAL, Status
 from elicit_flows.domain.values import Json
 from tests.kinds.form import asked, strategies
+from tests.support.sweeps import pairs
 
 URL = "https://flows.test/c/el_0123456789abcdef0123456789abcdef"
 ID = URL.rpartition("/")[2]
@@ -32,7 +33,7 @@ PARAMS: dict[str, tuple[str, Json]] = {
     "steps": ("steps", {"steps": [{"kind": "confirm", "params": {}, "message": "Sure?"}]}),
 }
 OPEN_ONES, OVER = sorted(OPEN), sorted(TERMINAL)
-EVERY = [(name, status) for name in PARAMS for status in sorted(Status)]
+EVERY = pairs(list(PARAMS), sorted(Status))
 
 
 def body(name: str = "oauth", status: str = "pending", **more: Any) -> Json:

@@ -116,10 +116,10 @@ def test_t101_the_bytes_as_they_came_are_what_is_signed(raw: bytes) -> None:
     assert is_refused(rewritten, header)
 
 
-@pytest.mark.parametrize("place", range(0, len(BODY), 7))
-def test_t101_one_changed_byte_spoils_the_signature(place: int) -> None:
-    changed = BODY[:place] + bytes([BODY[place] ^ 1]) + BODY[place + 1 :]
-    assert is_refused(changed, signed(BODY, SECRET))
+def test_t101_one_changed_byte_spoils_the_signature() -> None:
+    header = signed(BODY, SECRET)
+    for place in range(0, len(BODY), 7):
+        assert is_refused(BODY[:place] + bytes([BODY[place] ^ 1]) + BODY[place + 1 :], header), place
 
 
 def test_while_a_secret_is_changed_either_is_good_and_then_only_the_new_one() -> None:

@@ -17,7 +17,7 @@ from elicit_flows.sdk.gateway.lines import Lines, from_client
 from elicit_flows.sdk.testing import Service
 from tests.sdk.gateway.conftest import DISK, Behind
 from tests.sdk.gateway.raw_lines import Raw, lines, text
-from tests.sdk.mcp.clients import ERAS, LEGACY, MODERN, Host, talking
+from tests.sdk.mcp.clients import LEGACY, MODERN, Host, every_era, talking
 from tests.sdk.mcp.clients import text as text_of
 from tests.sdk.mcp.conftest import Server
 
@@ -144,7 +144,7 @@ async def until(gateway: Behind, line: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("era", ERAS)
+@every_era
 async def test_t208_a_call_passed_on_is_whole_and_its_clients_own(
     behind: Callable[..., Behind], guarded: str, era: str
 ) -> None:
@@ -176,7 +176,7 @@ async def test_t208_a_call_passed_on_is_whole_and_its_clients_own(
         assert await beside(client)
 
 
-@pytest.mark.parametrize("era", ERAS)
+@every_era
 async def test_t208_a_server_that_asks_during_a_call_passed_on_is_answered(
     behind: Callable[..., Behind], guarded: str, era: str
 ) -> None:

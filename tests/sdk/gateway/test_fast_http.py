@@ -17,7 +17,7 @@ from elicit_flows.sdk.testing import Service
 from tests.sdk.gateway.conftest import Behind
 from tests.sdk.gateway.raw_lines import ABOUT, HELLO
 from tests.sdk.gateway.test_fast_calls import BESIDE, Answers
-from tests.sdk.mcp.clients import ERAS, LEGACY, MODERN, talking, text
+from tests.sdk.mcp.clients import LEGACY, MODERN, every_era, talking, text
 from tests.sdk.mcp.conftest import Server
 
 pytestmark = pytest.mark.anyio
@@ -102,7 +102,7 @@ async def raw(url: str, era: str) -> AsyncIterator[Raw]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("era", ERAS)
+@every_era
 async def test_t207_no_spelling_of_a_request_runs_a_guarded_tool(gateway: Server, folder: Path, era: str) -> None:
     before = (folder / "ran").read_text()
     async with raw(gateway.url, era) as client:
@@ -146,7 +146,7 @@ async def test_spaces_around_a_headers_value_do_not_belong_to_it(gateway: Server
     assert answer.startswith(b"HTTP/1.1 200"), answer
 
 
-@pytest.mark.parametrize("era", ERAS)
+@every_era
 async def test_t208_a_call_passed_on_over_http_is_whole_and_its_clients_own(
     gateway: Server, folder: Path, era: str
 ) -> None:
@@ -169,7 +169,7 @@ async def test_t208_a_call_passed_on_over_http_is_whole_and_its_clients_own(
         assert await client.beside()
 
 
-@pytest.mark.parametrize("era", ERAS)
+@every_era
 async def test_t208_a_server_that_asks_during_a_call_over_http_is_answered(gateway: Server, era: str) -> None:
     host, steps = Answers(), []
 
@@ -185,7 +185,7 @@ async def test_t208_a_server_that_asks_during_a_call_over_http_is_answered(gatew
         assert int(text(await client.call_tool("request", {}))) >= BESIDE
 
 
-@pytest.mark.parametrize("era", ERAS)
+@every_era
 async def test_t208_a_call_that_asks_for_progress_is_passed_on_and_told_under_its_own_token(
     gateway: Server, era: str
 ) -> None:

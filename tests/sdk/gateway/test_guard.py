@@ -13,7 +13,7 @@ from elicit_flows.sdk.cli import main
 from elicit_flows.sdk.mcp.messages import MARK
 from elicit_flows.sdk.testing import ScriptedUser
 from tests.sdk.gateway.conftest import DISK, Behind
-from tests.sdk.mcp.clients import ERAS, MODERN, Host, talking, text
+from tests.sdk.mcp.clients import MODERN, Host, every_era, talking, text
 
 pytestmark = pytest.mark.anyio
 
@@ -27,7 +27,7 @@ message = "Wipe {path}?"
 )
 
 
-@pytest.mark.parametrize("era", ERAS)
+@every_era
 async def test_t181_a_guarded_tool_runs_under_its_own_name_once_its_user_said_yes(
     behind: Callable[..., Behind], alice: ScriptedUser, era: str
 ) -> None:
@@ -67,7 +67,7 @@ async def found(gateway: Behind, line: str) -> None:
             await asyncio.sleep(0.05)
 
 
-@pytest.mark.parametrize("era", ERAS)
+@every_era
 @pytest.mark.slow
 async def test_a_call_whose_user_is_busy_survives_a_restart(
     behind: Callable[..., Behind], alice: ScriptedUser, era: str

@@ -13,7 +13,7 @@ from elicit_flows.sdk.gateway.names import covers, fits, plain
 from elicit_flows.sdk.testing import ScriptedUser, Service
 from tests.sdk.gateway.conftest import DISK, Behind
 from tests.sdk.gateway.raw_lines import lines
-from tests.sdk.mcp.clients import ERAS, LEGACY, Host, talking, text
+from tests.sdk.mcp.clients import LEGACY, Host, every_era, talking, text
 from tests.sdk.mcp.test_listing import revoke
 
 pytestmark = pytest.mark.anyio
@@ -53,7 +53,7 @@ message = "Show {uri}?"
 SECRET = "notes://desk/secret.txt"
 
 
-@pytest.mark.parametrize("era", ERAS)
+@every_era
 async def test_prompts_and_resources_are_given_once_their_user_said_yes(
     behind: Callable[..., Behind], alice: ScriptedUser, era: str
 ) -> None:
@@ -154,7 +154,7 @@ async def test_payments_and_steps_are_asked_for(behind: Callable[..., Behind], a
         assert gateway.ran == ["wiped x", "used it  "]
 
 
-@pytest.mark.parametrize("era", ERAS)
+@every_era
 async def test_tools_are_hidden_changes_are_told_and_tasks_are_refused_with_a_reason(
     behind: Callable[..., Behind], elicit_box: Service, alice: ScriptedUser, era: str
 ) -> None:

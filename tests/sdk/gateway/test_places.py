@@ -12,7 +12,7 @@ from mcp import types
 
 from elicit_flows.sdk.testing import ScriptedUser, Service
 from tests.sdk.gateway.conftest import DISK, Behind
-from tests.sdk.mcp.clients import ERAS, LEGACY, Host, talking, text
+from tests.sdk.mcp.clients import LEGACY, Host, every_era, talking, text
 from tests.sdk.mcp.conftest import Server
 
 pytestmark = pytest.mark.anyio
@@ -77,7 +77,7 @@ def gateway(elicit_box: Service, folder: Path) -> Iterator[Server]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("era", ERAS)
+@every_era
 async def test_t182_a_token_reaches_the_server_and_no_client(
     gateway: Server, elicit_box: Service, folder: Path, alice: ScriptedUser, era: str
 ) -> None:

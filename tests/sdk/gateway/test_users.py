@@ -17,7 +17,7 @@ from elicit_flows.sdk.gateway.gateway import _key
 from elicit_flows.sdk.gateway.wire import CAPABILITIES_META, CLIENT_META
 from elicit_flows.sdk.testing import ScriptedUser
 from tests.sdk.gateway.conftest import DISK, filled
-from tests.sdk.mcp.clients import ERAS, LEGACY, Host, talking, text
+from tests.sdk.mcp.clients import LEGACY, Host, every_era, talking, text
 from tests.sdk.mcp.conftest import Server
 from tests.sdk.mcp.test_signed_in import Desk, agent, signing_in  # noqa: F401
 from tests.support.box import AgentClient, Box
@@ -92,7 +92,7 @@ def gateway(agent: AgentClient, embedded_box: Box, corp_server: Op, folder: Path
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("era", ERAS)
+@every_era
 async def test_t209_one_users_yes_and_process_are_none_of_anothers(
     gateway: Server, corp_server: Op, new_http_user: Callable[..., HttpUser], folder: Path, era: str
 ) -> None:
@@ -126,7 +126,7 @@ async def signed_in(url: str, person: HttpUser, name: str, era: str, host: Host)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("era", ERAS)
+@every_era
 async def test_t209_a_token_for_one_servers_address_is_none_for_anothers(
     gateway: Server, corp_server: Op, new_http_user: Callable[..., HttpUser], folder: Path, era: str
 ) -> None:

@@ -16,7 +16,7 @@ from mcp.shared.exceptions import MCPDeprecationWarning
 from elicit_flows.domain.values import Json
 from elicit_flows.sdk.testing import ScriptedUser, Service
 from tests.sdk.gateway.conftest import Behind
-from tests.sdk.mcp.clients import ERAS, LEGACY, Host, talking, text
+from tests.sdk.mcp.clients import ERAS, LEGACY, Host, every_era, talking, text
 from tests.sdk.mcp.conftest import Server
 from tests.support import op
 from tests.support.environments import environment
@@ -87,7 +87,7 @@ def three(tmp_path: Path) -> tuple[str, Path]:
     return servers, folder
 
 
-@pytest.mark.parametrize("era", ERAS)
+@every_era
 async def test_three_servers_behind_one(
     behind: Callable[..., Behind], three: tuple[str, Path], alice: ScriptedUser, era: str
 ) -> None:
@@ -126,7 +126,7 @@ async def test_three_servers_behind_one(
         assert len(host.links) == 2
 
 
-@pytest.mark.parametrize("era", ERAS)
+@every_era
 async def test_a_gateway_killed_while_its_users_think_asks_nothing_twice(
     behind: Callable[..., Behind],
     three: tuple[str, Path],
@@ -177,7 +177,7 @@ async def test_a_gateway_killed_while_its_users_think_asks_nothing_twice(
     assert calls["get_current_time"]["timezone"] in said["get_current_time"]
 
 
-@pytest.mark.parametrize("era", ERAS)
+@every_era
 async def test_a_server_on_http_that_others_wrote_is_reached_by_clients_of_both_eras(
     behind: Callable[..., Behind], elicit_box: Service, tmp_path: Path, era: str
 ) -> None:

@@ -7,11 +7,13 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
+import pytest
 from mcp import types
 from mcp.client.client import Client
 
 MODERN, LEGACY = "auto", "legacy"
 ERAS = [MODERN, LEGACY]
+every_era = pytest.mark.parametrize("era", [MODERN, pytest.param(LEGACY, marks=pytest.mark.slow)])
 
 
 class Host:

@@ -14,7 +14,7 @@ from elicit_flows.sdk.mcp.context import Asker, LazyClient
 from elicit_flows.sdk.mcp.followers import Followers
 from elicit_flows.sdk.mcp.settings import Settings
 from elicit_flows.sdk.testing import ScriptedUser, Service
-from tests.sdk.mcp.clients import ERAS, Host, talking, text
+from tests.sdk.mcp.clients import Host, every_era, talking, text
 from tests.support.process import PROJECT
 
 pytestmark = pytest.mark.anyio
@@ -41,7 +41,7 @@ def namespace(elicit_service: Service, alice: ScriptedUser, monkeypatch: pytest.
     return names
 
 
-@pytest.mark.parametrize("era", ERAS)
+@every_era
 async def test_the_blocks_of_the_page_do_what_it_says(
     namespace: dict[str, Any], elicit_user: Callable[[str], ScriptedUser], alice: ScriptedUser, era: str
 ) -> None:

@@ -12,7 +12,7 @@ from mcp import StdioServerParameters, stdio_client
 
 from elicit_flows.sdk import Elicit
 from elicit_flows.sdk.testing import ScriptedUser, Service
-from tests.sdk.mcp.clients import ERAS, Host, talking, text
+from tests.sdk.mcp.clients import Host, every_era, talking, text
 from tests.sdk.mcp.conftest import Server
 from tests.support.environments import environment
 from tests.support.process import PROJECT
@@ -37,7 +37,7 @@ DOING: dict[str, Callable[[ScriptedUser, str], None]] = {
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("era", ERAS)
+@every_era
 @pytest.mark.parametrize("tool", DOING)
 async def test_it_is_done_when_the_user_has_done_it(
     elicit_service: Service, server: Server, alice: ScriptedUser, era: str, tool: str
@@ -61,7 +61,7 @@ def started(service: Service, program: str, *arguments: str) -> StdioServerParam
     )
 
 
-@pytest.mark.parametrize("era", ERAS)
+@every_era
 async def test_a_client_starts_it_on_stdio(elicit_service: Service, alice: ScriptedUser, era: str) -> None:
     host = Host(lambda url: alice.submit(url, plan="pro"))
     program = started(elicit_service, sys.executable, "examples/mcp_server.py", "--stdio")
@@ -79,7 +79,7 @@ def fastmcp_4() -> str:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("era", ERAS)
+@every_era
 async def test_that_for_fastmcp_connects_and_looks_and_asks_what_it_found(
     elicit_service: Service, alice: ScriptedUser, fastmcp_4: str, era: str
 ) -> None:

@@ -18,7 +18,7 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.auth import OAuthClientInformationFull, OAuthClientMetadata, OAuthToken
 
 from elicit_flows.sdk.testing import ScriptedUser
-from tests.sdk.mcp.clients import ERAS, Host, talking, text
+from tests.sdk.mcp.clients import Host, every_era, talking, text
 from tests.sdk.mcp.conftest import Server
 from tests.support.box import AgentClient, Box
 from tests.support.http_user import HttpUser
@@ -96,7 +96,7 @@ def signing_in(url: str, person: HttpUser, name: str) -> OAuthClientProvider:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("era", ERAS)
+@every_era
 async def test_who_signs_in_is_asked_for_themselves(
     open_server: Server, agent: AgentClient, corp_server: Op, new_http_user: Callable[..., HttpUser], era: str
 ) -> None:
