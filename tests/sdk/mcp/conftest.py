@@ -41,13 +41,15 @@ class Server:
 
 
 class Tools(Server):
-    """``program`` is tests/sdk/mcp/tools.py, or one that does the same; ``ran`` is what its tools did."""
+    """``program`` is tests/sdk/mcp/tools.py, or one that does the same; ``ran`` is what its tools did. ``at``: where it
+    is to look for the service.
+    """
 
-    def __init__(self, service: Service, folder: Path, program: list[str], **told: Any) -> None:
+    def __init__(self, service: Service, folder: Path, program: list[str], at: str = "", **told: Any) -> None:
         self._ran = folder / "ran"
         super().__init__(service, folder / "log", lambda _: program)
         told = {"port": self.port, "ran": str(self._ran), "user": [service.sandbox_url, "alice"], **told}
-        self.process.env["TOOLS"] = json.dumps(told)
+        self.process.env |= {"TOOLS": json.dumps(told), "ELICIT_URL": at or service.url}
 
     @property
     def ran(self) -> list[str]:
@@ -97,15 +99,11 @@ def new_tools(
     tmp_path_factory: pytest.TempPathFactory,
     program: list[str],
 ) -> Callable[..., Tools]:
-    """Servers with the module's name: what another module's tests left answered at the same service is not theirs.
+    """Servers with the module's name: what another module's tests left answered at the same service is not theirs."""
 
-    ``at``: where they are to look for the service.
-    """
-
-    def make(at: str = "", **told: Any) -> Tools:
+    def make(**told: Any) -> Tools:
         told = {"name": request.module.__name__, **told}
         tools = Tools(elicit_box, tmp_path_factory.mktemp("mcp"), program, **told)
-        tools.process.env |= {"ELICIT_URL": at} if at else {}
         servers.append(tools)
         return tools.start()
 

@@ -480,7 +480,7 @@ def test_a_hook_runs_before_the_tool_and_words_can_be_its_own(tools: Tools, alic
 
 @pytest.mark.slow
 def test_a_service_that_cannot_be_reached_is_said_and_runs_nothing(new_tools: Callable[..., Tools]) -> None:
-    lost = new_tools("http://127.0.0.1:9", retry_for=1)
+    lost = new_tools(at="http://127.0.0.1:9", retry_for=1)
     answer = Modern(lost.url).call("wipe")
     assert answer["result"]["isError"] is True
     assert "unreachable" in text(answer)

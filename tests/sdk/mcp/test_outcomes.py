@@ -250,7 +250,7 @@ def private(service: str, answer: Json) -> bool:
 @pytest.fixture(scope="module")
 def lost(new_tools: Callable[..., Tools]) -> Tools:
     """Its service is not there."""
-    return new_tools(f"http://127.0.0.1:{free_port()}", retry_for=1)
+    return new_tools(at=f"http://127.0.0.1:{free_port()}", retry_for=1)
 
 
 @pytest.mark.parametrize("tool", ["wipe", "as_dict", "as_it_comes"])
