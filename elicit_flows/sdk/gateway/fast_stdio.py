@@ -35,6 +35,7 @@ class Passed:
     """
 
     request_id: ClassVar[None] = None
+    lost: ClassVar[bool] = False  # a program has no sessions
 
     fast_stdio: FastStdio
     message: Json

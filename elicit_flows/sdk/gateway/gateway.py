@@ -159,7 +159,7 @@ class Gateway:
         """What a tool, prompt or resource gives, once what it needs was asked."""
         begun: Any = getattr(context.request, "scope", {}).get(BEGUN)
         begun = begun or self.fast_stdio.handed.pop(context.request_id, None)
-        if begun is not None:
+        if begun is not None and not begun.lost:
             return await peers.exchange(begun.upstream, context, {**params, "name": begun.owned[1]}, {}, begun)
         state = _held_state(params)
         if HELD in state:
@@ -284,9 +284,10 @@ class Gateway:
         with peers.at_work():
             for name in self.config.servers:
                 upstream = await peers.upstream(name)  # what changes there is heard only by who is connected
-                if name in self.listing.having("resources"):
+                able = (upstream.capabilities.get("resources") or {}).get("subscribe")
+                if able and not is_modern(upstream.version) and name in self.listing.having("resources"):
                     for uri in params.notifications.resource_subscriptions or ():
-                        await upstream.watch(uri)
+                        await upstream.request("resources/subscribe", {"uri": uri})
         return await peers.listen(context, params)
 
     def known(self, meta: Json, session: str = "") -> Peers | None:

@@ -196,10 +196,8 @@ class Peers:
         which nothing is ``asked``, over a connection that is there and has no token of the user.
         """
         owned = self.names.get("tools/list", {}).get(tool)
-        if owned is None or asked(*owned):
-            return None
-        known = self._upstreams.get((owned[0], "{}"))
-        if known is None or not known.alive:
+        known = self._upstreams.get((owned[0], "{}")) if owned and not asked(*owned) else None
+        if owned is None or known is None or not known.alive or known.lost:
             return None
         plain = known.lines or (known.http and not known.param_headers.get(owned[1]))
         return (owned, known) if plain else None

@@ -17,16 +17,18 @@ from mcp_types import CONNECTION_CLOSED
 from elicit_flows.domain.values import Json
 from elicit_flows.sdk.gateway.lines import MAX_LINE, encoded, from_server
 from elicit_flows.sdk.gateway.peers import Exchange, Peers
-from elicit_flows.sdk.gateway.upstream import Upstream
+from elicit_flows.sdk.gateway.upstream import MCP_SESSION_ID, Upstream
 from elicit_flows.sdk.gateway.wire import CALL, asks_for_input, headers_for, is_modern, result_of, well_formed
 
 log = logging.getLogger(__name__)
 DRAIN_SECONDS = 1.0
+POSTED = {"accept": "application/json, text/event-stream", "content-type": "application/json"}
 
 
 @dataclass(slots=True, eq=False)
 class Posted:
     """A call at a server. ``first``: its answer, or None if the library has to take over; then ``answer`` has it.
+    ``lost``: the server did not know the session, so it has not run the call.
 
     Raises ValueError for a number that is none of JSON, and RecursionError.
     """
@@ -45,9 +47,10 @@ class Posted:
     body: bytes = field(init=False)
     sent: bool = False
     cancelled: bool = False
+    lost: bool = False
 
     def __post_init__(self) -> None:
-        self.number = self.upstream.number()
+        self.number = next(self.upstream.ids)
         if self.progress:
             self.params = {**self.params, "_meta": {**self.params.get("_meta", {}), "progressToken": self.number}}
         said = {"jsonrpc": "2.0", "id": self.number, "method": CALL, "params": self.params}
@@ -84,7 +87,7 @@ class Posted:
 
     async def _run(self) -> None:
         said: Json = {"error": {"code": CONNECTION_CLOSED, "message": "Connection closed"}}
-        headers = headers_for(self.upstream.version, CALL, self.params) | self.upstream.posted
+        headers = self._headers(CALL, self.params)
         on_progress = self._progressed if self.progress else None
         self.sent = True  # a server may work on it for long before its answer begins
         try:
@@ -92,6 +95,7 @@ class Posted:
                 asyncio.timeout(None) as ending,
                 self.upstream.posting(self.number, self.body, headers, on_progress) as response,
             ):
+                self.lost = self.upstream.lost and response.status_code == HTTPStatus.NOT_FOUND
                 async for message in _messages(response):
                     if "method" in message and not self.answer.done():
                         await self._take_over(message)
@@ -143,16 +147,20 @@ class Posted:
         except MCPError as refused:
             said["error"] = refused.error.model_dump(mode="json", exclude_none=True)
         if self.upstream.http is not None:
-            headers = headers_for(self.upstream.version, "", {}) | self.upstream.posted
+            headers = self._headers("", {})
             with suppress(httpx2.HTTPError):
                 url, body = str(self.upstream.section.url), encoded(said).encode()
                 await self.upstream.http.post(url, content=body, headers=headers)
+
+    def _headers(self, method: str, params: Json) -> dict[str, str]:
+        session = {MCP_SESSION_ID: self.upstream.session} if self.upstream.session else {}
+        return headers_for(self.upstream.version, method, params) | POSTED | session
 
     def _answered(self, message: Json) -> None:
         if not self.first.done():
             modern = self.peers.client.modern
             library = modern if "error" in message else asks_for_input(message["result"])
-            self.first.set_result(None if library else message)
+            self.first.set_result(None if library or self.lost else message)
         if not self.answer.done():
             self.answer.set_result(message)
 

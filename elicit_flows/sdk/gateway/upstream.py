@@ -10,6 +10,7 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
+from http import HTTPStatus
 from typing import Any, Protocol
 
 import httpx2
@@ -26,7 +27,7 @@ from elicit_flows.domain.values import Json
 from elicit_flows.sdk.gateway.config import Config, ServerSection
 from elicit_flows.sdk.gateway.lines import Lines, from_server, messages, process
 from elicit_flows.sdk.gateway.server_sign_in import KEPT_OUT, ClientCredentials, headers_of, kept_out, lacking
-from elicit_flows.sdk.gateway.wire import Client, headers_for, is_modern, request_for, well_formed
+from elicit_flows.sdk.gateway.wire import Client, headers_for, is_modern, request_for, well_formed, why
 
 log = logging.getLogger(__name__)
 START_SECONDS = 60.0  # npx may have to fetch the server first
@@ -35,7 +36,6 @@ CONNECT_SECONDS, READ_SECONDS = 30.0, 300.0
 MOST_PAGES = 100
 FIRST_PASSED = 1_000_000_000  # ids of requests beside the library, which counts its own from 1
 MCP_SESSION_ID = "mcp-session-id"
-POSTED = {"accept": "application/json, text/event-stream", "content-type": "application/json"}
 LISTENS = {"toolsListChanged": True, "promptsListChanged": True, "resourcesListChanged": True}
 PROGRESS = "notifications/progress"
 # Notifications about requests of this connection, which mean nothing on another.
@@ -89,13 +89,15 @@ class Upstream:
     http: httpx2.AsyncClient | None = None
     session: str = ""
     refused: int = 0  # the status with which the server refused the latest request, if it did
+    lost: bool = False  # the server does not know the session any more (Streamable HTTP: 404)
     lacks: dict[str, tuple[str, ...]] = field(default_factory=dict)  # see ``lacking``
+    ids: Iterator[int] = field(default_factory=lambda: itertools.count(FIRST_PASSED))
     _passed: dict[int, Waits] = field(default_factory=dict)
     _on_progress: dict[int, OnProgress] = field(default_factory=dict)
-    _ids: Iterator[int] = field(default_factory=lambda: itertools.count(FIRST_PASSED))
     _dispatcher: JSONRPCDispatcher[Any] | None = None
     _task: asyncio.Task[None] | None = None
     _end: asyncio.Event = field(default_factory=asyncio.Event)
+    _renewing: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     @property
     def section(self) -> ServerSection:
@@ -134,23 +136,40 @@ class Upstream:
         on_progress: ProgressFnT | None = None,
         capabilities: Json | None = None,
     ) -> Json:
-        """Send a request and return its result as it is. Raises the library's MCPError."""
+        """Send a request and return its result as it is. Raises the library's MCPError, and StartError if the server
+        has lost the session and begins no other.
+        """
+        renewed = self.lost
+        if renewed:
+            await self._renew()
         if self._dispatcher is None:
             raise MCPError(CONNECTION_CLOSED, f"The server {self.name!r} is not connected.")
         sent = request_for(self.version, params, self.client.info, capabilities or self.client.capabilities)
         told = headers_for(self.version, method, params) | dict(headers or {})
         if method == "tools/call" and is_modern(self.version):
-            told |= mcp_param_headers(
-                self.param_headers.get(str(params.get("name")), {}), params.get("arguments") or {}
-            )
+            known = self.param_headers.get(str(params.get("name")), {})
+            told |= mcp_param_headers(known, params.get("arguments") or {})
         options: CallOptions = {"headers": told}
         if on_progress:
             options["on_progress"] = on_progress
         self.busy += 1
         try:
             return await self._dispatcher.send_raw_request(method, sent, options)
+        except MCPError as refused:
+            if renewed or not self.lost or refused.error.code == CONNECTION_CLOSED:
+                raise  # a request that was under way may have run
         finally:
             self._rested()
+        return await self.request(method, params, headers=headers, on_progress=on_progress, capabilities=capabilities)
+
+    async def _renew(self) -> None:
+        async with self._renewing:
+            if self.lost:
+                await self.stop()
+                self._end.clear()
+                self.session = ""
+                await self.start()
+                self.lost = False
 
     async def notify(self, method: str, params: Json) -> None:
         if self._dispatcher is not None:
@@ -160,7 +179,7 @@ class Upstream:
         """Send a request to a program, beside the library. Returns its id. Raises as ``Lines.send`` does."""
         if self.lines is None:
             raise RuntimeError("Only a program is talked to in lines.")
-        made = self.number()
+        made = next(self.ids)
         if progress:
             params = {**params, "_meta": {**params.get("_meta", {}), "progressToken": made}}
         self.lines.send({"jsonrpc": "2.0", "id": made, "method": method, "params": params})
@@ -174,15 +193,6 @@ class Upstream:
             self._rested()
             told = {"requestId": made, "reason": reason}
             self.lines.send({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": told})
-
-    @property
-    def posted(self) -> dict[str, str]:
-        """The headers of what is posted beside the library."""
-        return POSTED | ({MCP_SESSION_ID: self.session} if self.session else {})
-
-    def number(self) -> int:
-        """The id of the next request beside the library."""
-        return next(self._ids)
 
     @asynccontextmanager
     async def posting(
@@ -214,6 +224,7 @@ class Upstream:
     async def _note_answer(self, response: httpx2.Response) -> None:
         self.session = response.headers.get(MCP_SESSION_ID, self.session)
         self.refused = response.status_code if response.status_code in KEPT_OUT else 0
+        self.lost |= response.status_code == HTTPStatus.NOT_FOUND and MCP_SESSION_ID in response.request.headers
         self.lacks.update(lacking(response))
 
     def _rested(self) -> None:
@@ -235,11 +246,6 @@ class Upstream:
             self._rested()
             waits.answered(well_formed(message))
         return waits is not None
-
-    async def watch(self, uri: str) -> None:
-        """Ask to be told of changes of a resource; a server that cannot is not asked."""
-        if not is_modern(self.version) and (self.capabilities.get("resources") or {}).get("subscribe"):
-            await self.request("resources/subscribe", {"uri": uri})
 
     async def all(self, method: str, member: str) -> list[Json]:
         """All pages of a list; none if the server has no such list."""
@@ -285,9 +291,9 @@ class Upstream:
                     await asyncio.gather(receiving, ending, *([listening] if listening else []), return_exceptions=True)
         except (OSError, ValueError, MCPError, httpx2.HTTPError, TimeoutError, ExceptionGroup) as failed:
             if ready.done():
-                log.warning("the connection to the server %s ended: %s", self.name, _why(failed))
+                log.warning("the connection to the server %s ended: %s", self.name, why(failed))
             else:
-                said = kept_out(self.section, self.refused, self.headers) or f"could not be reached: {_why(failed)}"
+                said = kept_out(self.section, self.refused, self.headers) or f"could not be reached: {why(failed)}"
                 wrong = StartError(f"The server {self.name!r} {said}")
                 wrong.status = self.refused
                 ready.set_exception(wrong)
@@ -392,9 +398,3 @@ class Upstream:
 def _passed_id(given: Any) -> int:
     """The id of a request beside the library; 0 if it is no such."""
     return given if type(given) is int else 0
-
-
-def _why(failed: BaseException) -> str:
-    while isinstance(failed, ExceptionGroup):
-        failed = failed.exceptions[0]
-    return f"{type(failed).__name__}: {failed}"

@@ -136,3 +136,10 @@ def without(secrets: Iterable[str], value: Any) -> Any:
         return [clean(inner) for inner in one] if isinstance(one, list) else one
 
     return clean(value)
+
+
+def why(failed: BaseException) -> str:
+    """What ended a connection, in words."""
+    while isinstance(failed, ExceptionGroup):
+        failed = failed.exceptions[0]
+    return f"{type(failed).__name__}: {failed}"

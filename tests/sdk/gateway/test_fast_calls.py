@@ -177,6 +177,34 @@ async def test_t208_a_call_passed_on_is_whole_and_its_clients_own(
 
 
 @every_era
+async def test_t208_a_server_at_an_address_may_be_started_anew(
+    behind: Callable[..., Behind], elicit_box: Service, tmp_path: Path, era: str
+) -> None:
+    """It knows no session from before (Streamable HTTP: 404), and has not run the call."""
+    web = lambda port: [sys.executable, "-m", "tests.sdk.gateway.behind", str(port)]  # noqa: E731
+    server = Server(elicit_box, tmp_path / "web.log", web, BEHIND=str(tmp_path / "ran"))
+    try:
+        gateway = behind(f'[servers.disk]\nurl = "{server.start().url}"\n{WIPE}')
+        async with lines(gateway.started, era) as client:
+            assert await beside(client)
+            server.process.kill9()
+            server.start()
+            assert text(await client.call("use", {"what": "a"})).startswith("with")
+            assert await beside(client)
+            server.process.kill9()
+            server.start()
+            planned = await client.ask("prompts/get", {"name": "plan", "arguments": {"topic": "b"}})
+            assert "Plan b." in str(planned["result"]), "the library's way"
+            assert [line.split()[:2] for line in gateway.ran] == [["used", "a"], ["planned", "b"]]
+            server.process.kill9()
+            assert (await client.call("look"))["error"]["message"] == "Connection closed"
+            server.start()
+            assert text(await client.call("look")) == "seen"
+    finally:
+        server.process.stop()
+
+
+@every_era
 async def test_t208_a_server_that_asks_during_a_call_passed_on_is_answered(
     behind: Callable[..., Behind], guarded: str, era: str
 ) -> None:
