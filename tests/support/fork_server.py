@@ -1,8 +1,9 @@
 """A process that has the libraries loaded and forks the programs of the tests: loading takes seconds, forking none.
 
-    python -m tests.support.fork_server SOCKET [--service]
+    python -m tests.support.fork_server SOCKET [--service | MODULE …]
 
-With ``--service`` it has loaded the service too, under the environment that it was started with. What runs in the
+With ``--service`` it has loaded the service too, under the environment that it was started with. A Python with other
+libraries is told which modules to load instead. What runs in the
 fork is the program, unchanged: ``manage.py …`` or ``-m module …``. ``forking.py`` holds the other end. The server
 ends when its standard input does.
 """
@@ -22,6 +23,7 @@ import socket
 import sys
 import threading
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -153,8 +155,8 @@ def _status(pid: int) -> int | None:
     return os.waitstatus_to_exitcode(status) if found else None
 
 
-def load(service: bool) -> None:
-    for name in LIBRARIES:
+def load(service: bool, modules: Sequence[str] = LIBRARIES) -> None:
+    for name in modules:
         importlib.import_module(name)
     if service:
         for name in ("config.asgi", "config.celery", "elicit_flows.management.commands.serve"):
@@ -176,7 +178,8 @@ def leave(status: int) -> None:
 
 def main() -> None:
     server = ForkServer(sys.argv[1])
-    load("--service" in sys.argv)
+    service = "--service" in sys.argv
+    load(service, LIBRARIES if service else sys.argv[2:] or LIBRARIES)
     program = server.serve()
     if program:
         leave(program.status())

@@ -154,7 +154,7 @@ class Process:
         self.cwd = cwd
         self.user = user
         self.stop_with = stop_with
-        self._forked_from = forked_from
+        self.forked_from = forked_from
         self._child: subprocess.Popen[bytes] | Fork | None = None
         self._before = 0
 
@@ -173,8 +173,8 @@ class Process:
         self._before = len(self.output())
         with self.log.open("ab") as log:
             # Standard input is a pipe of ours: a child may take its end as the sign to leave.
-            if self._forked_from or forkable(self.command, self.env):
-                server = self._forked_from(self.env) if self._forked_from else fork_server()
+            if self.forked_from or forkable(self.command, self.env):
+                server = self.forked_from(self.env) if self.forked_from else fork_server()
                 self._child = server.fork(self.command[1:], self.env, self.cwd, log.fileno(), log.fileno())
             else:
                 self._child = subprocess.Popen(
@@ -264,6 +264,27 @@ class Process:
             return until(ready_or_dead, what, timeout=timeout)
         except TimeoutError as error:
             raise TimeoutError(f"{error}\n{self.output()[-4000:]}") from None
+
+
+class Elsewhere:
+    """Fork servers of other Pythons, each with modules of its own loaded; their logs are in ``home``."""
+
+    def __init__(self, home: Path) -> None:
+        self._home = home
+        self._running: dict[str, tuple[Process, ForkServer]] = {}
+
+    def __call__(self, python: str, *modules: str) -> ForkServer:
+        if python not in self._running:
+            path = self._home / f"elsewhere-{len(self._running)}"
+            command = [python, "-m", "tests.support.fork_server", str(path), *modules]
+            process = Process(command, path.with_suffix(".log"))
+            process.start()
+            self._running[python] = process, ForkServer(path)
+        return self._running[python][1]
+
+    def close(self) -> None:
+        for process, _ in self._running.values():
+            process.kill9()
 
 
 class Loaded:

@@ -2,7 +2,8 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterator
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Self
 
@@ -11,8 +12,20 @@ import pytest
 
 from elicit_flows.sdk.testing import Service
 from tests.sdk.mcp import raw
+from tests.support.forking import ForkServer
 from tests.support.ports import free_port
-from tests.support.process import PROJECT, Process, until
+from tests.support.process import PROJECT, Elsewhere, Process, until
+
+Forking = Callable[[Mapping[str, str]], ForkServer]
+# What takes long to import and asks for no setting, for the Python of each environment of tests/peers/python.
+MODULES = {
+    "mcp-1": ("mcp.server.fastmcp", "mcp.client.streamable_http", "uvicorn", "elicit_flows.sdk.mcp"),
+    "fastmcp-4": ("fastmcp", "fastmcp.client.elicitation", "fastmcp.server", "uvicorn", "elicit_flows.sdk.mcp"),
+}
+
+
+def modules_of(python: str) -> tuple[str, ...]:
+    return next(modules for name, modules in MODULES.items() if f"/{name}-" in python)
 
 
 class Server:
@@ -45,9 +58,13 @@ class Tools(Server):
     is to look for the service.
     """
 
-    def __init__(self, service: Service, folder: Path, program: list[str], at: str = "", **told: Any) -> None:
+    def __init__(
+        self, service: Service, folder: Path, program: list[str], at: str = "",
+        forked_from: Forking | None = None, **told: Any,
+    ) -> None:  # fmt: skip
         self._ran = folder / "ran"
         super().__init__(service, folder / "log", lambda _: program)
+        self.process.forked_from = forked_from
         told = {"port": self.port, "ran": str(self._ran), "user": [service.sandbox_url, "alice"], **told}
         self.process.env |= {"TOOLS": json.dumps(told), "ELICIT_URL": at or service.url}
 
@@ -86,6 +103,22 @@ def python() -> str:
     return sys.executable
 
 
+@pytest.fixture(scope="session")
+def elsewhere() -> Iterator[Elsewhere]:
+    with tempfile.TemporaryDirectory(prefix="elicit-elsewhere-") as home:
+        servers = Elsewhere(Path(home))
+        yield servers
+        servers.close()
+
+
+@pytest.fixture(scope="module")
+def forked_from(python: str, elsewhere: Elsewhere) -> Forking | None:
+    """Where the tools of another Python are forked, which has its library loaded."""
+    if python == sys.executable:
+        return None
+    return lambda env: elsewhere(python, *modules_of(python))
+
+
 @pytest.fixture(scope="module")
 def program(python: str) -> list[str]:
     return [python, "-m", "tests.sdk.mcp.tools"]
@@ -98,12 +131,13 @@ def new_tools(
     servers: list[Server],
     tmp_path_factory: pytest.TempPathFactory,
     program: list[str],
+    forked_from: Forking | None,
 ) -> Callable[..., Tools]:
     """Servers with the module's name: what another module's tests left answered at the same service is not theirs."""
 
     def make(**told: Any) -> Tools:
         told = {"name": request.module.__name__, **told}
-        tools = Tools(elicit_box, tmp_path_factory.mktemp("mcp"), program, **told)
+        tools = Tools(elicit_box, tmp_path_factory.mktemp("mcp"), program, forked_from=forked_from, **told)
         servers.append(tools)
         return tools.start()
 

@@ -6,9 +6,11 @@ from typing import Any
 
 import pytest
 
+from tests.sdk.mcp.conftest import modules_of
 from tests.sdk.mcp.vendors.peer import NEW, OLD, Peer
 from tests.support.environments import FOLDER, environment
 from tests.support.op import node
+from tests.support.process import Elsewhere
 
 # Each library's client, with the revision that it is to speak.
 CLIENTS = {
@@ -36,15 +38,22 @@ def fastmcp_4() -> str:
 
 
 @pytest.fixture
-def calling(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Callable[..., Peer]]:
+def calling(request: pytest.FixtureRequest, tmp_path: Path, elsewhere: Elsewhere) -> Iterator[Callable[..., Peer]]:
     """``calling("typescript-1", url, tool="wipe", …)`` starts a client that makes that call."""
     peers: list[Peer] = []
 
     def call(client: str, *urls: str, **told: Any) -> Peer:
         script, version = CLIENTS[client]
         python = PYTHONS.get(script)
-        program = [request.getfixturevalue(python), str(FOLDER / script)] if python else [str(node()), script]
-        peers.append(Peer(program, tmp_path / f"{len(peers)}", *urls, version=version, **told))
+        forked_from = None
+        if python:
+            path = request.getfixturevalue(python)
+            program, server = [path, str(FOLDER / script)], elsewhere(path, *modules_of(path))
+            forked_from = lambda _: server  # noqa: E731
+        else:
+            program = [str(node()), script]
+        log = tmp_path / f"{len(peers)}"
+        peers.append(Peer(program, log, *urls, version=version, forked_from=forked_from, **told))
         return peers[-1]
 
     yield call

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from tests.sdk.mcp.conftest import Forking
 from tests.support.op import PEERS
 from tests.support.process import Process
 
@@ -16,9 +17,11 @@ Line = dict[str, Any]
 class Peer(Process):
     """One call of a tool, from the client's connection to its end."""
 
-    def __init__(self, program: list[str], log: Path, *urls: str, tool: str, **told: Any) -> None:
+    def __init__(
+        self, program: list[str], log: Path, *urls: str, tool: str, forked_from: Forking | None = None, **told: Any
+    ) -> None:
         asked = {"urls": urls, "tool": tool, "arguments": {}, "links": True, "action": "accept", **told}
-        super().__init__([*program, json.dumps(asked)], log, cwd=PEERS)
+        super().__init__([*program, json.dumps(asked)], log, cwd=PEERS, forked_from=forked_from)
         self.start()
 
     @property
