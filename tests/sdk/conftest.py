@@ -1,5 +1,6 @@
 """One service in a box for all that drives it, with its users; and one that follows a script."""
 
+import tempfile
 from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from elicit_flows.sdk.testing import ScriptedUser, Service, elicit_service, elic
 from tests.sdk.fake import FakeService
 from tests.sdk.forked import ForkedService
 from tests.sdk.hooks import Hooks, sent
+from tests.support.process import Elsewhere
 
 __all__ = ["elicit_service", "elicit_user"]
 
@@ -19,6 +21,15 @@ def elicit_box(tmp_path_factory: pytest.TempPathFactory, migrated_sqlite: Path) 
     """The service and the sandbox, started once for all tests."""
     with ForkedService(tmp_path_factory.mktemp("elicit"), migrated_sqlite) as service:
         yield service
+
+
+@pytest.fixture(scope="session")
+def elsewhere() -> Iterator[Elsewhere]:
+    """Other Pythons, each with its libraries loaded, to fork programs from."""
+    with tempfile.TemporaryDirectory(prefix="elicit-elsewhere-") as home:
+        servers = Elsewhere(Path(home))
+        yield servers
+        servers.close()
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import json
 import sys
-import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Self
@@ -101,14 +100,6 @@ def server(elicit_box: Service, servers: list[Server], tmp_path_factory: pytest.
 def python() -> str:
     """What runs the tools; another has another library."""
     return sys.executable
-
-
-@pytest.fixture(scope="session")
-def elsewhere() -> Iterator[Elsewhere]:
-    with tempfile.TemporaryDirectory(prefix="elicit-elsewhere-") as home:
-        servers = Elsewhere(Path(home))
-        yield servers
-        servers.close()
 
 
 @pytest.fixture(scope="module")
