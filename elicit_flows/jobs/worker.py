@@ -8,6 +8,7 @@ database rows say what is due; several workers share them by leases.
 from __future__ import annotations
 
 import logging
+import random
 import threading
 import time
 from collections import Counter
@@ -37,6 +38,7 @@ GATHER = 0.005  # seconds
 # Seconds for which a job that Celery woke keeps its thread and connection: beat wakes it every few seconds.
 LINGER = 30.0
 POLL = 1.0  # seconds between looks at what is under way
+_APART = random.random()  # noqa: S311  from the jobs of other processes
 PURGE_FOR = 5.0  # seconds: a worker that is told to stop does so within this time
 NOTE_EVERY = 15.0  # seconds between two records that a job has run
 STOP_SECONDS = webhooks.DEADLINE + 5.0  # longer than any call of a job to another server
@@ -190,11 +192,13 @@ class JobThread:
     """One job of a process. It has at most one thread, however often it is woken.
 
     After ``wake`` it does what is due, and its thread ends some time after nothing is left. After ``keep_on`` the
-    thread stays, and looks again every ``pause`` seconds.
+    thread stays, and looks again every ``pause`` seconds. The jobs of a process look one after the other, because an
+    answer that is due at the same moment would wait for all of them.
     """
 
     def __init__(self, name: str, make: Callable[[], JobRun]) -> None:
         self.name, self._make, self._pause = name, make, settings.JOB_SECONDS[name]
+        self._phase = (_APART + list(MAKE).index(name) / len(MAKE)) * self._pause
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
         self._round: JobRun | None = None
@@ -237,7 +241,7 @@ class JobThread:
                     continue
                 done = doing.idle and not self._stays
                 if not self._woken:
-                    doing.wake.wait(LINGER if done else self._pause)
+                    doing.wake.wait(LINGER if done else self.until_next())
                 doing.wake.clear()
                 with self._lock:
                     if done and not self._woken:
@@ -249,6 +253,10 @@ class JobThread:
             with self._lock:
                 if self._thread is threading.current_thread():
                     self._thread = None
+
+    def until_next(self) -> float:
+        """Seconds until it looks again by itself."""
+        return self._pause - (time.monotonic() - self._phase) % self._pause
 
     def _more(self, doing: JobRun) -> bool:
         """Do one round. Returns whether there is more. No error may end the job."""
