@@ -22,6 +22,7 @@ from tests.support.process import Process
 TITLE = "Waiting"
 FEW = 10
 WARMING = 200
+FILLING = 1000  # who are told at once, so that each pool has as many threads as it may have
 
 
 def measure(ground: Ground, plan: Plan) -> Iterator[Finding]:
@@ -43,7 +44,7 @@ def _transport(ground: Ground, plan: Plan, quiet: Hall, full: Hall, *, streams: 
     memory, half = machine.memory(full.pid), plan.waiters // 2
     told = [full.join(list(range(WARMING, half)), streams=streams)]
     # The pools start a thread whenever all are busy. So they are filled, and one half is compared with all.
-    full.used(ground.client, WARMING)
+    full.used(ground.client, FILLING)
     threads, connections = machine.threads(full.pid), full.connections()
     told.append(full.join(list(range(half, plan.waiters)), streams=streams))
     each = (machine.memory(full.pid) - memory) / (plan.waiters - WARMING) / 1000

@@ -6,8 +6,10 @@ import asyncio
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from itertools import pairwise
 
 import pytest
+from django.conf import settings
 
 from elicit_flows.jobs import worker
 from elicit_flows.lib import thread_pools
@@ -204,3 +206,15 @@ def test_the_thread_that_was_used_last_is_used_first_and_the_others_let_go() -> 
         one.shutdown()
 
     asyncio.run(play())
+
+
+def test_the_jobs_of_a_process_look_for_what_is_due_at_different_moments(monkeypatch: pytest.MonkeyPatch) -> None:
+    jobs = list(worker.threads().values())
+    for now in (0.0, 12.34, 1e6):
+        monkeypatch.setattr(worker.time, "monotonic", lambda now=now: now)
+        left = {job.name: job.until_next() for job in jobs}
+        assert all(0 < left[name] <= settings.JOB_SECONDS[name] for name in left), left
+        for pause in set(settings.JOB_SECONDS.values()):
+            alike = sorted(left[name] for name in left if settings.JOB_SECONDS[name] == pause)
+            apart = [after - before for before, after in pairwise(alike)]
+            assert all(gap > 0.9 * pause / len(jobs) for gap in apart), (now, left)
