@@ -7,11 +7,13 @@ run all of them there.
 
 from __future__ import annotations
 
+import ast
 import os
 import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -31,9 +33,9 @@ WIRES = ("acp", "ahp", "mcp", "older", "privacy", "tesseron", "validator")
 NEEDED = [
     "__init__.py", "sdk/__init__.py", "sdk/conftest.py", "sdk/fake.py", "sdk/forked.py", "sdk/hooks.py",
     "support/__init__.py", "support/process.py", "support/forking.py", "support/fork_server.py", "support/machine.py",
-    "support/guardian.py", "support/examples.py", "support/ports.py", "wires/conftest.py", "wires/__init__.py",
-    "wires/answers.py", "wires/bodies.py", "wires/validator.py", "wires/schemas", "kinds/__init__.py",
-    "kinds/form/__init__.py", "kinds/form/asked.py", "kinds/form/strategies.py",
+    "support/guardian.py", "support/examples.py", "support/ports.py", "support/sweeps.py", "wires/conftest.py",
+    "wires/__init__.py", "wires/answers.py", "wires/bodies.py", "wires/validator.py", "wires/schemas",
+    "kinds/__init__.py", "kinds/form/__init__.py", "kinds/form/asked.py", "kinds/form/strategies.py",
 ]  # fmt: skip
 # What another Python does otherwise shows in the first examples of Hypothesis too.
 QUICK = """
@@ -97,9 +99,24 @@ def test_the_sdks_tests_pass_on_python(version: str, installed: Path, tmp_path: 
     assert int(passed[1]) > (700 if whole else 50)
 
 
+def imported(name: str) -> Iterator[str]:
+    """The files of the tests that this file of theirs imports at the top."""
+    if not name.endswith(".py"):
+        return
+    for node in ast.parse((PROJECT / "tests" / name).read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] == "tests":
+            within = "/".join(node.module.split(".")[1:])
+            for each in node.names:
+                as_module = f"{within}/{each.name}.py" if within else f"{each.name}.py"
+                package = f"{within}/__init__.py" if (PROJECT / "tests" / within).is_dir() else f"{within}.py"
+                yield as_module if (PROJECT / "tests" / as_module).exists() else package
+
+
 def test_what_make_test_pythons_runs_is_there() -> None:
     listed = [*NEEDED, *(f"sdk/test_{name}.py" for name in SDK), *(f"wires/test_{name}.py" for name in WIRES)]
     assert [name for name in listed if not (PROJECT / "tests" / name).exists()] == []
+    missing = {(name, other) for name in listed for other in imported(name) if other not in listed}
+    assert not missing, "add to NEEDED what these import"
     file, _, name = NEEDS_THE_SERVICE.partition("::")
     assert f"def {name}(" in (PROJECT / file).read_text(encoding="utf-8")
 

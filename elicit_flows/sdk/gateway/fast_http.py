@@ -130,7 +130,11 @@ class FastHttp:
                 await _respond(send, 200, _written(posted.peers, request, answer), session)
             else:
                 leaving.cancel()
-                await self._app({**scope, BEGUN: posted}, _again(body, receive), send)
+                if posted.lost:
+                    posted.end()
+                else:
+                    scope = {**scope, BEGUN: posted}
+                await self._app(scope, _again(body, receive), send)
         finally:
             self._open.pop((session, request), None)
             leaving.cancel()

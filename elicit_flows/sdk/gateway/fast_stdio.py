@@ -35,7 +35,6 @@ class Passed:
     """
 
     request_id: ClassVar[None] = None
-    lost: ClassVar[bool] = False  # a program has no sessions
 
     fast_stdio: FastStdio
     message: Json
@@ -193,12 +192,15 @@ class FastStdio:
             posted.end()
             return
         del self.open[request]
-        if answer is None:
-            self.handed[request] = posted
-            self.client.give(message)
-        else:
+        if answer is not None:
             posted.end()
             self.answer(posted.peers, request, answer, self.client)
+            return
+        if posted.lost:
+            posted.end()
+        else:
+            self.handed[request] = posted
+        self.client.give(message)
 
     def _hold(self, task: asyncio.Task[None]) -> None:
         """asyncio itself keeps no task alive."""

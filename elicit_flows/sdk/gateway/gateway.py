@@ -159,7 +159,7 @@ class Gateway:
         """What a tool, prompt or resource gives, once what it needs was asked."""
         begun: Any = getattr(context.request, "scope", {}).get(BEGUN)
         begun = begun or self.fast_stdio.handed.pop(context.request_id, None)
-        if begun is not None and not begun.lost:
+        if begun is not None:
             return await peers.exchange(begun.upstream, context, {**params, "name": begun.owned[1]}, {}, begun)
         state = _held_state(params)
         if HELD in state:

@@ -6,7 +6,7 @@ import asyncio
 import json
 import sys
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +40,14 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def gateway(elicit_box: Service, folder: Path) -> Iterator[Server]:
+    with both(elicit_box, folder) as (made, _):
+        yield made
+
+
+@contextmanager
+def both(elicit_box: Service, folder: Path) -> Iterator[tuple[Server, Server]]:
+    """The gateway, and the server behind it."""
+
     def guard(port: int) -> list[str]:
         top = f"[settings]\nhold = 0.1\n[listen]\nport = {port}\n"
         file = Behind(elicit_box, folder, FILE.replace("<web>", behind.url), top).file
@@ -51,7 +59,7 @@ def gateway(elicit_box: Service, folder: Path) -> Iterator[Server]:
     made = Server(elicit_box, folder / "log", guard)
     try:
         behind.start()
-        yield made.start()
+        yield made.start(), behind
     finally:
         made.process.stop()
         behind.process.stop()
@@ -218,6 +226,18 @@ async def test_t208_progress_that_comes_on_another_stream_is_told(gateway: Serve
         for _ in range(2):
             assert text(await client.call_tool("aside", {}, progress_callback=progress)) == "done aside"
     assert steps == [1, 1]
+
+
+async def test_t208_a_server_behind_may_be_started_anew(elicit_box: Service, tmp_path: Path) -> None:
+    with both(elicit_box, tmp_path) as (made, behind):
+        async with raw(made.url, LEGACY) as client:
+            assert await client.beside()
+            behind.process.kill9()
+            behind.start()
+            for what in ("a", "b"):
+                assert "with" in (await client.call("use", what=what)).text
+            assert await client.beside()
+    assert [line.split()[:2] for line in (tmp_path / "ran").read_text().splitlines()] == [["used", "a"], ["used", "b"]]
 
 
 async def test_t209_a_session_that_was_ended_is_not_served(gateway: Server) -> None:
