@@ -89,6 +89,7 @@ class Served:
 def hang_up(pool: ThreadPoolExecutor) -> None:
     """Every thread of the pool closes its database connection: they would hold on to the test's database."""
     threads = list(pool._threads)
+    pool._max_workers = len(threads) or 1  # else another thread starts, and closes in place of one that is busy
     together = threading.Barrier(len(threads) or 1)
 
     def close() -> None:

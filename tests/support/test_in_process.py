@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ from django.db import connection, connections
 from django.utils import timezone
 
 from elicit_flows.elicitations import agent_access
-from tests.support import rows
+from tests.support import rows, serving
 from tests.support.environment import FULL
 
 USUAL = "postgresql" if FULL else "sqlite"
@@ -81,3 +82,15 @@ def test_what_the_process_remembers_of_one_database_is_not_taken_for_another(on_
     """Both agents have the same number, and a process remembers for a second what an agent may do."""
     rows.provider(slug=slug)
     assert list(agent_access.of(rows.agent().row).providers) == [slug]
+
+
+def test_a_thread_that_is_busy_hangs_up_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else its connection is let go open, which fails whichever test runs when it is collected."""
+    closed: set[int] = set()
+    monkeypatch.setattr(serving.connections, "close_all", lambda: closed.add(threading.get_ident()))
+    go_on = threading.Event()
+    with ThreadPoolExecutor(4) as pool:
+        busy = pool.submit(lambda: go_on.wait(10) and threading.get_ident())
+        threading.Timer(0.1, go_on.set).start()
+        serving.hang_up(pool)
+        assert closed == {busy.result(10)}
