@@ -16,7 +16,7 @@ import stat
 import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, closing, suppress
-from typing import Any, cast
+from typing import Any, Protocol, cast
 
 from mcp.client.stdio import StdioServerParameters, get_default_environment
 from mcp.server.stdio import stdio_server
@@ -46,6 +46,14 @@ def _no_number(name: str) -> None:
 from_client = json.JSONDecoder(object_pairs_hook=_once, parse_constant=_no_number).decode
 # A server's numbers that JSON lacks, such as NaN, are null, as the library writes them.
 from_server = json.JSONDecoder(parse_constant=lambda _: None).decode
+
+
+class Waits(Protocol):
+    """What waits for the answer to a request beside the library."""
+
+    def answered(self, message: Json) -> None: ...
+
+    def progressed(self, params: Json) -> None: ...
 
 
 class Lines(asyncio.Protocol):

@@ -17,8 +17,17 @@ from mcp_types import CONNECTION_CLOSED
 from elicit_flows.domain.values import Json
 from elicit_flows.sdk.gateway.lines import MAX_LINE, encoded, from_server
 from elicit_flows.sdk.gateway.peers import Exchange, Peers
-from elicit_flows.sdk.gateway.upstream import MCP_SESSION_ID, Upstream
-from elicit_flows.sdk.gateway.wire import CALL, asks_for_input, headers_for, is_modern, result_of, well_formed
+from elicit_flows.sdk.gateway.upstream import Upstream
+from elicit_flows.sdk.gateway.wire import (
+    CALL,
+    MCP_SESSION_ID,
+    asks_for_input,
+    headers_for,
+    is_modern,
+    result_of,
+    unknown_session,
+    well_formed,
+)
 
 log = logging.getLogger(__name__)
 DRAIN_SECONDS = 1.0
@@ -95,7 +104,7 @@ class Posted:
                 asyncio.timeout(None) as ending,
                 self.upstream.posting(self.number, self.body, headers, on_progress) as response,
             ):
-                self.lost = self.upstream.lost and response.status_code == HTTPStatus.NOT_FOUND
+                self.lost = unknown_session(response) != ""
                 async for message in _messages(response):
                     if "method" in message and not self.answer.done():
                         await self._take_over(message)

@@ -10,8 +10,7 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
-from http import HTTPStatus
-from typing import Any, Protocol
+from typing import Any
 
 import httpx2
 from mcp.client.stdio import StdioServerParameters, stdio_client
@@ -25,9 +24,18 @@ from mcp_types.version import LATEST_HANDSHAKE_VERSION, LATEST_MODERN_VERSION, M
 
 from elicit_flows.domain.values import Json
 from elicit_flows.sdk.gateway.config import Config, ServerSection
-from elicit_flows.sdk.gateway.lines import Lines, from_server, messages, process
+from elicit_flows.sdk.gateway.lines import Lines, Waits, from_server, messages, process
 from elicit_flows.sdk.gateway.server_sign_in import KEPT_OUT, ClientCredentials, headers_of, kept_out, lacking
-from elicit_flows.sdk.gateway.wire import Client, headers_for, is_modern, request_for, well_formed, why
+from elicit_flows.sdk.gateway.wire import (
+    MCP_SESSION_ID,
+    Client,
+    headers_for,
+    is_modern,
+    request_for,
+    unknown_session,
+    well_formed,
+    why,
+)
 
 log = logging.getLogger(__name__)
 START_SECONDS = 60.0  # npx may have to fetch the server first
@@ -35,7 +43,6 @@ PROBE_SECONDS = 10.0
 CONNECT_SECONDS, READ_SECONDS = 30.0, 300.0
 MOST_PAGES = 100
 FIRST_PASSED = 1_000_000_000  # ids of requests beside the library, which counts its own from 1
-MCP_SESSION_ID = "mcp-session-id"
 LISTENS = {"toolsListChanged": True, "promptsListChanged": True, "resourcesListChanged": True}
 PROGRESS = "notifications/progress"
 # Notifications about requests of this connection, which mean nothing on another.
@@ -45,14 +52,6 @@ OnRequest = Callable[[str, Json], Awaitable[Json]]
 OnNotify = Callable[[str, Json], Awaitable[None]]
 OnLine = Callable[[Json], bool]
 OnProgress = Callable[[Json], Awaitable[None]]
-
-
-class Waits(Protocol):
-    """What waits for the answer to a request beside the library."""
-
-    def answered(self, message: Json) -> None: ...
-
-    def progressed(self, params: Json) -> None: ...
 
 
 class StartError(Exception):
@@ -224,7 +223,7 @@ class Upstream:
     async def _note_answer(self, response: httpx2.Response) -> None:
         self.session = response.headers.get(MCP_SESSION_ID, self.session)
         self.refused = response.status_code if response.status_code in KEPT_OUT else 0
-        self.lost |= response.status_code == HTTPStatus.NOT_FOUND and MCP_SESSION_ID in response.request.headers
+        self.lost |= unknown_session(response) == self.session != ""
         self.lacks.update(lacking(response))
 
     def _rested(self) -> None:

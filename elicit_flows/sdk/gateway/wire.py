@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from http import HTTPStatus
 from typing import Any
 
+import httpx2
 from mcp.shared.exceptions import MCPError
 from mcp.shared.inbound import (
     MCP_METHOD_HEADER,
@@ -23,6 +25,7 @@ from elicit_flows.domain.values import Json
 from elicit_flows.wires.mcp_2026_07_28 import VERSION as MODERN
 
 CALL = "tools/call"
+MCP_SESSION_ID = "mcp-session-id"
 RESERVED = "io.modelcontextprotocol/"
 VERSION_META = f"{RESERVED}protocolVersion"
 CLIENT_META = f"{RESERVED}clientInfo"
@@ -136,6 +139,12 @@ def without(secrets: Iterable[str], value: Any) -> Any:
         return [clean(inner) for inner in one] if isinstance(one, list) else one
 
     return clean(value)
+
+
+def unknown_session(response: httpx2.Response) -> str:
+    """The session that a request named and its server does not know (Streamable HTTP: 404); else an empty text."""
+    named = response.request.headers.get(MCP_SESSION_ID, "")
+    return str(named) if response.status_code == HTTPStatus.NOT_FOUND else ""
 
 
 def why(failed: BaseException) -> str:

@@ -13,6 +13,7 @@ from typing import Any
 import httpx2
 import pytest
 
+from elicit_flows.sdk.gateway.upstream import Upstream
 from elicit_flows.sdk.testing import Service
 from tests.sdk.gateway.conftest import Behind
 from tests.sdk.gateway.raw_lines import ABOUT, HELLO
@@ -234,10 +235,20 @@ async def test_t208_a_server_behind_may_be_started_anew(elicit_box: Service, tmp
             assert await client.beside()
             behind.process.kill9()
             behind.start()
-            for what in ("a", "b"):
-                assert "with" in (await client.call("use", what=what)).text
+            answers = await asyncio.gather(*(client.call("use", f"id {at}", what=str(at)) for at in range(30)))
+            assert [one.text for one in answers if "with" not in one.text] == []
             assert await client.beside()
-    assert [line.split()[:2] for line in (tmp_path / "ran").read_text().splitlines()] == [["used", "a"], ["used", "b"]]
+    ran = [line.split()[1] for line in (tmp_path / "ran").read_text().splitlines()]
+    assert sorted(ran, key=int) == [str(at) for at in range(30)], "each once"
+
+
+async def test_t208_a_late_answer_about_the_former_session_does_not_end_the_new_one() -> None:
+    nothing: Any = None
+    upstream = Upstream("web", nothing, nothing, nothing, nothing, nothing, session="new")
+    for session, lost in (("old", False), ("new", True)):
+        request = httpx2.Request("POST", "http://web.test", headers={"mcp-session-id": session})
+        await upstream._note_answer(httpx2.Response(404, request=request))
+        assert upstream.lost is lost, session
 
 
 async def test_t209_a_session_that_was_ended_is_not_served(gateway: Server) -> None:
