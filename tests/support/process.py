@@ -16,7 +16,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -266,39 +266,17 @@ class Process:
             raise TimeoutError(f"{error}\n{self.output()[-4000:]}") from None
 
 
-class Elsewhere:
-    """Fork servers of other Pythons, each with modules of its own loaded; their logs are in ``home``."""
+class ForkServers:
+    """Fork servers that run until the end, each with what a key stands for loaded; their logs are in ``home``."""
 
     def __init__(self, home: Path) -> None:
         self._home = home
-        self._running: dict[str, tuple[Process, ForkServer]] = {}
+        self._running: dict[Hashable, tuple[Process, ForkServer]] = {}
 
-    def __call__(self, python: str, *modules: str) -> ForkServer:
-        if python not in self._running:
-            path = self._home / f"elsewhere-{len(self._running)}"
-            command = [python, "-m", "tests.support.fork_server", str(path), *modules]
-            process = Process(command, path.with_suffix(".log"))
-            process.start()
-            self._running[python] = process, ForkServer(path)
-        return self._running[python][1]
-
-    def close(self) -> None:
-        for process, _ in self._running.values():
-            process.kill9()
-
-
-class Loaded:
-    """Fork servers that have the service loaded, one for each environment; their logs are in ``home``."""
-
-    def __init__(self, home: Path) -> None:
-        self._home = home
-        self._running: dict[frozenset[tuple[str, str]], tuple[Process, ForkServer]] = {}
-
-    def __call__(self, env: Mapping[str, str]) -> ForkServer:
-        key = frozenset(env.items())
+    def one(self, key: Hashable, python: str, *loads: str, env: Mapping[str, str] | None = None) -> ForkServer:
         if key not in self._running:
             path = self._home / f"forks-{len(self._running)}"
-            command = [sys.executable, "-m", "tests.support.fork_server", str(path), "--service"]
+            command = [python, "-m", "tests.support.fork_server", str(path), *loads]
             process = Process(command, path.with_suffix(".log"), env=env)
             process.start()
             self._running[key] = process, ForkServer(path)
@@ -307,3 +285,17 @@ class Loaded:
     def close(self) -> None:
         for process, _ in self._running.values():
             process.kill9()
+
+
+class Elsewhere(ForkServers):
+    """Those of other Pythons, each with modules of its own."""
+
+    def __call__(self, python: str, *modules: str) -> ForkServer:
+        return self.one(python, python, *modules)
+
+
+class Loaded(ForkServers):
+    """Those that have the service, one for each environment."""
+
+    def __call__(self, env: Mapping[str, str]) -> ForkServer:
+        return self.one(frozenset(env.items()), sys.executable, "--service", env=env)
