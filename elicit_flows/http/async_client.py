@@ -11,11 +11,12 @@ import re
 import socket
 import ssl
 import time
+from collections import deque
 from collections.abc import Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, cast
+from typing import cast
 
 import httptools
 
@@ -27,6 +28,7 @@ from elicit_flows.lib import telemetry
 IDLE_OF_ONE = 128  # kept connections to one origin,
 IDLE_IN_ALL = 256
 DIALING = 256  # connections that are being made: one that hangs has a thread until its deadline
+HELD = 256 * 1024  # bytes of a reply that may wait to be read; then nothing more is read from the other side
 _NAME = re.compile(rb"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
 _VALUE = re.compile(rb"(?:[!-~\x80-\xff](?:[ \t!-~\x80-\xff]*[!-~\x80-\xff])?)?")
 _METHOD = re.compile(r"[A-Z]+")
@@ -37,44 +39,61 @@ Origin = tuple[str, str, int]
 
 @dataclass(eq=False)
 class Exchange:
-    """One request on a connection, and the reply as far as it has arrived."""
+    """One request on a connection, and the reply as far as it has arrived. ``begun`` is done with its headers."""
 
     call: Call
     limit: int
-    answer: asyncio.Future[Any]
+    connection: Connection
+    begun: asyncio.Future[None] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
     headers: dict[str, str] = field(default_factory=dict)
-    body: bytearray = field(default_factory=bytearray)
+    pieces: deque[bytes] = field(default_factory=deque)  # of the body, that were not read yet
+    held: int = 0  # bytes in them
+    received: int = 0
     status: int = 0  # of the reply proper; 0 while there are only interim ones
     complete: bool = False
+    error: Exception | None = None
+    news: asyncio.Event = field(default_factory=asyncio.Event)
+    paused: bool = False
     ends_with_connection: bool = False
     reusable: bool = True
     without_body: bool = False  # the answer to HEAD ends with its headers
 
-    @property
-    def over(self) -> bool:
-        """Whether nothing more is to be read."""
-        return self.answer.done()
-
-    def begin(self) -> None:
-        """The headers are complete."""
-
-    def take(self, body: bytes) -> None:
-        """A piece of the body has arrived."""
-        self.body += body
-        if len(self.body) > self.limit:
-            self.fail(self.too_large())
-
-    def finish(self) -> None:
-        """The reply is complete."""
-        if not self.answer.done():
-            self.answer.set_result(Reply(self.status, self.headers, bytes(self.body)))
-
     def fail(self, error: Exception) -> None:
-        if not self.answer.done():
-            self.answer.set_exception(error)
+        self.error = self.error or error
+        self.news.set()
+        if not self.begun.done():
+            self.begun.set_exception(error)
 
     def too_large(self) -> Unreachable:
         return Unreachable("The answer is too large.", sent=self.call.sent)
+
+    def sent(self, sender: asyncio.Task[None]) -> None:
+        """An error of the request's body is one of the exchange."""
+        if not sender.cancelled() and isinstance(error := sender.exception(), Exception):
+            self.fail(error)
+
+    async def next(self, silence: float | None = None) -> bytes:
+        """What has arrived since the last call; b"" at the end. Raises ``Unreachable``, also if nothing arrives within
+        ``silence`` seconds, or by the call's deadline. None: whoever asks has a limit of its own.
+        """
+        if not self.pieces and not self.complete and not self.error:
+            self.news.clear()
+            try:
+                async with asyncio.timeout(None if silence is None else min(silence, self.call.remaining())):
+                    await self.news.wait()
+            except TimeoutError:
+                raise self.call.late() from None
+        if self.pieces:
+            found = self.pieces.popleft() if len(self.pieces) == 1 else b"".join(self.pieces)
+            self.pieces.clear()
+            self.held = 0
+            if self.paused:
+                self.paused = False
+                self.connection.resume_reading()
+            return found
+        if self.error:
+            raise self.error
+        return b""
 
 
 class Connection(asyncio.Protocol):
@@ -105,9 +124,6 @@ class Connection(asyncio.Protocol):
     def resume_writing(self) -> None:
         self.writable.set()
 
-    def pause_reading(self) -> None:
-        self._transport.pause_reading()
-
     def resume_reading(self) -> None:
         self._transport.resume_reading()
 
@@ -123,7 +139,7 @@ class Connection(asyncio.Protocol):
         call, rest = exchange.call, memoryview(data)
         try:
             # The parser gets at most the budget at a time, because the end of the headers sets a new budget.
-            while rest and not exchange.over:
+            while rest and not exchange.error:
                 if call.budget <= 0:
                     exchange.fail(exchange.too_large())
                     break
@@ -133,12 +149,9 @@ class Connection(asyncio.Protocol):
         except (httptools.HttpParserError, httptools.HttpParserUpgrade):
             exchange.fail(Unreachable(_BROKE_OFF, sent=True))
         if exchange.complete:
-            self._done(exchange)
-
-    def _done(self, exchange: Exchange) -> None:
-        self._exchange = None
-        self.alive = self.alive and exchange.reusable
-        exchange.finish()
+            self._exchange = None
+            self.alive = self.alive and exchange.reusable and not exchange.error
+            exchange.news.set()
 
     def eof_received(self) -> None:
         """Nothing follows. With TLS the other side must have said so: a loop calls this for a cut connection, too."""
@@ -154,7 +167,8 @@ class Connection(asyncio.Protocol):
         if exchange is None:
             return
         if error is None and self._at_end and exchange.ends_with_connection:
-            self._done(exchange)
+            exchange.complete = True
+            exchange.news.set()
         else:
             exchange.fail(Unreachable(_BROKE_OFF, sent=True))
 
@@ -180,7 +194,11 @@ class Connection(asyncio.Protocol):
             exchange.call.budget = client.body_budget(exchange.limit)
             chunked = exchange.headers.get("transfer-encoding", "").lower().endswith("chunked")
             exchange.ends_with_connection = not chunked and "content-length" not in exchange.headers
-            exchange.begin()
+            declared = exchange.headers.get("content-length", "")
+            if declared.isdigit() and int(declared) > exchange.limit and not exchange.without_body:
+                exchange.fail(exchange.too_large())
+            elif not exchange.begun.done():
+                exchange.begun.set_result(None)
             if exchange.without_body:
                 # A server that sends a body all the same would send it into the next exchange.
                 exchange.complete, exchange.reusable = True, False
@@ -188,7 +206,16 @@ class Connection(asyncio.Protocol):
     def on_body(self, body: bytes) -> None:
         exchange = self._exchange
         if exchange and not exchange.complete:
-            exchange.take(body)
+            exchange.received += len(body)
+            if exchange.received > exchange.limit:
+                exchange.fail(exchange.too_large())
+                return
+            exchange.pieces.append(body)
+            exchange.held += len(body)
+            exchange.news.set()
+            if exchange.held > HELD and not exchange.paused:
+                exchange.paused = True
+                self._transport.pause_reading()
 
     def on_message_complete(self) -> None:
         exchange = self._exchange
@@ -222,12 +249,15 @@ class AsyncClient:
         with telemetry.span(method, kind="client", http_request_method=method, server_address=target.host) as span:
             try:
                 connection, _ = await self.borrow(target, call)
-                exchange = Exchange(call, limit, asyncio.get_running_loop().create_future())
+                exchange, received = Exchange(call, limit, connection), bytearray()
                 reply: Reply | None = None
                 try:
                     async with asyncio.timeout(call.remaining()):
                         connection.ask(request, exchange)
-                        reply = await exchange.answer
+                        await exchange.begun
+                        while piece := await exchange.next():
+                            received += piece
+                        reply = Reply(exchange.status, exchange.headers, bytes(received))
                 finally:
                     if reply is None:  # nobody could tell what the next bytes belong to
                         connection.hang_up()

@@ -174,10 +174,20 @@ def connect(host: str, port: int, call: Call) -> socket.socket:
 def _dial(found: list[str], port: int, call: Call) -> socket.socket:
     tried = found[:_MAX_TRIED]
     for untried, address in zip(range(len(tried), 0, -1), tried, strict=True):
+        timeout = call.remaining() / untried
+        sock = socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET, socket.SOCK_STREAM)
         try:
-            return _connect(address, port, call.remaining() / untried)
+            sock.settimeout(timeout)
+            sock.connect((address, port))
+            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            reached = sock.getpeername()[0]
         except OSError:
+            sock.close()
             continue
+        if ip_address(reached) != ip_address(address):
+            sock.close()
+            raise Refused("The connection ended up at another address.")
+        return sock
     call.remaining()
     raise Unreachable("No connection could be made.")
 
@@ -239,23 +249,6 @@ def _answer(answer: Future[list[str]], host: str, port: int) -> None:
         answer.set_exception(error)
     finally:
         _lookups.release()
-
-
-def _connect(address: str, port: int, timeout: float) -> socket.socket:
-    family = socket.AF_INET6 if ":" in address else socket.AF_INET
-    sock = socket.socket(family, socket.SOCK_STREAM)
-    try:
-        sock.settimeout(timeout)
-        sock.connect((address, port))
-        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        reached = sock.getpeername()[0]
-    except OSError:
-        sock.close()
-        raise
-    if ip_address(reached) != ip_address(address):
-        sock.close()
-        raise Refused("The connection ended up at another address.")
-    return sock
 
 
 HEADER_BYTES = 32 * 1024

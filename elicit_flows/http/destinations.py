@@ -182,8 +182,7 @@ def check_url(url: str) -> Target:
     if parts.scheme != "https" and not (parts.scheme == "http" and near):
         raise Refused("The URL must begin with https://.")
     if not near:
-        _check_host(host, rules, bracketed="[" in parts.netloc)
-        _check_port(host, port, rules)
+        _check_host(host, port, rules, bracketed="[" in parts.netloc)
     if host in rules.own_hosts or f"{host}:{port}" in rules.own_hosts:
         raise Refused("The URL points back at this service.")
     authority = f"[{host}]" if ":" in host else host
@@ -259,42 +258,32 @@ def _split(url: str) -> SplitResult:
     return parts
 
 
-def _check_host(host: str, rules: Policy, *, bracketed: bool) -> None:
-    address = literal(host)
+def _check_host(host: str, port: int, rules: Policy, *, bracketed: bool) -> None:
+    address, ports = literal(host), PORTS.union(*(entry.ports for entry in rules.networks))
     if address is not None and bracketed == (address.version == 6):
-        if not public(address) and not any(within(address, port, rules) for port in _ports(rules)):
+        if not public(address) and not any(within(address, each, rules) for each in ports):
             raise Refused("The address is not on the public internet.")
-        return
-    if _NUMBER.fullmatch(host.rpartition(".")[2]):
+        open_port = reachable(address, port, rules)
+    elif _NUMBER.fullmatch(host.rpartition(".")[2]):
         raise Refused("The host is an address in an unusual spelling.")
-    if bracketed or not _is_name(host):
+    elif bracketed or not _is_name(host):
         raise Refused("The host is not a well-formed name.")
     # A name of a private network is permitted if a private network is allowed. Its addresses are checked all the same.
-    if host == "localhost" or host.endswith(_OWN_SUFFIXES) or (is_private_name(host) and not rules.networks):
+    elif host == "localhost" or host.endswith(_OWN_SUFFIXES) or (is_private_name(host) and not rules.networks):
         raise Refused("The host is not a public name.")
-
-
-def _check_port(host: str, port: int, rules: Policy) -> None:
-    """Checks the port. If the host is a name, every allowed port passes here; later its address decides."""
-    address = literal(host)
-    if (port not in _ports(rules)) if address is None else not reachable(address, port, rules):
+    else:
+        open_port = port in ports  # every allowed port passes here; later the name's address decides
+    if not open_port:
         raise Refused("The port must be 443, 8443 or 9443, or one that is allowed for a private network.")
 
 
-def _ports(rules: Policy) -> frozenset[int]:
-    return PORTS.union(*(entry.ports for entry in rules.networks))
-
-
 def _is_name(host: str) -> bool:
-    return len(host) <= 253 and all(_LABEL.fullmatch(label) and _decodes(label) for label in host.split("."))
-
-
-def _decodes(label: str) -> bool:
     """An xn-- label must be Punycode (RFC 3492) of visible text that is not ASCII alone."""
-    if not label.startswith("xn--"):
-        return True
+    labels = host.split(".")
+    if len(host) > 253 or not all(map(_LABEL.fullmatch, labels)):
+        return False
     try:
-        text = label[4:].encode().decode("punycode")
+        texts = [label[4:].encode().decode("punycode") for label in labels if label.startswith("xn--")]
     except UnicodeError:
         return False
-    return text.isprintable() and not text.isascii()
+    return all(text.isprintable() and not text.isascii() for text in texts)

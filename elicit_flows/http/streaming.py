@@ -1,16 +1,12 @@
-"""A request and a reply whose bodies are passed on piece by piece, on the connections of an ``AsyncClient``.
-
-What has arrived and was not read yet is limited: then nothing more is read from the other side.
-"""
+"""A request and a reply whose bodies are passed on piece by piece, on the connections of an ``AsyncClient``."""
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections import deque
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from elicit_flows.http import async_client, client
 from elicit_flows.http.async_client import AsyncClient, Connection, Exchange
@@ -19,7 +15,6 @@ from elicit_flows.http.destinations import Refused, Target, Unreachable
 from elicit_flows.lib import telemetry
 
 REPEATABLE = ("GET", "HEAD")  # a request that may be sent again, and has no body
-HELD = 256 * 1024  # bytes of a reply that may wait to be read
 _FRAMING = frozenset({"content-length", "transfer-encoding", "trailer", "te", "upgrade", "connection"})
 
 
@@ -29,74 +24,6 @@ class Upload:
 
     pieces: AsyncIterator[bytes]
     length: int | None = None
-
-
-@dataclass(eq=False, kw_only=True)
-class _Arriving(Exchange):
-    """A reply whose body is read while it arrives. ``answer`` is done with its headers."""
-
-    connection: Connection
-    pieces: deque[bytes] = field(default_factory=deque)
-    held: int = 0
-    received: int = 0
-    paused: bool = False
-    error: Exception | None = None
-    news: asyncio.Event = field(default_factory=asyncio.Event)
-
-    @property
-    def over(self) -> bool:
-        return self.complete or self.error is not None
-
-    def begin(self) -> None:
-        declared = self.headers.get("content-length", "")
-        if declared.isdigit() and int(declared) > self.limit and not self.without_body:
-            self.fail(self.too_large())
-        elif not self.answer.done():
-            self.answer.set_result(None)
-
-    def take(self, body: bytes) -> None:
-        self.received += len(body)
-        if self.received > self.limit:
-            self.fail(self.too_large())
-            return
-        self.pieces.append(body)
-        self.held += len(body)
-        self.news.set()
-        if self.held > HELD and not self.paused:
-            self.paused = True
-            self.connection.pause_reading()
-
-    def finish(self) -> None:
-        self.complete = True
-        self.news.set()
-
-    def fail(self, error: Exception) -> None:
-        self.error = self.error or error
-        self.news.set()
-        super().fail(error)
-
-    def sent(self, sender: asyncio.Task[None]) -> None:
-        """An error of the request's body is one of the exchange."""
-        if not sender.cancelled() and isinstance(error := sender.exception(), Exception):
-            self.fail(error)
-
-    async def next(self, silence: float) -> bytes:
-        """What has arrived since the last call; b"" at the end. Raises ``Unreachable``."""
-        if not self.pieces and not self.over:
-            self.news.clear()
-            async with _in_time(self.call, silence):
-                await self.news.wait()
-        if self.pieces:
-            found = self.pieces.popleft() if len(self.pieces) == 1 else b"".join(self.pieces)
-            self.pieces.clear()
-            self.held = 0
-            if self.paused:
-                self.paused = False
-                self.connection.resume_reading()
-            return found
-        if self.error:
-            raise self.error
-        return b""
 
 
 @asynccontextmanager
@@ -166,10 +93,10 @@ class _Asked:
     def __init__(self, http: AsyncClient, target: Target, call: Call, limit: int, silence: float) -> None:
         self._http, self._target, self._call, self._limit, self._silence = http, target, call, limit, silence
         self._connection: Connection | None = None
-        self._exchange: _Arriving | None = None
+        self._exchange: Exchange | None = None
         self._sender: asyncio.Task[None] | None = None
 
-    async def ask(self, begin: bytes, upload: Upload | None, method: str) -> _Arriving:
+    async def ask(self, begin: bytes, upload: Upload | None, method: str) -> Exchange:
         """Send the request and wait for the headers of the reply."""
         self._connection, reused = await self._http.borrow(self._target, self._call)
         try:
@@ -182,24 +109,21 @@ class _Asked:
         self._connection = await self._http.connect(self._target, self._call)
         return await self._exchanged(begin, upload, method)
 
-    async def _exchanged(self, begin: bytes, upload: Upload | None, method: str) -> _Arriving:
+    async def _exchanged(self, begin: bytes, upload: Upload | None, method: str) -> Exchange:
         if self._connection is None:
             raise Unreachable("There is no connection.")
-        answer = asyncio.get_running_loop().create_future()
-        exchange = _Arriving(
-            self._call, self._limit, answer, without_body=method == "HEAD", connection=self._connection
-        )
+        exchange = Exchange(self._call, self._limit, self._connection, without_body=method == "HEAD")
         self._exchange = exchange
         self._connection.ask(begin, exchange)
         if upload:
             self._sender = asyncio.ensure_future(self._send(upload, exchange))
             self._sender.add_done_callback(exchange.sent)
-            await asyncio.wait({answer, self._sender}, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait({exchange.begun, self._sender}, return_when=asyncio.FIRST_COMPLETED)
         async with _in_time(self._call, self._silence):
-            await asyncio.shield(answer)
+            await asyncio.shield(exchange.begun)
         return exchange
 
-    async def _send(self, upload: Upload, exchange: _Arriving) -> None:
+    async def _send(self, upload: Upload, exchange: Exchange) -> None:
         connection = exchange.connection
         async for piece in upload.pieces:
             if piece:

@@ -27,6 +27,7 @@ from elicit_flows.lib import kms
 
 _KEY_ID = re.compile(r"[A-Za-z0-9_-]{1,32}")
 _NONCE_BYTES = 12
+_BOUND = "elicit-flows/v1/{}/{}"  # what a text is bound to: the key and the place
 KEY_BYTES = 32
 
 Unwrap = Callable[[str, str, str], bytes]  # arguments: the key's id, the service's name, the wrapped key
@@ -62,7 +63,10 @@ class KeyRing:
             if not _KEY_ID.fullmatch(name) or name in keys:
                 raise ValueError(f"key {position} must begin with a new id and a colon")
             service, wrapped, found = rest.partition(":")
-            raw = unwrap(name, service, found) if wrapped else _decoded(position, rest)
+            try:
+                raw = unwrap(name, service, found) if wrapped else base64.b64decode(rest, validate=True)
+            except binascii.Error as error:
+                raise ValueError(f"key {position} is not base64") from error
             if len(raw) != KEY_BYTES:
                 raise ValueError(f"key {position} must be a new id, a colon and base64 of 32 bytes")
             keys[name] = AESGCM(raw)
@@ -78,7 +82,7 @@ class KeyRing:
 
     def seal(self, plain: bytes, place: str) -> str:
         key_id, nonce = self.newest, os.urandom(_NONCE_BYTES)
-        sealed = nonce + self.keys[key_id].encrypt(nonce, plain, _bind(key_id, place))
+        sealed = nonce + self.keys[key_id].encrypt(nonce, plain, _BOUND.format(key_id, place).encode())
         return f"v1.{key_id}.{base64.urlsafe_b64encode(sealed).decode()}"
 
     def open(self, text: str, place: str) -> bytes:
@@ -90,25 +94,14 @@ class KeyRing:
         if key_id not in self.keys:
             raise UnknownKey(f"no key {key_id!r} in the ring")
         try:
-            raw = base64.urlsafe_b64decode(encoded)
-            return self.keys[key_id].decrypt(raw[:_NONCE_BYTES], raw[_NONCE_BYTES:], _bind(key_id, place))
+            raw, bound = base64.urlsafe_b64decode(encoded), _BOUND.format(key_id, place).encode()
+            return self.keys[key_id].decrypt(raw[:_NONCE_BYTES], raw[_NONCE_BYTES:], bound)
         except (InvalidTag, binascii.Error, ValueError) as error:
             raise SealBroken("the seal does not fit this place") from error
 
 
 def is_id(name: str) -> bool:
     return _KEY_ID.fullmatch(name) is not None
-
-
-def _decoded(position: int, encoded: str) -> bytes:
-    try:
-        return base64.b64decode(encoded, validate=True)
-    except binascii.Error as error:
-        raise ValueError(f"key {position} is not base64") from error
-
-
-def _bind(key_id: str, place: str) -> bytes:
-    return f"elicit-flows/v1/{key_id}/{place}".encode()
 
 
 log = logging.getLogger(__name__)

@@ -96,14 +96,14 @@ def test_t36_t89_a_public_name_that_leads_inside_is_refused(
 def test_t90_a_name_that_changes_to_loopback_is_refused(send: Send, monkeypatch: pytest.MonkeyPatch) -> None:
     answers, dialled = iter([["93.184.216.34"], ["127.0.0.1"]]), []
 
-    def unanswered(address: str, port: int, timeout: float) -> socket.socket:
-        dialled.append(address)
-        raise TimeoutError
+    def unanswered(found: list[str], port: int, call: client.Call) -> socket.socket:
+        dialled.extend(found)
+        raise http.Unreachable("No connection could be made.")
 
     monkeypatch.setattr(client, "resolver", lambda host, port: next(answers))
     with listening(answering(OK)) as sink:
         monkeypatch.setattr(destinations, "PORTS", frozenset({sink.port}))
-        monkeypatch.setattr(client, "_connect", unanswered)
+        monkeypatch.setattr(client, "_dial", unanswered)
         url = f"https://rebind.example.com:{sink.port}/"
         with pytest.raises(http.Unreachable):
             send("GET", url)
@@ -138,7 +138,7 @@ def test_t90_a_loopback_name_may_not_lead_elsewhere(send: Send, monkeypatch: pyt
 def test_t90_a_connection_that_ends_up_elsewhere_is_refused() -> None:
     """Linux takes 0.0.0.0 for this machine: the address that answers is not the one that was dialled."""
     with listening(answering(OK)) as peer, pytest.raises(http.Refused):
-        client._connect("0.0.0.0", peer.port, 1.0).close()
+        client._dial(["0.0.0.0"], peer.port, client.Call(time.monotonic() + 1.0, 0)).close()
     assert peer.heard == []
 
 
