@@ -87,8 +87,11 @@ def of(agent_id: int | None = None) -> PageBrand:
     """The brand on the pages of this agent's requests; without an agent, on all others."""
     found = _remembered.get(agent_id)
     if found is None:
+        wanted = Brand.objects.select_related(*PICTURES).defer(*(f"{name}__content" for name in PICTURES))
         try:
-            rows = _rows(agent_id)
+            rows = list(wanted.filter(agent=None))
+            if agent_id is not None:
+                rows = [*wanted.filter(agent_id=agent_id), *rows]
         except Error:  # the page itself says that the service is not available
             return PageBrand(settings.SERVICE_NAME)
         found = made_of(rows)
@@ -152,14 +155,6 @@ def made_of(rows: list[Brand]) -> PageBrand:
         said={key: said for key, said in texts.items() if said},
         **{link: first(link) or "" for link in LINKS},
     )
-
-
-def _rows(agent_id: int | None) -> list[Brand]:
-    wanted = Brand.objects.select_related(*PICTURES).defer(*(f"{name}__content" for name in PICTURES))
-    found = list(wanted.filter(agent=None))
-    if agent_id is not None:
-        found = [*wanted.filter(agent_id=agent_id), *found]
-    return found
 
 
 def _texts(rows: list[Brand], key: str) -> dict[str, str]:

@@ -31,7 +31,9 @@ def clean(raw: bytes) -> Image:
     if not (0 < width <= MAX_SIDE and 0 < height <= MAX_SIDE):
         raise Unsafe(f"is {width} × {height} pixels; make it at most {MAX_SIDE} × {MAX_SIDE}")
     _check_pixels(b"".join(data for name, data in chunks if name == b"IDAT"), height, width * channels * depth)
-    content = SIGNATURE + b"".join(_chunk(name, data) for name, data in chunks)
+    content = SIGNATURE
+    for name, data in chunks:
+        content += struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
     removed = {name.decode("ascii", "replace") for name, _ in _chunks(raw)} - {name.decode() for name in _KEPT}
     return Image("image/png", content, width, height, tuple(sorted(removed)))
 
@@ -51,10 +53,6 @@ def _chunks(raw: bytes) -> Iterator[tuple[bytes, bytes]]:
         if name == b"IEND":
             return
         place = end
-
-
-def _chunk(name: bytes, data: bytes) -> bytes:
-    return struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
 
 
 def _check_pixels(packed: bytes, height: int, bits_per_row: int) -> None:

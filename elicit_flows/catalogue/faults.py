@@ -42,28 +42,27 @@ def fault(entry: Entry) -> str:
 
 
 def _claim(entry: Entry) -> str:
-    """Whether the entry claims more than was checked."""
-    if (entry.checked == "document") != (entry.checked_on is not None):
-        return "checked_on is needed with checked = document, and not allowed without it"
-    if entry.checked_on and entry.checked_on > date.today():  # noqa: DTZ011  a day, not a moment
-        return "checked_on is in the future"
-    if bool(entry.api.urls) != bool(entry.api.source_url):
-        return "api.source_url is needed with api.urls, and not allowed without them"
-    if (entry.checked == "library") != (len(entry.libraries) >= 2):
-        return "checked = library needs two libraries or more, and libraries is not allowed without it"
-    return _undocumented(entry)
-
-
-def _undocumented(entry: Entry) -> str:
-    """What is said to be documented nowhere is not in the entry."""
+    """Whether the entry claims more than was checked, or says of what it has that it is documented nowhere."""
+    today = date.today()  # noqa: DTZ011  a day, not a moment
     named = [one.fact for one in entry.undocumented]
-    if twice := {fact for fact in named if named.count(fact) > 1}:
-        return f"undocumented names {min(twice)} twice"
-    if known := [fact for fact in named if entry.facts[fact]]:
-        return f"undocumented names {known[0]}, which the entry has"
-    if any(one.looked_on > date.today() for one in entry.undocumented):  # noqa: DTZ011  a day, not a moment
-        return "undocumented.looked_on is in the future"
-    return ""
+    twice = min((fact for fact in named if named.count(fact) > 1), default="")
+    known = next((fact for fact in named if entry.facts[fact]), "")
+    wrong = {
+        "checked_on is needed with checked = document, and not allowed without it": (
+            (entry.checked == "document") != (entry.checked_on is not None)
+        ),
+        "checked_on is in the future": entry.checked_on is not None and entry.checked_on > today,
+        "api.source_url is needed with api.urls, and not allowed without them": (
+            bool(entry.api.urls) != bool(entry.api.source_url)
+        ),
+        "checked = library needs two libraries or more, and libraries is not allowed without it": (
+            (entry.checked == "library") != (len(entry.libraries) >= 2)
+        ),
+        f"undocumented names {twice} twice": twice,
+        f"undocumented names {known}, which the entry has": known,
+        "undocumented.looked_on is in the future": any(one.looked_on > today for one in entry.undocumented),
+    }
+    return next((text for text, applies in wrong.items() if applies), "")
 
 
 def _oauth(entry: Entry) -> str:
@@ -72,8 +71,12 @@ def _oauth(entry: Entry) -> str:
         return "fields, verify and find_url are for the kinds api_key and basic"
     if not ends.issuer and not (ends.authorize and ends.token):
         return "endpoints needs an issuer, or authorize and token"
-    if entry.oauth1 and (said := _oauth1(entry)):
-        return said
+    # OAuth 1.0a has no discovery, PKCE, refresh tokens or RFC 7009, and clients authenticate by their signature.
+    beyond = ends.model_fields_set - {"authorize", "token", "userinfo", "metadata"}
+    beyond |= {"pkce", "token_auth", "dead_grant"} & entry.model_fields_set
+    beyond |= entry.params.model_fields_set - {"authorize"}
+    if entry.oauth1 and (beyond or entry.refresh_tokens):
+        return "oauth1 needs refresh_tokens = false, and has no issuer, refresh, revoke, device, pkce or token_auth"
     if entry.dead_grant and not entry.refresh_tokens:
         return "dead_grant is for refresh tokens, but refresh_tokens is false"
     named = [connection_metadata.Named.of(one.said) for one in entry.metadata]
@@ -103,15 +106,6 @@ def _call(entry: Entry, name: str) -> str:
         "auth oauth1 is for entries with [oauth1]": {""} if said.auth == "oauth1" and not entry.oauth1 else set(),
     }
     return next((f"{name} {text % min(of) if '%' in text else text}" for text, of in wrong.items() if of), "")
-
-
-def _oauth1(entry: Entry) -> str:
-    """OAuth 1.0a has no discovery, PKCE, refresh tokens or RFC 7009, and clients authenticate by their signature."""
-    ends = entry.endpoints.model_fields_set - {"authorize", "token", "userinfo", "metadata"}
-    others = {"pkce", "token_auth", "dead_grant"} & entry.model_fields_set
-    if ends or others or entry.params.model_fields_set - {"authorize"} or entry.refresh_tokens:
-        return "oauth1 needs refresh_tokens = false, and has no issuer, refresh, revoke, device, pkce or token_auth"
-    return ""
 
 
 def _metadata(entry: Entry, named: list[connection_metadata.Named]) -> str:

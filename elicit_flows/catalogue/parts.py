@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import partial
 from typing import Annotated, Self
 from urllib.parse import urlsplit
 
@@ -62,11 +63,7 @@ def _lookup(url: str) -> str:
     return url
 
 
-def _page(url: str) -> str:
-    return _address(url)
-
-
-Page = Annotated[str, AfterValidator(_page)]
+Page = Annotated[str, AfterValidator(partial(_address, near=False))]
 Endpoint = Annotated[str, AfterValidator(_endpoint)]
 Lookup = Annotated[str, AfterValidator(_lookup)]
 

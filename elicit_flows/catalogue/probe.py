@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import Any, NamedTuple
 
 from elicit_flows import http, oauth
 from elicit_flows.catalogue.entry import Entry
-from elicit_flows.domain.values import Json, Secret
+from elicit_flows.domain.values import Secret
 from elicit_flows.kinds.credentials.config import Verify
 from elicit_flows.kinds.credentials.verification import Verdict, ask
 from elicit_flows.kinds.oauth.connection_metadata import PLACE
@@ -15,6 +16,11 @@ from elicit_flows.kinds.oauth.connection_metadata import PLACE
 PROBE_ID = "elicit-flows-probe"  # stands for a client, a code and a token that do not exist
 DEADLINE = 10.0  # seconds for each request
 _MISSING = frozenset({404, 410})
+_SAID_BY_VERIFY = {
+    Verdict.REFUSED: "refuses a wrong key",
+    Verdict.ACCEPTED: "accepts any key",
+    Verdict.UNKNOWN: "does not answer, or not as in its entry",
+}
 _WRONG_ADDRESS = frozenset({"bad_response", "redirect", "not_allowed"})
 
 
@@ -50,8 +56,12 @@ def probe_settings(sort: str, settings: Mapping[str, Any], quirks: oauth.Quirks)
         elif url:
             yield check(url, client)
     if sort != "oauth" and not settings.get("token_url"):
-        verify = settings["verify"]
-        yield _key(Verify.of(verify), settings["fields"]) if verify else ProbeResult(True, "verify", "has no check")
+        if not settings["verify"]:
+            yield ProbeResult(True, "verify", "has no check")
+            return
+        verify = Verify.of(settings["verify"])
+        verdict = ask(verify, {field["name"]: Secret(PROBE_ID) for field in settings["fields"]})
+        yield ProbeResult(verdict == Verdict.REFUSED, "verify", f"{verify.url}: {_SAID_BY_VERIFY[verdict]}")
 
 
 def _metadata(issuer: str, client: oauth.Client) -> ProbeResult:
@@ -97,15 +107,7 @@ def _revocation(url: str, client: oauth.Client) -> ProbeResult:
     return ProbeResult(True, "revoke", f"{url}: accepts it")
 
 
-def _authorize(url: str, client: oauth.Client) -> ProbeResult:
-    return _status("authorize", url, {})
-
-
-def _userinfo(url: str, client: oauth.Client) -> ProbeResult:
-    return _status("userinfo", url, {"authorization": f"Bearer {PROBE_ID}"})
-
-
-def _status(what: str, url: str, headers: Mapping[str, str]) -> ProbeResult:
+def _status(what: str, headers: Mapping[str, str], url: str, client: oauth.Client) -> ProbeResult:
     try:
         status = http.send("GET", url, headers=headers, deadline=DEADLINE).status
     except (http.Refused, http.Unreachable) as error:
@@ -114,24 +116,14 @@ def _status(what: str, url: str, headers: Mapping[str, str]) -> ProbeResult:
     return ProbeResult(refuses or (what == "authorize" and status < 400), what, f"{url}: answers {status}")
 
 
-def _key(verify: Verify, fields: list[Json]) -> ProbeResult:
-    verdict = ask(verify, {field["name"]: Secret(PROBE_ID) for field in fields})
-    meanings = {
-        Verdict.REFUSED: "refuses a wrong key",
-        Verdict.ACCEPTED: "accepts any key",
-        Verdict.UNKNOWN: "does not answer, or not as in its entry",
-    }
-    return ProbeResult(verdict == Verdict.REFUSED, "verify", f"{verify.url}: {meanings[verdict]}")
-
-
 # What is asked where: the setting with the address, by the endpoint's name in the catalogue.
 _Check = tuple[str, Callable[[str, oauth.Client], ProbeResult]]
 _AT_OAUTH: dict[str, _Check] = {
     "issuer": ("issuer", _metadata),
-    "authorize": ("authorize_url", _authorize),
+    "authorize": ("authorize_url", partial(_status, "authorize", {})),
     "token": ("token_url", _token),
     "revoke": ("revocation_url", _revocation),
-    "userinfo": ("userinfo_url", _userinfo),
+    "userinfo": ("userinfo_url", partial(_status, "userinfo", {"authorization": f"Bearer {PROBE_ID}"})),
 }
 _AT_CREDENTIALS: dict[str, _Check] = {
     "token": ("token_url", _client_credentials),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import cache, lru_cache
 from pathlib import Path
 from types import MappingProxyType
@@ -86,7 +86,11 @@ def read(text: str, slug: str, name: str) -> Entry:
     try:
         entry = Entry.model_validate({**said, "slug": slug})
     except ValidationError as wrong:
-        raise BadCatalogue([f"{name}: {line}" for line in _lines(wrong)]) from None
+        faults = []
+        for error in wrong.errors(include_url=False):
+            key = ".".join(str(one) for one in error["loc"]) or "the entry"
+            faults.append(f"{name}: {key}: {error['msg'].removeprefix('Value error, ')}")
+        raise BadCatalogue(faults) from None
     if wrong_together := fault(entry):
         raise BadCatalogue([f"{name}: the entry: {wrong_together}"])
     return entry
@@ -110,9 +114,3 @@ def _read(folder: Path) -> tuple[dict[str, Entry], list[str]]:
         except (OSError, UnicodeDecodeError) as error:
             faults.append(f"{file}: cannot be read as text in UTF-8 ({error})")
     return found, faults
-
-
-def _lines(wrong: ValidationError) -> Iterator[str]:
-    for error in wrong.errors(include_url=False):
-        key = ".".join(str(one) for one in error["loc"]) or "the entry"
-        yield f"{key}: {error['msg'].removeprefix('Value error, ')}"

@@ -30,26 +30,21 @@ def picture(value: Any) -> Image:
         raise InvalidValue("must be file:PATH of a PNG or an SVG")
     source, _, path = value.partition(":")
     try:
-        return pictures.read(_file(path) if source == "file" else _inline(value))
-    except Unsafe as refusal:
-        raise InvalidValue(str(refusal)) from None
-
-
-def _file(path: str) -> bytes:
-    try:
-        with Path(path).open("rb") as file:
-            return file.read(pictures.MAX_BYTES + 1)
+        if source == "file":
+            with Path(path).open("rb") as file:
+                raw = file.read(pictures.MAX_BYTES + 1)
+        else:
+            found = _DATA.fullmatch(value)
+            raw = base64.b64decode(found[1] if found else "!", validate=True)
+    except binascii.Error:
+        raise InvalidValue("must be file:PATH of a PNG or an SVG") from None
     except (OSError, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) else "no such name"
         raise InvalidValue(f"names the file {path}, which cannot be read ({why})") from None
-
-
-def _inline(value: str) -> bytes:
-    found = _DATA.fullmatch(value)
     try:
-        return base64.b64decode(found[1] if found else "!", validate=True)
-    except binascii.Error:
-        raise InvalidValue("must be file:PATH of a PNG or an SVG") from None
+        return pictures.read(raw)
+    except Unsafe as refusal:
+        raise InvalidValue(str(refusal)) from None
 
 
 def as_data(row: Picture) -> str:

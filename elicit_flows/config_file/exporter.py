@@ -64,7 +64,7 @@ class _Table:
         self.name, self.row, self.variables = name, row, variables
         self.comments: list[str] = []
         read = {
-            "identity_provider": self._identity_provider,
+            "identity_provider": lambda: self._differing() | self._client_secret(),
             "provider": self._provider,
             "payment_account": self._payment_account,
             "agent": self._agent,
@@ -81,9 +81,6 @@ class _Table:
         head = f"[{self.name}]" if self.name in SINGLE else f"[[{self.name}]]"
         lines = [head, *(f"# {comment}" for comment in self.comments)]
         return "\n".join([*lines, *(f"{key} = {inline(self.values[key])}" for key in order), ""])
-
-    def _identity_provider(self) -> Json:
-        return self._differing() | self._client_secret()
 
     def _payment_account(self) -> Json:
         values = self._differing() | {"secret_key": self._secret("secret_key")}

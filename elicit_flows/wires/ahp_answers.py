@@ -27,17 +27,13 @@ def to_ahp(question: Json, answer: Json | None) -> Json | None:
     if answer["state"] == SKIPPED:
         reason = answer.get("reason")
         return {"state": SKIPPED} | ({"freeformValues": [reason]} if reason else {})
-    return {"state": answer["state"], "value": _value(question, answer["value"])}
-
-
-def _value(question: Json, value: Any) -> Json:
-    kind = KINDS[question["kind"]]
-    if not question.get("allowFreeformInput"):
-        return {"kind": kind, "value": value}
-    # AHP requires a selection, so an answer in the user's own words goes with an empty one.
-    chosen = value["value"] if value["value"] is not None else ""
-    own = value["freeformValues"]
-    return {"kind": kind, "value": chosen} | ({"freeformValues": own} if own else {})
+    value = {"kind": KINDS[question["kind"]], "value": answer["value"]}
+    if question.get("allowFreeformInput"):
+        # AHP requires a selection, so an answer in the user's own words goes with an empty one.
+        chosen, own = answer["value"]["value"], answer["value"]["freeformValues"]
+        value["value"] = chosen if chosen is not None else ""
+        value |= {"freeformValues": own} if own else {}
+    return {"state": answer["state"], "value": value}
 
 
 def from_ahp(question: Json, answer: Any) -> Json:

@@ -22,19 +22,19 @@ def questions_of(body: Json) -> list[Json]:
         return [dict(question) for question in params["questions"]]
     schema = params["schema"]
     required = schema.get("required") or []
-    return [_question(key, schema["properties"][key], key in required) for key in order_of(params)]
-
-
-def _question(key: str, rule: Json, required: bool) -> Json:
-    # Title and message. AHP requires a message; a property may have neither.
-    words = " ".join(key.replace("_", " ").split()) or key
-    title = rule.get("title") or words[:1].upper() + words[1:]
-    said = rule.get("description")
-    asked: Json = {"id": key} | ({"title": title, "message": said} if said else {"message": title}) | _sort(rule)
-    # A list that may be empty needs no answer.
-    if required and (rule["type"] != "array" or rule.get("minItems")):
-        asked["required"] = True
-    return asked
+    questions = []
+    for key in order_of(params):
+        rule = schema["properties"][key]
+        # Title and message. AHP requires a message; a property may have neither.
+        words = " ".join(key.replace("_", " ").split()) or key
+        title = rule.get("title") or words[:1].upper() + words[1:]
+        said = rule.get("description")
+        asked: Json = {"id": key} | ({"title": title, "message": said} if said else {"message": title}) | _sort(rule)
+        # A list that may be empty needs no answer.
+        if key in required and (rule["type"] != "array" or rule.get("minItems")):
+            asked["required"] = True
+        questions.append(asked)
+    return questions
 
 
 def _sort(rule: Json) -> Json:

@@ -49,15 +49,15 @@ def by_form(body: Json) -> Json:
 
 def titled(schema: Json) -> Json:
     """The schema without ``enumNames``, which only MCP has, and with lengths that fit ACP."""
-    return {**schema, "properties": {key: _titled(rule) for key, rule in schema["properties"].items()}}
-
-
-def _titled(rule: Json) -> Json:
-    kept: Json = {name: min(value, MOST) if name == "maxLength" else value for name, value in rule.items()}
-    names = kept.pop("enumNames", None)
-    if names is not None:
-        kept["oneOf"] = [{"const": value, "title": name} for value, name in zip(kept.pop("enum"), names, strict=True)]
-    return kept
+    properties = {}
+    for key, rule in schema["properties"].items():
+        kept: Json = {name: min(value, MOST) if name == "maxLength" else value for name, value in rule.items()}
+        names = kept.pop("enumNames", None)
+        if names is not None:
+            pairs = zip(kept.pop("enum"), names, strict=True)
+            kept["oneOf"] = [{"const": value, "title": name} for value, name in pairs]
+        properties[key] = kept
+    return {**schema, "properties": properties}
 
 
 def submitted(content: Json) -> dict[str, Json]:

@@ -85,19 +85,18 @@ def _preview(tables: config_file.Tables) -> list[str]:
     """What ``_apply`` would do. The changes are made and rolled back, so that the result is exact."""
     vault.check_keys()
     found: list[config_file.Difference] = []
+    lines: list[str] = []
     with transaction.atomic():
         config_file.write(tables, found.append)
-        lines = [line for one in found for line in _described(one)]
+        for one in found:
+            if one.new or one.changes:
+                lines.append(f"{one.what}: {'would be made' if one.new else 'would change'}")
+                lines += [f"  {line}" for line in one.lines()]
+            else:
+                lines.append(f"{one.what}: as it is")
         transaction.set_rollback(True)
     lines += [f"{what}: not in the file, stays as it is" for what in config_file.not_in_file(tables)]
     return lines
-
-
-def _described(found: config_file.Difference) -> list[str]:
-    if not found.new and not found.changes:
-        return [f"{found.what}: as it is"]
-    verb = "would be made" if found.new else "would change"
-    return [f"{found.what}: {verb}", *(f"  {line}" for line in found.lines())]
 
 
 class WouldEmpty(Exception):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from argparse import ArgumentParser
-from collections.abc import Iterator
 from datetime import UTC, date, datetime, timedelta
 from heapq import merge
 from pathlib import Path
@@ -19,8 +18,6 @@ from elicit_flows.jobs import audit_lines
 from elicit_flows.lib import clock
 from elicit_flows.models import Event
 from elicit_flows.people import signed_exports
-
-Timed = tuple[datetime, str]
 
 
 class Command(BaseCommand):
@@ -37,27 +34,22 @@ class Command(BaseCommand):
     def handle(self, *args: Any, file: Path, since: date | None, until: date | None, **options: Any) -> None:
         first = clock.midnight(since) if since else datetime.min.replace(tzinfo=UTC)
         end = clock.midnight(until) + timedelta(days=1) if until else datetime.max.replace(tzinfo=UTC)
+        entries = LogEntry.objects.filter(action_time__gte=first, action_time__lt=end)
+        entries = entries.select_related("user", "content_type").order_by("action_time", "pk")
+        events = Event.objects.filter(created_at__gte=first, created_at__lt=end).exclude(type__in=LIVE)
+        events = events.select_related("agent").order_by("created_at", "pk")
         count = 0
         try:
             # Never overwrites a file. Only its owner can read it, because it names people.
             opened = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
             # One transaction, since PgBouncer may give the next one another connection, without these cursors.
             with os.fdopen(opened, "w", encoding="utf-8") as out, transaction.atomic():
-                for _, line in merge(_admin(first, end), _events(first, end)):
+                of_entries = ((row.action_time, audit_lines.admin_line(row)) for row in entries.iterator())
+                of_events = ((row.created_at, audit_lines.event_line(row)) for row in events.iterator())
+                for _, line in merge(of_entries, of_events):
                     out.write(f"{line}\n")
                     count += 1
             file.with_name(f"{file.name}.jws").write_text(signed_exports.sign_file(file) + "\n", encoding="ascii")
         except OSError as error:
             raise CommandError(f"{error.filename} cannot be written ({error.strerror}).") from error
         self.stdout.write(f"{count} entries in {file}, signed in {file}.jws")
-
-
-def _admin(first: datetime, end: datetime) -> Iterator[Timed]:
-    rows = LogEntry.objects.filter(action_time__gte=first, action_time__lt=end).select_related("user", "content_type")
-    return ((row.action_time, audit_lines.admin_line(row)) for row in rows.order_by("action_time", "pk").iterator())
-
-
-def _events(first: datetime, end: datetime) -> Iterator[Timed]:
-    rows = Event.objects.filter(created_at__gte=first, created_at__lt=end).exclude(type__in=LIVE)
-    ordered = rows.select_related("agent").order_by("created_at", "pk").iterator()
-    return ((row.created_at, audit_lines.event_line(row)) for row in ordered)
