@@ -87,9 +87,9 @@ def read(text: str, slug: str, name: str) -> Entry:
         entry = Entry.model_validate({**said, "slug": slug})
     except ValidationError as wrong:
         faults = []
-        for error in wrong.errors(include_url=False):
-            key = ".".join(str(one) for one in error["loc"]) or "the entry"
-            faults.append(f"{name}: {key}: {error['msg'].removeprefix('Value error, ')}")
+        for one in wrong.errors(include_url=False):
+            key = ".".join(map(str, one["loc"])) or "the entry"
+            faults.append(f"{name}: {key}: {one['msg'].removeprefix('Value error, ')}")
         raise BadCatalogue(faults) from None
     if wrong_together := fault(entry):
         raise BadCatalogue([f"{name}: the entry: {wrong_together}"])

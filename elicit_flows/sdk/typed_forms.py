@@ -45,7 +45,9 @@ class TypedForm(Generic[T]):
     def answered(self, done: Completed) -> Answered[T]:
         """The outcome with the answers as the type. Raises InvalidAnswerError if its own validators refuse them."""
         content = {name: self._meant(name, value) for name, value in (done.result.get("content") or {}).items()}
-        missing = {name: None for name in self.schema["properties"] if name in self._nullable and name not in content}
+        # What must be there and may be None is left out by a form when it is not answered.
+        nullable = set(_described(self.type).get("required", ())) - set(self.schema.get("required", ()))
+        missing = {name: None for name in self.schema["properties"] if name in nullable and name not in content}
         try:
             # As JSON, because there a date is a text and a set a list, also for strict types.
             data = _adapter(cast(Any, self.type)).validate_json(json.dumps({**content, **missing}))
@@ -57,12 +59,6 @@ class TypedForm(Generic[T]):
                 done.elicitation,
             ) from None  # its text has the answers
         return Answered(done.elicitation, data)
-
-    @property
-    def _nullable(self) -> frozenset[str]:
-        """The properties that must be there and may be None, which a form leaves out when they are not answered."""
-        full = _described(self.type)
-        return frozenset(full.get("required", ())) - frozenset(self.schema.get("required", ()))
 
     def _meant(self, name: str, value: Any) -> Any:
         known = self.choices.get(name)

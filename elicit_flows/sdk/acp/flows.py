@@ -70,41 +70,34 @@ class AcpFlows:
         return [Resumed(self, one) for one in earlier if one.id not in self._shown]
 
     async def _ask(self, question: Question, scope: Json, *, lasting: bool) -> Outcome:
-        """Create the question and wait for its outcome. Raises CannotAsk, UnknownAnswer and ElicitError."""
-        options = self._options(question, scope, lasting=lasting)
-        with no_address():
-            asked = await self._elicit.create(
-                question.kind, self._user, question.params, message=question.message, **options
-            )
-        return question.outcome(await self._see_through(asked, scope))
+        """Create the question and wait for its outcome. Raises CannotAsk, UnknownAnswer and ElicitError.
 
-    def _options(self, question: Question, scope: Json, *, lasting: bool) -> Options:
-        """The options with agent and scope in the metadata, and, if ``lasting``, an idempotency key that finds the
-        question again.
+        ``lasting``: the same question in this scope is found again, by its idempotency key.
         """
-        metadata = {**question.options.get("metadata", {}), SCOPE: scope, AGENT: self._agent}
+        user, metadata = self._user, {**question.options.get("metadata", {}), SCOPE: scope, AGENT: self._agent}
         options: Options = {**question.options, "metadata": metadata}
-        if not lasting or "idempotency_key" in options:
-            return options
-        user = self._user
-        key = key_of(SCOPE, user.iss, user.sub, question.kind, question.params, question.message, options)
-        return {**options, "idempotency_key": key}
+        if lasting and "idempotency_key" not in options:
+            key = key_of(SCOPE, user.iss, user.sub, question.kind, question.params, question.message, options)
+            options["idempotency_key"] = key
+        with no_address():
+            asked = await self._elicit.create(question.kind, user, question.params, message=question.message, **options)
+        return question.outcome(await self._see_through(asked, scope))
 
     async def _see_through(self, asked: Elicitation, scope: Json) -> Outcome:
         """Return the outcome, once: a second caller gets ConflictError ``already_consumed``."""
         with no_address():
-            outcome = outcome_of(asked) if asked.over else await self._open(asked, scope)
+            if asked.over:
+                outcome = outcome_of(asked)
+            elif asked.id in self._shown:  # ACP allows one open request for an id on a connection
+                outcome = outcome_of(await self._elicit.wait(asked))
+            else:
+                self._shown.add(asked.id)
+                try:
+                    outcome = await Asking(self._elicit, self._peer, asked, scope).outcome()
+                finally:
+                    self._shown.discard(asked.id)
             await self._elicit.consume(asked)
         return outcome
-
-    async def _open(self, asked: Elicitation, scope: Json) -> Outcome:
-        if asked.id in self._shown:  # ACP allows one open request for an id on a connection
-            return outcome_of(await self._elicit.wait(asked))
-        self._shown.add(asked.id)
-        try:
-            return await Asking(self._elicit, self._peer, asked, scope).outcome()
-        finally:
-            self._shown.discard(asked.id)
 
     async def aclose(self) -> None:
         """Close the client that was made here. One that was given as ``elicit`` stays open."""

@@ -140,7 +140,9 @@ class AhpInputBridge(Questions[Awaitable[Outcome]]):
         except Invalid as error:
             return error.detail
         except ElicitError as error:
-            return _reason(error)
+            # Internal errors are not shown to clients.
+            internal = error.status is None or error.status >= 500 or error.code in ADDRESSED
+            return "The answer could not be stored. Try again." if internal else error.reason
         return None
 
     async def turn_ended(self) -> None:
@@ -165,10 +167,3 @@ class _During(Questions[Awaitable[Outcome]]):
 
     def _asked(self, question: Question) -> Awaitable[Outcome]:
         return self._bridge.open(question, self._call)
-
-
-def _reason(error: ElicitError) -> str:
-    """The service's refusal as a ``rejectionReason``. Internal errors are not shown to clients."""
-    if error.status is None or error.status >= 500 or error.code in ADDRESSED:
-        return "The answer could not be stored. Try again."
-    return error.reason

@@ -66,7 +66,15 @@ class ClaudeAgentFlows(Questions[Hook]):
 
         async def hook(data: ToolUse, tool_use_id: str | None, context: Any) -> Json:
             question = asks(data["tool_input"])
-            return await self._decided(data, question) if question else {}
+            if question is None:
+                return {}
+            if data.get("permission_mode") == BYPASS:
+                return _decision("deny", NO_BYPASS)
+            session = self._sessions.setdefault(data["session_id"], Session())
+            async with session.lock:
+                if session.deferred and session.deferred[0] != data["tool_use_id"]:
+                    return _decision("deny", ONE_AT_A_TIME)
+                return await self._alone(session, data, question)
 
         return hook
 
@@ -94,15 +102,6 @@ class ClaudeAgentFlows(Questions[Hook]):
             self._sessions.pop(answer.run, None)
             async for message in query(prompt=prompt, options=replace(options, resume=answer.run)):
                 yield message
-
-    async def _decided(self, data: ToolUse, question: Question) -> Json:
-        if data.get("permission_mode") == BYPASS:
-            return _decision("deny", NO_BYPASS)
-        session = self._sessions.setdefault(data["session_id"], Session())
-        async with session.lock:
-            if session.deferred and session.deferred[0] != data["tool_use_id"]:
-                return _decision("deny", ONE_AT_A_TIME)
-            return await self._alone(session, data, question)
 
     async def _alone(self, session: Session, data: ToolUse, question: Question) -> Json:
         place = Place(data["session_id"], data["tool_use_id"])

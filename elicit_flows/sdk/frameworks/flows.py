@@ -46,8 +46,11 @@ class Function:
         if len(outcomes) > 1 or getattr(call, GUARDED, False):
             raise TypeError(ONE_GUARD)
         kept = hinted_parameters(call)
-        taken = (one.name for one in kept if _is_one(one.annotation, contexts))
-        context = own = next(taken, None)
+        context = own = None
+        for one in kept:
+            said = typing.get_origin(one.annotation) or one.annotation
+            if own is None and isinstance(said, type) and issubclass(said, contexts):
+                context = own = one.name
         if contexts and own is None:
             context = name
             kept.insert(0, inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=contexts[0]))
@@ -233,8 +236,3 @@ async def _value(call: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     """What a function or coroutine function returns."""
     found = call(*args, **kwargs)
     return await found if inspect.isawaitable(found) else found
-
-
-def _is_one(annotation: Any, contexts: tuple[type, ...]) -> bool:
-    said = typing.get_origin(annotation) or annotation
-    return isinstance(said, type) and issubclass(said, contexts)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any
@@ -60,12 +58,15 @@ class SmolagentsFlows(FrameworkFlows):
 
     def run(self, agent: MultiStepAgent, task: str, *, run: str, user: User, **options: Any) -> Any:
         """Return what ``agent.run`` does, or a ``Kept`` if the run waits for an answer. ``run``: an id of yours."""
-        with _run(run, user) as current:
-            try:
-                return agent.run(task, **options)
-            except Waiting:  # The agent has let the other calls of the turn end, so their questions are known too.
-                said = [message for step in agent.memory.steps for message in step.to_messages()]
-                return Kept(current.waits, [{"role": str(one.role.value), "content": one.content} for one in said])
+        current = Current(run, user)
+        token = _CURRENT.set(current)
+        try:
+            return agent.run(task, **options)
+        except Waiting:  # The agent has let the other calls of the turn end, so their questions are known too.
+            said = [message for step in agent.memory.steps for message in step.to_messages()]
+            return Kept(current.waits, [{"role": str(one.role.value), "content": one.content} for one in said])
+        finally:
+            _CURRENT.reset(token)
 
     def resume(self, agent: MultiStepAgent, kept: Json, answer: Answer, *, task: str = GO_ON) -> Any:
         """Go on with a run: return what ``run`` does. ``kept``: the ``Kept`` as JSON. ``task``: what the model is told.
@@ -96,16 +97,6 @@ class Earlier(MemoryStep):
 
     def to_messages(self, summary_mode: bool = False) -> list[ChatMessage]:
         return [ChatMessage.from_dict(dict(one)) for one in self.said]
-
-
-@contextmanager
-def _run(run: str, user: User) -> Iterator[Current]:
-    current = Current(run, user)
-    token = _CURRENT.set(current)
-    try:
-        yield current
-    finally:
-        _CURRENT.reset(token)
 
 
 def _current() -> Current:

@@ -56,7 +56,7 @@ class WebhookApp:
         self._flows = flows
         self._go_on = go_on
         self._secret = secret
-        self._lock = lock or self._lock_here
+        self._lock = lock or (lambda run: self._locks.setdefault(run, asyncio.Lock()))
         self._wait = wait
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._under_way: dict[str, asyncio.Task[None]] = {}
@@ -112,9 +112,6 @@ class WebhookApp:
         del self._under_way[answer.elicitation.id]
         if error := _failure(ended):
             log.error("go_on failed for run %s; the service tries again", answer.run, exc_info=error)
-
-    def _lock_here(self, run: str) -> asyncio.Lock:
-        return self._locks.setdefault(run, asyncio.Lock())
 
 
 def _failure(task: asyncio.Task[None]) -> BaseException | None:

@@ -219,7 +219,8 @@ class Config(_Section):
         apart = [name for name, server in self.servers.items() if server.apart]
         if apart and self.listen is None:
             raise ValueError(f"servers.{apart[0]}.sign_in.issuer: Access tokens come on HTTP. Give [listen] a port.")
-        paths = [urlsplit(one).path for one in self._resources]
+        signing_in = [one for one in (self.listen, *(server.sign_in for server in self.servers.values())) if one]
+        paths = [urlsplit(one.resource).path for one in signing_in if one.resource is not None]
         if len(set(paths)) < len(paths):
             raise ValueError(
                 "resource: Give each address a path of its own, because what is said of it is found by that."
@@ -255,11 +256,6 @@ class Config(_Section):
                         "a template has the addresses of others as well."
                     )
         return self
-
-    @property
-    def _resources(self) -> list[str]:
-        all_ = [self.listen, *(server.sign_in for server in self.servers.values())]
-        return [one.resource for one in all_ if one is not None and one.resource is not None]
 
     @property
     def by_path(self) -> dict[str, Config]:
@@ -314,11 +310,9 @@ def read(path: Path) -> Config:
     try:
         return Config.model_validate(told)
     except ValidationError as wrong:
-        raise ConfigError("\n".join(f"{path}: {_said(one)}" for one in wrong.errors())) from wrong
-
-
-def _said(error: Any) -> str:
-    place = ".".join(str(part) for part in error["loc"] if part != "[key]")
-    said = "There is no such setting." if error["type"] == "extra_forbidden" else error["msg"]
-    said = said.removeprefix("Value error, ")
-    return f"{place}: {said}" if place else said
+        lines = []
+        for one in wrong.errors():
+            place = ".".join(str(part) for part in one["loc"] if part != "[key]")
+            said = "There is no such setting." if one["type"] == "extra_forbidden" else one["msg"]
+            lines.append(": ".join(filter(None, (str(path), place, said.removeprefix("Value error, ")))))
+        raise ConfigError("\n".join(lines)) from wrong

@@ -52,7 +52,7 @@ class Listing:
         await asyncio.gather(*(self._look(name) for name in self.config.servers))
 
     async def _look(self, name: str) -> None:
-        one = Upstream(name, self.config, Client(SELF, ALL, modern=False), _refuse, _ignore, _leave)
+        one = Upstream(name, self.config, Client(SELF, ALL, modern=False), _refuse, _ignore, lambda _: False)
         one.auth = self.sign_ins.get(name)
         await one.start()
         try:
@@ -193,7 +193,3 @@ async def _refuse(method: str, params: Json) -> Json:
 
 async def _ignore(method: str, params: Json) -> None:
     pass
-
-
-def _leave(_: Json) -> bool:
-    return False

@@ -140,7 +140,13 @@ class Upstream:
         """
         renewed = self.lost
         if renewed:
-            await self._renew()
+            async with self._renewing:
+                if self.lost:  # and no other request has renewed it meanwhile
+                    await self.stop()
+                    self._end.clear()
+                    self.session = ""
+                    await self.start()
+                    self.lost = False
         if self._dispatcher is None:
             raise MCPError(CONNECTION_CLOSED, f"The server {self.name!r} is not connected.")
         sent = request_for(self.version, params, self.client.info, capabilities or self.client.capabilities)
@@ -160,15 +166,6 @@ class Upstream:
         finally:
             self._rested()
         return await self.request(method, params, headers=headers, on_progress=on_progress, capabilities=capabilities)
-
-    async def _renew(self) -> None:
-        async with self._renewing:
-            if self.lost:
-                await self.stop()
-                self._end.clear()
-                self.session = ""
-                await self.start()
-                self.lost = False
 
     async def notify(self, method: str, params: Json) -> None:
         if self._dispatcher is not None:

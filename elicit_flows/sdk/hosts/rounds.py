@@ -35,16 +35,9 @@ def is_input_required(result: Any) -> TypeGuard[Json]:
     """Whether the call has to be sent again. A result with only half of that shape does not count."""
     if not isinstance(result, dict) or result.get("resultType") != RESULT_TYPE:
         return False
-    parts = {"inputRequests": _is_map, "requestState": _is_text}
-    there = [name for name in parts if name in result]
-    return bool(there) and all(parts[name](result[name]) for name in there)
-
-
-def _is_text(state: Any) -> bool:
-    return isinstance(state, str)
-
-
-def _is_map(requests: Any) -> bool:
+    requests, state = result.get("inputRequests", {}), result.get("requestState", "")
+    if not {"inputRequests", "requestState"} & result.keys() or not isinstance(state, str):
+        return False
     return isinstance(requests, dict) and all(
         (isinstance(one, dict) and isinstance(one.get("method"), str) and isinstance(one.get("params", {}), dict))
         for one in requests.values()

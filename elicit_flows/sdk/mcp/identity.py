@@ -19,15 +19,12 @@ def user_of(settings: Settings, token: Any) -> Claim:
         return claim(settings.user)
     if token is None:
         raise NoUser("This tool asks its user for something, and the caller is not signed in.")
-    found = settings.identify(token) if settings.identify else _named_in(token)
+    if settings.identify:
+        found = settings.identify(token)
+    else:
+        # A program's own token names no user: its subject is the client (RFC 9068, section 2.2).
+        issuer, subject = (token.claims or {}).get("iss"), token.subject
+        found = Claim(str(issuer), str(subject)) if issuer and subject and subject != token.client_id else None
     if found is None:
         raise NoUser("This tool asks its user for something, and the access token names no user.")
     return claim(found)
-
-
-def _named_in(token: Any) -> Claim | None:
-    """Issuer and subject of the token. None for a program's own token, whose subject is the client (RFC 9068, 2.2)."""
-    issuer, subject = (token.claims or {}).get("iss"), token.subject
-    if not issuer or not subject or subject == token.client_id:
-        return None
-    return Claim(str(issuer), str(subject))

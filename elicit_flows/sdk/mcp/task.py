@@ -99,7 +99,9 @@ class Task:
         cancelled = any(one.status is Status.CANCELLED for one in self.asked)
         if cancelled and not self.refused and all(one.over for one in self.asked):
             return wire.CANCELLED, {}
-        if self.acted_on is None or self._alive:
+        noted = self.note.get("beat")
+        alive = noted is not None and datetime.now(UTC) - datetime.fromisoformat(noted) < SILENCE
+        if self.acted_on is None or alive:
             return None
         if "beat" in self.note:
             return wire.FAILED, {"error": DIED}
@@ -115,28 +117,20 @@ class Task:
 
     def told(self) -> Json:
         """The answer to ``tasks/get``."""
-        status, more = self.ending or self._going_on()
+        left = [] if self.ends else [one for one in self.asked if not one.over and one.id not in self.replies]
+        asks = {one.id: rounds.input_request(asdict(one)) for one in left}
+        going_on: Ending = (wire.INPUT_REQUIRED, {"inputRequests": asks}) if asks else (wire.WORKING, {})
+        status, more = self.ending or going_on
         return wire.detailed(self._members(status), **more)
 
     def created(self) -> Json:
         """The answer to the call."""
         return wire.created(self._members(wire.INPUT_REQUIRED))
 
-    def _going_on(self) -> Ending:
-        left = [] if self.ends else [one for one in self.asked if not one.over and one.id not in self.replies]
-        if not left:
-            return wire.WORKING, {}
-        return wire.INPUT_REQUIRED, {"inputRequests": {one.id: rounds.input_request(asdict(one)) for one in left}}
-
     def _members(self, status: str) -> Json:
         created = self.first.created_at or datetime.now(UTC)
         updated = max([one.finished_at or one.created_at or created for one in self.asked])
         return wire.task(self.id, status, created, updated, self.first.expires_at or created)
-
-    @property
-    def _alive(self) -> bool:
-        noted = self.note.get("beat")
-        return noted is not None and datetime.now(UTC) - datetime.fromisoformat(noted) < SILENCE
 
     def _noted(self, name: str) -> Any:
         return json.loads(self.note[name])

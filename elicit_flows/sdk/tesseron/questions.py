@@ -108,12 +108,9 @@ class ActionQuestions(Questions[Awaitable[Outcome]]):
                 await asyncio.gather(over, shown, return_exceptions=True)
         if reply.action != ACCEPT:
             return await taken_back(self._elicit, seen, reply.action)
-        return outcome_of(await self._submitted(seen, reply.content or {}))
-
-    async def _submitted(self, seen: Elicitation, content: Json) -> Elicitation:
-        answers: dict[str, Any] = forms.submitted(content)
+        answers: dict[str, Any] = forms.submitted(reply.content or {})
         try:
-            return await self._elicit.complete(seen, answers)
+            return outcome_of(await self._elicit.complete(seen, answers))
         except ElicitError as refused:
             if refused.status not in UNFIT:
                 raise

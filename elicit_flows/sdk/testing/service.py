@@ -50,7 +50,14 @@ class Service:
         self._home = home
         self._installed = installation()
         self.api_key = f"test_{secrets.token_urlsafe(32)}"
-        self._env = self._environment()
+        self._env = {
+            "DATABASE_URL": f"sqlite:///{self._home}/elicit.sqlite3",
+            "ELICIT_ALLOW_LOOPBACK": "1",
+            "ELICIT_VAULT_KEYS": "k1:" + base64.b64encode(os.urandom(32)).decode(),
+            "SECRET_KEY": secrets.token_urlsafe(48),
+            "PYTHONUNBUFFERED": "1",
+            **self._installed.env,
+        }
         self._running: dict[str, subprocess.Popen[bytes]] = {}
         self._choose_ports()
 
@@ -67,16 +74,6 @@ class Service:
         self._ready = {
             "service": f"{self.url}/readyz", "sandbox": f"{self.sandbox_url}/.well-known/openid-configuration",
         }  # fmt: skip
-
-    def _environment(self) -> dict[str, str]:
-        return {
-            "DATABASE_URL": f"sqlite:///{self._home}/elicit.sqlite3",
-            "ELICIT_ALLOW_LOOPBACK": "1",
-            "ELICIT_VAULT_KEYS": "k1:" + base64.b64encode(os.urandom(32)).decode(),
-            "SECRET_KEY": secrets.token_urlsafe(48),
-            "PYTHONUNBUFFERED": "1",
-            **self._installed.env,
-        }
 
     def __enter__(self) -> Self:
         for _ in range(MOST_STARTS - 1):

@@ -114,19 +114,11 @@ def _control(form: Form, name: str, answer: Answer) -> tuple[str, list[str]]:
     options = form.options.get(control)
     if not options and control not in form.fields:
         raise AssertionError(f"There is no {name!r} in the form")
-    said = [_said(one) for one in (answer if isinstance(answer, list) else [answer])]
-    return control, [_value(options, one) for one in said] if options else said
-
-
-def _said(answer: str | float) -> str:
-    if isinstance(answer, bool):
-        return "Yes" if answer else "No"
-    return str(answer)
-
-
-def _value(options: list[list[str]], said: str) -> str:
-    """The value of the option with that label."""
-    for value, label in options:
-        if label == said:
-            return value
-    raise AssertionError(f"There is no {said!r} among {[label for _, label in options]}")
+    given = answer if isinstance(answer, list) else [answer]
+    said = [("Yes" if one else "No") if isinstance(one, bool) else str(one) for one in given]
+    if not options:
+        return control, said
+    values = {label: value for value, label in reversed(options)}  # of two options with one label, the first
+    if unknown := [one for one in said if one not in values]:
+        raise AssertionError(f"There is no {unknown[0]!r} among {[label for _, label in options]}")
+    return control, [values[one] for one in said]

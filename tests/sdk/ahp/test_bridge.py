@@ -21,7 +21,6 @@ from elicit_flows.sdk import (
     Question,
 )
 from elicit_flows.sdk.ahp import AhpInputBridge, ToolCall
-from elicit_flows.sdk.ahp.bridge import _reason
 from elicit_flows.sdk.testing.service import Service
 from elicit_flows.sdk.testing.user import ScriptedUser
 from elicit_flows.wires import ahp
@@ -165,9 +164,16 @@ async def test_t122_another_host_with_the_same_chat_and_key_finds_nothing(chat: 
 
 
 @pytest.mark.parametrize(("code", "status"), [("unreachable", None), ("unexpected_answer", 200), ("http_502", 502)])
-async def test_t142_no_reason_names_the_services_address(code: str, status: int | None) -> None:
-    error = ElicitError(code, "What answers at http://10.0.0.7:8000 is not it", status=status)
-    assert _reason(error) == "The answer could not be stored. Try again."
+async def test_t142_no_reason_names_the_services_address(
+    chat: BareChat, monkeypatch: pytest.MonkeyPatch, code: str, status: int | None
+) -> None:
+    async def answer(*args: Any) -> Any:
+        raise ElicitError(code, "What answers at http://10.0.0.7:8000 is not it", status=status)
+
+    request, _ = await chat.ask_form()
+    monkeypatch.setattr(chat.elicit, "answer", answer)
+    said = await chat.bridge.apply(changed(request, "seats", number(3, "draft")), "editor")
+    assert said == "The answer could not be stored. Try again."
 
 
 async def test_ahp_3_what_is_typed_on_the_page_and_in_a_client_is_one_draft(
