@@ -141,7 +141,7 @@ def made_of(rows: list[Brand]) -> PageBrand:
     colour = next((row for row in rows if row.brand or row.brand_dark), Brand())
     logo = next((row for row in rows if row.logo), Brand())
     name = theme.sheet_name(colour.brand, colour.brand_dark, first("radius") or "", first("font") or "")
-    texts = {key: {**_texts(rows[-1:], key), **_texts(rows[:1], key)} for key in TEXTS}
+    texts = {key: rows[-1].texts.get(key, {}) | rows[0].texts.get(key, {}) for key in TEXTS} if rows else {}
     called = first("name")
     return PageBrand(
         name=called or settings.SERVICE_NAME,
@@ -155,10 +155,6 @@ def made_of(rows: list[Brand]) -> PageBrand:
         said={key: said for key, said in texts.items() if said},
         **{link: first(link) or "" for link in LINKS},
     )
-
-
-def _texts(rows: list[Brand], key: str) -> dict[str, str]:
-    return rows[0].texts.get(key, {}) if rows else {}
 
 
 def _image(picture: Picture | None) -> PageImage | None:

@@ -130,7 +130,8 @@ def set_picture(
     if before == wanted:
         return {}
     setattr(row, name, pictures.store(image))
-    return {name: (_short(before), _short(wanted))}
+    old, new = (f"sha256:{digest[:12]}" if digest else None for digest in (before, wanted))
+    return {name: (old, new)}
 
 
 def set_own_brand(agent: Agent, values: Json | None) -> dict[str, tuple[Any, Any] | None]:
@@ -152,7 +153,3 @@ def finish() -> None:
     """After all is stored."""
     pictures.remove_unused()
     page_brand.forget()
-
-
-def _short(digest: str | None) -> str | None:
-    return f"sha256:{digest[:12]}" if digest else None

@@ -6,7 +6,6 @@ secret of an agent are left out, because an agent keeps them if a file leaves th
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 from elicit_flows import catalogue, vault
@@ -39,22 +38,19 @@ _SECRETS = """\
 
 def export() -> str:
     """The whole file."""
-    variables: list[str] = []
-    tables = [_Table(name, row, variables) for name, row in _rows()]
-    asked = _SECRETS + "".join(f"#   {variable}\n" for variable in variables) if variables else ""
-    return "\n".join([_HEAD + asked, *(table.text() for table in tables)])
-
-
-def _rows() -> Iterator[tuple[str, Any]]:
-    yield from (("brand", row) for row in Brand.objects.filter(agent=None))
-    yield from (("notifications", row) for row in NotificationSettings.objects.all())
+    rows: list[tuple[str, Any]] = [("brand", row) for row in Brand.objects.filter(agent=None)]
+    rows += [("notifications", row) for row in NotificationSettings.objects.all()]
     for name, model in (
         ("identity_provider", IdentityProvider), ("provider", Provider), ("payment_account", PaymentAccount),
         ("agent", Agent), ("recipient", Recipient),
     ):  # fmt: skip
         # Remote MCP servers are discovered, not configured.
         found: Any = Provider.objects.filter(mcp="") if model is Provider else model._default_manager
-        yield from ((name, row) for row in found.order_by("slug"))
+        rows += [(name, row) for row in found.order_by("slug")]
+    variables: list[str] = []
+    tables = [_Table(name, row, variables) for name, row in rows]
+    asked = _SECRETS + "".join(f"#   {variable}\n" for variable in variables) if variables else ""
+    return "\n".join([_HEAD + asked, *(table.text() for table in tables)])
 
 
 class _Table:

@@ -36,7 +36,16 @@ def check(kind: str, params: Json, message: str, options: Mapping[str, Any], kno
     for name in options:
         if name not in known:
             raise TypeError(f"{name}: There is no such option; use one of {', '.join(known)}.")
-    faults = _faults(kind, params)
+    faults: list[dict[str, Any]] = []
+    try:
+        if kind in _READERS:
+            _READERS[kind](params)
+        # For kinds that only the service can check: an empty provider name alone.
+        name = params.get("provider", "some")
+        if not isinstance(name, str) or not name:
+            faults.append(_fault("params.provider", "Name the provider by its slug."))
+    except Invalid as refused:
+        faults += refused.errors
     if not isinstance(message, str) or not 0 < len(message) <= MAX_MESSAGE:
         faults.append(_fault("message", f"Say in 1 to {MAX_MESSAGE} characters why you ask."))
     seconds = options.get("expires_in", 1)
@@ -46,19 +55,6 @@ def check(kind: str, params: Json, message: str, options: Mapping[str, Any], kno
         faults.append(_fault("reuse", f"Use one of {', '.join(_REUSE)}."))
     if faults:
         raise InvalidQuestionError(faults)
-
-
-def _faults(kind: str, params: Json) -> list[dict[str, Any]]:
-    """The mistakes in ``params``. For kinds that only the service can check: an empty provider name alone."""
-    if kind in _READERS:
-        try:
-            _READERS[kind](params)
-        except Invalid as refused:
-            return list(refused.errors)
-    name = params.get("provider", "some")
-    if isinstance(name, str) and name:
-        return []
-    return [_fault("params.provider", "Name the provider by its slug.")]
 
 
 def _fault(place: str, message: str) -> dict[str, Any]:

@@ -139,16 +139,17 @@ def test_it_stops_between_batches_and_is_taken_up_again(
     known: Known, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(import_tokens, "BATCH", 2)
-    keep, kept = import_tokens.Command._import_batch, []
+    keep, kept = import_tokens.elicitations.import_connection, []
 
-    def stop_after_the_first(self: import_tokens.Command, batch: list[Any]) -> int:
-        kept.append(keep(self, batch))
-        os.kill(os.getpid(), signal.SIGTERM)
+    def stop_in_the_first_batch(*args: Any) -> Connection | None:
+        if not kept:
+            os.kill(os.getpid(), signal.SIGTERM)
+        kept.append(keep(*args))
         return kept[-1]
 
     lines = [line(known, f"user-{number}") for number in range(5)]
     with monkeypatch.context() as patched:
-        patched.setattr(import_tokens.Command, "_import_batch", stop_after_the_first)
+        patched.setattr(import_tokens.elicitations, "import_connection", stop_in_the_first_batch)
         _, err = run(path, *lines)
     assert "done so far: 2 imported" in err
     assert Connection.objects.count() == 2

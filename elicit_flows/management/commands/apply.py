@@ -109,27 +109,24 @@ def _apply(tables: config_file.Tables, *, yes: bool) -> list[str]:
     vault.verify_keys()
     emptied: list[str] = []
 
-    def record(found: config_file.Difference) -> None:
+    def note(found: config_file.Difference) -> None:
         emptied.extend(f"{found.what}: {name} would be emptied" for name in found.emptied())
-        if found.new or found.changes:
-            _record(found)
+        if not found.new and not found.changes:
+            return
+        # Log the change under a user who cannot sign in. Only the operating system knows who runs commands.
+        who, made = User.objects.get_or_create(username="manage.py", defaults={"is_active": False})
+        if made:
+            who.set_unusable_password()
+            who.save(update_fields=["password"])
+        values = [(name, *pair) for name, pair in found.changes.items() if pair is not None]
+        secrets = [name for name, pair in found.changes.items() if pair is None]
+        record(who, f"By manage.py apply. {describe_changes(values, secrets, new=found.new)}", found.row)
 
     with transaction.atomic():
-        lines = config_file.write(tables, record)
+        lines = config_file.write(tables, note)
         if emptied and not yes:
             raise WouldEmpty(emptied)
     return lines
-
-
-def _record(found: config_file.Difference) -> None:
-    """Log the change under a user who cannot sign in. Only the operating system knows who runs commands."""
-    who, made = User.objects.get_or_create(username="manage.py", defaults={"is_active": False})
-    if made:
-        who.set_unusable_password()
-        who.save(update_fields=["password"])
-    values = [(name, *pair) for name, pair in found.changes.items() if pair is not None]
-    secrets = [name for name, pair in found.changes.items() if pair is None]
-    record(who, f"By manage.py apply. {describe_changes(values, secrets, new=found.new)}", found.row)
 
 
 def _warnings(tables: config_file.Tables) -> Iterator[str]:

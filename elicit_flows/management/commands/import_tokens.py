@@ -157,13 +157,18 @@ class Command(BaseCommand):
 
     def _import_all(self, lines: Lines, total: int, skip: bool, again: str) -> Progress:
         with Progress(self.stderr, again, total) as progress:
-            remaining = iter(lines)
+            remaining, operator = iter(lines), vault.ConnectionUse.Actor.OPERATOR
             while batch := list(islice(remaining, BATCH)):
                 taken = [item for item in batch if not isinstance(item, LineFault)]
                 fault = next((item for item in batch if isinstance(item, LineFault)), None)
                 if fault and not skip:
                     raise CommandError(f"The file was changed meanwhile: line {fault}")
-                imported = self._import_batch(taken)
+                with transaction.atomic():
+                    rows = [
+                        elicitations.import_connection(agent, line.claim(), line.provider, line.grant(), operator)
+                        for agent, line in taken
+                    ]
+                imported = sum(row is not None for row in rows)  # the others were connected already
                 progress.done("imported", imported)
                 progress.done("connected already", len(taken) - imported)
         return progress
@@ -188,13 +193,3 @@ class Command(BaseCommand):
         if wrong > MAX_SHOWN:
             self.stderr.write(f"The first {MAX_SHOWN} are shown.")
         return good, wrong
-
-    def _import_batch(self, batch: list[tuple[Agent, Line]]) -> int:
-        """How many of the lines became connections."""
-        imported = 0
-        with transaction.atomic():
-            for agent, line in batch:
-                operator = vault.ConnectionUse.Actor.OPERATOR
-                row = elicitations.import_connection(agent, line.claim(), line.provider, line.grant(), operator)
-                imported += row is not None
-        return imported

@@ -63,6 +63,11 @@ def _gateway(config: Config, listing: Listing, elicit: Elicit, state: bytes) -> 
     askers = {
         name: replace(shared, settings=replace(shared.settings, user=config.user_of(name))) for name in config.servers
     }
+    listen, signed_in = config.listen, dict[str, Any]()
+    if listen is not None and listen.issuer is not None and listen.resource is not None:
+        about = {"issuer_url": listen.issuer, "resource_server_url": listen.resource, "validate_token_resource": False}
+        signed_in["token_verifier"] = SignedTokens(listen.issuer, listen.resource)
+        signed_in["auth"] = AuthSettings.model_validate(about)
     gateway = Gateway(config, askers, listing)
     gateway.app = MCPServer(
         config.name,
@@ -70,7 +75,7 @@ def _gateway(config: Config, listing: Listing, elicit: Elicit, state: bytes) -> 
         request_state_security=RequestStateSecurity(keys=[state]),
         middleware=[*_hiding(config, listing, askers), gateway],
         log_level="WARNING",
-        **_signed_in(config),
+        **signed_in,
     )
     return gateway
 
@@ -86,15 +91,3 @@ def _hiding(config: Config, listing: Listing, askers: Mapping[str, Asker]) -> li
         for server, section in config.servers.items()
         for provider, tools in section.hidden_until.items()
     ]
-
-
-def _signed_in(config: Config) -> dict[str, Any]:
-    listen = config.listen
-    if listen is None or listen.issuer is None or listen.resource is None:
-        return {}
-    return {
-        "token_verifier": SignedTokens(listen.issuer, listen.resource),
-        "auth": AuthSettings.model_validate(
-            {"issuer_url": listen.issuer, "resource_server_url": listen.resource, "validate_token_resource": False}
-        ),
-    }

@@ -46,7 +46,7 @@ class Playback:
         if not self._rest:
             raise Diverged(f"The recording has ended, and the client sent {request}")
         then = self._rest.pop(0)
-        if _without_id(request) != _without_id(then["request"]):
+        if {**request, "id": None} != {**then["request"], "id": None}:
             raise Diverged(f"The recording has {then['request']}, and the client sent {request}")
         return {**then["response"], "id": request["id"]}
 
@@ -69,10 +69,6 @@ async def replay(send: Send, exchanges: list[Exchange]) -> Json:
     if is_input_required(response.get("result")):
         raise Diverged(f"The recording has ended, and the server answered {response}")
     return response
-
-
-def _without_id(request: Json) -> Json:
-    return {name: value for name, value in request.items() if name != "id"}
 
 
 def _questions(result: Json) -> list[Any]:

@@ -30,14 +30,12 @@ class Ask(Generic[C_co]):
         return Guard.around(tool, self._asker, self._make)
 
     def __await__(self) -> Generator[Any, None, C_co]:
-        return self._completed().__await__()
+        run = current_run()
+        outcome = yield from self.outcome().__await__()
+        if isinstance(outcome, Completed):
+            return outcome
+        raise run.ends(messages.ended(self._asker.settings, outcome))
 
     async def outcome(self) -> C_co | Declined | Cancelled | Expired | Failed:
         """Ask, and return how it ended. Raises RuntimeError outside a guarded tool, and ElicitError."""
         return cast(C_co, await current_run().inside(self._asker, self._make))
-
-    async def _completed(self) -> C_co:
-        run, outcome = current_run(), await self.outcome()
-        if isinstance(outcome, Completed):
-            return outcome
-        raise run.ends(messages.ended(self._asker.settings, outcome))

@@ -193,11 +193,12 @@ class Call:
     def ask(self, questions: Iterable[Elicitation], state: Json) -> Any:
         """The result that asks the client."""
         asked = {one.id: mcp_2026_07_28.input_request(asdict(one)) for one in questions}
-        return _input_required(mcp_2026_07_28.waiting(json.dumps(state)) | {"inputRequests": asked})
+        message = mcp_2026_07_28.waiting(json.dumps(state)) | {"inputRequests": asked}
+        return types.InputRequiredResult.model_validate(message)
 
     def put_off(self, state: Json) -> Any:
         """The result that asks nothing, because the user is still busy: the client calls again."""
-        return _input_required(mcp_2026_07_28.waiting(json.dumps(state)))
+        return types.InputRequiredResult.model_validate(mcp_2026_07_28.waiting(json.dumps(state)))
 
     def leave(self) -> Any:
         """End an attempt whose result no client sees."""
@@ -286,7 +287,3 @@ class _Response(exceptions.UrlElicitationRequiredError):
 def error(code: int, message: str, data: Json | None = None) -> Exception:
     """The error of ``mcp`` 2 that becomes a JSON-RPC error with this code. With ``mcp`` 1 nothing needs it."""
     return cast(Exception, LIBRARY_ERROR(code, message, data))
-
-
-def _input_required(message: Json) -> Any:
-    return types.InputRequiredResult.model_validate(message)

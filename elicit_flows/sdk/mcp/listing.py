@@ -73,7 +73,9 @@ class HiddenUntil:
             # The session's id; "" if the transport has only one client.
             headers = getattr(seen.request, "headers", {})
             tell: Tell = seen.session.send_tool_list_changed
-            self._asker.changes.remember((self, str(headers.get("mcp-session-id", ""))), self._listener(user, tell))
+            self._asker.changes.remember(
+                (self, str(headers.get("mcp-session-id", ""))), Listener(user, self._provider, tell)
+            )
         if user and await self._connected(user):
             return result
         if not isinstance(result, dict):  # FastMCP returns a list of its own tool objects
@@ -93,11 +95,8 @@ class HiddenUntil:
         async def tell() -> None:
             await context.session.send_notification(changed, related_request_id=context.request_id)
 
-        with self._asker.changes.heard(self._listener(user, tell)):
+        with self._asker.changes.heard(Listener(user, self._provider, tell)):
             return await call_next(context)
-
-    def _listener(self, user: Claim, tell: Tell) -> Listener:
-        return Listener(user, self._provider, tell)
 
     def _user(self) -> Claim | None:
         try:

@@ -7,7 +7,6 @@ import json
 import logging
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from typing import Any
 
 from elicit_flows.domain.values import Json
 from elicit_flows.sdk.client import Elicit
@@ -76,13 +75,9 @@ async def _ended(attempt: Attempt, tool: Tool, call: Json) -> dict[str, str | No
     try:
         result = await tool(call)
     except LIBRARY_ERROR as refused:
-        return _failed(refused.error.model_dump(exclude_none=True))
+        return {"error": json.dumps(refused.error.model_dump(exclude_none=True))}
     if attempt.left:
         return {}
     if result.get("resultType") != "input_required":
         return {"result": json.dumps(result)}
-    return waits_for(attempt.asked, attempt.state) if attempt.asked else _failed(ASKS)
-
-
-def _failed(error: Any) -> dict[str, str | None]:
-    return {"error": json.dumps(error)}
+    return waits_for(attempt.asked, attempt.state) if attempt.asked else {"error": json.dumps(ASKS)}
