@@ -31,6 +31,11 @@ class Endpoints(NamedTuple):
     authorize: str
     token: str
 
+    @classmethod
+    def of(cls, entry: Entry) -> Endpoints:
+        """Those of the entry."""
+        return cls(entry.slug, entry.endpoints.authorize or "", entry.endpoints.token or "")
+
     def bare(self) -> tuple[str, str]:
         """Without what says nothing about where it is: query, a slash at the end or twice, how a variable is called."""
         return _plain(self.authorize), _plain(self.token)
@@ -61,7 +66,7 @@ def agreeing(entry: Entry, known: Copies) -> list[str]:
 
     None where the host is the customer's own: the same path at another program's host is no agreement.
     """
-    ours = _ours(entry).bare()
+    ours = Endpoints.of(entry).bare()
     if ours[0].startswith("https://*/"):
         return []
     return sorted(name for name, said in known.items() if ours in {one.bare() for one in said})
@@ -69,7 +74,7 @@ def agreeing(entry: Entry, known: Copies) -> list[str]:
 
 def differing(entry: Entry, known: Copies) -> dict[str, Endpoints]:
     """The libraries that know the provider, by its name or by the host of an endpoint, and name other endpoints."""
-    ours, agree = _ours(entry), agreeing(entry, known)
+    ours, agree = Endpoints.of(entry), agreeing(entry, known)
     names = {_plain_name(entry.slug), _plain_name(entry.name)}
     host = _host(ours)
     found: dict[str, Endpoints] = {}
@@ -80,10 +85,6 @@ def differing(entry: Entry, known: Copies) -> dict[str, Endpoints]:
         if one and library not in agree and one.bare() != ours.bare():
             found[library] = one
     return found
-
-
-def _ours(entry: Entry) -> Endpoints:
-    return Endpoints(entry.slug, entry.endpoints.authorize or "", entry.endpoints.token or "")
 
 
 def _host(one: Endpoints) -> str:

@@ -44,7 +44,7 @@ def compared(entry: Entry, variables: Mapping[str, str], known: Copies, offline:
         theirs = differ[name]
         pairs = {"authorize": theirs.authorize, "token": theirs.token}
         ours = {"authorize": entry.endpoints.authorize, "token": entry.endpoints.token}
-        own = library_copies.Endpoints(entry.slug, ours["authorize"] or "", ours["token"] or "").bare()
+        own = library_copies.Endpoints.of(entry).bare()
         bare = dict(zip(pairs, zip(own, theirs.bare(), strict=True), strict=True))
         said = [f"{what}: {ours[what]}, there {url}" for what, url in pairs.items() if bare[what][0] != bare[what][1]]
         yield Comparison(Verdict.DIFFERS, f"{source} ({theirs.name})", "; ".join(said))

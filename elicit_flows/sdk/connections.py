@@ -103,7 +103,9 @@ class Connections(ABC):
         """
         path = f"{connection_path(connection)}/secret"
         shown = None if user_token is None else {"subject_token": user_token}
-        return await self._transport.fetch(_secrets, "POST", path, json=shown)
+        return await self._transport.fetch(
+            lambda answer: {name: Secret(value) for name, value in answer["fields"].items()}, "POST", path, json=shown
+        )
 
     async def revoke(self, connection: str | Connection | Outcome) -> None:
         """End the connection at the service at once. The service then revokes it at the provider."""
@@ -141,7 +143,3 @@ class Connections(ABC):
         body |= {name: value for name, value in said.items() if value is not None}
         # A retry would find the account that the first attempt connected, and fail.
         return await self._transport.fetch(Connection.read, "POST", CONNECTIONS, json=body, repeatable=False)
-
-
-def _secrets(answer: Json) -> dict[str, Secret]:
-    return {name: Secret(value) for name, value in answer["fields"].items()}

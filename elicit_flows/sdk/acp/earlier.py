@@ -16,9 +16,10 @@ async def unfinished(elicit: Elicit, user: Claim, agent: str, session_id: str) -
 
     The session's id alone proves nothing, so user and agent have to match as well.
     """
-    return await idempotency.unfinished(elicit, user, lambda one: _asker(one) == (agent, session_id))
 
+    def is_theirs(one: Elicitation) -> bool:
+        scope = one.metadata.get(SCOPE)
+        session = scope.get("sessionId") if isinstance(scope, dict) else None
+        return (one.metadata.get(AGENT), session) == (agent, session_id)
 
-def _asker(elicitation: Elicitation) -> tuple[str | None, str | None]:
-    agent, scope = elicitation.metadata.get(AGENT), elicitation.metadata.get(SCOPE)
-    return agent, scope.get("sessionId") if isinstance(scope, dict) else None
+    return await idempotency.unfinished(elicit, user, is_theirs)

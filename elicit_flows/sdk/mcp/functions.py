@@ -39,13 +39,18 @@ class Function:
     @classmethod
     def of(cls, call: Callable[..., Any]) -> Function:
         kept = hinted_parameters(call)
-        context = next((one.name for one in kept if _is_context(one.annotation)), OWN_CONTEXT)
-        if context == OWN_CONTEXT:
-            kept.append(
-                inspect.Parameter(
-                    OWN_CONTEXT, inspect.Parameter.KEYWORD_ONLY, annotation=reduce(or_, _context_classes())
-                )
-            )
+        # The context classes of the libraries that the server has imported.
+        modules = [sys.modules[name] for name in LIBRARIES if name in sys.modules]
+        classes = tuple(module.Context for module in modules if hasattr(module, "Context"))
+        context = OWN_CONTEXT
+        for one in kept:
+            said = (one.annotation, *typing.get_args(one.annotation))
+            if any(isinstance(of, type) and issubclass(of, classes) for of in said):
+                context = one.name
+                break
+        else:
+            own = inspect.Parameter(OWN_CONTEXT, inspect.Parameter.KEYWORD_ONLY, annotation=reduce(or_, classes))
+            kept.append(own)
         returned = typing.get_type_hints(call, include_extras=True).get("return", inspect.Signature.empty)
         free = returned is inspect.Signature.empty
         return cls(
@@ -71,14 +76,3 @@ class Function:
         """A digest that is the same in every process for the same tool and ``parts``."""
         told = [self.call.__module__, self.call.__qualname__, *parts]
         return hashlib.sha256(json.dumps(told, sort_keys=True, default=plain).encode()).hexdigest()
-
-
-def _context_classes() -> list[type]:
-    """The context classes of the libraries that the server has imported."""
-    modules = [sys.modules[name] for name in LIBRARIES if name in sys.modules]
-    return [module.Context for module in modules if hasattr(module, "Context")]
-
-
-def _is_context(annotation: Any) -> bool:
-    said = (annotation, *typing.get_args(annotation))
-    return any(isinstance(one, type) and issubclass(one, tuple(_context_classes())) for one in said)
