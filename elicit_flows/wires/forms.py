@@ -24,17 +24,16 @@ def schema_of(body: Json) -> Json:
     params = body["params"]
     if body["kind"] != "form" or "schema" not in params:
         raise Invalid.at("mode", "Only an elicitation of kind form that has a schema can be given in form mode.")
-    properties = params["schema"]["properties"]
-    return {**params["schema"], "properties": {key: _whole(properties[key]) for key in order_of(params)}}
-
-
-def _whole(rule: Json) -> Json:
-    """The rule with whole numbers where they are meant: typed clients do not accept ``2.0`` there, nor ACP ``0.5``."""
-    kept: Json = {name: int(value) if name in _COUNTS else value for name, value in rule.items()}
-    if rule["type"] == "integer":
-        steps: dict[str, Callable[[Any], int]] = {"minimum": math.ceil, "maximum": math.floor, "default": int}
-        kept |= {name: step(rule[name]) for name, step in steps.items() if name in rule}
-    return kept
+    steps: dict[str, Callable[[Any], int]] = {"minimum": math.ceil, "maximum": math.floor, "default": int}
+    properties = {}
+    for key in order_of(params):
+        rule = params["schema"]["properties"][key]
+        # Whole numbers where they are meant: typed clients do not accept ``2.0`` there, nor ACP ``0.5``.
+        kept: Json = {name: int(value) if name in _COUNTS else value for name, value in rule.items()}
+        if rule["type"] == "integer":
+            kept |= {name: step(rule[name]) for name, step in steps.items() if name in rule}
+        properties[key] = kept
+    return {**params["schema"], "properties": properties}
 
 
 def order_of(params: Json) -> list[str]:
