@@ -16,7 +16,7 @@ from elicit_flows.domain.values import Json
 from elicit_flows.elicitations import agent_access, creation, notify
 from elicit_flows.elicitations.transitions import STEPS
 from elicit_flows.kinds.x402.networks import NETWORKS
-from elicit_flows.models import Agent, PaymentAccount, Provider
+from elicit_flows.models import Agent, Provider
 from elicit_flows.payments import queries
 
 router = Router(tags=["agent"])
@@ -130,7 +130,19 @@ def get(request: AgentRequest) -> HttpResponse:
             }
             for row in accounts
         ],
-        "wallets": list(map(_wallet, wallets)),
+        "wallets": [
+            {
+                "slug": row.slug,
+                "livemode": row.livemode,
+                "network": row.network,
+                "max_per_payment": row.max_per_payment,
+                "max_per_day": row.max_per_day,
+                "payees": row.payees,
+                "asset": NETWORKS[row.network].asset,
+                "symbol": NETWORKS[row.network].symbol,
+            }
+            for row in wallets
+        ],
         "return_urls": who.return_urls,
         "webhook_url": who.webhook_url or None,
         "webhook_disabled": who.webhook_disabled_at is not None,
@@ -141,12 +153,6 @@ def get(request: AgentRequest) -> HttpResponse:
         "limits": _limits(who),
     }
     return answer(said)
-
-
-def _wallet(row: PaymentAccount) -> Json:
-    known = NETWORKS[row.network]
-    names = ("slug", "livemode", "network", "max_per_payment", "max_per_day", "payees")
-    return {name: getattr(row, name) for name in names} | {"asset": known.asset, "symbol": known.symbol}
 
 
 def _limits(who: Agent) -> Json:

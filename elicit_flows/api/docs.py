@@ -25,6 +25,11 @@ def page(request: HttpRequest) -> HttpResponse:
 
 
 def _operation(root: Json, method: str, path: str, operation: Json) -> Json:
+    answers: list[Json] = []
+    for status, answer in operation["responses"].items():
+        found = [names(root, media["schema"]) for media in answer.get("content", {}).values()]
+        said = answer["description"] + (f": {', '.join(found[0])}" if found and found[0] else "")
+        answers.append({"status": "other" if status == "default" else status, "description": said})
     return {
         "method": method,
         "path": path,
@@ -32,23 +37,22 @@ def _operation(root: Json, method: str, path: str, operation: Json) -> Json:
         "description": operation.get("description", "").replace("``", ""),
         "anchor": operation["operationId"],
         "tag": operation["tags"][0],
-        "params": [_param(root, param) for param in operation["parameters"]],
+        "params": [
+            {
+                "where": param["in"],
+                **row(
+                    root,
+                    param["name"],
+                    param["schema"] | {"description": param.get("description", "")},
+                    required=param["required"],
+                ),
+            }
+            for param in operation["parameters"]
+        ],
         "body": [
             line
             for media in operation.get("requestBody", {}).get("content", {}).values()
             for line in fields(root, media["schema"])
         ],
-        "responses": [_response(root, status, answer) for status, answer in operation["responses"].items()],
+        "responses": answers,
     }
-
-
-def _param(root: Json, param: Json) -> Json:
-    said = param["schema"] | {"description": param.get("description", "")}
-    return {"where": param["in"], **row(root, param["name"], said, required=param["required"])}
-
-
-def _response(root: Json, status: int | str, answer: Json) -> Json:
-    """Status and description, with the names of the returned fields."""
-    found = [names(root, media["schema"]) for media in answer.get("content", {}).values()]
-    said = answer["description"] + (f": {', '.join(found[0])}" if found and found[0] else "")
-    return {"status": "other" if status == "default" else status, "description": said}

@@ -90,22 +90,17 @@ def charge(request: AgentRequest, mandate_id: str, ask: mandate_shapes.ChargeReq
     mandate, key = own_mandate(request.auth, mandate_id), parsing.idempotency_key(request.headers)
     if key is None:
         raise Invalid.at("Idempotency-Key", "Send this header with a key of your own, so that a retry charges once.")
-    asked = _asked(mandate, ask)
+    given = ask.model_dump(exclude={"metadata"})
+    try:
+        clean = kind("payment").clean({**given, "currency": mandate.currency})  # the rules of every payment
+    except Invalid as wrong:
+        raise Invalid([{**one, "loc": list(one["loc"])[1:]} for one in wrong.errors]) from None  # type: ignore[call-overload]
+    asked = {name: clean[name] for name in given} | {"metadata": ask.metadata}
     # Without defaults, so that a member that a later version adds does not make a retry another request.
     body = json.dumps(ask.model_dump(exclude_defaults=True), sort_keys=True)
     fingerprint = hashlib.sha256(body.encode()).hexdigest()
     row, known = elicitations.charge_mandate(request.auth, mandate, asked, key, fingerprint)
     return answer(_shown(row), Idempotency_Replayed="true") if known else answer(_shown(row), status=201)
-
-
-def _asked(mandate: Mandate, ask: mandate_shapes.ChargeRequest) -> Json:
-    """The charge with the rules of every payment. Raises Invalid."""
-    given = ask.model_dump(exclude={"metadata"})
-    try:
-        clean = kind("payment").clean({**given, "currency": mandate.currency})
-    except Invalid as wrong:
-        raise Invalid([{**one, "loc": list(one["loc"])[1:]} for one in wrong.errors]) from None  # type: ignore[call-overload]
-    return {name: clean[name] for name in given} | {"metadata": ask.metadata}
 
 
 def _in_use(row: Mandate) -> Json:

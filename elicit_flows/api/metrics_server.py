@@ -51,21 +51,15 @@ def start(host: str, port: int) -> Server:
 
 
 def answer(environ: dict[str, Any], start_response: Start) -> Iterable[bytes]:
+    content, content_type, status = b"", "text/plain", "404 Not Found"
     try:
-        content, content_type = _content(environ["PATH_INFO"], environ.get("HTTP_ACCEPT", ""))
-        status = "200 OK" if content else "404 Not Found"
+        if environ["PATH_INFO"] == "/metrics":
+            (content, content_type), status = metrics.page(environ.get("HTTP_ACCEPT", "")), "200 OK"
+        elif environ["PATH_INFO"] == "/incidents":
+            content, content_type, status = metrics.incidents_page(), "application/json", "200 OK"
     except DatabaseError:
-        content, content_type, status = b"", "text/plain", "503 Service Unavailable"
+        status = "503 Service Unavailable"
     finally:
         connections.close_all()  # of this thread
     start_response(status, [("Content-Type", content_type), ("Content-Length", str(len(content)))])
     return [content if environ["REQUEST_METHOD"] != "HEAD" else b""]
-
-
-def _content(path: str, accept: str) -> tuple[bytes, str]:
-    """Empty for what is not here."""
-    if path == "/metrics":
-        return metrics.page(accept)
-    if path == "/incidents":
-        return metrics.incidents_page(), "application/json"
-    return b"", "text/plain"

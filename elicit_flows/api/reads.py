@@ -72,8 +72,13 @@ class Reads:
         self.agents: BatchLoader[str, Agent] = loader("agents", auth.look_up)
         self.heads: BatchLoader[int, feed.Head] = loader("heads", feed.heads)
         self.elicitations: BatchLoader[Named, ElicitationState] = loader("elicitations", _elicitations)
-        self.tokens: BatchLoader[Named, bytes] = loader("tokens", _tokens)
-        self.api_access: BatchLoader[Named, vault.ApiAccess] = loader("api access", _api_access)
+        self.tokens: BatchLoader[Named, bytes] = loader(
+            "tokens",
+            lambda asked: {named: responses.dumps(body) for named, body in vault.fresh_tokens(set(asked)).items()},
+        )
+        self.api_access: BatchLoader[Named, vault.ApiAccess] = loader(
+            "api access", lambda asked: vault.ready_access(set(asked))
+        )
 
     async def agent(self, key_hash: str) -> Agent | None:
         """The agent with this key, if there is one."""
@@ -100,12 +105,3 @@ def _elicitations(asked: list[Named]) -> dict[Named, ElicitationState]:
     """Without those that have expired, which has to be recorded, and those whose steps may have."""
     rows = owned_rows.own_elicitations(set(asked))
     return {(row.agent_id, row.pk): ElicitationState.of(row) for row in rows if row.kind != STEPS and not row.overdue}
-
-
-def _tokens(asked: list[Named]) -> dict[Named, bytes]:
-    found = vault.fresh_tokens(set(asked))
-    return {named: responses.dumps(body) for named, body in found.items()}
-
-
-def _api_access(asked: list[Named]) -> dict[Named, vault.ApiAccess]:
-    return vault.ready_access(set(asked))

@@ -74,15 +74,13 @@ def flow_error(request: HttpRequest, error: FlowError) -> HttpResponse:
 @api.exception_handler(ValidationError)
 def shape_error(request: HttpRequest, error: ValidationError) -> HttpResponse:
     """pydantic's errors, with the places in the agent's own request."""
-    found: list[dict[str, object]] = [
-        {"loc": _place(item["loc"]), "message": str(item["msg"])} for item in error.errors
-    ]
+    found: list[dict[str, object]] = []
+    for item in error.errors:
+        # Without ninja's parameter names: ("body", "ask", "subject") is ["subject"], ("query", "limit") stays.
+        place = list(item["loc"])
+        place = (place[2:] or ["body"]) if place[0] == "body" else place
+        found.append({"loc": place, "message": str(item["msg"])})
     return responses.response(Invalid(found))
-
-
-def _place(loc: list[str | int]) -> list[str | int]:
-    """Without ninja's parameter names: ("body", "ask", "subject") is ["subject"], ("query", "limit") stays."""
-    return list(loc[2:]) or ["body"] if loc[0] == "body" else list(loc)
 
 
 @api.exception_handler(HttpError)

@@ -164,11 +164,10 @@ def holder(agent: Agent, token: str, sort: str) -> Claim:
     Raises UserTokenRefused and ProviderUnavailable.
     """
     rows = IdentityProvider.objects.filter(agent=agent, sort=IdentityProvider.Sort.OPENID, enabled=True).order_by("pk")
-    return identity.holder(token, sort, [_trusted(agent, row) for row in rows])
-
-
-def _trusted(agent: Agent, row: IdentityProvider) -> identity.Trusted:
-    """The audiences that the token may have: the agent or this service. One for another program is refused."""
-    op = vault.openid(row)
-    ours = (settings.ELICIT_PUBLIC_URL, op.client_id)
-    return identity.Trusted(op, tuple(agent.user_token_audiences) or ours, row.introspect)
+    trusted: list[identity.Trusted] = []
+    for row in rows:
+        op = vault.openid(row)
+        # The token may be for the agent or for this service. One for another program is refused.
+        audiences = tuple(agent.user_token_audiences) or (settings.ELICIT_PUBLIC_URL, op.client_id)
+        trusted.append(identity.Trusted(op, audiences, row.introspect))
+    return identity.holder(token, sort, trusted)

@@ -81,7 +81,8 @@ class Waiting:
         with telemetry.LoggedRequest() as number:
             sender = Sender(send, number)
             tell_when, task = scope.get("on_leaving"), asyncio.current_task()
-            if tell_when is None or task is None or _has_body(scope):
+            has_body = any(name in (b"content-length", b"transfer-encoding") for name, _ in scope["headers"])
+            if tell_when is None or task is None or has_body:
                 await self._beside(scope, receive, sender)
                 return
             # Our own server says when the client has gone, so that no second task need listen for it: 2 kB less.
@@ -109,7 +110,9 @@ class Waiting:
 
     async def _answer(self, scope: Scope, sender: Sender) -> None:
         try:
-            hub = self._hub()
+            if self.hub is None:
+                raise Unavailable("The service is starting or stopping.", retry_after=1)
+            hub = self.hub
             asker = await self._asker(hub, scope)
             with self.admission.admit(asker.agent_id):
                 waiting = _wait(hub, asker, scope, sender)
@@ -140,19 +143,10 @@ class Waiting:
             agent = await hub.run(lambda: authenticate(authorization, address))
         return Asker(agent.pk, wanted)
 
-    def _hub(self) -> Broker:
-        if self.hub is None:
-            raise Unavailable("The service is starting or stopping.", retry_after=1)
-        return self.hub
-
 
 def header(scope: Scope, name: bytes) -> bytes:
     """The value of a header, empty if it is absent."""
     return next((value for key, value in scope["headers"] if key == name), b"")
-
-
-def _has_body(scope: Scope) -> bool:
-    return any(name in (b"content-length", b"transfer-encoding") for name, _ in scope["headers"])
 
 
 def _forget(scope: Scope) -> None:

@@ -47,7 +47,12 @@ async def stream(hub: Broker, asker: Asker, last_id: str, query: Query, send: Se
             while watch.key_hash == asker.key_hash:
                 pairs = await _since(hub, watch, asker.agent_id, reached, PAGE)
                 for reached, event in pairs:
-                    await send(_chunk(_said(asker.agent_id, reached, event)))
+                    await send(
+                        _chunk(
+                            f"id: {feed.cursor(asker.agent_id, reached)}\nevent: {event['type']}\n"
+                            f"data: {responses.dumps(event).decode()}\n\n"
+                        )
+                    )
                 if not pairs and not await waiter.told(HEARTBEAT):
                     await send(_chunk(": still here\n\n"))
     await send({"type": "http.response.body", "body": b""})
@@ -67,10 +72,6 @@ async def _since(hub: Broker, watch: Watch, agent_id: int, position: int, limit:
         rows = await hub.run(lambda: feed.after(agent_id, position, limit))
         pairs = [(row.position, row.body()) for row in rows]
     return pairs[:limit]
-
-
-def _said(agent_id: int, position: int, event: Json) -> str:
-    return f"id: {feed.cursor(agent_id, position)}\nevent: {event['type']}\ndata: {responses.dumps(event).decode()}\n\n"
 
 
 def _chunk(text: str) -> dict[str, object]:
