@@ -65,10 +65,15 @@ def verify(token: str, source: jwks.Source, types: Collection[str] = ID_TOKEN) -
         raise bad_token("it is not of the right type")
     if "crit" in header:
         raise bad_token("it asks for extensions that are not known here")
-    kid = header.get("kid")
+    kid, wanted = header.get("kid"), _KINDS.get(algorithm[:2], "OKP")
     # Try twice: the provider may have changed its keys since we fetched them, even under the same id.
     for published in (jwks.signing_keys, jwks.newer_keys):
-        if any(_verifies(token, key) for key in _candidates(published(source), algorithm, kid)):
+        suitable = (
+            key
+            for key in published(source)
+            if key.key_type == wanted and key.alg in (None, algorithm) and (kid is None or key.kid == kid)
+        )
+        if any(_verifies(token, key) for key in suitable):
             return Signed(algorithm, claims)
     raise bad_token("its signature is not the provider's")
 
@@ -94,12 +99,6 @@ def parts(token: str) -> tuple[dict[str, Any], dict[str, Any]]:
     if not isinstance(header, dict) or not isinstance(claims, dict):
         raise bad_token("it cannot be read")
     return header, claims
-
-
-def _candidates(published: list[jwks.Key], algorithm: str, kid: object) -> list[jwks.Key]:
-    kind = _KINDS.get(algorithm[:2], "OKP")
-    suitable = [key for key in published if key.key_type == kind and key.alg in (None, algorithm)]
-    return suitable if kid is None else [key for key in suitable if key.kid == kid]
 
 
 def _verifies(token: str, key: jwks.Key) -> bool:

@@ -38,7 +38,10 @@ def holder(token: str, sort: str, trusted: Sequence[Trusted]) -> Claim:
     """Whose token it is. ``sort`` is ``ACCESS`` or ``ID``. Raises UserTokenRefused and ProviderUnavailable."""
     if not token.isascii() or not token.isprintable() or len(token) > signature.MAX_TOKEN:
         raise _refused("it is not a token")
-    said = _unverified(token)
+    try:
+        said = signature.parts(token)[1]  # not checked yet, to find the issuer
+    except BadToken:
+        said = None  # an opaque token
     if sort == ACCESS and any(one.introspects for one in trusted):
         asked = _to_ask(said, trusted)
         if asked:
@@ -54,14 +57,6 @@ def holder(token: str, sort: str, trusted: Sequence[Trusted]) -> Claim:
     except oauth.DiscoveryError as error:
         raise errors.ProviderUnavailable(str(error), retry_after=5) from None
     return _checked(signed, wanted, found)
-
-
-def _unverified(token: str) -> dict[str, Any] | None:
-    """The claims of a JWT before it is checked, to find its issuer; None for an opaque token."""
-    try:
-        return signature.parts(token)[1]
-    except BadToken:
-        return None
 
 
 def _to_ask(said: dict[str, Any] | None, trusted: Sequence[Trusted]) -> Trusted | None:

@@ -45,7 +45,15 @@ def _ship(source: str, sink: Sink) -> int:
     row, _ = AuditPosition.objects.get_or_create(source=source)
     if row.lease_until > clock.now() or not claim(row, "lease_until", lease_until=clock.now() + LEASE):
         return 0
-    lines, position = _lines(source, row.position)
+    if source == ADMIN:
+        found = audit_lines.of_admin(row.position, BATCH)
+        lines, position = [line for _, line in found], found[-1][0] if found else row.position
+    else:
+        behind = Event.objects.filter(agent=int(source.partition(":")[2]), position__gt=row.position)
+        rows = list(behind.select_related("agent").order_by("position")[:BATCH])
+        # A form that is being filled in has several events a second. They are of no use in an audit log.
+        lines = [audit_lines.event_line(one) for one in rows if one.type not in LIVE]
+        position = rows[-1].position if rows else row.position
     try:
         if lines:
             sink.write(lines)
@@ -54,15 +62,3 @@ def _ship(source: str, sink: Sink) -> int:
         lines, position = [], row.position
     held(row, "lease_until").update(position=position, lease_until=clock.now())
     return len(lines)
-
-
-def _lines(source: str, after: int) -> tuple[list[str], int]:
-    """The next lines after the position ``after``, and the position of the last entry."""
-    if source == ADMIN:
-        found = audit_lines.of_admin(after, BATCH)
-        return [line for _, line in found], found[-1][0] if found else after
-    behind = Event.objects.filter(agent=int(source.partition(":")[2]), position__gt=after).select_related("agent")
-    rows = list(behind.order_by("position")[:BATCH])
-    # A form that is being filled in has several events a second. They are of no use in an audit log.
-    lines = [audit_lines.event_line(row) for row in rows if row.type not in LIVE]
-    return lines, rows[-1].position if rows else after

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import datetime
 from typing import Any
 
@@ -40,16 +39,28 @@ def oldest() -> dict[str, datetime | None]:
     elicitation: overdue and not yet expired; payment: a look, a notice, a refund or a cancellation; code: one typed at
     a provider; notification: a message to a person; erasure: of a person. The job table names them all.
     """
+    now, accounts = clock.now(), PaymentAccount.objects.all()
+    payments = (
+        first_due(accounts, Checkout.objects.filter(account=OuterRef("pk"), look_at__lte=now), "look_at"),
+        first_due(accounts, Inbound.objects.filter(account=OuterRef("pk"), try_at__lte=now), "try_at"),
+        _first(Refund.objects.filter(try_at__lte=now), "try_at"),
+        _first(Cancellation.objects.filter(try_at__lte=now), "try_at"),
+    )
+    told = vault.Connection.objects.filter(upstream="pending", upstream_next_at__lte=now)
+    revocations = (
+        first_due(Provider.objects.all(), told.filter(provider=OuterRef("pk")), "upstream_next_at"),
+        _first(PendingGrant.objects.filter(give_back_at__lte=now), "give_back_at"),
+    )
     return {
         "delivery": first_due(_RECEIVERS, deliveries().filter(agent=OuterRef("pk")), "next_at"),
         "refresh": vault.oldest_due_refresh(),
         "elicitation": _first(overdue(), "expires_at"),
-        "payment": min(filter(None, _payments()), default=None),
-        "revocation": min(filter(None, _revocations()), default=None),
-        "code": _first(Attempt.objects.filter(poll_at__lte=clock.now(), used_at=None), "poll_at"),
+        "payment": min(filter(None, payments), default=None),
+        "revocation": min(filter(None, revocations), default=None),
+        "code": _first(Attempt.objects.filter(poll_at__lte=now, used_at=None), "poll_at"),
         # Messages that were not tried yet. Others follow the retry schedule, so they are not late.
-        "notification": _first(Notification.objects.filter(next_at__lte=clock.now(), tries=0), "next_at"),
-        "erasure": _first(Erasure.objects.filter(next_at__lte=clock.now()), "next_at"),
+        "notification": _first(Notification.objects.filter(next_at__lte=now, tries=0), "next_at"),
+        "erasure": _first(Erasure.objects.filter(next_at__lte=now), "next_at"),
     }
 
 
@@ -63,20 +74,6 @@ def overdue() -> QuerySet[Elicitation]:
     """Overdue elicitations, except those for which a payment may still come."""
     rows = Elicitation.objects.filter(UNFINISHED, expires_at__lte=clock.now(), payment__isnull=True)
     return rows.exclude(status=Status.SETTLING).exclude(kind="steps")
-
-
-def _payments() -> Iterator[datetime | None]:
-    now, accounts = clock.now(), PaymentAccount.objects.all()
-    yield first_due(accounts, Checkout.objects.filter(account=OuterRef("pk"), look_at__lte=now), "look_at")
-    yield first_due(accounts, Inbound.objects.filter(account=OuterRef("pk"), try_at__lte=now), "try_at")
-    for model in (Refund, Cancellation):
-        yield _first(model._default_manager.filter(try_at__lte=clock.now()), "try_at")
-
-
-def _revocations() -> Iterator[datetime | None]:
-    told = vault.Connection.objects.filter(upstream="pending", upstream_next_at__lte=clock.now())
-    yield first_due(Provider.objects.all(), told.filter(provider=OuterRef("pk")), "upstream_next_at")
-    yield _first(PendingGrant.objects.filter(give_back_at__lte=clock.now()), "give_back_at")
 
 
 def _first(rows: QuerySet[Any], field: str) -> datetime | None:

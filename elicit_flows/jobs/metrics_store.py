@@ -10,14 +10,13 @@ import json
 import logging
 import threading
 from collections import defaultdict
-from collections.abc import Iterator
 from dataclasses import asdict
 from datetime import datetime
 
 from django.db import DatabaseError, close_old_connections, connection, connections, transaction
 
 from elicit_flows.lib import clock, counters, health
-from elicit_flows.lib.counters import Counted, Key
+from elicit_flows.lib.counters import Counted
 from elicit_flows.lib.health import HealthRecord
 from elicit_flows.models import Health, Tally
 from elicit_flows.models.counters import EVER
@@ -44,19 +43,17 @@ def _keep_counts() -> None:
     if not taken:
         return
     hour = clock.now().replace(minute=0, second=0, microsecond=0)
+    rows = sorted(  # so that two processes do not deadlock
+        (str(connection.ops.adapt_datetimefield_value(when)), name, json.dumps(labels), one.count, one.sum)
+        for when in (hour, EVER)
+        for (name, labels), one in taken.items()
+    )
     try:
         with transaction.atomic(), connection.cursor() as cursor:
-            cursor.executemany(_ADD, sorted(_rows(taken, hour)))  # in order, so that two processes do not deadlock
+            cursor.executemany(_ADD, rows)
     except DatabaseError:
         counters.restore(taken)
         raise
-
-
-def _rows(taken: dict[Key, Counted], hour: datetime) -> Iterator[tuple[str, str, str, int, float]]:
-    for when in (hour, EVER):
-        at = str(connection.ops.adapt_datetimefield_value(when))
-        for (name, labels), one in taken.items():
-            yield at, name, json.dumps(labels), one.count, one.sum
 
 
 def _keep_health() -> None:

@@ -81,17 +81,10 @@ def purge_for(seconds: float) -> bool:
 def batches() -> Iterator[tuple[str, int]]:
     """Delete what is due. Yields (kind, deleted rows) after each batch; the caller may stop after any of them."""
     for name, whole in due().items():
-        for rows in _by_agent(name, whole):
+        # Deliveries by agent, like their index. An index by age alone would make each delivery more expensive.
+        agents = Agent.objects.order_by("pk") if name == "deliveries" else ()
+        for rows in [whole.filter(agent=agent) for agent in agents] or [whole]:
             yield from ((name, _forget(name, batch)) for batch in _oldest_first(rows, AGE[name]))
-
-
-def _by_agent(name: str, rows: QuerySet[Any]) -> Iterator[QuerySet[Any]]:
-    """Split deliveries by agent, like their index. An index by age alone would make each delivery more expensive."""
-    if name != "deliveries":
-        yield rows
-        return
-    for agent in Agent.objects.order_by("pk"):
-        yield rows.filter(agent=agent)
 
 
 def _oldest_first(rows: QuerySet[Any], age: str) -> Iterator[QuerySet[Any]]:
@@ -106,6 +99,13 @@ def _oldest_first(rows: QuerySet[Any], age: str) -> Iterator[QuerySet[Any]]:
 
 def due() -> dict[str, QuerySet[Any]]:
     """The rows to delete, by kind. Events of pending deliveries and elicitations that have not ended are kept."""
+    # When the operator has switched notifications off, or web push, what only they need is not kept at all.
+    offered = NotificationSettings.objects.first()
+    contacts, subscriptions = Contact.objects.all(), PushSubscription.objects.all()
+    if offered and offered.on:
+        contacts = contacts.filter(seen_at__lt=clock.now() - KEEP_CONTACTS)
+    if offered and offered.push:
+        subscriptions = subscriptions.filter(created_at__lt=clock.now() - KEEP_PUSH)
     return {
         "attempts": Attempt.objects.filter(expires_at__lt=clock.now() - KEEP_ATTEMPTS),
         "login_assertions": LoginAssertion.objects.filter(created_at__lt=clock.now() - KEEP_LOGIN_ASSERTIONS),
@@ -122,24 +122,10 @@ def due() -> dict[str, QuerySet[Any]]:
         "connections": vault.ended_before(_before("CONNECTIONS")),
         "sessions": Session.objects.filter(expire_date__lt=clock.now()),
         "tallies": Tally.objects.filter(hour__gt=EVER, hour__lt=clock.now() - KEEP_TALLIES),
-        "contacts": _unused_contacts(),
-        "push-subscriptions": _unused_push(),
+        "contacts": contacts,
+        "push-subscriptions": subscriptions,
         "sign-outs": SignOut.objects.filter(at__lt=clock.now() - KEEP_SIGN_OUTS),
     }
-
-
-def _unused_contacts() -> QuerySet[Contact]:
-    """All of them once the operator has switched notifications off."""
-    offered = NotificationSettings.objects.first()
-    kept = clock.now() - KEEP_CONTACTS
-    return Contact.objects.filter(seen_at__lt=kept) if offered and offered.on else Contact.objects.all()
-
-
-def _unused_push() -> QuerySet[PushSubscription]:
-    """All of them once the operator has switched web push off."""
-    on = NotificationSettings.objects.filter(push=True).exists()
-    rows = PushSubscription.objects.all()
-    return rows.filter(created_at__lt=clock.now() - KEEP_PUSH) if on else rows
 
 
 def _forget(name: str, rows: QuerySet[Any]) -> int:

@@ -29,9 +29,6 @@ def _channels(colour: str) -> list[int]:
 
 
 def _luminance(colour: str) -> float:
-    red, green, blue = (_linear(channel / 255) for channel in _channels(colour))
+    shares = (channel / 255 for channel in _channels(colour))
+    red, green, blue = (one / 12.92 if one <= 0.04045 else float(((one + 0.055) / 1.055) ** 2.4) for one in shares)
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue
-
-
-def _linear(channel: float) -> float:
-    return channel / 12.92 if channel <= 0.04045 else float(((channel + 0.055) / 1.055) ** 2.4)

@@ -58,7 +58,12 @@ class Syslog:
     ca: str | None = None
 
     def write(self, lines: Sequence[str]) -> None:
-        messages = b"".join(map(_message, lines))
+        messages = b""
+        for line in lines:
+            moment = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+            head = f"<{_PRIORITY}>1 {moment} {socket.gethostname()} elicit-flows {os.getpid()} audit - "
+            message = f"{head}{line}".encode()
+            messages += b"%d %b" % (len(message), message)
         # Syslog has no acknowledgement. A server that closes after we did has read everything.
         with socket.create_connection((self.host, self.port), SECONDS) as plain:
             if self.tls:
@@ -79,12 +84,6 @@ class Syslog:
             # Sends the end and waits for the server's (RFC 5425, 4.4). A connection that is only cut is an OSError:
             # whoever is in between could do that.
             server.unwrap()
-
-
-def _message(line: str) -> bytes:
-    moment = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-    message = f"<{_PRIORITY}>1 {moment} {socket.gethostname()} elicit-flows {os.getpid()} audit - {line}".encode()
-    return b"%d %b" % (len(message), message)
 
 
 def read(text: str, ca: str | None = None) -> Sink:

@@ -115,20 +115,17 @@ class Counts:
         with self._lock:
             count = self._counts.get(name, (0, until))[0] + 1
             if count == 1 and len(self._counts) >= self._most:
-                self._make_room()
+                # Drop to nine tenths of the limit, so that this does not run for every name.
+                now = time.time()
+                kept = [(name, counted) for name, counted in self._counts.items() if counted[1] > now]
+                kept.sort(key=lambda one: one[1][0], reverse=True)
+                self._counts = dict(kept[: self._most * 9 // 10])
             self._counts[name] = (count, until)
             return count
 
     def clear(self) -> None:
         with self._lock:
             self._counts.clear()
-
-    def _make_room(self) -> None:
-        """Drop to nine tenths of the limit, so that this does not run for every name."""
-        now = time.time()
-        kept = [(name, counted) for name, counted in self._counts.items() if counted[1] > now]
-        kept.sort(key=lambda one: one[1][0], reverse=True)
-        self._counts = dict(kept[: self._most * 9 // 10])
 
 
 _counts = Counts(MAX_COUNTED)

@@ -20,7 +20,12 @@ Name = tuple[str, str]
 
 def is_current() -> bool:
     """A newer schema is right, too: the migrations of the next version run while this version serves."""
-    return ours() <= _applied()
+    applied: set[Name] = set()
+    with connection.cursor() as cursor:
+        if APPLIED in connection.introspection.table_names(cursor):
+            cursor.execute(f"SELECT app, name FROM {APPLIED}")  # noqa: S608  a constant
+            applied = {(app, name) for app, name in cursor.fetchall()}
+    return ours() <= applied
 
 
 @cache
@@ -32,11 +37,3 @@ def ours() -> frozenset[Name]:
         for module in iter_modules([str(Path(app.path, "migrations"))])
         if not module.ispkg and module.name[0] not in "_~"
     )
-
-
-def _applied() -> frozenset[Name]:
-    with connection.cursor() as cursor:
-        if APPLIED not in connection.introspection.table_names(cursor):
-            return frozenset()
-        cursor.execute(f"SELECT app, name FROM {APPLIED}")  # noqa: S608  a constant
-        return frozenset((app, name) for app, name in cursor.fetchall())

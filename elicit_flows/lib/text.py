@@ -96,8 +96,12 @@ def ascii_host(url_or_host: str) -> str:
             return f"[{ipaddress.IPv6Address(text)}]"
         except ValueError:
             return ""
-    labels = _mapped(unquote(_PORT.sub("", host))).split(".")
-    name = ".".join(_a_label(label) for label in labels)
+    written = unquote(_PORT.sub("", host))
+    try:
+        mapped = idna.uts46_remap(written, std3_rules=False, transitional=False)
+    except idna.IDNAError:
+        mapped = unicodedata.normalize("NFKC", written).lower()
+    name = ".".join(_a_label(label) for label in mapped.split("."))
     return name if _HOST.fullmatch(name) else ""
 
 
@@ -131,13 +135,6 @@ def _shown(char: str) -> str:
     if category in {"Cs", "Co"} or ord(char) & 0xFFFE == 0xFFFE or 0xFDD0 <= ord(char) <= 0xFDEF:
         return "\ufffd"
     return char if category == "Cn" else ""
-
-
-def _mapped(host: str) -> str:
-    try:
-        return idna.uts46_remap(host, std3_rules=False, transitional=False)
-    except idna.IDNAError:
-        return unicodedata.normalize("NFKC", host).lower()
 
 
 def _a_label(label: str) -> str:

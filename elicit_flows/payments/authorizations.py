@@ -55,7 +55,8 @@ def choose(wallets: Mapping[str, PaymentAccount], asked: Json) -> None:
         what = "no wallet" if named is None else f"no wallet {named!r}"
         raise Invalid.at("params.account", f"There is {what} that this agent may use; GET /v1/agent lists them.")
     reasons: list[str] = []
-    too_much: OverLimit | None = None
+    too_much: Wallet | None = None
+    over = 0
     for accepted in asked["challenge"]["accepts"]:
         for row in tried:
             wallet = wallet_of(row)
@@ -63,12 +64,15 @@ def choose(wallets: Mapping[str, PaymentAccount], asked: Json) -> None:
             if why:
                 reasons.append(f"{row.slug}: {why}")
             elif int(accepted["amount"]) > wallet.max_per_payment:
-                too_much = _over(wallet, accepted, wallet.max_per_payment, "at a time")
+                too_much, over = wallet, int(accepted["amount"])
             else:
                 asked["account"], asked["challenge"]["accepts"] = row.slug, [accepted]
                 return
     if too_much:
-        raise too_much
+        known = NETWORKS[too_much.network]
+        shown = amounts.token(too_much.max_per_payment, known.decimals, known.symbol, "en")
+        said = f"The wallet {too_much.slug!r} pays at most {shown} at a time."
+        raise OverLimit(said, {"amount": over, "currency": known.symbol})
     raise Invalid.at("params.challenge", f"It is not paid: {'; '.join(dict.fromkeys(reasons))}.")
 
 
@@ -186,10 +190,3 @@ def forget_person(claim: Claim, name: str, until: datetime) -> None:
     for.
     """
     by_person(claim).filter(created_at__lte=until).update(iss="", sub=name, url="", resource={})
-
-
-def _over(wallet: Wallet, accepted: Json, most: int, when: str) -> OverLimit:
-    known = NETWORKS[wallet.network]
-    shown = amounts.token(most, known.decimals, known.symbol, "en")
-    asked = {"amount": int(accepted["amount"]), "currency": known.symbol}
-    return OverLimit(f"The wallet {wallet.slug!r} pays at most {shown} {when}.", asked)

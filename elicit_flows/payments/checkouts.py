@@ -148,19 +148,16 @@ def schedule_next_check(payment: Payment, checkout: Checkout, said: Snapshot) ->
 
     Call it in the transaction that applied the snapshot.
     """
-    checkout.look_at = _next_look(payment, checkout, said)
-    checkout.save(update_fields=["look_at"])
-
-
-def _next_look(payment: Payment, checkout: Checkout, said: Snapshot) -> datetime | None:
     now, since = clock.now(), payment.paid_at or checkout.created_at
     if checkout.surplus and said.state in SUCCESSES:
-        return now
-    if payment.status == Payment.Status.ACTIVE or payment.disputed == "open":
-        return now + LOOK_WHILE_ACTIVE
-    if payment.status == Payment.Status.ENDED and said.period_end:
-        since = said.period_end
-    return next((since + after for after in LOOKS_AFTER if since + after > now), None)
+        checkout.look_at = now
+    elif payment.status == Payment.Status.ACTIVE or payment.disputed == "open":
+        checkout.look_at = now + LOOK_WHILE_ACTIVE
+    else:
+        if payment.status == Payment.Status.ENDED and said.period_end:
+            since = said.period_end
+        checkout.look_at = next((since + after for after in LOOKS_AFTER if since + after > now), None)
+    checkout.save(update_fields=["look_at"])
 
 
 def start(row: Elicitation) -> bool:

@@ -40,7 +40,10 @@ def ask(payment: Payment, amount: int | None, by: Refund.By, reason: str = "", k
             if amount is not None and earlier.amount != amount:
                 raise IdempotencyMismatch(detail="This Idempotency-Key was used for a refund of another amount.")
             return earlier
-        left = _left(payment)
+        left = 0  # what is neither refunded nor being refunded of the payment that counts
+        if payment.status in (Payment.Status.PAID, Payment.Status.MISMATCH):
+            gone = payment.refunds.filter(payment_ref=payment.payment_ref).exclude(status=Status.FAILED)
+            left = payment.amount - (gone.aggregate(sum=Sum("amount"))["sum"] or 0)
         if not payment.payment_ref or left <= 0:
             raise Conflict("Nothing of this payment is left to refund.")
         if amount is not None and not 0 < amount <= left:
@@ -65,14 +68,6 @@ def _make(payment: Payment, payment_ref: str, amount: int, by: Refund.By, reason
         idempotency_key=key,
         try_at=clock.now(),
     )
-
-
-def _left(payment: Payment) -> int:
-    """What is neither refunded nor being refunded of the payment that counts."""
-    if payment.status not in (Payment.Status.PAID, Payment.Status.MISMATCH):
-        return 0
-    gone = payment.refunds.filter(payment_ref=payment.payment_ref).exclude(status=Status.FAILED)
-    return payment.amount - (gone.aggregate(sum=Sum("amount"))["sum"] or 0)
 
 
 def due(account: int, limit: int) -> Iterable[Refund]:

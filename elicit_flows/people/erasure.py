@@ -7,7 +7,7 @@ may be interrupted and repeated. Agents are told what ended before it is deleted
 from __future__ import annotations
 
 import logging
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 from django.db import transaction
 from django.db.models import Q, QuerySet
@@ -73,7 +73,10 @@ def _go_on(erasure: Erasure) -> bool:
         except AlreadyOver:
             log.info("elicitation %s ended before the erasure could cancel it", row.pk)
     before = now - GRACE
-    _blank_events(erasure, before)
+    # Events that an agent has yet to receive are kept until then.
+    ready = _events(erasure).filter(created_at__lte=before).exclude(delivery__status="pending")
+    for event in ready.only("data"):
+        Event.objects.filter(pk=event.pk).update(data=_blanked(event.data, erasure))
     # Delete them with answers, drafts and steps. Not while a payment page is open, a grant has to be revoked, or an
     # agent has to be told.
     rows = _of(erasure).filter(finished_at__lte=before).exclude(event__delivery__status="pending")
@@ -110,13 +113,6 @@ def _revoke(erasure: Erasure) -> None:
     going = queries.made_by(erasure.claim).filter(status=Payment.Status.ACTIVE, created_at__lte=erasure.asked_at)
     for payment in going:
         cancellations.ask(payment, at_once=True)
-
-
-def _blank_events(erasure: Erasure, before: datetime) -> None:
-    """Blank the events. Events that an agent has yet to receive are kept until then."""
-    ready = _events(erasure).filter(created_at__lte=before).exclude(delivery__status="pending")
-    for event in ready.only("data"):
-        Event.objects.filter(pk=event.pk).update(data=_blanked(event.data, erasure))
 
 
 def _events(erasure: Erasure) -> QuerySet[Event]:

@@ -46,12 +46,21 @@ def _place(path: str, verb: str) -> str:
 
 
 def _ask(place: str, body: dict[str, Any], options: Mapping[str, str | None]) -> dict[str, Any]:
-    address, token = _address(options), options.get("token") or ""
+    address, token = (options.get("address") or "").rstrip("/"), options.get("token")
+    if not address or not token:
+        raise KmsError("VAULT_ADDR and VAULT_TOKEN must be set")
+    parts = urlsplit(address)
+    if parts.scheme != "https" and not (parts.scheme == "http" and parts.hostname in _THIS_MACHINE):
+        raise KmsError("VAULT_ADDR must begin with https://, or be a Vault agent on this machine")
+    try:
+        trusted = ssl.create_default_context(cafile=options.get("ca") or None)
+    except OSError as error:
+        raise KmsError(f"VAULT_CACERT: {options['ca']} cannot be used ({error.strerror or error})") from None
     headers = {"X-Vault-Token": token, "X-Vault-Request": "true"}
     if options.get("namespace"):
         headers["X-Vault-Namespace"] = options["namespace"] or ""
     try:
-        with httpx2.Client(verify=_trusted(options), trust_env=False, timeout=SECONDS) as client:
+        with httpx2.Client(verify=trusted, trust_env=False, timeout=SECONDS) as client:
             answer = client.post(f"{address}/v1/{place}", json=body, headers=headers)
     except (httpx2.HTTPError, httpx2.InvalidURL) as error:
         raise KmsError(f"Vault at {address} does not answer ({type(error).__name__})") from None
@@ -62,23 +71,6 @@ def _ask(place: str, body: dict[str, Any], options: Mapping[str, str | None]) ->
     except (ValueError, KeyError, TypeError):
         data = None
     return data if isinstance(data, dict) else {}
-
-
-def _address(options: Mapping[str, str | None]) -> str:
-    address = (options.get("address") or "").rstrip("/")
-    if not address or not options.get("token"):
-        raise KmsError("VAULT_ADDR and VAULT_TOKEN must be set")
-    parts = urlsplit(address)
-    if parts.scheme != "https" and not (parts.scheme == "http" and parts.hostname in _THIS_MACHINE):
-        raise KmsError("VAULT_ADDR must begin with https://, or be a Vault agent on this machine")
-    return address
-
-
-def _trusted(options: Mapping[str, str | None]) -> ssl.SSLContext:
-    try:
-        return ssl.create_default_context(cafile=options.get("ca") or None)
-    except OSError as error:
-        raise KmsError(f"VAULT_CACERT: {options['ca']} cannot be used ({error.strerror or error})") from None
 
 
 def _why(answer: httpx2.Response) -> str:
