@@ -164,7 +164,10 @@ def statistics(span: Span) -> Statistics:
             {_("refreshed"): {"refreshed"}, _("failed, tried again"): {"unavailable", "refused"},
              _("grant had ended"): {"dead"}},
         ),
-        failures=_ranking(elicitations, _failure_name),
+        failures=_ranking(
+            elicitations,
+            lambda kind, status, reason, _bound: f"{_kind(kind)}: {reason}" if status == "failed" else "",
+        ),
         provider_errors=_ranking(errors, lambda slug, step: f"{slug}, {STEPS.get(step, step)}"),
         times=_completion_times(elicitations),
     )  # fmt: skip
@@ -173,10 +176,6 @@ def statistics(span: Span) -> Statistics:
 def _kind(kind: str) -> str:
     """A kind in words. The counters may have one that is no more."""
     return str(dict(Elicitation.Kind.choices).get(kind, kind))
-
-
-def _failure_name(kind: str, status: str, reason: str, bound: str) -> str:
-    return f"{_kind(kind)}: {reason}" if status == "failed" else ""
 
 
 def _bar_chart(

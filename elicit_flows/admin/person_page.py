@@ -79,18 +79,14 @@ def _live(rows: QuerySet[Connection], claim: Claim) -> QuerySet[Connection]:
     return live.exclude(status=Connection.Status.REVOKED)
 
 
-def _given(claim: Claim) -> QuerySet[Mandate]:
-    """What the person has agreed to, also if it has ended by now."""
-    rows = Mandate.objects.filter(iss=claim.iss, sub=claim.sub).exclude(status=Mandate.Status.ASKED)
-    return rows.select_related("agent").order_by("-created_at", "pk")
-
-
 def _context(site: AdminSite, request: HttpRequest, reference: str, claim: Claim) -> dict[str, Any]:
     theirs = {"iss": claim.iss, "sub": claim.sub}
     connections = site.get_model_admin(Connection).get_queryset(request)  # without tokens
     live = _live(connections, claim)
     asked = Elicitation.objects.filter(WHOLE, **theirs).select_related("agent").defer("metadata", "result", "params")
     paid = Payment.objects.filter(**theirs).select_related("agent")
+    # What the person has agreed to, also if it has ended by now.
+    given = Mandate.objects.filter(**theirs).exclude(status=Mandate.Status.ASKED).select_related("agent")
     member = persons.member_of(claim)
     issuer = IdentityProvider.objects.filter(issuer=claim.iss).first()
     counts = {"connections": live.count(), "waiting": asked.filter(UNFINISHED).count(), "payments": paid.count()}
@@ -109,10 +105,10 @@ def _context(site: AdminSite, request: HttpRequest, reference: str, claim: Claim
             "connections": live.order_by("provider__name", "-created_at", "pk"),
             "requests": asked.order_by("-created_at", "pk"),
             "payments": paid.order_by("-created_at", "pk"),
-            "mandates": _given(claim),
+            "mandates": given.order_by("-created_at", "pk"),
             "ended": connections.filter(**theirs, status=Connection.Status.REVOKED).order_by("-revoked_at", "pk"),
         }, {"connections": lambda rows: _by_provider(site, rows, revoke=revoke), "requests": _requests,
-            "payments": _payments, "mandates": _mandates,
+            "payments": _of_money, "mandates": _of_money,
             "ended": lambda rows: [_connection(site, row, revoke=False) for row in rows]}),
         "disconnect": RowAction(
             "revoke", EVERYTHING, _("Disconnect everything"),
@@ -178,9 +174,5 @@ def _requests(rows: list[Elicitation]) -> list[dict[str, Any]]:
     return [{"row": row, "url": request_page.url_of(row), "status": request_page.STANDS[row.status][0]} for row in rows]
 
 
-def _payments(rows: list[Payment]) -> list[dict[str, Any]]:
-    return [{"row": row, "url": admin_url(row), "status": row.get_status_display()} for row in rows]
-
-
-def _mandates(rows: list[Mandate]) -> list[dict[str, Any]]:
+def _of_money(rows: list[Payment] | list[Mandate]) -> list[dict[str, Any]]:
     return [{"row": row, "url": admin_url(row), "status": row.get_status_display()} for row in rows]

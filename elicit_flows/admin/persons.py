@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from django.conf import settings
 from django.urls import reverse
 
@@ -60,15 +58,14 @@ def find(wanted: str) -> list[Claim]:
     """
     iss, _space, sub = wanted.rpartition(" ")
     who = {"iss": iss.strip(), "sub": sub} if iss.startswith("http") else {"sub": wanted}
-    return list(dict.fromkeys(_claims(who, wanted)))[:MAX_FOUND] if wanted else []
-
-
-def _claims(who: dict[str, str], wanted: str) -> Iterator[Claim]:
+    if not wanted:
+        return []
+    claims: list[Claim] = []
     places: list[tuple[type[Searched], dict[str, str]]] = [(model, who) for model in _SEARCHED.values()]
     for model, columns in [*places, (Connection, {"account_label": wanted})]:
         found = model._default_manager.filter(**columns).order_by("iss", "sub").values_list("iss", "sub").distinct()
-        for iss, sub in found[:MAX_FOUND]:
-            yield Claim(iss, sub)
-    local = {"sub": who["sub"]} if who.get("iss", settings.ELICIT_PUBLIC_URL) == settings.ELICIT_PUBLIC_URL else None
-    if local and Member.objects.filter(**local).exists():
-        yield Claim(settings.ELICIT_PUBLIC_URL, local["sub"])
+        claims += [Claim(iss, sub) for iss, sub in found[:MAX_FOUND]]
+    own = settings.ELICIT_PUBLIC_URL
+    if who.get("iss", own) == own and Member.objects.filter(sub=who["sub"]).exists():
+        claims.append(Claim(own, who["sub"]))
+    return list(dict.fromkeys(claims))[:MAX_FOUND]

@@ -52,11 +52,6 @@ class ClientAdmin(SwitchableAdmin):
         super().save_model(request, obj, form, change)
 
 
-def _preset_choices() -> list[tuple[str, str]]:
-    entries = sorted(catalogue.entries().values(), key=lambda entry: entry.name.lower())
-    return [("", "-"), *((entry.slug, entry.name) for entry in entries)]
-
-
 def _choices(names: Iterable[str]) -> list[tuple[str, str]]:
     return [(str(name), str(name)) for name in names]
 
@@ -73,7 +68,10 @@ class ProviderForm(ClientForm):
     name = forms.CharField(label=_("Name"), max_length=200, required=False)
     preset = forms.ChoiceField(
         label=_("Preset"),
-        choices=_preset_choices,
+        choices=lambda: [
+            ("", "-"),
+            *sorted(((one.slug, one.name) for one in catalogue.entries().values()), key=lambda pair: pair[1].lower()),
+        ],
         required=False,
         help_text=_(
             "An entry of the catalogue. The settings below that you leave alone follow it, now and after updates. The "

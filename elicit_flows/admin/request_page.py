@@ -111,12 +111,14 @@ def _context(site: AdminSite, request: HttpRequest, row: Elicitation, rows: list
     status, stands = STANDS[row.status]
     warning = _("Nobody can answer it any more, and its agent is told.")
     cancel = RowAction("cancel", row.pk, _("Cancel the request"), warning=warning)
+    keys = ((one, kinds.get(one.kind).context) for one in rows if one.kind in kinds.REGISTRY)
+    through = [one.params.get(key) for one, key in keys if key]  # providers and payment accounts
     return {
         **site.each_context(request),
         "title": _("Request of %(agent)s") % {"agent": row.agent.name},
         "row": row,
         "steps": rows[1:],
-        "through": _through(rows),
+        "through": ", ".join(dict.fromkeys(name for name in through if isinstance(name, str))),
         "status": status,
         "stands": stands,
         "open": not row.over,
@@ -129,13 +131,6 @@ def _context(site: AdminSite, request: HttpRequest, row: Elicitation, rows: list
         "results": [*_connections(rows, revoke=may_do["revoke"]), *_payments(rows, refund=may_do["refund"])],
         "cancel": cancel if may_do["cancel"] and not row.over else None,
     }
-
-
-def _through(rows: list[Elicitation]) -> str:
-    """The providers and payment accounts that it goes through."""
-    keys = ((row, kinds.get(row.kind).context) for row in rows if row.kind in kinds.REGISTRY)
-    names = [row.params.get(key) for row, key in keys if key]
-    return ", ".join(dict.fromkeys(name for name in names if isinstance(name, str)))
 
 
 def _told(event: Event, deliveries: list[Delivery], *, replay: bool) -> Told:

@@ -47,7 +47,8 @@ def held(request: HttpRequest, me: session.Person) -> HttpResponse:
 @pages.for_person
 def ended(request: HttpRequest, me: session.Person) -> HttpResponse:
     """What agents could use once."""
-    page = paging.cut(request, paging.newest(vault.ended(me.claim), "revoked_at"), _revoked_at)
+    newest = paging.newest(vault.ended(me.claim), "revoked_at")
+    page = paging.cut(request, newest, lambda row: row.revoked_at or row.created_at)
     rows = list(map(connections.shown, page.rows))
     return show(request, me, "ended", {"ended": rows, **paging.search(request, page)})
 
@@ -141,7 +142,3 @@ def waiting(claim: Claim) -> QuerySet[Elicitation]:
 def over(claim: Claim) -> QuerySet[Elicitation]:
     """The requests that the person answered, and those that ended without them."""
     return Elicitation.objects.filter(parent=None, iss=claim.iss, sub=claim.sub, status__in=TERMINAL)
-
-
-def _revoked_at(row: vault.Connection) -> datetime:
-    return row.revoked_at or row.created_at

@@ -77,10 +77,15 @@ def _page(
     """``typed`` and ``wrong``: what was sent as limits, and what is wrong with it, by the name of the limit."""
     page = paging.cut(request, paging.newest(queries.charges_of(row), "created_at"), lambda one: one.created_at)
     done = request.GET.get("done", "")
+    # Each limit as it was typed just now, or as the reader writes it.
+    written = {
+        name: "" if limit is None else money.decimal(limit, row.currency).replace(".", locales.decimal_mark())
+        for name, limit in row.limits.items()
+    }
     context = {
         "mandate": shown(row)
         | {
-            "fields": _fields(row, typed or {}),
+            "fields": [{"name": name, "value": value} for name, value in {**written, **(typed or {})}.items()],
             "payment": row.payment_id,
             "replaceable": elicitations.can_replace_method(row.payment),
         },
@@ -109,15 +114,6 @@ def shown(row: Mandate) -> Json:
         "method": row.method,
         "used": mandates.used(row),
     }
-
-
-def _fields(row: Mandate, typed: Mapping[str, str]) -> list[Json]:
-    """Each limit as it was typed just now, or as the reader writes it."""
-    written = {
-        name: "" if limit is None else money.decimal(limit, row.currency).replace(".", locales.decimal_mark())
-        for name, limit in row.limits.items()
-    }
-    return [{"name": name, "value": value} for name, value in {**written, **typed}.items()]
 
 
 def _charge(one: MandateCharge) -> Json:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from datetime import UTC
 from typing import Any
 
@@ -74,7 +75,8 @@ def _wishes(request: HttpRequest, link: str) -> Iterator[str]:
     own = locales.supported(request.COOKIES.get(settings.LANGUAGE_COOKIE_NAME, ""))
     yield own
     if link and not own:
-        yield locales.supported(_suggested(link))
+        with suppress(DatabaseError):  # the page itself says that the service is not available
+            yield locales.supported(elicitations.suggested_locale(link))
     for wanted, _ in parse_accept_lang_header(request.headers.get("accept-language", "")):
         yield locales.supported(wanted)
 
@@ -83,13 +85,6 @@ def _link(request: HttpRequest) -> str:
     """The id in the link that the page belongs to; "" if there is none."""
     found = _LINK.fullmatch(request.path)
     return found[1] if found else ""
-
-
-def _suggested(link: str) -> str:
-    try:
-        return elicitations.suggested_locale(link)
-    except DatabaseError:  # the page itself says that the service is not available
-        return ""
 
 
 @require_POST

@@ -22,19 +22,18 @@ GOES_ON = {"subscriptions": Payment.Status.ACTIVE, "running": Payment.Status.PRO
 @require_safe
 @pages.for_fresh_person("/account")
 def export(request: HttpRequest, me: Person) -> HttpResponse:
-    """All data about the person, as one JSON file (docs/reference/account-pages.md)."""
+    """All data about the person, as one JSON file (docs/reference/account-pages.md); if that is wanted, in an archive
+    with its signature.
+    """
     named = {"Content-Disposition": f'attachment; filename="{EXPORT_NAME}"'}
     plain = {"indent": 2, "ensure_ascii": False}
     response = JsonResponse(people.export_data(me.claim), json_dumps_params=plain, headers=named)
-    return _signed(response.content) if request.GET.get("signed") == "yes" else response
-
-
-def _signed(content: bytes) -> HttpResponse:
-    """The file and its signature in one archive."""
+    if request.GET.get("signed") != "yes":
+        return response
     archive = io.BytesIO()
     with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as files:
-        files.writestr(EXPORT_NAME, content)
-        files.writestr(f"{EXPORT_NAME}.jws", people.sign_bytes(content, EXPORT_NAME) + "\n")
+        files.writestr(EXPORT_NAME, response.content)
+        files.writestr(f"{EXPORT_NAME}.jws", people.sign_bytes(response.content, EXPORT_NAME) + "\n")
     named = {"Content-Disposition": 'attachment; filename="elicit-flows.zip"'}
     return HttpResponse(archive.getvalue(), content_type="application/zip", headers=named)
 
