@@ -29,7 +29,6 @@ class Page(HTMLParser):
         self.text = ""
         self.forms: dict[str, Form] = {}
         self._form = Form("", "")
-        self._label = ""
         self._select = self._area = ""
         self._option: list[str] | None = None
         self._silent = False
@@ -40,15 +39,23 @@ class Page(HTMLParser):
         given = {name: value or "" for name, value in attrs}
         if "data-question" in given:
             self._form.names[given["data-question"]] = given["data-name"]
-        if tag in {"form", "input", "button", "select", "option", "textarea"}:
-            getattr(self, f"_start_{tag}")(given)
+        name = given.get("name", "")
+        if tag == "form":
+            self._form = Form(given.get("action", ""), given.get("method", "get").upper())
+            if label := given.get("data-action"):
+                self.forms.setdefault(label, self._form)
+        elif tag == "button":
+            self._start_button(given)
+        elif tag == "input" and name:
+            self._start_input(name, given)
+        elif tag == "select":
+            self._select = name
+        elif tag == "option":
+            self._offer(self._select, given.get("value", ""), chosen="selected" in given)
+        elif tag == "textarea":
+            self._area = name
+            self._form.fields[name] = [""]
         self._silent = tag in {"script", "style", "title"}
-
-    def _start_form(self, given: dict[str, str]) -> None:
-        self._form = Form(given.get("action", ""), given.get("method", "get").upper())
-        self._label = given.get("data-action", "")
-        if self._label:
-            self.forms.setdefault(self._label, self._form)
 
     def _start_button(self, given: dict[str, str]) -> None:
         """A form may have several buttons with a data-action each; without one, its first button is the one that is
@@ -60,22 +67,12 @@ class Page(HTMLParser):
         else:
             self._form.fields = own | self._form.fields
 
-    def _start_input(self, given: dict[str, str]) -> None:
-        name, kind = given.get("name", ""), given.get("type", "text")
-        if name and kind in {"checkbox", "radio"}:
+    def _start_input(self, name: str, given: dict[str, str]) -> None:
+        kind = given.get("type", "text")
+        if kind in {"checkbox", "radio"}:
             self._offer(name, given.get("value", "on"), chosen="checked" in given)
-        elif name and kind in SENT_AS_THEY_ARE:
+        elif kind in SENT_AS_THEY_ARE:
             self._form.fields[name] = [given.get("value", "")]
-
-    def _start_select(self, given: dict[str, str]) -> None:
-        self._select = given.get("name", "")
-
-    def _start_option(self, given: dict[str, str]) -> None:
-        self._offer(self._select, given.get("value", ""), chosen="selected" in given)
-
-    def _start_textarea(self, given: dict[str, str]) -> None:
-        self._area = given.get("name", "")
-        self._form.fields[self._area] = [""]
 
     def _offer(self, name: str, value: str, *, chosen: bool) -> None:
         self._option = [value, ""]
