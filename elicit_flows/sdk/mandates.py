@@ -6,15 +6,13 @@ import uuid
 from abc import ABC
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
-from urllib.parse import quote
 
 from elicit_flows.domain.values import Json
-from elicit_flows.sdk.errors import NotCompleted
-from elicit_flows.sdk.outcomes import Completed, Outcome
+from elicit_flows.sdk.outcomes import Outcome
+from elicit_flows.sdk.paths import MANDATES, mandate_path
 from elicit_flows.sdk.shapes import User, claim
 from elicit_flows.sdk.transport import Transport
 
-MANDATES = "/v1/mandates"
 PAGE = 100
 
 
@@ -35,7 +33,7 @@ class Mandates(ABC):
 
     async def mandate_of(self, mandate: str | Outcome) -> Json:
         """Return the mandate with its limits, and in ``used`` what is charged or reserved of them."""
-        return await self._transport.fetch(dict, "GET", _path(mandate))
+        return await self._transport.fetch(dict, "GET", mandate_path(mandate))
 
     async def charge(
         self,
@@ -58,23 +56,15 @@ class Mandates(ABC):
         said = {"item": item, "uses": uses, "metadata": metadata}
         body = {"amount": amount, "description": description, **{k: v for k, v in said.items() if v is not None}}
         headers = {"Idempotency-Key": idempotency_key or uuid.uuid4().hex}
-        return await self._transport.fetch(dict, "POST", f"{_path(mandate)}/charges", json=body, headers=headers)
+        return await self._transport.fetch(dict, "POST", f"{mandate_path(mandate)}/charges", json=body, headers=headers)
 
     async def charges(self, mandate: str | Outcome) -> AsyncGenerator[Json, None]:
         """The charges of a mandate, newest first."""
         query = {"limit": PAGE}
-        async with aclosing(self._transport.pages(dict, f"{_path(mandate)}/charges", query)) as found:
+        async with aclosing(self._transport.pages(dict, f"{mandate_path(mandate)}/charges", query)) as found:
             async for one in found:
                 yield one
 
     async def end_mandate(self, mandate: str | Outcome) -> Json:
         """End it: nothing more can be charged. Returns the mandate."""
-        return await self._transport.fetch(dict, "POST", f"{_path(mandate)}/end")
-
-
-def _path(mandate: str | Outcome) -> str:
-    if isinstance(mandate, str):
-        return f"{MANDATES}/{quote(mandate, safe='')}"
-    if isinstance(mandate, Completed):
-        return f"{MANDATES}/{quote(mandate.mandate, safe='')}"
-    raise NotCompleted(mandate)
+        return await self._transport.fetch(dict, "POST", f"{mandate_path(mandate)}/end")

@@ -5,15 +5,13 @@ from __future__ import annotations
 from abc import ABC
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
-from urllib.parse import quote
 
 from elicit_flows.domain.values import Json
-from elicit_flows.sdk.errors import NotCompleted
-from elicit_flows.sdk.outcomes import Completed, Outcome
+from elicit_flows.sdk.outcomes import Outcome
+from elicit_flows.sdk.paths import SUBSCRIPTIONS, subscription_path
 from elicit_flows.sdk.shapes import User, claim
 from elicit_flows.sdk.transport import Transport
 
-SUBSCRIPTIONS = "/v1/subscriptions"
 PAGE = 100
 
 
@@ -34,26 +32,19 @@ class Subscriptions(ABC):
 
     async def subscription_of(self, subscription: str | Outcome) -> Json:
         """Return the subscription: its state, until when it is paid, and whether it is cancelled."""
-        return await self._transport.fetch(dict, "GET", _path(subscription))
+        return await self._transport.fetch(dict, "GET", subscription_path(subscription))
 
     async def cancel_subscription(self, subscription: str | Outcome, *, now: bool = False) -> Json:
         """Cancel it at the end of the paid period, or ``now``. Returns the subscription. Only its user can take a
         cancellation back.
         """
         body = {"at": "now" if now else "period_end"}
-        return await self._transport.fetch(dict, "POST", f"{_path(subscription)}/cancel", json=body)
+        return await self._transport.fetch(dict, "POST", f"{subscription_path(subscription)}/cancel", json=body)
 
     async def renewals(self, subscription: str | Outcome) -> AsyncGenerator[Json, None]:
         """The periods after the first, newest first."""
-        async with aclosing(self._transport.pages(dict, f"{_path(subscription)}/renewals", {"limit": PAGE})) as found:
+        async with aclosing(
+            self._transport.pages(dict, f"{subscription_path(subscription)}/renewals", {"limit": PAGE})
+        ) as found:
             async for one in found:
                 yield one
-
-
-def _path(subscription: str | Outcome) -> str:
-    """Raises NotCompleted, and KeyError for an outcome without a subscription."""
-    if isinstance(subscription, str):
-        return f"{SUBSCRIPTIONS}/{quote(subscription, safe='')}"
-    if isinstance(subscription, Completed):
-        return f"{SUBSCRIPTIONS}/{quote(subscription.subscription, safe='')}"
-    raise NotCompleted(subscription)
