@@ -92,20 +92,20 @@ def _calls(entry: Entry) -> str:
         return "revoke_call is for a provider without endpoints.revoke"
     if entry.renew_token and (not entry.long_token or entry.refresh_tokens):
         return "renew_token needs long_token and refresh_tokens = false"
-    return next(filter(None, (_call(entry, name) for name in entry.calls)), "")
-
-
-def _call(entry: Entry, name: str) -> str:
-    said = entry.calls[name].call({})
-    known = _OF_CALLS if name == "revoke_call" else _OF_CALLS - {"refresh_token", "token_secret"}
-    in_host = set(PLACE.findall(urlsplit(said.url).netloc))
-    wrong = {
-        "has {%s}, which it does not get": said.names - known - entry.examples.keys(),
-        "has {%s} in its host, and it is no variable": in_host - entry.examples.keys(),
-        "names no token": set() if said.names & {"access_token", "refresh_token"} else {""},
-        "auth oauth1 is for entries with [oauth1]": {""} if said.auth == "oauth1" and not entry.oauth1 else set(),
-    }
-    return next((f"{name} {text % min(of) if '%' in text else text}" for text, of in wrong.items() if of), "")
+    for name, call in entry.calls.items():
+        said = call.call({})
+        known = _OF_CALLS if name == "revoke_call" else _OF_CALLS - {"refresh_token", "token_secret"}
+        in_host = set(PLACE.findall(urlsplit(said.url).netloc))
+        wrong = {
+            "has {%s}, which it does not get": said.names - known - entry.examples.keys(),
+            "has {%s} in its host, and it is no variable": in_host - entry.examples.keys(),
+            "names no token": set() if said.names & {"access_token", "refresh_token"} else {""},
+            "auth oauth1 is for entries with [oauth1]": {""} if said.auth == "oauth1" and not entry.oauth1 else set(),
+        }
+        for text, of in wrong.items():
+            if of:
+                return f"{name} {text % min(of) if '%' in text else text}"
+    return ""
 
 
 def _metadata(entry: Entry, named: list[connection_metadata.Named]) -> str:

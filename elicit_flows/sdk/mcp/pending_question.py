@@ -7,6 +7,7 @@ from collections import OrderedDict
 from collections.abc import Coroutine, Mapping
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Any, Self
 
 from elicit_flows.domain.status import Status
@@ -46,10 +47,14 @@ class PendingQuestion:
         """
         if self.found is not None:
             return await elicit.get(self.found)
-        seen = await self._create(elicit)
+        asked = self.question
+        metadata = {**asked.options.get("metadata", {}), CALL: self.key}
+        options: Any = {**asked.options, "metadata": metadata, "idempotency_key": self.key}
+        create = partial(elicit.create, asked.kind, self.user, asked.params, message=asked.message, **options)
+        seen = await create()
         if seen.status == Status.EXPIRED or await self._is_stale(elicit, seen) or await self._is_old_no(elicit, seen):
             await acted_on(elicit, seen)
-            seen = await self._create(elicit)
+            seen = await create()
         return seen
 
     async def _is_stale(self, elicit: Elicit, seen: Elicitation) -> bool:
@@ -82,12 +87,6 @@ class PendingQuestion:
         except (ElicitError, TimeoutError):
             return False
         return True
-
-    async def _create(self, elicit: Elicit) -> Elicitation:
-        asked = self.question
-        metadata = {**asked.options.get("metadata", {}), CALL: self.key}
-        options: Any = {**asked.options, "metadata": metadata, "idempotency_key": self.key}
-        return await elicit.create(asked.kind, self.user, asked.params, message=asked.message, **options)
 
     async def again(self, elicit: Elicit, elicitation: Any) -> Elicitation | None:
         """The question with this id, if it was asked for this call and user."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from elicit_flows.domain.status import Status
@@ -26,13 +27,12 @@ class PendingQuestions:
         """Return the question that an earlier call left open, or whose answer no call has acted on; or else a
         new one.
         """
-        seen = await self._create(question)
+        user = self._user
+        key = key_of(user.iss, user.sub, self._call, question.kind, question.params, question.message)
+        options: Any = {"idempotency_key": key, **question.options}
+        create = partial(self._elicit.create, question.kind, user, question.params, message=question.message, **options)
+        seen = await create()
         if seen.status in STALE:
             await acted_on(self._elicit, seen)
-            seen = await self._create(question)
+            seen = await create()
         return seen
-
-    async def _create(self, asked: Question) -> Elicitation:
-        key = key_of(self._user.iss, self._user.sub, self._call, asked.kind, asked.params, asked.message)
-        options: Any = {"idempotency_key": key, **asked.options}
-        return await self._elicit.create(asked.kind, self._user, asked.params, message=asked.message, **options)

@@ -65,10 +65,7 @@ class ActionQuestions(Questions[Awaitable[Outcome]]):
         except ValidationError as error:
             raise ActionError.handler(f"The answers do not fit: {error}") from error
 
-    def _asked(self, question: Question) -> Awaitable[Outcome]:
-        return self._outcome(question)
-
-    async def _outcome(self, question: Question) -> Outcome:
+    async def _asked(self, question: Question) -> Outcome:
         seen = await self._questions.ask(question)
         try:
             outcome = outcome_of(seen) if seen.over else await self._answered(seen)
