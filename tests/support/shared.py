@@ -9,7 +9,7 @@ import fcntl
 import os
 import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -56,26 +56,31 @@ def _port(name: str, programs: Path, wanted: int | None) -> int:
     return int(file.read_text())
 
 
+def made_once(name: str, make: Callable[[Path], object]) -> Path:
+    """The file or folder of that name, which the first worker that asks makes."""
+    made = RUN / name
+    with _first(name) as first:
+        if first:
+            make(made)
+    return made
+
+
 def migrated_sqlite() -> Path:
     """A file with the service's tables, to copy: migrating takes longer than copying."""
-    file = RUN / "migrated.sqlite3"
-    with _first("sqlite") as first:
-        if first:
-            services.migrate(f"sqlite:///{file}")
-    return file
+    return made_once("migrated.sqlite3", lambda file: services.migrate(f"sqlite:///{file}"))
 
 
 def cluster(programs: Path) -> Path:
     """The data of a PostgreSQL that has the migrated template and has ended: one of a test's own begins with a copy."""
-    folder = RUN / "cluster"
-    with _first("cluster") as first:
-        if first:
-            maker = Postgres(programs).start()
-            maker.database()
-            maker.stop()
-            shutil.move(maker.home / "data", folder)
-            maker.remove()
-    return folder
+
+    def make(folder: Path) -> None:
+        maker = Postgres(programs).start()
+        maker.database()
+        maker.stop()
+        shutil.move(maker.home / "data", folder)
+        maker.remove()
+
+    return made_once("cluster", make)
 
 
 def main(name: str, port: str, programs: str) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from elicit_flows.sdk.testing import ScriptedUser, Service
-from tests.support import op
+from tests.support import op, shared
 from tests.support.left_out import left_out
 from tests.support.process import PROJECT, Process, clean_env, until
 
@@ -21,6 +21,7 @@ PACKAGE = PROJECT / "clients" / "typescript"
 PROGRAMS = Path(__file__).with_name("programs")
 Env = Mapping[str, str]
 Faults = dict[str, set[int]]
+SAME = "--skipLibCheck"  # the programs of the tests have had these declarations checked
 # What runs a program beside Node. npm has them for one platform; elsewhere the machine's are taken.
 RUNTIMES = {
     "deno": [
@@ -69,21 +70,25 @@ class TypeScript:
         self.node = op.node()
         self.home = home
         self.installed = home / "node_modules" / "elicit-flows"
-        shutil.copytree(PACKAGE, self.installed, ignore=shutil.ignore_patterns("dist", "node_modules"))
+        shutil.copytree(shared.made_once("typescript", self._build), home, symlinks=True, dirs_exist_ok=True)
+
+    def _build(self, home: Path) -> None:
+        package = home / "node_modules" / "elicit-flows"
+        shutil.copytree(PACKAGE, package, ignore=shutil.ignore_patterns("dist", "node_modules"))
         for name in ("@modelcontextprotocol", "zod"):  # their own requirements are found where they really are
             (home / "node_modules" / name).symlink_to(op.PEERS / "node_modules" / name)
-        built = self.tsc(self.installed)
+        built = self._tsc(package)
         assert not built, built
 
-    def tsc(self, project: Path, *options: str) -> str:
+    def _tsc(self, project: Path, *options: str) -> str:
         """Compile; what was printed, which is nothing where all is well."""
         compiler = op.PEERS / "node_modules" / "typescript" / "bin" / "tsc"
         command = [str(self.node), str(compiler), "-p", str(project), *options]
-        return subprocess.run(command, cwd=self.home, capture_output=True, text=True, check=False).stdout
+        return subprocess.run(command, cwd=project, capture_output=True, text=True, check=False).stdout
 
-    def compile(self, folder: Path) -> Faults:
+    def compile(self, folder: Path, *options: str) -> Faults:
         """The lines with faults by the file's name."""
-        said = self.tsc(folder, "--typeRoots", str(op.PEERS / "node_modules" / "@types"))
+        said = self._tsc(folder, "--typeRoots", str(op.PEERS / "node_modules" / "@types"), *options)
         found: Faults = {}
         for name, line in re.findall(r"(\w+)\.ts\((\d+),\d+\): error", said):
             found.setdefault(name, set()).add(int(line))
@@ -98,11 +103,21 @@ def typescript(tmp_path_factory: pytest.TempPathFactory) -> TypeScript:
 
 @pytest.fixture(scope="session")
 def faults(typescript: TypeScript) -> Faults:
-    """What the type checker finds in the programs, which are JavaScript after that."""
-    folder = typescript.home / "programs"
-    shutil.copytree(PROGRAMS, folder)
-    (folder / "package.json").write_text('{"type": "module"}')
-    return typescript.compile(folder)
+    """What the type checker finds in the programs, which are JavaScript after that, and in what the package declares.
+
+    Other programs that use the same declarations are compiled with SAME: most of the time goes to these.
+    """
+
+    def make(home: Path) -> None:
+        shutil.copytree(typescript.home / "node_modules", home / "node_modules", symlinks=True)
+        shutil.copytree(PROGRAMS, home / "programs")
+        (home / "programs" / "package.json").write_text('{"type": "module"}')
+        found = typescript.compile(home / "programs")
+        (home / "faults.json").write_text(json.dumps({name: sorted(lines) for name, lines in found.items()}))
+
+    made = shared.made_once("typescript-programs", make)
+    shutil.copytree(made / "programs", typescript.home / "programs")
+    return {name: set(lines) for name, lines in json.loads((made / "faults.json").read_text()).items()}
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ import pytest
 
 from elicit_flows.sdk.testing import ScriptedUser, Service
 from tests.sdk.test_webhooks import BODY, KEY, secret, signed
-from tests.sdk.typescript.conftest import PACKAGE, PROGRAMS, Program, TypeScript
+from tests.sdk.typescript.conftest import PACKAGE, PROGRAMS, SAME, Program, TypeScript
 from tests.support.process import PROJECT, clean_env
 
 pytestmark = [pytest.mark.slow, pytest.mark.limit(120)]
@@ -75,7 +75,7 @@ def compiled(typescript: TypeScript) -> Path:
     (folder / "readme.ts").write_text(readme())
     (folder / "package.json").write_text('{"type": "module"}')
     (folder / "tsconfig.json").write_text((PROGRAMS / "tsconfig.json").read_text())
-    assert typescript.compile(folder) == {}
+    assert typescript.compile(folder, SAME) == {}
     return folder
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.docs.page import found
-from tests.sdk.typescript.conftest import PROGRAMS, Program, TypeScript
+from tests.sdk.typescript.conftest import PROGRAMS, SAME, Program, TypeScript
 from tests.support.http_user import HttpUser
 from tests.support.process import clean_env, until
 from tests.x402.conftest import Buyer, buyer, shop, shops, spare_buyers  # noqa: F401
@@ -63,7 +63,7 @@ def test_the_program_of_the_page_prints_the_report(
     (folder / "page.ts").write_text(BEFORE + block.text)
     (folder / "package.json").write_text('{"type": "module"}')
     (folder / "tsconfig.json").write_text((PROGRAMS / "tsconfig.json").read_text())
-    assert typescript.compile(folder) == {}
+    assert typescript.compile(folder, SAME) == {}
     command = [str(typescript.node), str(folder / "page.js")]
     program = Program(command, tmp_path / "log", env=clean_env(surroundings(buyer)), cwd=typescript.home)
     program.start()
