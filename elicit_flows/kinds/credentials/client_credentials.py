@@ -54,10 +54,9 @@ def faults(values: Json, needs: Collection[str] = ()) -> Iterator[tuple[str, str
     named = {field["name"]: field for field in values["fields"]}
     if values["verify"]:
         yield "verify", "cannot be combined with token_url, because fetching a token is the check; leave one out"
-    yield from _own_faults(values, named, needs) if needs else _client_faults(values, named)
-
-
-def _own_faults(values: Json, named: Json, needs: Collection[str]) -> Iterator[tuple[str, str]]:
+    if not needs:
+        yield from _client_faults(values, named)
+        return
     if missing := sorted(set(needs) - named.keys()):
         yield "fields", f"must have {missing[0]}, which the preset needs to get tokens"
     if values["revocation_url"]:

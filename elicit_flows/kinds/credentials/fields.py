@@ -34,7 +34,12 @@ def faults(fields: Any, keys: Sequence[str]) -> Iterator[Fault]:
         return
     for place, field in enumerate(fields):
         yield from _faults(place, field, keys)
-    yield from _repeated(fields)
+    seen: set[object] = set()
+    for place, field in enumerate(fields):
+        name = field.get("name") if isinstance(field, dict) else None
+        if isinstance(name, str) and name in seen:
+            yield [place, "name"], "Another field has this name."
+        seen.add(name if isinstance(name, str) else place)
 
 
 def complete(field: Json, keys: Sequence[str]) -> Json:
@@ -92,12 +97,3 @@ def _unfit(pattern: Any) -> str:
     except PatternError as error:
         return str(error)
     return ""
-
-
-def _repeated(fields: list[Any]) -> Iterator[Fault]:
-    seen: set[object] = set()
-    for place, field in enumerate(fields):
-        name = field.get("name") if isinstance(field, dict) else None
-        if isinstance(name, str) and name in seen:
-            yield [place, "name"], "Another field has this name."
-        seen.add(name if isinstance(name, str) else place)

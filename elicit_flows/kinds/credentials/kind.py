@@ -107,16 +107,15 @@ def _typed(field: Json, answer: Answer) -> str:
 
 
 def _problem(field: Json, config: CredentialsProvider | None, typed: Mapping[str, str]) -> str:
-    said = fields.problem(field, typed[field["name"]])
-    if not said and config and _unfit(config, field["name"], typed):
-        return sentence("This has too many characters, or one that is not allowed. Copy it again.")
-    return said
-
-
-def _unfit(config: CredentialsProvider, name: str, typed: Mapping[str, str]) -> bool:
+    name = field["name"]
+    said = fields.problem(field, typed[name])
+    if said or not config:
+        return said
     if config.token:
-        return client_credentials.unfit(config.token, typed, name)
-    return config.verify is not None and verification.unfit(config.verify, name, typed[name])
+        unfit = client_credentials.unfit(config.token, typed, name)
+    else:
+        unfit = config.verify is not None and verification.unfit(config.verify, name, typed[name])
+    return sentence("This has too many characters, or one that is not allowed. Copy it again.") if unfit else ""
 
 
 def _not_accepted(name: str) -> Sentence:

@@ -34,10 +34,12 @@ def checked_verify(value: Any) -> Json:
         raise InvalidRule(sentence("must have a url"))
     _check_url(value["url"])
     _check_headers(value.get("headers", {}), basic="basic" in value)
-    if "basic" in value and not _is_pair(value["basic"]):
+    pair = value.get("basic", ["", ""])
+    if not (isinstance(pair, list) and len(pair) == 2 and all(isinstance(one, str) for one in pair)):
         raise InvalidRule(sentence("basic must be the names of two fields: the user name's and the password's"))
     for name in ("accepted", "refused"):
-        if not _are_statuses(value.get(name, [])):
+        statuses = value.get(name, [])
+        if not (isinstance(statuses, list) and all(type(one) is int and 300 <= one <= 499 for one in statuses)):
             raise InvalidRule(sentence("%(name)s must be a list of statuses from 300 to 499", name=name))
     if set(value.get("accepted", [])) & set(value.get("refused", [])):
         raise InvalidRule(sentence("has a status in both accepted and refused; leave it in one of them"))
@@ -71,14 +73,6 @@ def _check_headers(headers: Any, *, basic: bool) -> None:
         raise InvalidRule(sentence("headers has the same name twice"))
     if basic and "authorization" in names:
         raise InvalidRule(sentence("has basic and an authorization header; leave one out"))
-
-
-def _is_pair(value: Any) -> bool:
-    return isinstance(value, list) and len(value) == 2 and all(isinstance(one, str) for one in value)
-
-
-def _are_statuses(value: Any) -> bool:
-    return isinstance(value, list) and all(type(one) is int and 300 <= one <= 499 for one in value)
 
 
 def credentials_faults(values: Json) -> Iterator[tuple[str, str]]:

@@ -33,7 +33,11 @@ def read(given: Any, order: Any, faults: Faults) -> tuple[Json, list[str], Quest
     if kept.setdefault("type", "object") != "object":
         reader.fault("type", 'Give "object": a form is an object.')
     properties = _properties(reader, kept)
-    keys = _order(order, list(properties), faults)
+    keys, names = list(properties), isinstance(order, list) and all(isinstance(key, str) for key in order)
+    if names and sorted(order) == sorted(keys):
+        keys = list(order)
+    elif order is not None:
+        faults.add(["order"], "Name each property once, or leave it out.")
     required = _required(reader, kept, properties)
     kept["properties"], fields = {}, []
     for key in keys:
@@ -56,15 +60,6 @@ def _properties(reader: Reader, kept: Json) -> Json:
     if not isinstance(kept.get("$schema", ""), str):
         reader.fault("$schema", "Give the URI of a JSON Schema version, or leave it out.")
     return {key: value for key, value in found.items() if is_line(key, MAX_KEY)}
-
-
-def _order(order: Any, keys: list[str], faults: Faults) -> list[str]:
-    if order is None:
-        return keys
-    if not isinstance(order, list) or not all(isinstance(key, str) for key in order) or sorted(order) != sorted(keys):
-        faults.add(["order"], "Name each property once, or leave it out.")
-        return keys
-    return list(order)
 
 
 def _required(reader: Reader, kept: Json, properties: Json) -> set[str]:

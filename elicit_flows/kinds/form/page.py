@@ -65,9 +65,11 @@ def _typed(field: Field) -> Json:
     written = field.sort == Sort.TEXT
     default = local if field.format == "date-time" else field.default
     counted = written and not field.format.startswith("date")
+    # The keyboard of a phone. Numeric keyboards have no minus, so they are used only for numbers from 0.
+    counts = field.sort in NUMERIC and field.low is not None and field.low >= 0
     return {
         "type": _TYPES.get(field.format, "text"),
-        "inputmode": _inputmode(field),
+        "inputmode": ("numeric" if field.sort == Sort.INTEGER else "decimal") if counts else "",
         "autocomplete": "email" if field.format == "email" else _AUTOCOMPLETE.get(field.label.casefold(), "off"),
         "least": int(field.low) if written and field.low else None,
         "most": 2 * longest(field) if counted and field.high is not None else None,
@@ -91,13 +93,6 @@ def _shown(default: Any) -> str:
     if isinstance(default, bool):
         return YES if default else NO
     return text.visible(default) if isinstance(default, str) else show(default)
-
-
-def _inputmode(field: Field) -> str:
-    """The keyboard of a phone. Numeric keyboards have no minus, so they are used only for numbers from 0."""
-    if field.sort not in NUMERIC or field.low is None or field.low < 0:
-        return ""
-    return "numeric" if field.sort == Sort.INTEGER else "decimal"
 
 
 def _choices(field: Field) -> Json:

@@ -137,7 +137,11 @@ def _carries(field: Field) -> bool:
 
 def speaks(said: str) -> bool:
     """Whether a longer text contains a word that means a secret wherever it stands."""
-    return any(_anywhere(words, ANYWHERE) or _one_time(words) for words in _parts(said)) or _unspaced(said)
+    if any(_anywhere(words, ANYWHERE) or _one_time(words) for words in _parts(said)):
+        return True
+    # Some scripts put no spaces between words.
+    folded = unicodedata.normalize("NFKC", text.visible(said)).casefold()
+    return any(word in folded for word in UNSPACED)
 
 
 def tells(questions: Questions) -> bool:
@@ -179,13 +183,10 @@ def _one_time(words: Words) -> bool:
     asked = [
         place for place, word in enumerate(words) if word in CODES and (not place or words[place - 1] not in NOT_AFTER)
     ]
-    return bool(asked and SENDERS & set(words)) or any(_comes(words[place + 1 : place + 7]) for place in asked)
-
-
-def _comes(after: Words) -> bool:
-    """Whether the person receives what is asked for at that moment."""
-    there = set(after)
-    return bool(there & SENT or (there & DEVICES and there & FROM))
+    if asked and SENDERS & set(words):
+        return True
+    after = [set(words[place + 1 : place + 7]) for place in asked]
+    return any(there & SENT or (there & DEVICES and there & FROM) for there in after)
 
 
 def _found(words: Words, secrets: frozenset[Words]) -> Iterator[tuple[int, int]]:
@@ -193,12 +194,6 @@ def _found(words: Words, secrets: frozenset[Words]) -> Iterator[tuple[int, int]]
         for length in (1, 2, 3):
             if words[start : start + length] in secrets and start + length <= len(words):
                 yield start, start + length
-
-
-def _unspaced(said: str) -> bool:
-    """The search for scripts that put no spaces between words."""
-    folded = unicodedata.normalize("NFKC", text.visible(said)).casefold()
-    return any(word in folded for word in UNSPACED)
 
 
 def _parts(said: str) -> Iterator[Words]:

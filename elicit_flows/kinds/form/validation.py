@@ -57,7 +57,12 @@ def _text(field: Field, value: Any) -> str:
     if said:
         return said
     if len(value) < (field.low or 0):
-        return _too_short(int(field.low or 0), len(value))
+        return sentences(
+            "Write at least %(count)s character; this has %(written)s.",
+            "Write at least %(count)s characters; this has %(written)s.",
+            int(field.low or 0),
+            written=len(value),
+        )
     if len(value) > longest(field):
         return _too_long(longest(field), len(value))
     if field.format:
@@ -158,15 +163,6 @@ def _own(value: Any) -> str:
 def show(number: float | None) -> str:
     """A bound as a person writes it: 3, not 3.0."""
     return str(int(number) if isinstance(number, float) and number.is_integer() and abs(number) < 1e15 else number)
-
-
-def _too_short(least: int, written: int) -> Sentence:
-    return sentences(
-        "Write at least %(count)s character; this has %(written)s.",
-        "Write at least %(count)s characters; this has %(written)s.",
-        least,
-        written=written,
-    )
 
 
 def _too_long(most: int, written: int) -> Sentence:

@@ -230,7 +230,7 @@ def finish_with(visit: Visit, endpoints: Endpoints, tokens: oauth.Tokens, came: 
     """
     config: OAuthProvider = visit.config
     key: str | None = visit.stash.get("dpop_key")
-    asked = _Asked(config, tokens, key)
+    asked = _Asked(config, tokens, oauth.Client(config.client_id, quirks=config.quirks, dpop_key=key))
     if config.metadata:
         asked.secrets = secrets_of(config, tokens, visit, came)
         asked.keep(connection_metadata.TOKEN, tokens.said)
@@ -264,16 +264,15 @@ def finish_with(visit: Visit, endpoints: Endpoints, tokens: oauth.Tokens, came: 
     return Finish("completed", result=result, grant=granted)
 
 
+@dataclass(eq=False, repr=False)
 class _Asked:
     """What the provider says to one set of tokens: userinfo, the follow-up call, and the metadata so far."""
 
-    secrets: connection_metadata.Secrets
-
-    def __init__(self, config: OAuthProvider, tokens: oauth.Tokens, dpop_key: str | None) -> None:
-        self.config, self.tokens = config, tokens
-        self.client = oauth.Client(config.client_id, quirks=config.quirks, dpop_key=dpop_key)
-        self.metadata: Json = {}
-        self.old = config.quirks.oauth1 is not None
+    config: OAuthProvider
+    tokens: oauth.Tokens
+    client: oauth.Client  # without its secret, which only the token endpoint gets
+    secrets: connection_metadata.Secrets = field(init=False)  # where the entry names metadata
+    metadata: Json = field(default_factory=dict)
 
     def keep(self, source: str, said: Any) -> None:
         found = connection_metadata.taken(self.config.metadata, source, said, self.secrets)
@@ -282,10 +281,12 @@ class _Asked:
     def userinfo(self, url: str) -> dict[str, Any]:
         """{} if the provider does not answer: the account has no name then. The connection works all the same."""
         said: Any = {}
-        token = self.tokens.access_token
         if endpoint := self.filled(url) if self.config.metadata else url:
             with contextlib.suppress(oauth.Transient, oauth.ProviderError, oauth.InvalidGrant):
-                said = self._signed(endpoint) if self.old else oauth.userinfo(endpoint, self.client, access_token=token)
+                if self.config.quirks.oauth1:
+                    said = self._signed(endpoint)
+                else:
+                    said = oauth.userinfo(endpoint, self.client, access_token=self.tokens.access_token)
         found: dict[str, Any] = said if isinstance(said, dict) else {}
         if self.config.metadata:
             self.keep(connection_metadata.USERINFO, found)
@@ -294,7 +295,7 @@ class _Asked:
     def api(self, url: str) -> Any:
         """None if the provider does not answer, or if the address has a place for what it did not say."""
         endpoint = self.filled(url)
-        if endpoint and self.old:
+        if endpoint and self.config.quirks.oauth1:
             return self._signed(endpoint)
         with contextlib.suppress(oauth.Transient, oauth.ProviderError, oauth.InvalidGrant):
             return oauth.fetch(endpoint, self.client, access_token=self.tokens.access_token) if endpoint else None

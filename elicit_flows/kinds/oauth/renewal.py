@@ -78,19 +78,15 @@ def revoke_grant(
         except oauth.ProviderError as error:
             if refresh_token is None or (error.status != 401 and error.code not in _EXPIRED):
                 raise
-            return _revoked_with_another(config, refresh_token)
+        # The call needs an access token, and the one that is kept has expired.
+        try:
+            granted = refresh(config, refresh_token, ())
+        except oauth.InvalidGrant:
+            return True  # it has ended already
+        return described_calls.revoke(config, granted.access_token, granted.refresh_token, None)
     if refresh_token and not config.quirks.renew_token:
         return revoke(config, refresh_token, "refresh_token")
     return revoke(config, access, "access_token") if access else False
-
-
-def _revoked_with_another(config: OAuthProvider, refresh_token: Secret) -> bool:
-    """The call needs an access token, and the one that is kept has expired."""
-    try:
-        granted = refresh(config, refresh_token, ())
-    except oauth.InvalidGrant:
-        return True  # it has ended already
-    return described_calls.revoke(config, granted.access_token, granted.refresh_token, None)
 
 
 def revoke(config: OAuthProvider, token: Secret, hint: str) -> bool:

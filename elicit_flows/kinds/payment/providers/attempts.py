@@ -76,7 +76,11 @@ class Attempts(for_requests.Transport):
         for pause in (*(PAUSE * 2**number for number in range(TRIES - 1)), None):
             reply = self._once(call, request)
             if reply is not None and not is_passing(reply.status):
-                if not (200 <= reply.status < 300 and _is_object(reply)):
+                try:
+                    good = 200 <= reply.status < 300 and (reply.status == 204 or isinstance(reply.json(), dict))
+                except ValueError:
+                    good = False
+                if not good:
                     raise self.failure(reply)
                 return reply
             if pause is None or time.monotonic() + pause >= call.ends:
@@ -110,10 +114,3 @@ class Attempts(for_requests.Transport):
 def is_passing(status: int) -> bool:
     """Whether the same request may succeed a moment later. 409: another one with the same key may be running."""
     return status in (408, 409) or status >= 500
-
-
-def _is_object(reply: http.Reply) -> bool:
-    try:
-        return reply.status == 204 or isinstance(reply.json(), dict)
-    except ValueError:
-        return False

@@ -56,7 +56,10 @@ def _written(at: datetime) -> str:
 
 def _line(info: Thing) -> BalanceLine | None:
     """None for what is not a transaction, or moved nothing."""
-    ref, code, money = text(info.get("transaction_id")), text(info.get("transaction_event_code")), _amount(info)
+    ref, code = text(info.get("transaction_id")), text(info.get("transaction_event_code"))
+    moved = within(info, "transaction_amount")  # before PayPal's fee
+    value = text(moved.get("value"))
+    money = amounts.minor({**moved, "value": value.removeprefix("-")}) * (-1 if value.startswith("-") else 1)
     at = moment(info, "transaction_initiation_date")
     if not ref or at is None or info.get("transaction_status") not in _MOVED:
         return None
@@ -69,16 +72,8 @@ def _line(info: Thing) -> BalanceLine | None:
         movement=movement,
         at=at,
         amount=money,
-        currency=amounts.currency(within(info, "transaction_amount")),
+        currency=amounts.currency(moved),
         payment_ref=(ref if charge else text(info.get("paypal_reference_id"))) or None,
         our_id=text(info.get("custom_field")) or None,
         refund_ref=ref if movement is Movement.REFUND else None,
     )
-
-
-def _amount(info: Thing) -> int:
-    """In minor units, before PayPal's fee."""
-    written = within(info, "transaction_amount")
-    value = text(written.get("value"))
-    money = amounts.minor({**written, "value": value.removeprefix("-")})
-    return -money if value.startswith("-") else money

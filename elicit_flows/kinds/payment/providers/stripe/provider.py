@@ -254,7 +254,10 @@ def _look(stripe_client: stripe.StripeClient, ref: str) -> Snapshot:
     found = plain(stripe_client.v1.checkout.sessions.retrieve(ref, {"expand": reading.EXPANDED}), "id", "status")
     subscription = reading.id_of(found.get("subscription"))
     invoices = _invoices(stripe_client, subscription) if subscription else []
-    intent = _paid_intent(stripe_client, found, invoices)
+    intent = None  # of refunds and disputes, if anything was paid
+    if found.get("status") == "complete" and (found.get("payment_status") == "paid" or reading.is_captured(found)):
+        renews = found.get("mode") == "subscription"
+        intent = _latest_intent(stripe_client, invoices) if renews else reading.id_of(found.get("payment_intent"))
     if intent is None:
         return reading.snapshot(found, [], [], invoices)
     return reading.snapshot(found, *charges.refunds_and_disputes(stripe_client, intent), invoices)
@@ -266,15 +269,6 @@ def _subscription(stripe_client: stripe.StripeClient, ref: str) -> str:
     if found is None:
         raise Refused("no_subscription", "There is no subscription at this checkout.")
     return found
-
-
-def _paid_intent(stripe_client: stripe.StripeClient, found: reading.Thing, invoices: list[reading.Thing]) -> str | None:
-    """The PaymentIntent of refunds and disputes; None if nothing was paid."""
-    if found.get("status") != "complete" or not (found.get("payment_status") == "paid" or reading.is_captured(found)):
-        return None
-    if found.get("mode") != "subscription":
-        return reading.id_of(found.get("payment_intent"))
-    return _latest_intent(stripe_client, invoices)
 
 
 def _invoices(stripe_client: stripe.StripeClient, subscription: str) -> list[reading.Thing]:

@@ -36,7 +36,11 @@ def params(ask: Ask, account: Account) -> dict[str, Any]:
         "cancel_url": ask.cancel_url,
         "expires_at": int(_within_window(ask.expires_at).timestamp()),
     }
-    asked |= _saving(ask) if ask.mode == "save" else _selling(ask)
+    if ask.mode == "save":  # has no line item, so the description is shown at the button, and needs a customer
+        asked |= {"currency": ask.currency, "custom_text": {"submit": {"message": ask.description}}}
+        asked |= {} if ask.customer else {"customer_creation": "always"}
+    else:
+        asked |= _selling(ask)
     if ask.trial_days:
         asked["subscription_data"]["trial_period_days"] = ask.trial_days
     if ask.order and ask.order.invoice:
@@ -82,12 +86,6 @@ def _selling(ask: Ask) -> dict[str, Any]:
         "allow_promotion_codes": False,
         "automatic_tax": {"enabled": False},
     }
-
-
-def _saving(ask: Ask) -> dict[str, Any]:
-    """A setup has no line item, so the description is shown at the button. A saved method needs a customer."""
-    asked: dict[str, Any] = {"currency": ask.currency, "custom_text": {"submit": {"message": ask.description}}}
-    return asked if ask.customer else asked | {"customer_creation": "always"}
 
 
 def _within_window(wanted: datetime) -> datetime:
