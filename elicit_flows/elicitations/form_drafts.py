@@ -243,9 +243,13 @@ def page_draft(row: Elicitation, after_seq: int = 0, written_by: str = "") -> Pa
     if not params.is_shared(row.params):
         seq = max((one.seq for one in found), default=0)
     newer = [one for one in found if _is_news(one, after_seq, written_by) and one.question in fields]
-    return PageDraft(
-        seq, _asked_on_page(row), {fields[one.question].name: _controls(fields[one.question], one) for one in newer}
-    )
+    shown: dict[str, drafts.Controls] = {}
+    for one in newer:
+        held = drafts.controls(fields[one.question], one.answer)
+        if one.by != PERSON:  # the person's own text is shown as it is; that of others without invisible characters
+            held = {name: [text.visible(value) for value in values] for name, values in held.items()}
+        shown[fields[one.question].name] = held
+    return PageDraft(seq, _asked_on_page(row), shown)
 
 
 def _is_news(one: Draft, seen: int, page: str) -> bool:
@@ -253,14 +257,6 @@ def _is_news(one: Draft, seen: int, page: str) -> bool:
     what the person wrote a moment ago, and what it sends now is newer.
     """
     return one.seq > seen and not (page and one.page == page)
-
-
-def _controls(field: Field, one: Draft) -> drafts.Controls:
-    """The person's own text is shown as it is; that of others without invisible characters."""
-    held = drafts.controls(field, one.answer)
-    if one.by == PERSON:
-        return held
-    return {name: [text.visible(value) for value in values] for name, values in held.items()}
 
 
 def page_controls(row: Elicitation, answer: Answer) -> drafts.Controls:
@@ -306,7 +302,13 @@ def check_unchanged(row: Elicitation, answer: Answer) -> None:
     fields = {field.key: field for field in questions_of(locked).fields}
     seen, page = _seen(answer) or 0, answer.one(PAGE) or ""
     newer = [one for one in rows_of(locked) if _is_news(one, seen, page) and one.question in fields]
-    told = {fields[one.question].name: _CHANGED for one in newer if _differs(fields[one.question], one, answer)}
+    told = {}
+    for one in newer:
+        field = fields[one.question]
+        sent = {name: answer.fields.get(name, []) for name in drafts.controls(field, None)}
+        kept = one.answer and one.answer | ({"state": drafts.DRAFT} if "value" in one.answer else {})
+        if drafts.typed(field, Answer(sent)) != kept:
+            told[field.name] = _CHANGED
     if told:
         raise Invalid.beside(told)
 
@@ -314,12 +316,6 @@ def check_unchanged(row: Elicitation, answer: Answer) -> None:
 def _seen(answer: Answer) -> int | None:
     said = answer.one(SEEN) or ""
     return int(said) if said.isascii() and said.isdigit() and len(said) < 10 else None
-
-
-def _differs(field: Field, one: Draft, answer: Answer) -> bool:
-    sent = {name: answer.fields.get(name, []) for name in drafts.controls(field, None)}
-    kept = one.answer and one.answer | ({"state": drafts.DRAFT} if "value" in one.answer else {})
-    return drafts.typed(field, Answer(sent)) != kept
 
 
 def _asked_on_page(row: Elicitation) -> str:

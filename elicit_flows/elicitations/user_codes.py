@@ -62,16 +62,12 @@ def find_user_code(typed: str) -> UserCode | None:
 def redeem_user_code(typed: str) -> Elicitation:
     """The open elicitation with this code. A person's code is used up. Raises NotFound."""
     known = find_user_code(typed)
-    if known is None or not _take(known):
+    if known and known.expires_at:  # the person's: of two who type it at once, one can
+        current = UserCode.objects.filter(pk=known.pk, expires_at__gt=clock.now())
+        known = known if current.delete()[0] == 1 else None
+    if known is None:
         raise NotFound("There is no such code, or its time is up.")
     return known.elicitation
-
-
-def _take(known: UserCode) -> bool:
-    """Whether the code can be used: an agent's any time, a person's once. Of two who type it at once, one can."""
-    if known.expires_at is None:
-        return True
-    return UserCode.objects.filter(pk=known.pk, expires_at__gt=clock.now()).delete()[0] == 1
 
 
 def _grouped(code: str) -> str:

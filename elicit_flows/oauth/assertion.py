@@ -24,7 +24,12 @@ def signed(said: Assertion, values: Values, scopes: Iterable[str] = ()) -> str:
     known = {**_members(said, values), **values}
     if missing := sorted(said.names - known.keys()):
         raise ProviderError("not_allowed", f"There is no {missing[0]} for this request.")
-    key = load_private_key(_unfolded(placed(said.key, known)))
+    pem = placed(said.key, known)
+    if found := _PEM.fullmatch(pem.replace("\\n", "\n")):
+        # A field of one line has taken out the line breaks.
+        text = re.sub(r"\s", "", found[2])
+        pem = "\n".join([found[1], *(text[at : at + 64] for at in range(0, len(text), 64)), found[3], ""])
+    key = load_private_key(pem)
     kid, scope = placed(said.key_id, known), " ".join(scopes) if said.scope == "claim" else ""
     token: str = sign_jwt_bearer_assertion(
         key,
@@ -67,12 +72,3 @@ def _members(said: Assertion, values: Values) -> dict[str, str]:
     if not isinstance(document, dict):
         raise ProviderError("not_allowed", "What was typed is no JSON object.")
     return {name: value for name, value in document.items() if isinstance(value, str)}
-
-
-def _unfolded(key: str) -> str:
-    """A PEM with its line breaks, which a field of one line has taken out."""
-    found = _PEM.fullmatch(key.replace("\\n", "\n"))
-    if found is None:
-        return key
-    body = re.sub(r"\s", "", found[2])
-    return "\n".join([found[1], *(body[at : at + 64] for at in range(0, len(body), 64)), found[3], ""])

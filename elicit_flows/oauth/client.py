@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 from urllib.parse import parse_qsl, quote_plus, urlencode
@@ -98,6 +98,7 @@ class Signer(Protocol):
     def prepare(self, method: str, uri: str, headers: dict[str, str], body: Any) -> tuple[str, dict[str, str], Any]: ...
 
 
+@dataclass(eq=False, repr=False)
 class Session:
     """Sends requests for one call to a provider.
 
@@ -109,17 +110,11 @@ class Session:
     Raises ProviderError (the address is not permitted, nothing was sent) and Transient (there is no usable answer).
     """
 
-    def __init__(
-        self,
-        deadline: float,
-        *,
-        extra: Form | None = None,
-        dpop_key: str | None = None,
-        ath: str | None = None,
-        secrets: Iterable[str | None] = (),
-    ) -> None:
-        self.deadline, self.extra, self.secrets = deadline, extra or {}, tuple(secrets)
-        self.dpop_key, self.ath = dpop_key, ath
+    deadline: float
+    extra: Form = field(default_factory=dict, kw_only=True)
+    dpop_key: str | None = field(default=None, kw_only=True)
+    ath: str | None = field(default=None, kw_only=True)
+    secrets: Sequence[str | None] = field(default=(), kw_only=True)
 
     def post(
         self, url: str, data: Form | bytes = b"", headers: Mapping[str, str] | None = None, auth: Signer | None = None

@@ -11,7 +11,6 @@ import base64
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
 
 from elicit_flows.http import strict_json
 from elicit_flows.oauth import responses
@@ -106,7 +105,8 @@ def _check(assertion: str, wanted: Wanted) -> None:
     expected = {"iss": wanted.issuer, "aud": wanted.audience, "client_id": wanted.client_id, "sub": wanted.subject}
     if wanted.resource and "resource" in claims:
         expected["resource"] = wanted.resource
-    wrong = [name for name, value in expected.items() if _only(claims.get(name)) != value]
+    # ``aud`` and ``resource`` may be written as a list of one.
+    wrong = [name for name, value in expected.items() if claims.get(name) not in (value, [value])]
     ends = claims.get("exp")
     if not isinstance(ends, int | float) or ends <= time.time():
         wrong.append("exp")
@@ -115,8 +115,3 @@ def _check(assertion: str, wanted: Wanted) -> None:
     if wrong:
         what = f"The identity provider's assertion is not the one that was asked for ({', '.join(wrong)})."
         raise ProviderError("bad_response", what)
-
-
-def _only(value: Any) -> Any:
-    """The member of a list of one: ``aud`` and ``resource`` may be written so."""
-    return value[0] if isinstance(value, list) and len(value) == 1 else value

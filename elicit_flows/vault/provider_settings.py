@@ -301,7 +301,8 @@ def oauth(row: Provider) -> OAuthProvider:
         our_id, token_auth = known.client_id, known.token_auth
         secret = reveal(known.client_secret, registration_place(known))
     else:
-        our_id, token_auth, secret = client_id(row), said["token_auth"], _secret_to_send(row, hosts)
+        our_id = client_id(row) if row.registration == "document" else row.client_id
+        token_auth, secret = said["token_auth"], _secret_to_send(row, hosts)
     return OAuthProvider(
         slug=row.slug,
         name=said["name"],

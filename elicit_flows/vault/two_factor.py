@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import secrets
-from collections.abc import Iterator
 from urllib.parse import quote, urlencode
 
 from django.contrib.auth.models import User
@@ -56,7 +55,10 @@ def confirm(row: Operator, code: str) -> list[str] | None:
         row = _held(row)
         if row.confirmed or not _allowed(row) or not _is_code(row, code):
             return None
-        codes = list(_recovery_codes())
+        codes = []
+        for _ in range(RECOVERY_CODES):
+            made = "".join(secrets.choice(ALPHABET) for _ in range(16))  # 80 random bits
+            codes.append("-".join(made[at : at + 4] for at in range(0, 16, 4)))
         row.confirmed, row.recovery = True, [ids.digest(plain(one)) for one in codes]
         row.save(update_fields=["confirmed", "recovery"])
     return codes
@@ -114,10 +116,3 @@ def _is_recovery(row: Operator, code: str) -> bool:
 def _wrong(row: Operator) -> bool:
     row.throttle_increment()
     return False
-
-
-def _recovery_codes() -> Iterator[str]:
-    """80 random bits each."""
-    for _ in range(RECOVERY_CODES):
-        code = "".join(secrets.choice(ALPHABET) for _ in range(16))
-        yield "-".join(code[at : at + 4] for at in range(0, 16, 4))
