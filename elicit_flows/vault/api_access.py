@@ -155,7 +155,11 @@ def _access(row: Connection) -> ApiAccess:
         return ApiAccess(row.pk, row.generation, False, addresses, closed, secrets, headers, query)
     token, key = tokens.access_token(row), connections.opened(row, "dpop_key")
     if quirks.oauth1:
-        return _signing(row, provider, token, addresses, closed)
+        # Requests are signed here: neither secret of OAuth 1.0a leaves the service.
+        secret, client = connections.opened(row, "token_secret"), client1(provider_settings.oauth(provider))
+        signed_with = Token1(token, secret.reveal() if secret else "")
+        secrets = tuple(one for one in (token, signed_with.secret, client.secret) if len(one) >= 8)
+        return ApiAccess(row.pk, row.generation, False, addresses, closed, secrets, {}, signer=(client, signed_with))
     wanted = quirks.api_headers or {
         **quirks.userinfo_headers, "authorization": f"{'DPoP' if key else quirks.userinfo_scheme} {{access_token}}",
     }  # fmt: skip
@@ -168,16 +172,6 @@ def _access(row: Connection) -> ApiAccess:
         raise ProviderUnavailable("The provider's token cannot be sent in a header.")
     proof_key = key.reveal() if key else ""
     return ApiAccess(row.pk, row.generation, row.renewable, addresses, closed, (token,), headers, {}, proof_key)
-
-
-def _signing(
-    row: Connection, provider: Provider, token: str, addresses: dict[str, str | None], closed: frozenset[str]
-) -> ApiAccess:
-    """Access with requests that are signed here: neither secret of OAuth 1.0a leaves the service."""
-    secret, client = connections.opened(row, "token_secret"), client1(provider_settings.oauth(provider))
-    signed_with = Token1(token, secret.reveal() if secret else "")
-    secrets = tuple(one for one in (token, signed_with.secret, client.secret) if len(one) >= 8)
-    return ApiAccess(row.pk, row.generation, False, addresses, closed, secrets, {}, signer=(client, signed_with))
 
 
 def _api_addresses(row: Connection, said: Json) -> dict[str, str | None]:

@@ -56,8 +56,11 @@ def installation_token(
     names = sorted({name.lower() for name in repositories})
     asked = ids.digest(json.dumps([number, names, sorted(permissions.items()), provider.client_id]))
     soon = clock.now() + timedelta(seconds=tokens.DEFAULT_MIN_TTL if min_ttl is None else min_ttl)
+    new = clock.now() - timedelta(minutes=1)  # instead of one that was issued since, another would hardly live longer
     kept = minted.read(row).get(asked)
-    if kept is None or (datetime.fromisoformat(kept["expires_at"]) <= soon and not _is_new(kept)):
+    if kept is None or all(
+        datetime.fromisoformat(kept[name]) <= by for name, by in (("expires_at", soon), ("issued_at", new))
+    ):
         row = tokens.refreshed(row, None)
         provider_settings.check_app_key(provider, row.bound_to)
         try:
@@ -72,11 +75,6 @@ def installation_token(
     connections.note_use(row, ConnectionUse.Action.FETCHED)
     shown = {name: kept[name] for name in ("access_token", "expires_at", "installation")}
     return {**tokens.answer(row), **shown, "token_type": "Bearer", "token_secret": None, "scopes": []}
-
-
-def _is_new(kept: Json) -> bool:
-    """Whether another one would hardly live longer."""
-    return clock.now() - datetime.fromisoformat(kept["issued_at"]) < timedelta(minutes=1)
 
 
 def _issued(

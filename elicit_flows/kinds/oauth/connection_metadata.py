@@ -188,8 +188,12 @@ def taken(wanted: Iterable[Named], source: str, said: Any, secrets: Secrets) -> 
         raw = _at(said, one.path)
         if raw in (None, "", []):
             continue
-        value = _listed(one, raw, secrets) if ALL in one.path else _fitting(one, raw, secrets)
-        if value is None or value == []:
+        value: Any = None
+        if ALL not in one.path:
+            value = _fitting(one, raw, secrets)
+        elif len(raw) <= MOST_LISTED:
+            value = [_fitting(one, item, secrets) for item in raw]
+        if value in (None, []) or (isinstance(value, list) and None in value):
             log.warning("metadata %s was left out: it is not %s that may be kept", one.name, one.type)
         else:
             found[one.name] = value
@@ -215,13 +219,6 @@ def _at(value: Any, steps: Steps) -> Any:
     items = oauth.value_at(value, steps[:split])
     found = (_at(item, steps[split + 1 :]) for item in items) if isinstance(items, list) else ()
     return [inner for one in found for inner in (one if isinstance(one, list) else [one]) if inner is not None]
-
-
-def _listed(one: Named, raw: list[Any], secrets: Secrets) -> list[Any] | None:
-    if len(raw) > MOST_LISTED:
-        return None
-    values = [_fitting(one, item, secrets) for item in raw]
-    return None if None in values else values
 
 
 def _fitting(one: Named, raw: Any, secrets: Secrets) -> str | int | bool | None:

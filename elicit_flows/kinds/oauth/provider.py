@@ -362,8 +362,12 @@ def subject_of(id_token: str | None, *, issuer: str | None, client_id: str, nonc
     nobody is signed in with it. Raises AccountMismatch if the token has another issuer or audience, or the nonce of
     another attempt.
     """
-    claims = _payload(id_token) if id_token else None
-    if claims is None or not isinstance(claims.get("sub"), str):
+    claims: Any = None
+    parts = id_token.split(".") if id_token else []
+    if len(parts) == 3:
+        with contextlib.suppress(ValueError):
+            claims = strict_json.loads(base64.urlsafe_b64decode(parts[1] + "=" * (-len(parts[1]) % 4)))
+    if not isinstance(claims, dict) or not isinstance(claims.get("sub"), str):
         return None
     audience = claims.get("aud")
     if client_id not in (audience if isinstance(audience, list) else [audience]):
@@ -373,17 +377,6 @@ def subject_of(id_token: str | None, *, issuer: str | None, client_id: str, nonc
     if nonce is not None and claims.get("nonce") != nonce:
         raise AccountMismatch("The provider answered with an identity of another attempt.")
     return id_in(claims)
-
-
-def _payload(id_token: str) -> dict[str, Any] | None:
-    parts = id_token.split(".")
-    if len(parts) != 3:
-        return None
-    try:
-        claims = strict_json.loads(base64.urlsafe_b64decode(parts[1] + "=" * (-len(parts[1]) % 4)))
-    except ValueError:
-        return None
-    return claims if isinstance(claims, dict) else None
 
 
 def id_in(said: dict[str, Any]) -> str | None:
