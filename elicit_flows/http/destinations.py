@@ -135,6 +135,7 @@ def loopback(address: Address) -> bool:
     return address.is_loopback and (address.version == 4 or int(address) == 1)
 
 
+@lru_cache(maxsize=1024)
 def literal(host: str) -> Address | None:
     """The address that ``host`` (without brackets) spells in the usual way, else None."""
     try:

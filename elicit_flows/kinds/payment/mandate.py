@@ -36,7 +36,13 @@ def clean(given: Any) -> tuple[Json, dict[str, str]]:
         if not is_amount(asked[name], most):
             wrong[name] = f"Give a whole number of minor units from 1 to {most}."
     if not wrong:
-        wrong |= _contradictions(asked)
+        # A limit that is smaller than one before it would make that one untrue on the person's page.
+        said = [(name, asked[name]) for name in AMOUNTS if asked[name] is not None]
+        wrong = {
+            later: f"Give at least {amount}, which is {earlier}: a smaller limit makes that one meaningless."
+            for (earlier, amount), (later, more) in pairwise(said)
+            if more < amount
+        }
     asked["until"], problem = _until(asked["until"])
     if problem:
         wrong["until"] = problem
@@ -48,16 +54,6 @@ def clean(given: Any) -> tuple[Json, dict[str, str]]:
 
 def is_amount(value: Any, most: int) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= most
-
-
-def _contradictions(asked: Json) -> dict[str, str]:
-    """Each limit that is smaller than one before it: it would make that one untrue on the person's page."""
-    said = [(name, asked[name]) for name in AMOUNTS if asked[name] is not None]
-    return {
-        later: f"Give at least {amount}, which is {earlier}: a smaller limit makes that one meaningless."
-        for (earlier, amount), (later, more) in pairwise(said)
-        if more < amount
-    }
 
 
 def _until(value: Any) -> tuple[str | None, str]:
