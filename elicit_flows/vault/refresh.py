@@ -108,22 +108,58 @@ def settle(row: Connection, outcome: Outcome, tell: Tell = events.publish) -> Co
 
     Returns the connection as it is then, whoever wrote it.
     """
-    if isinstance(outcome, Grant):
-        return _record(row, outcome, tell)
-    if isinstance(outcome, InvalidGrant):
-        return end(row, outcome.code, tell)
-    if isinstance(outcome, provider_settings.HostChanged):
-        return end(row, provider_settings.MOVED, tell)
-    if isinstance(outcome, ClientRefused) and outcome.code in CLIENT_OVER:
-        return end(row, outcome.code, tell)
-    if isinstance(outcome, ProviderError):
-        log.warning("connection %s was not refreshed: %s %s", row.pk, outcome, outcome.said)
-        if outcome.of_the_grant or (isinstance(outcome, ClientRefused) and outcome.code == "access_denied"):
+    if not isinstance(outcome, Grant):
+        return _not_refreshed(row, outcome, tell)
+    fence = _held(row)  # with the generation that was read; the grant changes it
+    connections.store_tokens(row, outcome)
+    with transaction.atomic(savepoint=False):
+        won = compare_and_set(row, fence, {field: getattr(row, field) for field in connections.OF_A_GRANT})
+        if won:
+            connections.log_access(row, ConnectionUse.Action.REFRESHED, ConnectionUse.Actor.SERVICE)
+            tell(row.agent, "connection.refreshed", row.summary())
+            transaction.on_commit(partial(_count, row, "refreshed"))
+            transaction.on_commit(partial(health.succeeded, "provider", connections.provider_of(row).slug))
+    if won:
+        return row
+    revocation.drop_late_tokens(row)
+    return read(row)
+
+
+def _not_refreshed(row: Connection, error: OAuthError | Unavailable, tell: Tell) -> Connection:
+    """End the grant if the provider says that it is over, or has refused often and long enough. Otherwise record that
+    it did not answer, which ends no grant, or that it refused, which is counted.
+    """
+    over: str | None = None
+    if isinstance(error, InvalidGrant) or (isinstance(error, ClientRefused) and error.code in CLIENT_OVER):
+        over = error.code
+    elif isinstance(error, provider_settings.HostChanged):
+        over = provider_settings.MOVED
+    elif isinstance(error, ProviderError):
+        log.warning("connection %s was not refreshed: %s %s", row.pk, error, error.said)
+        if error.of_the_grant or (isinstance(error, ClientRefused) and error.code == "access_denied"):
             row.refresh_refusals += 1
             row.refused_since = row.refused_since or clock.now()
             if refused_to_death(row):
-                return end(row, outcome.code, tell)
-    return _cool_down(row, outcome)
+                over = error.code
+    if over is not None:
+        return end(row, over, tell)
+    _count(row, "refused" if isinstance(error, ProviderError) else "unavailable")
+    slug = connections.provider_of(row).slug
+    counters.count("provider_errors", slug, "refresh")
+    health.failed("provider", slug, _code(error))
+    row.refresh_failures += 1
+    row.refresh_started_at = clock.now()
+    failed = {
+        "refresh_lease_until": clock.now() + COOLDOWN,
+        "refresh_started_at": row.refresh_started_at,
+        "refresh_due_at": next_refresh(row),
+        "refresh_failures": row.refresh_failures,
+        "refresh_refusals": row.refresh_refusals,
+        "refused_since": row.refused_since,
+        "last_refresh_error": _code(error),
+    }
+    compare_and_set(row, _held(row), failed)
+    return read(row)
 
 
 def end(row: Connection, why: str, tell: Tell = events.publish) -> Connection:
@@ -154,43 +190,6 @@ def _held(row: Connection) -> dict[str, Any]:
 
 def read(row: Connection) -> Connection:
     return Connection.objects.select_related("provider", "agent").get(pk=row.pk)
-
-
-def _record(row: Connection, grant: Grant, tell: Tell) -> Connection:
-    fence = _held(row)  # with the generation that was read; the grant changes it
-    connections.store_tokens(row, grant)
-    with transaction.atomic(savepoint=False):
-        won = compare_and_set(row, fence, {field: getattr(row, field) for field in connections.OF_A_GRANT})
-        if won:
-            connections.log_access(row, ConnectionUse.Action.REFRESHED, ConnectionUse.Actor.SERVICE)
-            tell(row.agent, "connection.refreshed", row.summary())
-            transaction.on_commit(partial(_count, row, "refreshed"))
-            transaction.on_commit(partial(health.succeeded, "provider", connections.provider_of(row).slug))
-    if won:
-        return row
-    revocation.drop_late_tokens(row)
-    return read(row)
-
-
-def _cool_down(row: Connection, error: OAuthError | Unavailable) -> Connection:
-    """Record that the provider did not answer, which does not end a grant, or that it refused, which is counted."""
-    _count(row, "refused" if isinstance(error, ProviderError) else "unavailable")
-    slug = connections.provider_of(row).slug
-    counters.count("provider_errors", slug, "refresh")
-    health.failed("provider", slug, _code(error))
-    row.refresh_failures += 1
-    row.refresh_started_at = clock.now()
-    failed = {
-        "refresh_lease_until": clock.now() + COOLDOWN,
-        "refresh_started_at": row.refresh_started_at,
-        "refresh_due_at": next_refresh(row),
-        "refresh_failures": row.refresh_failures,
-        "refresh_refusals": row.refresh_refusals,
-        "refused_since": row.refused_since,
-        "last_refresh_error": _code(error),
-    }
-    compare_and_set(row, _held(row), failed)
-    return read(row)
 
 
 def _count(row: Connection, outcome: str) -> None:

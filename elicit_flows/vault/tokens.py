@@ -119,7 +119,8 @@ def refreshed(row: Connection, min_ttl: int | None) -> Connection:
     if not row.renewable:
         return row if connections.alive(row) else connections.require_usable(refresh.end(row, "expired"))
     due = row.refresh_due_at
-    if _serves(row) and row.refresh_failures > 0 and due is not None and due > clock.now():
+    serves = connections.alive(row) and not row.withheld
+    if serves and row.refresh_failures > 0 and due is not None and due > clock.now():
         return row  # the provider has just failed to answer: this caller does not wait for it again
     _check_refused(row)
     give_up = time.monotonic() + WAIT_FOR_REFRESH
@@ -135,17 +136,13 @@ def refreshed(row: Connection, min_ttl: int | None) -> Connection:
     row = connections.require_usable(refresh.settle(row, outcome))
     if isinstance(outcome, Unavailable):
         raise outcome
-    if _serves(row):
+    if connections.alive(row) and not row.withheld:
         return row
     _check_refused(row)
     if isinstance(outcome, ProviderError):
         what = f"The provider did not refresh the token ({outcome.code}); the operator may have to put that right."
         raise ProviderUnavailable(what, retry_after=30)
     raise ProviderUnavailable("The provider does not refresh the token now. Try again.", retry_after=2)
-
-
-def _serves(row: Connection) -> bool:
-    return connections.alive(row) and not row.withheld
 
 
 def _check_refused(row: Connection) -> None:

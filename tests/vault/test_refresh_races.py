@@ -126,7 +126,7 @@ def killed_before_the_commit(
         raise Killed
 
     with monkeypatch.context() as patched:
-        patched.setattr(refresh, "_record", die)
+        patched.setattr(refresh, "settle", die)
         with pytest.raises(Killed):
             vault.token(known.row, held.pk)
     assert double.calls["token"] == 1
