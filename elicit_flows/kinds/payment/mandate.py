@@ -27,7 +27,7 @@ def clean(given: Any) -> tuple[Json, dict[str, str]]:
     """
     if not isinstance(given, dict):
         return {}, {"": "Say the limits: {per_charge, total, until}, and per_day, per_month, notice if you like."}
-    asked = {name: given.get(name) for name in _NAMES}
+    asked: Json = {name: given.get(name) for name in _NAMES}
     wrong = {name: f"There is no such value; use {', '.join(_NAMES)}." for name in given if name not in _NAMES}
     for name in AMOUNTS:
         most = MAX_AMOUNT if name == "per_charge" else MAX_TOTAL
