@@ -41,7 +41,7 @@ from elicit_flows.elicitations.transitions import (
     visit_of,
 )
 from elicit_flows.lib import clock, ids, rate_limits
-from elicit_flows.lib.compiled_query import CompiledQuery, compare_and_set
+from elicit_flows.lib.compiled_query import CompiledQuery
 from elicit_flows.models import Attempt, Connection, Elicitation, Provider
 from elicit_flows.payments import authorizations
 
@@ -49,7 +49,7 @@ log = logging.getLogger(__name__)
 SAME, BOTH, REPLACE, BACK = "same", "both", "replace", "back"
 YES, NO = "yes", "no"
 _ATTEMPT = CompiledQuery(
-    lambda state_hash, context: Attempt.objects.select_related("elicitation__agent").filter(
+    lambda state_hash, context: Attempt.objects.select_related("elicitation__agent", "provider").filter(
         state_hash=state_hash, context=context
     ),
     "hash",
@@ -114,14 +114,12 @@ def resume(context: str, answer: Answer, claim: Claim | None, browser: str | Non
     if attempt.expires_at <= clock.now():
         raise BadCallback("This took longer than ten minutes. Start again from the link.", elicitation=row.pk)
     check_agent(row)
-    kind, provider = kinds.get(row.kind), provider_of(row)
+    kind = kinds.get(row.kind)
+    provider = attempt.provider if attempt.provider and attempt.provider.enabled else None
     visit = visit_of(row, provider, stash=vault.open_stash(attempt.stash, attempt.state_hash)["kind"])
     kind.check_answer(visit, answer)
-    with transaction.atomic():
-        # Only one of several callbacks with the same state marks the attempt as used, and goes on to the provider.
-        first = compare_and_set(attempt, {"used_at": None}, {"used_at": clock.now()})
-        settling = first and move(row, Status.SETTLING, only=[Status.STARTED], settling_since=clock.now())
-    if settling:
+    # Only one of several callbacks with the same state uses the attempt up, and goes on to the provider.
+    if move(row, Status.SETTLING, only=[Status.STARTED], uses_up=attempt, settling_since=clock.now()):
         with traced("resume", row):
             finish(row, kind.resume(visit, answer), provider)
     return row

@@ -46,7 +46,7 @@ from elicit_flows.elicitations.transitions import (
 from elicit_flows.kinds.base import RedirectingKind
 from elicit_flows.lib import clock, ids, locales
 from elicit_flows.lib.sentences import sentences
-from elicit_flows.models import Attempt, Elicitation
+from elicit_flows.models import Attempt, Elicitation, Provider
 
 ATTEMPT_LIFE = timedelta(minutes=10)
 MOST_ATTEMPTS = 20  # of one elicitation within ATTEMPT_LIFE: each is a row, and may be a call to the provider
@@ -219,12 +219,14 @@ def _left(row: Elicitation, browser: str, press: str | None, given: Given) -> At
     leave = kinds.get(row.kind).begin(visit_of(row, provider, state, language=language, named=named))
     try:
         with transaction.atomic():
-            return _open_attempt(row, browser, press, state, leave, callback_name(row, provider))
+            return _open_attempt(row, browser, press, state, leave, provider)
     except IntegrityError:  # the other press of the same button was quicker
         return _pressed(row, browser, press)
 
 
-def _open_attempt(row: Elicitation, browser: str, press: str | None, state: str, leave: Leave, context: str) -> Attempt:
+def _open_attempt(
+    row: Elicitation, browser: str, press: str | None, state: str, leave: Leave, provider: Provider | None
+) -> Attempt:
     """Create an attempt, and end the earlier ones. If the provider has to be called first, the status changes later."""
     now, state_hash = clock.now(), ids.digest(state)
     stash = {"url": leave.url, "kind": leave.stash, "hand_over": leave.hand_over}
@@ -238,7 +240,8 @@ def _open_attempt(row: Elicitation, browser: str, press: str | None, state: str,
         state_hash=state_hash,
         browser_hash=ids.digest(browser),
         press_hash=ids.digest(press) if press else None,
-        context=context,
+        context=callback_name(row, provider),
+        provider=provider,
         stash=vault.seal_stash(stash, state_hash),
         created_at=now,
         expires_at=min(now + ATTEMPT_LIFE, row.expires_at),

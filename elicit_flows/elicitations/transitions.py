@@ -21,8 +21,8 @@ from elicit_flows.kinds.form import params
 from elicit_flows.kinds.oauth.provider import OAuthProvider
 from elicit_flows.kinds.payment.values import Account
 from elicit_flows.lib import clock, counters, health, telemetry
-from elicit_flows.lib.compiled_query import CompiledQuery, compare_and_set
-from elicit_flows.models import Elicitation, Event, PaymentAccount, Provider
+from elicit_flows.lib.compiled_query import CompiledQuery, CompiledUpdate, compare_and_set
+from elicit_flows.models import Attempt, Elicitation, Event, PaymentAccount, Provider
 
 log = logging.getLogger(__name__)
 
@@ -31,29 +31,59 @@ CHANGING = ("status", "seq", "result", "error", "settling_since", "finished_at")
 REFUSALS_TOLD = 5  # per elicitation: a stranger must not fill the agent's feed
 
 
-def move(row: Elicitation, to: Status, only: list[Status] | None = None, **fields: Any) -> bool:
+def move(
+    row: Elicitation, to: Status, only: list[Status] | None = None, *, uses_up: Attempt | None = None, **fields: Any
+) -> bool:
     """Change the status by compare-and-set, and publish the event. False if the row has no status that allows it.
 
     ``only``: the statuses that it may have now; by default all that may lead to ``to``. ``fields``: other columns to
-    set. Call it in a transaction. No other function writes a status.
+    set. ``uses_up``: an attempt that becomes used by this; False, too, if it was used before. Call it in a transaction
+    if there is anything else to write. No other function writes a status.
     """
     if to in TERMINAL:
         fields["finished_at"] = clock.now()
     allowed = [status for status in sources(to) if only is None or status in only]
-    changed = compare_and_set(row, {"status": allowed}, {"status": to, **fields}, counter="seq", returned=CHANGING)
-    if not changed:
-        row.refresh_from_db(fields=CHANGING)
+    change = _move_step if row.parent_id else _move_whole
+    changed = change(row, allowed, {"status": to, **fields}, uses_up)
     if changed and row.kind == "form" and to in TERMINAL:
         _forget_unsent(row)
-    if changed and row.parent_id:
-        _follow(row)
-    elif changed:
-        events.publish(row.agent, f"elicitation.{to}", row.snapshot(), row)
-        # Count the outcome and the duration. Steps are not counted separately.
-        if row.finished_at:
-            took = (row.finished_at - row.created_at).total_seconds()
-            labels = (row.kind, str(row.status), (row.error or {}).get("code", ""), counters.bucket(took))
-            transaction.on_commit(partial(counters.count, "elicitations", *labels, seconds=took))
+    return changed
+
+
+def _move_whole(row: Elicitation, allowed: list[Status], changes: Json, uses_up: Attempt | None) -> bool:
+    """The event contains all of the elicitation, so the change is made to what was read, which ``seq`` tells. If it was
+    changed meanwhile, it is read again.
+    """
+    while True:
+        read = row.seq
+        change = {**changes, "seq": read + 1}
+        updates = [CompiledUpdate.of(row, {"status": allowed, "seq": read}, change)]
+        if uses_up:
+            updates.append(CompiledUpdate.of(uses_up, {"used_at": None}, {"used_at": clock.now()}))
+        for name, value in change.items():
+            setattr(row, name, value)
+        if events.publish_changed(f"elicitation.{row.status}", row, *updates):
+            break
+        row.refresh_from_db(fields=CHANGING)
+        if row.status not in allowed or row.seq == read:
+            return False
+    # Count the outcome and the duration. Steps are not counted separately.
+    if row.finished_at:
+        took = (row.finished_at - row.created_at).total_seconds()
+        labels = (row.kind, str(row.status), (row.error or {}).get("code", ""), counters.bucket(took))
+        transaction.on_commit(partial(counters.count, "elicitations", *labels, seconds=took))
+    return True
+
+
+def _move_step(row: Elicitation, allowed: list[Status], changes: Json, uses_up: Attempt | None) -> bool:
+    with transaction.atomic(savepoint=False):
+        changed = uses_up is None or compare_and_set(uses_up, {"used_at": None}, {"used_at": clock.now()})
+        only = {"status": allowed}
+        changed = changed and compare_and_set(row, only, changes, counter="seq", returned=CHANGING)
+        if changed:
+            _follow(row)
+        else:
+            row.refresh_from_db(fields=CHANGING)
     return changed
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from functools import partial
+from typing import Any
 
 from django.conf import settings
 from django.db import DEFAULT_DB_ALIAS, connection, connections, transaction
@@ -14,7 +15,7 @@ from django.db.models import Model
 from elicit_flows.domain.values import Json
 from elicit_flows.events import wakeups
 from elicit_flows.lib import telemetry
-from elicit_flows.lib.compiled_query import CompiledInsert, prepared_cursor
+from elicit_flows.lib.compiled_query import CompiledInsert, CompiledUpdate, prepared_cursor
 from elicit_flows.models import Agent, Delivery, Elicitation, Event
 
 # Only in feeds and streams, not in webhooks: a form that is being filled in has several of these events a second, and
@@ -22,7 +23,7 @@ from elicit_flows.models import Agent, Delivery, Elicitation, Event
 LIVE = frozenset({"elicitation.draft"})
 # Taking the numbers locks the feed's row until the caller commits: that is what makes the feed gapless.
 _NEXT = """
-    INSERT INTO elicit_flows_feed (agent_id, position) VALUES (%s, %s)
+    INSERT INTO elicit_flows_feed (agent_id, position) {numbers}
     ON CONFLICT (agent_id) DO UPDATE SET position = elicit_flows_feed.position + excluded.position
     RETURNING position
 """
@@ -32,7 +33,7 @@ _INSERT = """
 """
 # PostgreSQL does all in one go, so that the lock is held for as short as can be.
 _TOGETHER = """
-    WITH {beside} next AS ({next})
+    WITH {before} next AS ({next})
     INSERT INTO elicit_flows_event (position, id, agent_id, type, elicitation_id, seq, created_at, data)
     {events} RETURNING position"""
 _EVENT = "SELECT next.position - %s::bigint, %s, %s::bigint, %s, %s, %s::int, %s::timestamptz, %s::jsonb FROM next"
@@ -40,16 +41,27 @@ _EVENT = "SELECT next.position - %s::bigint, %s, %s::bigint, %s, %s, %s::int, %s
 _NOTIFY = ", pg_notify(%s, %s)"
 
 
-def publish_created(agent: Agent, rows: Sequence[Elicitation]) -> None:
-    """Store new elicitations of an agent, and tell of them. On PostgreSQL that is one statement, and so it needs no
-    transaction.
-    """
-    told = [("elicitation.completed" if row.reused else "elicitation.created", row.snapshot(), row) for row in rows]
+def in_one_step() -> AbstractContextManager[Any]:
+    """What is written with one call of this module. On PostgreSQL that is one statement, and needs no transaction."""
     alone = connection.vendor == "postgresql" and not connection.in_atomic_block
-    with nullcontext() if alone else transaction.atomic():
+    return nullcontext() if alone else transaction.atomic(savepoint=False)
+
+
+def publish_created(agent: Agent, rows: Sequence[Elicitation]) -> None:
+    """Store new elicitations of an agent, and tell of them, in one step."""
+    told = [("elicitation.completed" if row.reused else "elicitation.created", row.snapshot(), row) for row in rows]
+    with in_one_step():
         _write(agent, told, rows)
     for row in rows:
         row._state.adding, row._state.db = False, connection.alias  # stored, as ``save`` marks it
+
+
+def publish_changed(type: str, row: Elicitation, *updates: CompiledUpdate) -> bool:
+    """Write ``updates``, the first of which made ``row`` what it now is, and tell of it, in one step. False, with
+    nothing written, if not all of them find their row.
+    """
+    with in_one_step():
+        return bool(_write(row.agent, [(type, row.snapshot(), row)], updates=updates))
 
 
 def publish(agent: Agent, type: str, data: Json, elicitation: Elicitation | None = None) -> Event:
@@ -65,9 +77,13 @@ def publish(agent: Agent, type: str, data: Json, elicitation: Elicitation | None
 
 
 def _write(
-    agent: Agent, told: Sequence[tuple[str, Json, Elicitation | None]], beside: Sequence[Model] = ()
+    agent: Agent,
+    told: Sequence[tuple[str, Json, Elicitation | None]],
+    rows: Sequence[Model] = (),
+    updates: Sequence[CompiledUpdate] = (),
 ) -> list[Event]:
-    """Insert an agent's events at the next positions of its feed, their deliveries, and the new rows ``beside``.
+    """Insert an agent's events at the next positions of its feed, their deliveries, and the new ``rows``, if all
+    ``updates`` find what they update. No events: they did not, and nothing is written.
 
     ``told``: of each event its type, its data, and the elicitation or step that it is about.
     """
@@ -79,32 +95,72 @@ def _write(
     if delivers:
         trace = [telemetry.within(each.elicitation.trace if each.elicitation else "") for each in events]
         sent = [Delivery(agent=agent, event_id=each.pk, trace=of) for each, of in zip(events, trace, strict=True)]
-        beside = [*beside, *sent]
-    inserts = [CompiledInsert.of(row) for row in beside]
-    own = connections[DEFAULT_DB_ALIAS]
-    values: list[list[str | int | None]] = []
-    for each in events:
-        created = own.ops.adapt_datetimefield_value(each.created_at)
-        values.append([each.id, agent.pk, each.type, each.elicitation_id, each.seq, created, json.dumps(each.data)])
-    with prepared_cursor() as cursor:
-        if own.vendor == "postgresql":
-            first = "".join(f"beside_{number} AS ({insert.sql}), " for number, insert in enumerate(inserts))
-            channel = [] if settings.REDIS_URL else [wakeups.CHANNEL, wakeups.message(agent.pk)]
-            each_event = " UNION ALL ".join([_EVENT] * len(events))
-            sql = _TOGETHER.format(beside=first, next=_NEXT, events=each_event) + (_NOTIFY if channel else "")
-            given = [value for insert in inserts for value in insert.values]
-            behind = range(len(events) - 1, -1, -1)
-            placed = [value for back, row in zip(behind, values, strict=True) for value in (back, *row)]
-            cursor.execute(sql, [*given, agent.pk, len(events), *placed, *channel])
-            last = max(position for position, *_ in cursor.fetchall())
-        else:
-            for insert in inserts:
-                cursor.execute(insert.sql, insert.values)
-            cursor.execute(_NEXT, [agent.pk, len(events)])
-            last = int(cursor.fetchone()[0])
-            for back, row in zip(range(len(events) - 1, -1, -1), values, strict=True):
-                cursor.execute(_INSERT, [last - back, *row])
+        rows = [*rows, *sent]
+    write = _at_once if connection.vendor == "postgresql" else _one_by_one
+    last = write(agent, events, [CompiledInsert.of(row) for row in rows], updates)
+    if last is None:
+        return []
     for back, event in enumerate(reversed(events)):
         event.position = last - back
     transaction.on_commit(partial(wakeups.wake, agent.pk, delivers))
     return events
+
+
+def _at_once(
+    agent: Agent, events: Sequence[Event], inserts: Sequence[CompiledInsert], updates: Sequence[CompiledUpdate]
+) -> int | None:
+    """In one statement, in which everything depends on the first update, and that on what the others would find."""
+    before: list[str] = []
+    given: list[Any] = []
+    placed: list[Any] = []
+    if updates:
+        first, *others = updates
+        before.append(f"changed AS ({' AND '.join([first.sql, *(each.exists for each in others)])} RETURNING 1)")
+        given += [*first.values, *(value for each in others for value in each.compared)]
+        for number, each in enumerate(others):
+            before.append(f"other_{number} AS ({each.sql} AND EXISTS (SELECT FROM changed))")
+            given += each.values
+    source = " FROM changed" if updates else ""
+    for number, insert in enumerate(inserts):
+        before.append(f"beside_{number} AS ({insert.sql}{source})")
+        given += insert.values
+    for back, each_event in zip(range(len(events) - 1, -1, -1), events, strict=True):
+        placed += [back, *_cells(each_event)]
+    channel = [] if settings.REDIS_URL else [wakeups.CHANNEL, wakeups.message(agent.pk)]
+    sql = _TOGETHER.format(
+        before="".join(f"{each}, " for each in before),
+        next=_NEXT.format(numbers=f"SELECT %s::bigint, %s::bigint{source}"),
+        events=" UNION ALL ".join([_EVENT] * len(events)),
+    )
+    with prepared_cursor() as cursor:
+        cursor.execute(sql + _NOTIFY * bool(channel), [*given, agent.pk, len(events), *placed, *channel])
+        return max((position for position, *_ in cursor.fetchall()), default=None)
+
+
+def _one_by_one(
+    agent: Agent, events: Sequence[Event], inserts: Sequence[CompiledInsert], updates: Sequence[CompiledUpdate]
+) -> int | None:
+    with prepared_cursor() as cursor:
+        if updates:
+            first, *others = updates
+            sql = " AND ".join([first.sql, *(each.exists for each in others)])
+            cursor.execute(sql, [*first.values, *(value for each in others for value in each.compared)])
+            if not cursor.rowcount:
+                return None
+            for each in others:
+                cursor.execute(each.sql, each.values)
+        for insert in inserts:
+            cursor.execute(insert.sql, insert.values)
+        cursor.execute(_NEXT.format(numbers="VALUES (%s, %s)"), [agent.pk, len(events)])
+        last = int(cursor.fetchone()[0])
+        for back, event in zip(range(len(events) - 1, -1, -1), events, strict=True):
+            cursor.execute(_INSERT, [last - back, *_cells(event)])
+    return last
+
+
+def _cells(event: Event) -> list[str | int | None]:
+    """Its columns, without the position."""
+    created = connections[DEFAULT_DB_ALIAS].ops.adapt_datetimefield_value(event.created_at)
+    return [
+        event.id, event.agent_id, event.type, event.elicitation_id, event.seq, created, json.dumps(event.data)
+    ]  # fmt: skip

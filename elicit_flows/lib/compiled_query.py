@@ -17,7 +17,6 @@ from django.db import DEFAULT_DB_ALIAS, connection, connections
 from django.db.backends.utils import CursorWrapper
 from django.db.models import CharField, Lookup, Model, QuerySet
 from django.db.models.query import RelatedPopulator, get_related_populators
-from django.db.models.sql import InsertQuery
 
 M = TypeVar("M", bound=Model)
 
@@ -124,7 +123,10 @@ class CompiledQuery(Generic[M]):
 
 
 class CompiledInsert(NamedTuple):
-    """The INSERT of a new row with all its columns, to be used inside a larger statement."""
+    """The INSERT of a new row with all its columns, to be used inside a larger statement.
+
+    It ends with a SELECT without FROM, so that a larger statement can make it depend on its other parts.
+    """
 
     sql: str
     values: list[Any]
@@ -136,13 +138,56 @@ class CompiledInsert(NamedTuple):
         own = connections[DEFAULT_DB_ALIAS]
         kind = own.vendor, type(row)
         if kind not in _inserts:
-            query = InsertQuery(type(row))
-            query.insert_values(fields, [row])
-            [(_inserts[kind], _)] = query.get_compiler(connection=own).as_sql()
+            columns = ", ".join(f'"{each.column}"' for each in fields)
+            cells = ", ".join(["%s"] * len(fields))
+            if own.vendor == "postgresql":
+                # It takes what is selected for text. No lengths, because a cast cuts what is too long.
+                types = (str(each.cast_db_type(own)).partition("(")[0] for each in fields)
+                cells = ", ".join(f"%s::{each}" for each in types)
+            _inserts[kind] = f'INSERT INTO "{row._meta.db_table}" ({columns}) SELECT {cells}'
         return cls(_inserts[kind], [each.get_db_prep_save(getattr(row, each.attname), own) for each in fields])
 
 
 _inserts: dict[tuple[str, type[Model]], str] = {}
+
+
+class CompiledUpdate(NamedTuple):
+    """The UPDATE of a row if it has certain values in the database, to be used inside a larger statement.
+
+    ``sql`` ends with its WHERE, so that more conditions can follow. ``exists`` is the condition that the row has those
+    values; its parameters are ``compared``.
+    """
+
+    sql: str
+    values: list[Any]
+    exists: str
+    compared: list[Any]
+
+    @classmethod
+    def of(
+        cls, row: Model, only: Mapping[str, Any], changes: Mapping[str, Any], *, counter: str = ""
+    ) -> CompiledUpdate:
+        """See ``compare_and_set``."""
+        own = connections[DEFAULT_DB_ALIAS]
+        field: Callable[[str], Any] = row._meta.get_field
+        fields = [field(name) for name in changes]
+        written = [f'"{each.column}" = %s' for each in fields] + [f'"{counter}" = "{counter}" + 1'] * bool(counter)
+        values = [each.get_db_prep_save(value, own) for each, value in zip(fields, changes.values(), strict=True)]
+        conditions, compared = [f'"{row._meta.pk.column}" = %s'], [row.pk]
+        for name, value in only.items():
+            column = field(name)
+            if value is None:
+                conditions.append(f'"{column.column}" IS NULL')
+                continue
+            several = value if isinstance(value, list) else [value]
+            # PostgreSQL refuses an empty list.
+            among = f'"{column.column}" IN ({", ".join(["%s"] * len(several))})' if several else "FALSE"
+            conditions.append(among)
+            compared += [column.get_db_prep_save(each, own) for each in several]
+        condition = " AND ".join(conditions)
+        table = row._meta.db_table
+        sql = f'UPDATE "{table}" SET {", ".join(written)} WHERE {condition}'  # noqa: S608  names of a model
+        return cls(sql, values + compared, f'EXISTS (SELECT 1 FROM "{table}" WHERE {condition})', compared)  # noqa: S608
 
 
 def save(row: Model) -> None:
@@ -173,24 +218,7 @@ def compare_and_set(
     ``counter``: a column to count up. ``returned``: fields that are read back into ``row``, in the same statement.
     """
     own = connections[DEFAULT_DB_ALIAS]
-    table = row._meta.db_table
-    field: Callable[[str], Any] = row._meta.get_field
-    fields = [field(name) for name in changes]
-    written = [f'"{each.column}" = %s' for each in fields] + [f'"{counter}" = "{counter}" + 1'] * bool(counter)
-    values = [each.get_db_prep_save(value, own) for each, value in zip(fields, changes.values(), strict=True)]
-    conditions = [f'"{row._meta.pk.column}" = %s']
-    values.append(row.pk)
-    for name, value in only.items():
-        compared = field(name)
-        if value is None:
-            conditions.append(f'"{compared.column}" IS NULL')
-            continue
-        several = value if isinstance(value, list) else [value]
-        if not several:
-            return False  # PostgreSQL refuses an empty list
-        conditions.append(f'"{compared.column}" IN ({", ".join(["%s"] * len(several))})')
-        values += [compared.get_db_prep_save(each, own) for each in several]
-    sql = f'UPDATE "{table}" SET {", ".join(written)} WHERE {" AND ".join(conditions)}'  # noqa: S608  names of a model
+    sql, values, *_ = CompiledUpdate.of(row, only, changes, counter=counter)
     with prepared_cursor() as cursor:
         if not returned:
             cursor.execute(sql, values)
@@ -200,7 +228,8 @@ def compare_and_set(
     kind = own.vendor, type(row), returned
     if kind not in _readers:
         compiler = QuerySet(type(row)).query.get_compiler(connection=own)
-        _readers[kind] = compiler, compiler.get_converters([field(name).get_col(table) for name in returned])
+        columns: list[Any] = [row._meta.get_field(name) for name in returned]
+        _readers[kind] = compiler, compiler.get_converters([column.get_col(row._meta.db_table) for column in columns])
     compiler, converters = _readers[kind]
     for cells in compiler.apply_converters(found, converters):
         for name, value in zip(returned, cells, strict=True):

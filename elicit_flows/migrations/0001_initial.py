@@ -359,6 +359,7 @@ class Migration(migrations.Migration):
                 ('browser_hash', models.CharField(max_length=64)),
                 ('press_hash', models.CharField(max_length=64, null=True)),
                 ('context', models.CharField(blank=True, max_length=64)),
+                ('provider', models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to='elicit_flows.provider')),
                 ('stash', models.TextField()),
                 ('created_at', models.DateTimeField()),
                 ('expires_at', models.DateTimeField()),

@@ -186,6 +186,7 @@ class Attempt(models.Model):
     browser_hash = models.CharField(max_length=64)
     press_hash = models.CharField(max_length=64, null=True)
     context = models.CharField(max_length=64, blank=True)
+    provider = models.ForeignKey("Provider", models.SET_NULL, null=True, related_name="+")
     stash = models.TextField()
     created_at = models.DateTimeField()
     expires_at = models.DateTimeField()

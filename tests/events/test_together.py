@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
-from django.db import IntegrityError, connection
+from django.db import DataError, IntegrityError, connection
 from django.test.utils import CaptureQueriesContext
 
 from elicit_flows import elicitations, events
@@ -47,6 +47,14 @@ def test_every_column_is_what_save_would_write(database: None) -> None:
     assert told.data == row.snapshot()
     sent = Delivery.objects.get()
     assert (sent.event_id, sent.status, sent.tries, sent.log) == (told.pk, "pending", 0, [])
+
+
+def test_what_is_too_long_for_its_column_is_refused_and_not_cut(on_postgres: str) -> None:
+    row = row_of(rows.agent().row)
+    row.return_mode = "automatically"
+    with pytest.raises(DataError, match="too long"):
+        events.publish_created(row.agent, [row])
+    assert not Elicitation.objects.exists()
 
 
 def test_what_cannot_be_stored_takes_no_position(database: None) -> None:

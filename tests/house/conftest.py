@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 
 import pytest
@@ -78,7 +79,19 @@ class Stage:
 
 
 @pytest.fixture
-def stage(committed: None, sink: Sink, two_ways: TwoWays) -> Iterator[Stage]:
+def stage(committed: None, sink: Sink) -> Iterator[Stage]:
+    with built(sink) as made:
+        yield made
+
+
+@pytest.fixture
+def stage_on_postgres(on_postgres: str, sink: Sink) -> Iterator[Stage]:
+    with built(sink) as made:
+        yield made
+
+
+@contextmanager
+def built(sink: Sink) -> Iterator[Stage]:
     oauth.forget()
     with Provider() as double, loopback_allowed():
         rows.provider(double, issuer=double.issuer)
@@ -87,5 +100,7 @@ def stage(committed: None, sink: Sink, two_ways: TwoWays) -> Iterator[Stage]:
         arrived = RequestFactory().get("/")
         arrived.session = browser
         session.sign_in(arrived, SignedIn(rows.ALICE_CLAIM, "alice", 0))
+        browser.save()
         agent = Client(headers={"authorization": f"Bearer {asking.who.api_key}"})
-        yield Stage(asking, double, browser, agent, two_ways)
+        with closing(TwoWays()) as ways:
+            yield Stage(asking, double, browser, agent, ways)

@@ -18,15 +18,20 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, TypeVar
 
+from django.conf import settings
 from django.db import connections
+from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
+from elicit_flows.models import Connection, Elicitation
 from tests.house.conftest import Stage
 from tests.support import rows
 from tests.support.process import PROJECT
 from tests.support.two_ways import Request
 
 TABLE = Path(__file__).with_name("costs.toml")
+# What a callback asks PostgreSQL, from the session to the last commit, each BEGIN and COMMIT counted.
+ROUND_TRIPS = 10
 MORE = 1.03  # the calls of an operation may be this many times those in the table
 RUNS = 8
 PYTHON = platform.python_version_tuple()[:2]
@@ -139,6 +144,18 @@ def test_no_operation_costs_more_than_the_table_says(stage: Stage) -> None:
         assert costs["commits"] <= most["commits"], f"{name}: {costs}, and costs.toml says {most}"
         if python == ".".join(PYTHON):  # another Python counts other calls
             assert costs["calls"] <= most["calls"] * MORE, f"{name}: {costs}, and costs.toml says {most}"
+
+
+def test_a_callback_makes_no_more_round_trips_to_postgresql(stage_on_postgres: Stage) -> None:
+    stage, person = stage_on_postgres, Client()
+    person.cookies[settings.SESSION_COOKIE_NAME] = stage.browser.session_key or ""
+    for _ in range(3):  # the first ones fill what is remembered, and an account that is connected again is updated
+        brought = stage.press(stage.create())
+        [seen] = watched(partial(person.get, "/callback/drive", brought), None, Statements)
+    assert Connection.objects.count() == 1
+    assert Elicitation.objects.filter(status="completed").count() == 3
+    assert len(seen.said) == ROUND_TRIPS, seen.said
+    assert seen.said.count("COMMIT") == 1
 
 
 def test_the_server_starts_without_libraries_that_few_services_use() -> None:

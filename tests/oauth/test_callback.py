@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from django.db import connections as databases
-from django.db import transaction
+from datetime import datetime, timedelta
 
-from elicit_flows import vault
+import pytest
+from django.db import connection, transaction
+from django.db import connections as databases
+from django.test.utils import CaptureQueriesContext
+
+from elicit_flows import events, vault
 from elicit_flows.domain.status import Status
 from elicit_flows.elicitations.transitions import move
-from elicit_flows.models import Connection, Elicitation
+from elicit_flows.lib import clock
+from elicit_flows.models import Attempt, Connection, Delivery, Elicitation, Event, Feed
 from elicit_flows.models import Provider as ProviderRow
 from tests.doubles.provider import Provider
 from tests.doubles.server import Request, Response, json_response
 from tests.oauth.journey import ask, come_back, press, told
+from tests.support import rows
 from tests.support.rows import Known
 
 
@@ -48,3 +54,43 @@ def test_a_move_reads_what_others_wrote_and_moves_nothing_that_they_ended(known:
     assert (late.status, late.seq, late.error, late.finished_at) == ("failed", 9, {"code": "x"}, mine.finished_at)
     assert mine.finished_at
     assert told(known) == ["elicitation.created", "elicitation.started", "elicitation.failed"]
+
+
+@pytest.mark.parametrize("database", ["committed", "on_postgres"])
+def test_t26_an_attempt_is_used_up_with_the_change_or_nothing_is_written(
+    database: str, request: pytest.FixtureRequest
+) -> None:
+    request.getfixturevalue(database)
+    agent = rows.agent(webhook_url="https://hooks.example.com/elicit").row
+    row = Elicitation(agent=agent, iss="https://idp.example", sub="alice", kind="link", place=0)
+    row.expires_at = later()
+    events.publish_created(agent, [row])
+    with transaction.atomic():
+        assert move(row, Status.STARTED)
+    dates = {"created_at": clock.now(), "expires_at": later()}
+    attempt = Attempt.objects.create(elicitation=row, state_hash="s", browser_hash="b", stash="", **dates)
+    same = Attempt.objects.get()
+    # Another event of the elicitation, which this copy of it does not know, is no reason to refuse.
+    Elicitation.objects.update(seq=5)
+    with CaptureQueriesContext(connection) as said:
+        assert move(row, Status.SETTLING, only=[Status.STARTED], uses_up=attempt)
+    if database == "on_postgres":
+        assert len(said) == 3, said.captured_queries  # the change, what it was made to, the change
+    used = Attempt.objects.get().used_at
+    with transaction.atomic():
+        assert move(row, Status.STARTED, only=[Status.SETTLING])
+    assert used is not None
+    before = written()
+    assert not move(row, Status.SETTLING, only=[Status.STARTED], uses_up=same)
+    assert written() == before
+    assert (row.status, row.seq, Attempt.objects.get().used_at) == ("started", 7, used)
+    assert [event.seq for event in Event.objects.order_by("position")] == [1, 2, 6, 7]
+    assert Delivery.objects.count() == 4
+
+
+def written() -> list[object]:
+    return [list(model.objects.values()) for model in (Elicitation, Attempt, Event, Delivery, Feed)]
+
+
+def later() -> datetime:
+    return clock.now() + timedelta(minutes=5)
