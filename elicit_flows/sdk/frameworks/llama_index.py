@@ -91,18 +91,13 @@ class LlamaIndexFlows(NamedRunsFlows):
     ) -> Elicitation | Told:
         # A wait that is left open would run the tool again at the answer to another call.
         waits = await context.store.get(f"{WAITS}{seen.id}", default=None)
-        return await self._waited(elicit, context, pending, seen, waits) if waits is not None or not seen.over else seen
+        return seen if waits is None and seen.over else await self._pause(elicit, context, pending, seen)
 
     async def _pause(
         self, elicit: Elicit, context: Any, pending: PendingQuestion, seen: Elicitation
     ) -> Elicitation | Told:
-        return await self._waited(elicit, context, pending, seen, None)
-
-    async def _waited(
-        self, elicit: Elicit, context: Any, pending: PendingQuestion, seen: Elicitation, waits: int | None
-    ) -> Elicitation:
-        """The question once it is over. ``waits``: the number of the wait at which the run was kept."""
-        for number in count(waits or 0):
+        # From the number of the wait at which the run was kept.
+        for number in count(await context.store.get(f"{WAITS}{seen.id}", default=0)):
             # The tool is run again from its beginning when an event arrives, which may be the answer to another call.
             # An id of its own for each wait: one that has its event gives the same one again.
             await context.store.set(f"{WAITS}{seen.id}", number)

@@ -54,21 +54,22 @@ class PendingQuestion:
 
         ``found``: the id of a question that may be it. An answer to any other question is not looked at.
         """
-        known = found or self.place.found
+        asked, place, user = self.question, self.place, self.user
+        told = (asked.kind, asked.params, asked.message)
+        arguments = json.dumps(self.arguments, sort_keys=True, default=plain)
+        key = key_of(self.app, place.run, place.call, user.iss, user.sub, self.tool, told, arguments)
+        kept = {"app": self.app, "run": place.run, "call": place.call, "key": key}
+        known = found or place.found
         if known is not None:
             try:
                 seen = await elicit.get(known)
             except NotFoundError:
                 seen = None
-            if seen is not None and (seen.subject, seen.metadata.get(RUN)) == (self.user, self._kept):
+            if seen is not None and (seen.subject, seen.metadata.get(RUN)) == (user, kept):
                 return seen
-        asked = self.question
-        options: Any = {
-            **asked.options,
-            "metadata": {**asked.options.get("metadata", {}), RUN: self._kept},
-            "idempotency_key": self._key,
-        }
-        return await elicit.create(asked.kind, self.user, asked.params, message=asked.message, **options)
+        metadata = {**asked.options.get("metadata", {}), RUN: kept}
+        options: Any = {**asked.options, "metadata": metadata, "idempotency_key": key}
+        return await elicit.create(asked.kind, user, asked.params, message=asked.message, **options)
 
     async def act(self, elicit: Elicit, seen: Elicitation) -> Completed | Told:
         """The outcome that the tool may act on, or why it may not. A yes is good for one run of the tool.
@@ -82,13 +83,3 @@ class PendingQuestion:
         if seen.kind not in CONNECTS and not await acted_on(elicit, seen):
             return Told(f"cancelled: {words.USED}")
         return outcome
-
-    @property
-    def _key(self) -> str:
-        asked = (self.question.kind, self.question.params, self.question.message)
-        told = [self.app, self.place.run, self.place.call, self.user.iss, self.user.sub, self.tool, asked]
-        return key_of(*told, json.dumps(self.arguments, sort_keys=True, default=plain))
-
-    @property
-    def _kept(self) -> dict[str, str]:
-        return {"app": self.app, "run": self.place.run, "call": self.place.call, "key": self._key}
