@@ -7,7 +7,6 @@ services of clouds. An entry allows one of these only if it names exactly that a
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_network
 
@@ -64,9 +63,9 @@ class AllowedNetwork:
         return f"{at}:{','.join(map(str, sorted(self.ports)))}"
 
     def allows(self, address: Address, port: int) -> bool:
-        if port not in self.ports or address not in self.network or _among(address, _NEVER):
+        if port not in self.ports or address not in self.network or any(address in block for block in _NEVER):
             return False
-        return _is_one(self.network) or not _among(address, _ONLY_EXACTLY)
+        return _is_one(self.network) or not any(address in block for block in _ONLY_EXACTLY)
 
 
 def read(text: str) -> tuple[AllowedNetwork, ...]:
@@ -114,7 +113,3 @@ def _network(written: str) -> Network:
 
 def _is_one(network: Network) -> bool:
     return network.prefixlen == network.max_prefixlen
-
-
-def _among(address: Address, blocks: Iterable[Network]) -> bool:
-    return any(address in block for block in blocks)

@@ -123,19 +123,17 @@ class Reconciliation:
 
     def differences(self) -> list[Difference]:
         """Every difference of the period, oldest first. FOREIGN ones are among them."""
-        found = [*self._found, *self._charges_missing(), *self._refunds_compared()]
-        return sorted(found, key=lambda one: (one.at, one.ref))
-
-    def _charges_missing(self) -> Iterable[Difference]:
+        found = [*self._found, *self._refunds_compared()]
         period = Period(self.since, self.until, account=self.account)
         for row in period.charges().iterator():
             if row.pk not in self._charged:
-                here = f"{row.amount} {row.currency}"
-                yield Difference(Fault.CHARGE_MISSING, row.paid_at or row.created_at, row.pk, row.payment_ref, here, "")
+                when, here = row.paid_at or row.created_at, f"{row.amount} {row.currency}"
+                found.append(Difference(Fault.CHARGE_MISSING, when, row.pk, row.payment_ref, here, ""))
         for one in period.renewals().select_related("subscription").iterator():
             if one.pk not in self._charged:
                 when, here = one.paid_at or one.created_at, f"{one.amount} {one.currency}"
-                yield Difference(Fault.CHARGE_MISSING, when, one.subscription.payment_id, one.ref, here, "")
+                found.append(Difference(Fault.CHARGE_MISSING, when, one.subscription.payment_id, one.ref, here, ""))
+        return sorted(found, key=lambda one: (one.at, one.ref))
 
     def _refunds_compared(self) -> Iterable[Difference]:
         made = Refund.objects.filter(payment__account=self.account).select_related("payment")

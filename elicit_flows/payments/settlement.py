@@ -120,12 +120,20 @@ def _won(payment: Payment, checkout: Checkout, said: Snapshot) -> Verdict:
 def difference(payment: Payment, checkout: Checkout, said: Snapshot) -> str:
     """The differences between the snapshot and what was requested; "" if there are none."""
     due = payment.due_at_once
-    as_asked = [(said.amount == due, f"the amount is {said.amount}, asked was {due}")]
+    amounts = [(said.amount == due, f"the amount is {said.amount}, asked was {due}")]
+    if payment.max_amount is not None:
+        # The provider computes the tax: the lines and a tax, and no more than the person agreed to.
+        net, untaxed = order.subtotal(payment.order or {"lines": []}), said.amount - (said.tax or 0)
+        amounts = [
+            (said.tax is not None and said.tax >= 0, f"the tax is {said.tax}"),
+            (untaxed == net, f"without tax the amount is {untaxed}, not {net}"),
+            (not above_maximum(payment, said), f"the amount is {said.amount}, agreed was at most {payment.max_amount}"),
+        ]
     differing = [
         (said.our_id == checkout.id, f"the provider's page names {said.our_id!r}, not this checkout"),
         (said.livemode == checkout.account.livemode, f"livemode is {said.livemode}, not as the account's"),
         (said.currency == payment.currency, f"the currency is {said.currency}, asked was {payment.currency}"),
-        *(_as_taxed(payment, said) if payment.max_amount is not None else as_asked),
+        *amounts,
         (
             not payment.trial_days or said.price == payment.amount,
             f"after the trial it costs {said.price}, asked was {payment.amount}",
@@ -133,16 +141,6 @@ def difference(payment: Payment, checkout: Checkout, said: Snapshot) -> str:
         (said.state is OF_MODE[payment.mode], f"the outcome is {said.state}, asked was to {payment.mode}"),
     ]
     return "; ".join(problem for same, problem in differing if not same)
-
-
-def _as_taxed(payment: Payment, said: Snapshot) -> list[tuple[bool, str]]:
-    """The same where the provider computes the tax: the lines and a tax, and no more than the person agreed to."""
-    net = order.subtotal(payment.order or {"lines": []})
-    return [
-        (said.tax is not None and said.tax >= 0, f"the tax is {said.tax}"),
-        (said.amount - (said.tax or 0) == net, f"without tax the amount is {said.amount - (said.tax or 0)}, not {net}"),
-        (not above_maximum(payment, said), f"the amount is {said.amount}, agreed was at most {payment.max_amount}"),
-    ]
 
 
 def above_maximum(payment: Payment, said: Snapshot) -> bool:

@@ -61,7 +61,13 @@ def sync(payment: Payment, said: Snapshot) -> Iterator[tuple[str, str]]:
     payment.period_end, payment.ends_at = row.period_end, row.ends_at
     payment.save(update_fields=["period_end", "ends_at"])
     if said.state in ENDS - SUCCESSES:
-        _end(row, said)
+        row.status, row.past_due_since, row.ended_at = Status.ENDED, None, said.period_end or clock.now()
+        row.cancelled_by = row.cancelled_by or _canceller(row)
+        row.save(update_fields=["status", "past_due_since", "ended_at", "cancelled_by"])
+        payment.status = Payment.Status.ENDED
+        payment.save(update_fields=["status"])
+        entitlements.end(payment, said.period_end)
+        _tell(row, "payment.ended")
     elif row.ends_at and not told:
         _tell(row, "payment.unsubscribed")
     elif told and row.ends_at is None:
@@ -152,16 +158,6 @@ def _take_state(row: Subscription) -> None:
     if until and due and row.ends_at is None:
         until += timedelta(days=row.account.renewal_grace)
     entitlements.extend(row.payment, until)
-
-
-def _end(row: Subscription, said: Snapshot) -> None:
-    row.status, row.past_due_since, row.ended_at = Status.ENDED, None, said.period_end or clock.now()
-    row.cancelled_by = row.cancelled_by or _canceller(row)
-    row.save(update_fields=["status", "past_due_since", "ended_at", "cancelled_by"])
-    row.payment.status = Payment.Status.ENDED
-    row.payment.save(update_fields=["status"])
-    entitlements.end(row.payment, said.period_end)
-    _tell(row, "payment.ended")
 
 
 def _tell(row: Subscription, type: str) -> None:

@@ -27,8 +27,11 @@ class DatabaseWrapper(base.DatabaseWrapper):
         """Django asks this at the first statement of a request. A server that ends a connection sends something, which
         waits to be read. In that case, and after an error, a statement is sent to the server.
         """
-        if not self.errors_occurred and self.connection is not None and _silent(self.connection):
-            return True
+        if not self.errors_occurred and self.connection is not None and not self.connection.closed:
+            socket = select.poll()
+            socket.register(self.connection.fileno(), select.POLLIN)
+            if not socket.poll(0):  # the other side has sent nothing, not even the end
+                return True
         return bool(super().is_usable())
 
     def prepared_cursor(self) -> CursorWrapper:
@@ -40,12 +43,3 @@ class DatabaseWrapper(base.DatabaseWrapper):
         with self.wrap_database_errors:
             made: CursorWrapper = self._prepare_cursor(psycopg.Cursor(self.connection))  # type: ignore[attr-defined]
         return made
-
-
-def _silent(connection: psycopg.Connection[Any]) -> bool:
-    """Whether the other side has sent nothing, not even the end."""
-    if connection.closed:
-        return False
-    socket = select.poll()
-    socket.register(connection.fileno(), select.POLLIN)
-    return not socket.poll(0)
