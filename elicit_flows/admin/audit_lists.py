@@ -13,12 +13,13 @@ from django.contrib.contenttypes.models import ContentType
 from django.db.models import Exists, Model, OuterRef, Q, QuerySet
 from django.utils.translation import gettext_lazy as _
 
-from elicit_flows.admin import persons, request_page
+from elicit_flows.admin import request_page
 from elicit_flows.admin.base import admin_url
 from elicit_flows.admin.connections import EXPORT_COLUMNS, SECRETS, csv_values
 from elicit_flows.domain.status import Status
 from elicit_flows.domain.values import Claim
 from elicit_flows.models import Agent, Connection, ConnectionUse, Delivery, Elicitation, Member, Payment
+from elicit_flows.people import local_accounts
 
 Action = ConnectionUse.Action
 ACTIONS = {
@@ -147,7 +148,7 @@ def _subjects(wanted: AuditFilter) -> dict[type[Model], QuerySet[Any]]:
         found[Agent] = Agent.objects.filter(pk=wanted.agent.pk) if wanted.agent else Agent.objects.none()
     else:
         found[Delivery] = Delivery.objects.filter(**wanted.whose("event__elicitation__"))
-        member = persons.member_of(wanted.claim)
+        member = local_accounts.of(wanted.claim)
         found[Member] = Member.objects.filter(pk=member.pk) if member else Member.objects.none()
     return found
 

@@ -11,7 +11,6 @@ from django.contrib.admin import AdminSite
 from django.contrib.admin.models import LogEntry
 from django.contrib.auth.models import User
 from django.core.exceptions import PermissionDenied
-from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import reverse
@@ -90,14 +89,16 @@ def _context(request: HttpRequest, asked: Asked) -> dict[str, Any]:
     place = int(number) if number.isdecimal() and 0 < len(number) < 5 else 1
     first = max(place - 1, 0) * SIZE
     rows = list(asked.list.rows(asked.wanted)[first : first + SIZE + 1])
+    lists: list[dict[str, str]] = []
+    for name, one in AUDIT_LISTS.items():
+        count = one.rows(asked.wanted).order_by().values("pk")[: MAX_COUNT + 1].count()
+        said = _("over %(most)d") % {"most": MAX_COUNT} if count > MAX_COUNT else str(count)
+        lists.append({"name": name, "title": one.title, "count": said, "url": asked.address(what=name)})
     return {
         "title": _("Audit"),
         "page": "audit",
         "asked": asked,
-        "lists": [
-            {"name": name, "title": one.title, "count": _count(one.rows(asked.wanted)), "url": asked.address(what=name)}
-            for name, one in AUDIT_LISTS.items()
-        ],
+        "lists": lists,
         "lines": [asked.list.line(row) for row in rows[:SIZE]],
         "more": asked.address(page=place + 1) if len(rows) > SIZE else "",
         "start": asked.address() if place > 1 else "",
@@ -105,11 +106,6 @@ def _context(request: HttpRequest, asked: Asked) -> dict[str, Any]:
         "operators": User.objects.filter(is_staff=True).order_by("username").only("username"),
         "may_export": may(request, EXPORT),
     }
-
-
-def _count(rows: QuerySet[Any]) -> str:
-    count = rows.order_by().values("pk")[: MAX_COUNT + 1].count()
-    return _("over %(most)d") % {"most": MAX_COUNT} if count > MAX_COUNT else str(count)
 
 
 def _person(typed: str) -> tuple[str, str]:

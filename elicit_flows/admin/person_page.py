@@ -24,6 +24,7 @@ from elicit_flows.admin.row_actions import RowAction
 from elicit_flows.domain.values import Claim
 from elicit_flows.models import Connection, Elicitation, IdentityProvider, Mandate, Payment, SignOut
 from elicit_flows.models.elicitation import UNFINISHED, WHOLE
+from elicit_flows.people import local_accounts
 
 FEW, MANY = 10, 50  # rows of a part on the whole page, and on a page of its own
 HEALTH = {
@@ -87,7 +88,7 @@ def _context(site: AdminSite, request: HttpRequest, reference: str, claim: Claim
     paid = Payment.objects.filter(**theirs).select_related("agent")
     # What the person has agreed to, also if it has ended by now.
     given = Mandate.objects.filter(**theirs).exclude(status=Mandate.Status.ASKED).select_related("agent")
-    member = persons.member_of(claim)
+    member = local_accounts.of(claim)
     issuer = IdentityProvider.objects.filter(issuer=claim.iss).first()
     counts = {"connections": live.count(), "waiting": asked.filter(UNFINISHED).count(), "payments": paid.count()}
     revoke = row_actions.allowed(site, request, Connection, "revoke")

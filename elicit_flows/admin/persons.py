@@ -7,6 +7,7 @@ from django.urls import reverse
 
 from elicit_flows.domain.values import Claim
 from elicit_flows.models import Authorization, Connection, Elicitation, Mandate, Member, Payment, Subscription
+from elicit_flows.people import local_accounts
 
 MAX_FOUND = 20
 _MEMBER = "member-"
@@ -43,13 +44,8 @@ def reference_to(claim: Claim) -> str | None:
         found = rows.order_by("-created_at").values_list("pk", flat=True).first()
         if found:
             return str(found)
-    member = member_of(claim)
+    member = local_accounts.of(claim)
     return f"{_MEMBER}{member.pk}" if member else None
-
-
-def member_of(claim: Claim) -> Member | None:
-    """Their account of this service, if they have one."""
-    return Member.objects.filter(sub=claim.sub).first() if claim.iss == settings.ELICIT_PUBLIC_URL else None
 
 
 def find(wanted: str) -> list[Claim]:

@@ -63,7 +63,12 @@ def search_page(site: AdminSite, request: HttpRequest) -> HttpResponse:
     address = _by_id(wanted)
     if address:
         return HttpResponseRedirect(address)
-    groups = [*_by_slug(wanted), *(_by_person(wanted) if may(request, SEE_PEOPLE) else ())] if wanted else []
+    groups = list(_by_slug(wanted)) if wanted else []
+    if wanted and may(request, SEE_PEOPLE):
+        found = [(claim, persons.reference_to(claim)) for claim in persons.find(wanted)]
+        people = [Result(claim.sub, persons.url_of(name), (claim.iss,)) for claim, name in found if name]
+        if people:
+            groups.append(ResultGroup(_("People"), people, only=len(people) == 1))
     if len(groups) == 1 and groups[0].only:
         return HttpResponseRedirect(groups[0].results[0].url)
     title = _("Results for “%(wanted)s”") % {"wanted": wanted} if wanted else _("Search")
@@ -103,10 +108,3 @@ def _by_slug(wanted: str) -> Iterator[ResultGroup]:
             elif isinstance(row, PaymentAccount):
                 results.append(Result(_("Payments"), list_url(Payment, account__id__exact=row.pk)))
             yield ResultGroup(f"{model._meta.verbose_name}".capitalize(), results)
-
-
-def _by_person(wanted: str) -> Iterator[ResultGroup]:
-    found = [(claim, persons.reference_to(claim)) for claim in persons.find(wanted)]
-    results = [Result(claim.sub, persons.url_of(name), (claim.iss,)) for claim, name in found if name]
-    if results:
-        yield ResultGroup(_("People"), results, only=len(results) == 1)
