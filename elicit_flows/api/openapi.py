@@ -114,8 +114,8 @@ def _add_shapes(schemas: Json) -> None:
         "description": schemas["AskAgain"]["properties"]["params"]["description"],
     }
     codes = sorted({kind.code for kind in all_errors()})
-    schemas["ErrorCode"] = _enum("ErrorCode", codes, "There may be more.")
-    schemas["EventType"] = _enum("EventType", EVENT_TYPES, "There may be more.")
+    for name, values in (("ErrorCode", codes), ("EventType", list(EVENT_TYPES))):
+        schemas[name] = {"title": name, "type": "string", "enum": values, "description": "There may be more."}
     for name in ("Problem", "OAuthError"):
         schemas[name]["properties"]["code"] = _ref("ErrorCode")
     schemas["Delivery"]["properties"]["type"] = _ref("EventType")
@@ -123,10 +123,6 @@ def _add_shapes(schemas: Json) -> None:
 
 def _ref(name: str) -> Json:
     return {"$ref": f"#/components/schemas/{name}"}
-
-
-def _enum(name: str, values: Any, description: str) -> Json:
-    return {"title": name, "type": "string", "enum": list(values), "description": description}
 
 
 def _said(schema: Json, parameter: Json) -> Json:

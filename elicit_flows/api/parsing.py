@@ -54,7 +54,8 @@ def check_query(given: Mapping[str, list[str]], known: Collection[str]) -> None:
 
 def known_to(view: View) -> tuple[str, ...]:
     """The query parameters that ninja reads for a view."""
-    found = [model for model in _models(view) if model.__ninja_param_source__ == "query"]
+    models = view._ninja_operation.models  # type: ignore[attr-defined]
+    found = [model for model in models if model.__ninja_param_source__ == "query"]
     return tuple(name for model in found for name in model.__ninja_flatten_map__)
 
 
@@ -67,7 +68,7 @@ def strict(view: View) -> View:
     if operation.auth_param is None:
         return view
     known = known_to(view)
-    reads_body = any(model.__ninja_param_source__ == "body" for model in _models(view))
+    reads_body = any(model.__ninja_param_source__ == "body" for model in operation.models)
 
     @wraps(view)
     def checked(request: HttpRequest, **values: Any) -> HttpResponse:
@@ -79,10 +80,6 @@ def strict(view: View) -> View:
         return view(request, **values)
 
     return checked
-
-
-def _models(view: View) -> list[Any]:
-    return list(view._ninja_operation.models)  # type: ignore[attr-defined]
 
 
 class StrictParser(Parser):

@@ -30,12 +30,6 @@ def collect(state: readiness.State) -> Iterator[Metric]:
             buckets.append((bound, float(total)))
         histogram.add_metric(labels, buckets, sum_value=one.seconds)
     yield histogram
-    yield from _pools()
-    waiters = counters.gauges.get("waiters", int)()
-    yield GaugeMetricFamily("elicit_waiters", "Requests that wait in this process.", value=waiters)
-
-
-def _pools() -> Iterator[Metric]:
     threads = GaugeMetricFamily("elicit_pool_threads", "Threads of each pool.", labels=["pool"])
     requests = GaugeMetricFamily(
         "elicit_pool_requests", "Requests that run in the threads of a pool, or wait for one.", labels=["pool", "state"]
@@ -47,3 +41,5 @@ def _pools() -> Iterator[Metric]:
         requests.add_metric([name, "waiting"], waiting)
     yield threads
     yield requests
+    waiters = counters.gauges.get("waiters", int)()
+    yield GaugeMetricFamily("elicit_waiters", "Requests that wait in this process.", value=waiters)

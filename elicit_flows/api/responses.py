@@ -101,29 +101,21 @@ def listed(request: AgentRequest, query: Paging, rows: QuerySet[Any], body: Call
     filters = query.model_dump(mode="json", exclude={"limit", "cursor"}, exclude_none=True)
     said = json.dumps([request.path, filters], sort_keys=True)
     of = hashlib.sha256(said.encode()).hexdigest()[:32]
+    signer = Signer(sep="*", salt=f"elicit_flows.list.{request.auth.pk}")
     if query.cursor:
-        created, pk = _read(request.auth, query.cursor, of)
-        rows = rows.filter(Q(created_at__lt=created) | Q(created_at=created, pk__lt=pk))
+        try:
+            written, created, pk = signer.unsign_object(query.cursor)
+        except (BadSignature, ValueError) as error:
+            raise BadCursor("Use the next_cursor of the previous page, or leave it out.") from error
+        if written != of:
+            raise BadCursor(
+                "This cursor belongs to another list or other filters. Send the filters of its page, or leave it out."
+            )
+        after = datetime.fromisoformat(created)
+        rows = rows.filter(Q(created_at__lt=after) | Q(created_at=after, pk__lt=pk))
     found = list(rows.order_by("-created_at", "-pk")[: query.limit + 1])
     page = found[: query.limit]
     following = None
     if len(found) > len(page):
-        created = page[-1].created_at
-        following = _signer(request.auth).sign_object([of, created.isoformat(), page[-1].pk])
+        following = signer.sign_object([of, page[-1].created_at.isoformat(), page[-1].pk])
     return answer({"data": [body(row) for row in page], "next_cursor": following})
-
-
-def _read(agent: Agent, cursor: str, of: str) -> tuple[datetime, str]:
-    try:
-        written, created, pk = _signer(agent).unsign_object(cursor)
-    except (BadSignature, ValueError) as error:
-        raise BadCursor("Use the next_cursor of the previous page, or leave it out.") from error
-    if written != of:
-        raise BadCursor(
-            "This cursor belongs to another list or other filters. Send the filters of its page, or leave it out."
-        )
-    return datetime.fromisoformat(created), pk
-
-
-def _signer(agent: Agent) -> Signer:
-    return Signer(sep="*", salt=f"elicit_flows.list.{agent.pk}")

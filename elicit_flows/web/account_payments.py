@@ -7,7 +7,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from elicit_flows import elicitations
 from elicit_flows.domain.errors import NotFound
-from elicit_flows.domain.values import Claim, Json
+from elicit_flows.domain.values import Json
 from elicit_flows.kinds.payment import order
 from elicit_flows.kinds.x402.networks import NETWORKS
 from elicit_flows.lib import text
@@ -32,11 +32,20 @@ def payments(request: HttpRequest, me: session.Person) -> HttpResponse:
     if part in PARTS:
         rows = rows.filter(mode=PARTS[part])
     page = paging.cut(request, paging.newest(rows, "created_at"), lambda row: row.created_at)
+    # According to the address: what was just cancelled or removed, and what has just got another payment method.
+    ended = replaced = None
+    if "ended" in request.GET:
+        named = queries.made_by(me.claim).filter(pk=paging.words(request, "ended"))
+        ended = named.filter(cancellation__isnull=False).first()
+    if "replaced" in request.GET:
+        done = Checkout.objects.filter(pk=paging.words(request, "replaced"), replaces__isnull=False)
+        done = done.filter(status=Checkout.Status.PAID)
+        replaced = queries.made_by(me.claim).filter(checkouts__in=done).first()
     context = {
         "payments": [_paid(row) for row in page.rows],
         "part": part if part in PARTS else "",
-        "just_ended": _just_ended(request, me.claim),
-        "just_replaced": _just_replaced(request, me.claim),
+        "just_ended": _paid(ended) if ended else None,
+        "just_replaced": _paid(replaced) if replaced else None,
         **paging.search(request, page),
     }
     return account.show(request, me, "payments", context)
@@ -136,25 +145,6 @@ def _renewal(one: Renewal) -> Json:
         "invoice_pdf": pages.receipt_link(one.invoice_pdf) if one.status == Renewal.Status.PAID else "",
         "pay_url": pages.receipt_link(one.receipt_url) if pay else "",
     }
-
-
-def _just_ended(request: HttpRequest, claim: Claim) -> Json | None:
-    """What the person has just cancelled or removed, according to the address; None if that is not true."""
-    if "ended" not in request.GET:
-        return None
-    row = queries.made_by(claim).filter(pk=paging.words(request, "ended"), cancellation__isnull=False).first()
-    return _paid(row) if row else None
-
-
-def _just_replaced(request: HttpRequest, claim: Claim) -> Json | None:
-    """Of what the payment method has just been replaced, according to the address; None if that is not true."""
-    if "replaced" not in request.GET:
-        return None
-    done = Checkout.objects.filter(
-        pk=paging.words(request, "replaced"), replaces__isnull=False, status=Checkout.Status.PAID
-    )
-    row = queries.made_by(claim).filter(checkouts__in=done).first()
-    return _paid(row) if row else None
 
 
 def _paid(row: Payment) -> Json:

@@ -28,8 +28,8 @@ SYSTEMS = {
 def named(headers: Mapping[str, str]) -> tuple[str, str]:
     """The names of the browser and of its system, such as Firefox and Windows; "" for what is not known."""
     said = headers.get("User-Agent", "")[:1000]
-    return _first(BROWSERS, said), _first(SYSTEMS, said)
-
-
-def _first(patterns: dict[str, str], said: str) -> str:
-    return next((name for name, pattern in patterns.items() if re.search(pattern, said)), "")
+    browser, system = (
+        next((name for name, pattern in patterns.items() if re.search(pattern, said)), "")
+        for patterns in (BROWSERS, SYSTEMS)
+    )
+    return browser, system

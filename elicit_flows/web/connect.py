@@ -62,7 +62,7 @@ def _page(
         "came_back": payment_return.came_back(request, row.pk),
         "switch_url": "/switch",
         "faults": refused.by_field() if refused else {},
-        "typed": elicitations.page_controls(row, _sent(request)) if view.shared else request.POST,
+        "typed": elicitations.page_controls(row, Answer(dict(request.POST.lists()))) if view.shared else request.POST,
         "shared": view.shared,
         # A refused page keeps its name: what its script was saving meanwhile was not written elsewhere.
         "page_name": request.POST.get("page"),
@@ -86,10 +86,6 @@ def _host_of(row: Elicitation) -> str:
     return next((text.ascii_host(one) for one in addresses if one and not text.is_app_address(one)), "")
 
 
-def _sent(request: HttpRequest) -> Answer:
-    return Answer(dict(request.POST.lists()))
-
-
 @require_POST
 @pages.for_person
 def proceed(request: HttpRequest, me: Person, elicitation_id: str) -> HttpResponse:
@@ -111,7 +107,7 @@ def proceed(request: HttpRequest, me: Person, elicitation_id: str) -> HttpRespon
 @pages.for_person
 def submit(request: HttpRequest, me: Person, elicitation_id: str) -> HttpResponse:
     try:
-        elicitations.submit(elicitation_id, me.claim, _sent(request))
+        elicitations.submit(elicitation_id, me.claim, Answer(dict(request.POST.lists())))
     except Invalid as refused:
         return _page(request, me, elicitation_id, refused)
     return pages.SeeOther(f"/c/{elicitation_id}/done")
