@@ -86,12 +86,12 @@ def revoke_rejected_grant(row: PendingGrant) -> bool:
     """Tell the provider, again where nobody wrote down that it was. Called by the worker. False: it did not listen, or
     another worker tells it.
     """
-    now = clock.now()
+    now, slug = clock.now(), str(row.elicitation.params["provider"])
     if not leases.claim(row, "give_back_at", give_back_at=now + REVOCATIONS.lease):
         return False
     try:
         # None when the operator has deleted it: there is nobody to tell.
-        provider = Provider.objects.filter(slug=_slug(row), sort=Provider.Sort.OAUTH).first()
+        provider = Provider.objects.filter(slug=slug, sort=Provider.Sort.OAUTH).first()
         # Many providers revoke all tokens of an account together, also those of an active connection.
         same = Connection.objects.filter(provider=provider, account_id=row.account_id)
         if provider and not same.exclude(status=Connection.Status.REVOKED).exists():
@@ -102,15 +102,11 @@ def revoke_rejected_grant(row: PendingGrant) -> bool:
                 provider_settings.check(provider, grant.bound_to, provider_settings.REVOCATION)
             tell_provider(config, grant.access_token, grant.refresh_token, grant.token_secret, grant.sets)
     except (OAuthError, Unavailable) as error:
-        log.warning("a rejected grant could not be revoked at %s: %s", _slug(row), error)
+        log.warning("a rejected grant could not be revoked at %s: %s", slug, error)
         if now - row.created_at < GIVE_UP:
             return False
     PendingGrant.objects.filter(pk=row.pk).delete()
     return True
-
-
-def _slug(row: PendingGrant) -> str:
-    return str(row.elicitation.params["provider"])
 
 
 def held_place(row: PendingGrant) -> str:

@@ -53,7 +53,7 @@ def confirm(row: Operator, code: str) -> list[str] | None:
     """
     with transaction.atomic():
         row = _held(row)
-        if row.confirmed or not _allowed(row) or not _is_code(row, code):
+        if row.confirmed or not row.verify_is_allowed()[0] or not _is_code(row, code):
             return None
         codes = []
         for _ in range(RECOVERY_CODES):
@@ -68,7 +68,7 @@ def verify_code(row: Operator, code: str) -> bool:
     """Whether this is the current code or a recovery code. Each is accepted once; wrong codes are rate limited."""
     with transaction.atomic():
         row = _held(row)
-        return row.confirmed and _allowed(row) and (_is_code(row, code) or _is_recovery(row, code))
+        return row.confirmed and bool(row.verify_is_allowed()[0]) and (_is_code(row, code) or _is_recovery(row, code))
 
 
 def forget_factor(row: Operator) -> None:
@@ -86,10 +86,6 @@ def plain(code: str) -> str:
 def _held(row: Operator) -> Operator:
     held: Operator = Operator.objects.select_for_update().get(pk=row.pk)
     return held
-
-
-def _allowed(row: Operator) -> bool:
-    return bool(row.verify_is_allowed()[0])
 
 
 def _is_code(row: Operator, code: str) -> bool:

@@ -83,7 +83,8 @@ def credentials_faults(values: Json) -> Iterator[tuple[str, str]]:
     said = values["verify"]
     if said:
         names = {field["name"] for field in values["fields"]}
-        used = set(said.get("basic", [])) | {name for text in _texts(said) for name in PLACE.findall(text)}
+        texts = [said["url"], *said.get("headers", {}).values()]
+        used = set(said.get("basic", [])) | {name for text in texts for name in PLACE.findall(text)}
         for name in sorted(used - names):
             yield "verify", sentence("names the field %(name)s, which is not one of fields", name=name)
         if not used:
@@ -93,9 +94,5 @@ def credentials_faults(values: Json) -> Iterator[tuple[str, str]]:
                     "does not use any field, so it would accept anything; name a field in the url, a header or basic"
                 ),
             )
-        if any(brace in PLACE.sub("", text) for text in _texts(said) for brace in "{}"):
+        if any(brace in PLACE.sub("", text) for text in texts for brace in "{}"):
             yield "verify", sentence("has a brace that does not enclose a field's name")
-
-
-def _texts(said: Json) -> list[str]:
-    return [said["url"], *said.get("headers", {}).values()]

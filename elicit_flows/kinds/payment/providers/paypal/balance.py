@@ -33,9 +33,11 @@ def page(account: Account, since: datetime, until: datetime, after: str) -> Bala
         said, _, rest = after.partition(" ")
         start, number = datetime.fromisoformat(said), int(rest)
     end = min(start + SPAN, until)
+    last = end - timedelta(seconds=1)  # which it includes
+    dates = [at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ") for at in (start, last)]
     wanted = {
-        "start_date": _written(start),
-        "end_date": _written(end - timedelta(seconds=1)),  # which it includes
+        "start_date": dates[0],
+        "end_date": dates[1],
         "fields": "transaction_info",
         "balance_affecting_records_only": "Y",
         "page_size": PAGE,
@@ -48,10 +50,6 @@ def page(account: Account, since: datetime, until: datetime, after: str) -> Bala
     if number < found["total_pages"]:
         return BalancePage(lines, f"{start.isoformat()} {number + 1}")
     return BalancePage(lines, f"{end.isoformat()} 1" if end < min(until, clock.now()) else "")
-
-
-def _written(at: datetime) -> str:
-    return at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def _line(info: Thing) -> BalanceLine | None:

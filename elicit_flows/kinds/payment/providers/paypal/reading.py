@@ -24,11 +24,11 @@ _BEST = (State.PAID, State.PROCESSING, State.FAILED, State.OPEN)
 def snapshot(order: Thing, livemode: bool, disputes: tuple[DisputeSeen, ...] = ()) -> Snapshot:
     """An unknown status counts as open. What was captured counts, whatever the order's own status."""
     units = several(order, "purchase_units")
-    taken = captures(order)
+    taken = [(one, _CAPTURES.get(text(one.get("status")), State.OPEN)) for one in captures(order)]
     state = _ORDERS.get(text(order.get("status")), State.OPEN)
     if taken:
-        state = min((_capture_state(one) for one in taken), key=_BEST.index)
-    counting = [one for one in taken if _capture_state(one) is state]
+        state = min((of_one for _, of_one in taken), key=_BEST.index)
+    counting = [one for one, of_one in taken if of_one is state]
     # Before a capture, what is asked for counts. Amounts in several currencies are no amount.
     sums = [amounts.of(one) for one in counting or units]
     currencies = {amounts.currency(one) for one in sums}
@@ -46,10 +46,6 @@ def snapshot(order: Thing, livemode: bool, disputes: tuple[DisputeSeen, ...] = (
         unpaid=state in (State.OPEN, State.FAILED, State.CANCELLED),
         agreed=text(order.get("update_time")) if state is State.APPROVED else "",
     )
-
-
-def _capture_state(capture: Thing) -> State:
-    return _CAPTURES.get(text(capture.get("status")), State.OPEN)
 
 
 def captures(order: Thing) -> list[Thing]:

@@ -41,7 +41,9 @@ def receive(account: Account, header: str, body: bytes) -> list[Notice]:
         raise BadNotice("The body is not JSON.") from None
     if not isinstance(event, dict) or event.get("object") not in ("event", "v2.core.event"):
         raise BadNotice("The body is not an event.")
-    if not (_is_name(event.get("id")) and _is_name(event.get("type")) and isinstance(event.get("livemode"), bool)):
+    names = [event.get("id"), event.get("type")]
+    well_named = all(isinstance(one, str) and 0 < len(one) <= MAX_ID for one in names)
+    if not (well_named and isinstance(event.get("livemode"), bool)):
         raise BadNotice("The event lacks its id, type or mode.")
     notice = _thin(event) if event["object"] == "v2.core.event" else _snapshot(event)
     return [notice] if notice.ref or notice.payment_ref else []
@@ -91,7 +93,3 @@ def _notice(event: Thing, id: str, ref: str | None, paid: str | None) -> Notice:
     # A thin event says it in its context, which begins with the organisation where there is one.
     whose = event.get("account") or str(event.get("context") or "").rpartition("/")[2]
     return Notice(id, event["type"], ref, paid, event["livemode"], whose)
-
-
-def _is_name(value: Any) -> bool:
-    return isinstance(value, str) and 0 < len(value) <= MAX_ID
