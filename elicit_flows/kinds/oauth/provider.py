@@ -98,16 +98,24 @@ def resolve(config: OAuthProvider) -> Endpoints:
     found = oauth.discover(config.issuer, for_mcp=bool(config.mcp)) if config.issuer and needs_metadata else None
     if found and not found.offers_s256() and config.pkce != "off" and not by_device:
         raise oauth.DiscoveryError("The provider does not offer PKCE with S256.")
-    authorize = config.authorize_url or (found.authorization_endpoint if found else None)
+    authorize = "" if by_device else config.authorize_url or (found.authorization_endpoint if found else None)
+    token = config.token_url or (found.token_endpoint if found else None)
     pushed = found.pushed_authorization_request_endpoint if found else None
     if not by_device and pushed is None and (config.par == "required" or (found and found.requires_par)):
         raise oauth.DiscoveryError("The provider does not offer pushed authorization requests.")
+    if authorize is None or token is None:
+        raise oauth.DiscoveryError("The provider's endpoints are not known.")
+    try:
+        for url in (token,) if by_device else (authorize, token):
+            http.check_url(url)
+    except http.Refused as refusal:
+        raise oauth.DiscoveryError(f"An endpoint of the provider is refused: {refusal}") from None
     # "off" is for a provider whose support is faulty; one that requires pushed requests gets them all the same.
     pushes = not by_device and (config.par != "off" or (found and found.requires_par))
     return Endpoints(
         issuer=config.issuer,
-        authorize="" if by_device else _required(authorize),
-        token=_required(config.token_url or (found.token_endpoint if found else None)),
+        authorize=authorize,
+        token=token,
         revocation=config.revocation_url or (found.revocation_endpoint if found else None),
         # A token for an MCP server is sent to nobody else (threat T154).
         userinfo=config.userinfo_url or (found.userinfo_endpoint if found and not config.mcp else None),
@@ -121,16 +129,6 @@ def authorize_url(config: OAuthProvider) -> str | None:
     """The authorization endpoint, or another address of the same provider, without an outside call."""
     known = oauth.discovered(config.issuer) if config.issuer else None
     return config.authorize_url or (known and known.authorization_endpoint) or config.issuer
-
-
-def _required(url: str | None) -> str:
-    if url is None:
-        raise oauth.DiscoveryError("The provider's endpoints are not known.")
-    try:
-        http.check_url(url)
-    except http.Refused as refusal:
-        raise oauth.DiscoveryError(f"An endpoint of the provider is refused: {refusal}") from None
-    return url
 
 
 class AccountMismatch(Exception):
