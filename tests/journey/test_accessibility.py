@@ -12,21 +12,22 @@ import pytest
 from elicit_flows.domain.status import Status
 from tests.journey.conftest import Doubles
 from tests.journey.stage import Stage
-from tests.support import op
 from tests.support.browser import User
 from tests.support.http_user import HttpUser
 from tests.support.sink import Sink
-from tests.web.gallery_axe import RUN, WIDTH
+from tests.web.gallery_axe import RUN, WIDTH, bring_axe
 
 PHONE = {"width": 375, "height": 720}
 
 
 @dataclass
 class Reader:
-    """Somebody with a phone."""
+    """Somebody with a phone, on every page that they open from now on."""
 
     user: User
-    axe: str
+
+    def __post_init__(self) -> None:
+        bring_axe(self.user)
 
     def check(self, url: str, page: str, status: str | None = None) -> None:
         self.user.open(url)
@@ -36,7 +37,6 @@ class Reader:
         """The page that they are on."""
         url = self.user.url
         assert (self.user.page_name, status or self.user.page_status) == (page, self.user.page_status)
-        self.user.page.evaluate(self.axe)
         self.user.page.emulate_media(color_scheme="light")
         assert self._run() == [], (url, page)
         self.user.page.emulate_media(color_scheme="dark")
@@ -50,9 +50,7 @@ class Reader:
 
 @pytest.fixture
 def reader(new_user: Callable[..., User]) -> Reader:
-    op.node()
-    axe = (op.PEERS / "node_modules" / "axe-core" / "axe.min.js").read_text()
-    return Reader(new_user(viewport=PHONE, is_mobile=True, has_touch=True), axe)
+    return Reader(new_user(viewport=PHONE, is_mobile=True, has_touch=True))
 
 
 def _sign_in(stage: Stage, user: HttpUser, reader: Reader, who: str) -> None:
@@ -241,7 +239,7 @@ def _paid(stage: Stage) -> Iterator[None]:
 
 
 def test_the_whole_way_goes_by_keyboard_alone(stage: Stage, user: User, http_user: HttpUser):
-    _sign_in(stage, http_user, Reader(user, ""), "alice")
+    _sign_in(stage, http_user, Reader(user), "alice")
     asked = stage.ask()
     user.open(asked["url"])
     keyboard = user.page.keyboard
@@ -263,10 +261,10 @@ def test_the_whole_way_goes_by_keyboard_alone(stage: Stage, user: User, http_use
 @pytest.mark.slow
 @pytest.mark.parametrize("locale", ["de-DE", "ar", "ja-JP"])
 def test_pages_in_other_languages_are_accessible(
-    stage: Stage, reader: Reader, new_user: Callable[..., User], http_user: HttpUser, locale: str
+    stage: Stage, new_user: Callable[..., User], http_user: HttpUser, locale: str
 ) -> None:
     """German has the longest words, Arabic the other direction, and Japanese no spaces."""
-    reader.user = new_user(viewport=PHONE, is_mobile=True, has_touch=True, locale=locale)
+    reader = Reader(new_user(viewport=PHONE, is_mobile=True, has_touch=True, locale=locale))
     reader.check(f"{stage.box.url}/account", "signin")
     assert reader.user.page.locator("html").get_attribute("lang") == locale.partition("-")[0]
     _sign_in(stage, http_user, reader, "alice")

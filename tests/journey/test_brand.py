@@ -16,7 +16,6 @@ from tests.brands.files import png
 from tests.cast import DRIVE_BOT, PHOTO_BOT
 from tests.journey.stage import Stage
 from tests.journey.test_accessibility import PHONE, Reader
-from tests.support import op
 from tests.support.box import Box
 from tests.support.browser import User
 from tests.support.http_user import HttpUser
@@ -218,9 +217,7 @@ def test_the_preview_follows_what_an_operator_types(branded: Box, user: User) ->
 
 @pytest.mark.slow
 def test_branded_pages_are_accessible(shop: Stage, new_user: Callable[..., User], http_user: HttpUser) -> None:
-    op.node()
-    axe = (op.PEERS / "node_modules" / "axe-core" / "axe.min.js").read_text()
-    reader = Reader(new_user(viewport=PHONE, is_mobile=True, has_touch=True), axe)
+    reader = Reader(new_user(viewport=PHONE, is_mobile=True, has_touch=True))
     link = shop.ask(agent=shop.box.agent(PHOTO_BOT.slug), scopes=["files.write"])["url"]
     reader.check(shop.box.url, "home")
     reader.check(f"{shop.box.url}/account", "signin")

@@ -6,10 +6,9 @@ import pytest
 
 from tests.journey.stage import Json, Stage, form_post
 from tests.kinds.form.asked import NAMES, QUESTIONS, SCHEMA
-from tests.support import op
 from tests.support.browser import User
 from tests.support.http_user import HttpUser
-from tests.web.gallery_axe import RUN, WIDTH
+from tests.web.gallery_axe import RUN, WIDTH, bring_axe
 
 DEFAULTS = {"site": "https://example.com", "seats": 2, "window": True, "start": "2026-05-01T10:00:00+02:00"}
 
@@ -173,8 +172,7 @@ def test_t69_t70_a_form_that_may_not_be_is_refused_over_http_with_the_place(stag
 @pytest.mark.slow
 @pytest.mark.parametrize("params", [{"schema": SCHEMA}, {"questions": QUESTIONS}], ids=["schema", "questions"])
 def test_the_page_of_a_form_is_accessible(stage: Stage, user: User, params: Json):
-    op.node()
-    axe = (op.PEERS / "node_modules" / "axe-core" / "axe.min.js").read_text()
+    bring_axe(user)
     user.page.set_viewport_size({"width": 375, "height": 720})
     user.open(form(stage, **params)["url"])
     user.carry_on("signin", "alice")
@@ -185,7 +183,6 @@ def test_the_page_of_a_form_is_accessible(stage: Stage, user: User, params: Json
             assert user.page.locator("[aria-invalid]").count() > 1
             for skip in user.page.get_by_text("Skip this question").all():
                 skip.click()
-        user.page.evaluate(axe)
         for scheme in ("light", "dark"):
             user.page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
             assert user.page.evaluate(RUN, None) == [], (scheme, wrong)

@@ -9,11 +9,10 @@ import pytest
 from tests.cast import Operator
 from tests.journey.stage import Stage
 from tests.journey.test_accessibility import PHONE
-from tests.support import op
 from tests.support.box import Box
 from tests.support.browser import User
 from tests.support.http_user import HttpUser
-from tests.web.gallery_axe import RUN, WIDTH
+from tests.web.gallery_axe import RUN, WIDTH, bring_axe
 
 pytestmark = pytest.mark.slow
 
@@ -46,7 +45,6 @@ def search(user: User, what: str) -> None:
 
 def look(user: User, width: int) -> None:
     """No rule of axe is broken in light or in dark, and nothing is wider than the window."""
-    user.page.evaluate((op.PEERS / "node_modules" / "axe-core" / "axe.min.js").read_text())
     for scheme, rules in (("light", None), ("dark", ["color-contrast"])):  # nothing else depends on the colours
         user.page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
         assert user.page.evaluate(RUN, rules) == [], (user.url, scheme)
@@ -58,10 +56,10 @@ def look(user: User, width: int) -> None:
 def test_the_operators_pages_are_accessible(
     stage: Stage, new_user: Callable[..., User], http_user: HttpUser, oscar: Operator, viewport: dict[str, int],
 ) -> None:  # fmt: skip
-    op.node()
     done, waiting = stage.ask(), stage.ask(message="A long word: " + "x" * 200)
     stage.complete(http_user, done)
     user = new_user(viewport=viewport)
+    bring_axe(user)
     enter(user, stage.box, oscar)
     search(user, f"{stage.corp.issuer} alice")  # other tests ask an alice of other issuers
     person = user.url

@@ -24,7 +24,7 @@ from tests.cast import OLGA
 from tests.doubles.authenticator import PRESENT, Authenticator
 from tests.journey.stage import form_post, session_of
 from tests.journey.test_accessibility import PHONE, Reader
-from tests.support import op, rows
+from tests.support import rows
 from tests.support.browser import User
 from tests.support.http_user import HttpUser
 from tests.support.rows import Known
@@ -134,10 +134,8 @@ def test_a_person_is_invited_makes_a_passkey_and_signs_in_with_it(
 
 @pytest.mark.slow
 def test_the_pages_are_accessible(home: str, alices: tuple[str, str], new_user: Callable[..., User]) -> None:
-    op.node()
-    axe = (op.PEERS / "node_modules" / "axe-core" / "axe.min.js").read_text()
     user = new_user(viewport=PHONE, is_mobile=True, has_touch=True)
-    reader = Reader(user, axe)
+    reader = Reader(user)
     with_a_device(user)
     reader.check(alices[0], "invitation")
     user.press("accept")

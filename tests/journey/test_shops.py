@@ -15,7 +15,6 @@ from tests.docs.page import found
 from tests.doubles.provider import Provider, shop_entry
 from tests.doubles.server import Request, Response, json_response
 from tests.journey.test_accessibility import PHONE, Reader
-from tests.support import op
 from tests.support.box import AgentClient, Box
 from tests.support.browser import User
 from tests.support.op import Op
@@ -229,8 +228,7 @@ def test_the_guide_is_right(
 def test_the_page_with_its_field_and_its_fault_has_no_barrier(
     agent: AgentClient, corp: Op, new_user: Callable[..., User]
 ) -> None:
-    axe = (op.PEERS / "node_modules" / "axe-core" / "axe.min.js").read_text()
-    reader = Reader(new_user(viewport=PHONE, is_mobile=True, has_touch=True), axe)
+    reader = Reader(new_user(viewport=PHONE, is_mobile=True, has_touch=True))
     enter(reader.user, ask(agent, corp, "shops")["url"])
     reader.look("consent")
     reader.user.press("continue", **{"variable.shop": "evil.com#"})
