@@ -84,7 +84,14 @@ class DescribedAPI(NinjaAPI):
         for _, _, operation in operations(schema):
             operation["responses"]["default"] = _PROBLEM
             for parameter in operation["parameters"]:
-                parameter["schema"] = _said(parameter["schema"], parameter)
+                # Without null, which an address cannot say, and without the default.
+                said = dict(parameter["schema"])
+                others = [one for one in said.get("anyOf", []) if one.get("type") != "null"]
+                if others:
+                    del said["anyOf"]
+                    said |= others[0]
+                _move_default(said, parameter)
+                parameter["schema"] = said
                 if parameter["name"] == "protocol":
                     parameter["schema"]["enum"] = list(MESSAGES)
             for content in operation.get("requestBody", {}).get("content", {}).values():
@@ -123,14 +130,6 @@ def _add_shapes(schemas: Json) -> None:
 
 def _ref(name: str) -> Json:
     return {"$ref": f"#/components/schemas/{name}"}
-
-
-def _said(schema: Json, parameter: Json) -> Json:
-    """A parameter's schema without null, which an address cannot say, and without the default."""
-    others = [one for one in schema.get("anyOf", []) if one.get("type") != "null"]
-    found = {name: value for name, value in schema.items() if name != "anyOf"} | others[0] if others else dict(schema)
-    _move_default(found, parameter)
-    return found
 
 
 def _say_defaults(schema: Json) -> None:

@@ -14,7 +14,7 @@ from elicit_flows.domain.values import Json
 from elicit_flows.lib import locales, money
 from elicit_flows.lib.sentences import sentence
 from elicit_flows.lib.thread_pools import asks_outside
-from elicit_flows.models import Mandate, MandateCharge
+from elicit_flows.models import Mandate
 from elicit_flows.models.mandate import LIMITS
 from elicit_flows.payments import mandates, queries
 from elicit_flows.web import account, pages, paging, session
@@ -82,6 +82,12 @@ def _page(
         name: "" if limit is None else money.decimal(limit, row.currency).replace(".", locales.decimal_mark())
         for name, limit in row.limits.items()
     }
+    charges: list[Json] = []
+    for one in page.rows:
+        said = one.summary()
+        kept = {name: said[name] for name in ("id", "description", "amount", "currency", "amount_refunded", "status")}
+        waits = one.status == "requires_action" and one.payment.elicitation is not None
+        charges.append(kept | {"at": one.at, "url": f"/c/{one.payment.elicitation_id}" if waits else ""})
     context = {
         "mandate": shown(row)
         | {
@@ -89,7 +95,7 @@ def _page(
             "payment": row.payment_id,
             "replaceable": elicitations.can_replace_method(row.payment),
         },
-        "charges": [_charge(one) for one in page.rows],
+        "charges": charges,
         "just": done if done in DONE else "",
         "wrong": wrong or {},
         **paging.search(request, page),
@@ -113,16 +119,6 @@ def shown(row: Mandate) -> Json:
         "status": str(row.status),
         "method": row.method,
         "used": mandates.used(row),
-    }
-
-
-def _charge(one: MandateCharge) -> Json:
-    said = one.summary()
-    names = ("id", "description", "amount", "currency", "amount_refunded", "status")
-    waits = one.status == "requires_action" and one.payment.elicitation is not None
-    return {name: said[name] for name in names} | {
-        "at": one.at,
-        "url": f"/c/{one.payment.elicitation_id}" if waits else "",
     }
 
 
