@@ -96,8 +96,15 @@ def _write(
         trace = [telemetry.within(each.elicitation.trace if each.elicitation else "") for each in events]
         sent = [Delivery(agent=agent, event_id=each.pk, trace=of) for each, of in zip(events, trace, strict=True)]
         rows = [*rows, *sent]
-    write = _at_once if connection.vendor == "postgresql" else _one_by_one
-    last = write(agent, events, [CompiledInsert.of(row) for row in rows], updates)
+    own = connections[DEFAULT_DB_ALIAS]
+    cells: list[list[Any]] = []
+    for back, each in zip(range(len(events) - 1, -1, -1), events, strict=True):
+        created = own.ops.adapt_datetimefield_value(each.created_at)
+        cells.append(
+            [back, each.id, agent.pk, each.type, each.elicitation_id, each.seq, created, json.dumps(each.data)]
+        )
+    write = _at_once if own.vendor == "postgresql" else _one_by_one
+    last = write(agent, cells, [CompiledInsert.of(row) for row in rows], updates)
     if last is None:
         return []
     for back, event in enumerate(reversed(events)):
@@ -107,12 +114,14 @@ def _write(
 
 
 def _at_once(
-    agent: Agent, events: Sequence[Event], inserts: Sequence[CompiledInsert], updates: Sequence[CompiledUpdate]
+    agent: Agent, events: Sequence[list[Any]], inserts: Sequence[CompiledInsert], updates: Sequence[CompiledUpdate]
 ) -> int | None:
-    """In one statement, in which everything depends on the first update, and that on what the others would find."""
+    """In one statement, in which everything depends on the first update, and that on what the others would find.
+
+    ``events``: how far each is from the last one, and its other columns. Returns the last position.
+    """
     before: list[str] = []
     given: list[Any] = []
-    placed: list[Any] = []
     if updates:
         first, *others = updates
         before.append(f"changed AS ({' AND '.join([first.sql, *(each.exists for each in others)])} RETURNING 1)")
@@ -124,22 +133,22 @@ def _at_once(
     for number, insert in enumerate(inserts):
         before.append(f"beside_{number} AS ({insert.sql}{source})")
         given += insert.values
-    for back, each_event in zip(range(len(events) - 1, -1, -1), events, strict=True):
-        placed += [back, *_cells(each_event)]
     channel = [] if settings.REDIS_URL else [wakeups.CHANNEL, wakeups.message(agent.pk)]
     sql = _TOGETHER.format(
         before="".join(f"{each}, " for each in before),
         next=_NEXT.format(numbers=f"SELECT %s::bigint, %s::bigint{source}"),
         events=" UNION ALL ".join([_EVENT] * len(events)),
     )
+    given += [agent.pk, len(events), *(value for each in events for value in each), *channel]
     with prepared_cursor() as cursor:
-        cursor.execute(sql + _NOTIFY * bool(channel), [*given, agent.pk, len(events), *placed, *channel])
+        cursor.execute(sql + _NOTIFY * bool(channel), given)
         return max((position for position, *_ in cursor.fetchall()), default=None)
 
 
 def _one_by_one(
-    agent: Agent, events: Sequence[Event], inserts: Sequence[CompiledInsert], updates: Sequence[CompiledUpdate]
+    agent: Agent, events: Sequence[list[Any]], inserts: Sequence[CompiledInsert], updates: Sequence[CompiledUpdate]
 ) -> int | None:
+    """In several statements, in the caller's transaction."""
     with prepared_cursor() as cursor:
         if updates:
             first, *others = updates
@@ -153,14 +162,6 @@ def _one_by_one(
             cursor.execute(insert.sql, insert.values)
         cursor.execute(_NEXT.format(numbers="VALUES (%s, %s)"), [agent.pk, len(events)])
         last = int(cursor.fetchone()[0])
-        for back, event in zip(range(len(events) - 1, -1, -1), events, strict=True):
-            cursor.execute(_INSERT, [last - back, *_cells(event)])
+        for back, *cells in events:
+            cursor.execute(_INSERT, [last - back, *cells])
     return last
-
-
-def _cells(event: Event) -> list[str | int | None]:
-    """Its columns, without the position."""
-    created = connections[DEFAULT_DB_ALIAS].ops.adapt_datetimefield_value(event.created_at)
-    return [
-        event.id, event.agent_id, event.type, event.elicitation_id, event.seq, created, json.dumps(event.data)
-    ]  # fmt: skip
