@@ -29,6 +29,7 @@ from elicit_flows.events.publish import publish
 from elicit_flows.job_table import DELIVER
 from elicit_flows.lib import clock, counters, telemetry
 from elicit_flows.lib.backoff import RetrySchedule
+from elicit_flows.lib.compiled_query import CompiledQuery, prepared_cursor
 from elicit_flows.models import Agent, Delivery, leases
 from elicit_flows.models.backlog import Backlog, Party
 
@@ -53,6 +54,7 @@ _ALL_DELIVERED = """
     FROM unnest(%s::text[], %s::int[], %s::text[]) AS sent (id, fence, log)
     WHERE d.id = sent.id AND d.fence = sent.fence AND d.status = 'pending' RETURNING d.id
 """
+_CHOSEN = CompiledQuery(lambda ids: Delivery.objects.select_related("agent", "event").filter(pk__among=ids), ["dl"])
 BACKLOG = Backlog("elicit_flows_delivery", ("agent_id",), "next_at", "lease_until", "status = 'pending'")
 # The agents with pending deliveries, and how often their endpoint failed in a row.
 _RECEIVERS = """
@@ -92,7 +94,7 @@ def claim(limit: int, busy: Mapping[int, int], per_endpoint: int, *, failing: bo
     for failing endpoints at all.
     """
     # How many more deliveries each of these agents may get now.
-    with connection.cursor() as cursor:
+    with prepared_cursor() as cursor:
         cursor.execute(_RECEIVERS.format(parties=BACKLOG.parties))
         receivers = cursor.fetchall()
     rooms: dict[Party, int] = {}
@@ -104,8 +106,7 @@ def claim(limit: int, busy: Mapping[int, int], per_endpoint: int, *, failing: bo
             rooms[agent_id,] = room
     until = connection.ops.adapt_datetimefield_value(clock.now() + LEASE)
     chosen = BACKLOG.claim(rooms, limit, "fence = t.fence + 1, lease_until = %s", [until])
-    rows = Delivery.objects.select_related("agent", "event").filter(pk__in=chosen)
-    return sorted(rows, key=lambda delivery: delivery.next_at)
+    return sorted(_CHOSEN.all(chosen), key=lambda delivery: delivery.next_at) if chosen else []
 
 
 def prepare(delivery: Delivery, secrets: list[Secret]) -> WebhookRequest:
@@ -209,7 +210,7 @@ def record_all(sent: Sequence[tuple[Delivery, Outcome]]) -> None:
         rows = [(delivery.pk, delivery.fence, json.dumps(_log(delivery, outcome, now))) for delivery, outcome in well]
         at = connection.ops.adapt_datetimefield_value(now)
         if connection.vendor == "postgresql":
-            with connection.cursor() as cursor:
+            with prepared_cursor() as cursor:
                 cursor.execute(_ALL_DELIVERED, [at, *map(list, zip(*rows, strict=True))])
                 ours = {pk for (pk,) in cursor.fetchall()}
         else:

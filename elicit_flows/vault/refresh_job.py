@@ -15,7 +15,6 @@ from functools import partial
 from typing import NamedTuple
 
 from django.db import InterfaceError, OperationalError, connection, transaction
-from django.db.models import QuerySet
 
 from elicit_flows import events
 from elicit_flows.domain.values import Json
@@ -23,6 +22,7 @@ from elicit_flows.job_table import REFRESH
 from elicit_flows.lib import clock
 from elicit_flows.lib.backoff import CircuitBreaker
 from elicit_flows.lib.call_window import CallWindow, Returned
+from elicit_flows.lib.compiled_query import CompiledQuery, prepared_cursor
 from elicit_flows.models import Agent, Connection, leases
 from elicit_flows.models.backlog import Backlog, Party
 from elicit_flows.oauth import Transient
@@ -46,6 +46,10 @@ _SWITCHED_ON = """
     JOIN elicit_flows_agent AS agent ON agent.id = party.agent_id AND agent.enabled
 """
 _LOCK = "SELECT id FROM elicit_flows_connection WHERE id = ANY(%s) ORDER BY id FOR UPDATE SKIP LOCKED"
+_CHOSEN = CompiledQuery(
+    lambda ids: Connection.objects.filter(pk__among=ids).select_related("provider", "agent").order_by("refresh_due_at"),
+    ["cn"],
+)
 # Keyed by provider: the others do not wait for one that did not answer.
 silent_providers: CircuitBreaker[int] = CircuitBreaker(rest=60.0)  # seconds
 
@@ -99,17 +103,16 @@ def oldest_due() -> datetime | None:
     return BACKLOG.first(parties, "t.refresh_failures = 0", REFRESH.per_party)
 
 
-def _due(full: list[int], limit: int) -> QuerySet[Connection]:
+def _due(full: list[int], limit: int) -> list[Connection]:
     """The oldest due connections: of each provider with free places, and of each agent at most as many as a single one
     may have.
     """
     left_out = {*silent_providers.open_keys(), *full}
-    with connection.cursor() as cursor:
+    with prepared_cursor() as cursor:
         cursor.execute(_SWITCHED_ON.format(parties=BACKLOG.parties))
         parties: list[Party] = cursor.fetchall()
     rooms = {party: REFRESH.per_party for party in parties if party[0] not in left_out}
-    rows = Connection.objects.filter(pk__in=BACKLOG.oldest(rooms, limit))
-    return rows.select_related("provider", "agent").order_by("refresh_due_at")
+    return _CHOSEN.all(BACKLOG.oldest(rooms, limit))
 
 
 def _ask(row: Connection) -> Answer:
