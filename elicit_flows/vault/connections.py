@@ -23,7 +23,7 @@ from elicit_flows.domain.errors import (
 from elicit_flows.domain.values import Claim, Grant, Json, Secret
 from elicit_flows.kinds.oauth.connection_metadata import merged
 from elicit_flows.lib import clock
-from elicit_flows.lib.compiled_query import CompiledQuery, prepared_cursor, save
+from elicit_flows.lib.compiled_query import CompiledQuery, compare_and_set, prepared_cursor, save
 from elicit_flows.models import Agent, Connection, ConnectionUse, Elicitation, Provider
 from elicit_flows.vault import grant_json, provider_settings
 from elicit_flows.vault.refresh_schedule import next_refresh
@@ -316,11 +316,10 @@ def note_use(row: Connection, action: ConnectionUse.Action) -> None:
     now, last = clock.now(), row.last_used_at
     in_a_new_minute = last is None or now - last > USE_RESOLUTION
     row.last_used_at = now
-    unchanged = Connection.objects.filter(
-        pk=row.pk, refresh_fence=row.refresh_fence, generation=row.generation, last_used_at=last
-    )
+    unchanged = {"refresh_fence": row.refresh_fence, "generation": row.generation, "last_used_at": last}
     with transaction.atomic():
-        if unchanged.update(last_used_at=now, refresh_due_at=next_refresh(row)) and in_a_new_minute:
+        noted = compare_and_set(row, unchanged, {"last_used_at": now, "refresh_due_at": next_refresh(row)})
+        if noted and in_a_new_minute:
             log_access(row, action, ConnectionUse.Actor.AGENT)
 
 

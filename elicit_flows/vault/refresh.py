@@ -17,7 +17,7 @@ from elicit_flows.domain.values import Grant, Json, Secret
 from elicit_flows.kinds.credentials import client_credentials
 from elicit_flows.kinds.oauth import refresh as ask_provider
 from elicit_flows.lib import clock, counters, health
-from elicit_flows.lib.compiled_query import compare_and_set
+from elicit_flows.lib.compiled_query import CompiledQuery, compare_and_set
 from elicit_flows.models import Agent, Connection, ConnectionUse, leases
 from elicit_flows.oauth import ClientRefused, InvalidGrant, OAuthError, ProviderError
 from elicit_flows.vault import connections, credentials, managed, provider_settings, revocation
@@ -188,8 +188,11 @@ def _held(row: Connection) -> dict[str, Any]:
     return {"status": Status.ACTIVE, **{column: getattr(row, column) for column in _FENCE}}
 
 
+_WITH_ALL = CompiledQuery(lambda pk: Connection.objects.select_related("provider", "agent").filter(pk=pk), "cn")
+
+
 def read(row: Connection) -> Connection:
-    return Connection.objects.select_related("provider", "agent").get(pk=row.pk)
+    return _WITH_ALL.get(row.pk)
 
 
 def _count(row: Connection, outcome: str) -> None:

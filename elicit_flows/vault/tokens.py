@@ -122,16 +122,9 @@ def refreshed(row: Connection, min_ttl: int | None) -> Connection:
     serves = connections.alive(row) and not row.withheld
     if serves and row.refresh_failures > 0 and due is not None and due > clock.now():
         return row  # the provider has just failed to answer: this caller does not wait for it again
-    _check_refused(row)
-    give_up = time.monotonic() + WAIT_FOR_REFRESH
-    while not refresh.claim(row):
-        if row.refresh_lease_until and time.monotonic() > give_up:
-            raise ProviderUnavailable("The provider is slow to refresh this token.", retry_after=5)
-        time.sleep(POLL)
-        row = connections.require_usable(refresh.read(row))
-        if not stale(row, min_ttl):
-            return row
-        _check_refused(row)
+    row, claimed = _claim(row, min_ttl)
+    if not claimed:
+        return row
     outcome = refresh.ask(row)
     row = connections.require_usable(refresh.settle(row, outcome))
     if isinstance(outcome, Unavailable):
@@ -143,6 +136,23 @@ def refreshed(row: Connection, min_ttl: int | None) -> Connection:
         what = f"The provider did not refresh the token ({outcome.code}); the operator may have to put that right."
         raise ProviderUnavailable(what, retry_after=30)
     raise ProviderUnavailable("The provider does not refresh the token now. Try again.", retry_after=2)
+
+
+def _claim(row: Connection, min_ttl: int | None) -> tuple[Connection, bool]:
+    """The connection as it is now, with its provider and agent, and whether it is to be refreshed by this caller. Waits
+    while another one has the lease.
+    """
+    give_up = time.monotonic() + WAIT_FOR_REFRESH
+    while True:
+        row = connections.require_usable(refresh.read(row))
+        if not stale(row, min_ttl):
+            return row, False
+        _check_refused(row)
+        if refresh.claim(row):
+            return row, True
+        if row.refresh_lease_until and time.monotonic() > give_up:
+            raise ProviderUnavailable("The provider is slow to refresh this token.", retry_after=5)
+        time.sleep(POLL)
 
 
 def _check_refused(row: Connection) -> None:
