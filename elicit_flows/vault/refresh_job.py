@@ -112,7 +112,8 @@ def _due(full: list[int], limit: int) -> list[Connection]:
         cursor.execute(_SWITCHED_ON.format(parties=BACKLOG.parties))
         parties: list[Party] = cursor.fetchall()
     rooms = {party: REFRESH.per_party for party in parties if party[0] not in left_out}
-    return _CHOSEN.all(BACKLOG.oldest(rooms, limit))
+    chosen = BACKLOG.oldest(rooms, limit)
+    return _CHOSEN.all(chosen) if chosen else []
 
 
 def _ask(row: Connection) -> Answer:

@@ -9,6 +9,7 @@ import pytest
 from django.db import OperationalError, connection, connections, transaction
 from django.test.utils import CaptureQueriesContext
 
+from elicit_flows import vault
 from elicit_flows.domain.values import Grant
 from elicit_flows.models import Connection, Feed
 from elicit_flows.vault import refresh
@@ -74,6 +75,16 @@ def locked_until(sql: str, key: object, release: threading.Event) -> threading.T
 
 LOCK_ROW = "SELECT 1 FROM elicit_flows_connection WHERE id = %s FOR UPDATE"
 LOCK_FEED = "SELECT 1 FROM elicit_flows_feed WHERE agent_id = %s FOR UPDATE"
+
+
+def test_a_look_where_nothing_is_due_reads_no_connection(known: Known) -> None:
+    rows.connection(known, rows.provider())
+    job = vault.Refreshes()
+    with CaptureQueriesContext(connection) as said:
+        assert not job.start_due()
+    job.close()
+    read = [query["sql"] for query in said.captured_queries if "account_label" in query["sql"]]
+    assert (len(said), read) == (2, [])  # whose connections may be due, and which of them are
 
 
 def test_many_are_claimed_in_one_statement_and_recorded_in_one_transaction(due: list[Connection]) -> None:
