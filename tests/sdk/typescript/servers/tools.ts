@@ -33,6 +33,7 @@ const camel = (name: string): string => name.replace(/_(.)/g, (_, letter) => let
 const settings: Given = {
   ...Object.fromEntries(Object.entries(told.settings ?? {}).map(([name, value]) => [camel(name), value])),
   ...(told.user ? { user: told.user } : {}),
+  ...("retry_for" in told ? { elicit: new Elicit({ retryFor: told.retry_for }) } : {}),
   ...(told.owners ? { identify: ({ extra }) => [ISSUER, String(extra?.["owner"])] } : {}),
   refusal: UrlElicitationRequiredError,
 };
