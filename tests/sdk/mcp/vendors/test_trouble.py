@@ -12,6 +12,7 @@ from elicit_flows.sdk.testing import ScriptedUser, Service
 from tests.sdk.mcp.conftest import Tools
 from tests.sdk.mcp.vendors.conftest import CLIENTS
 from tests.sdk.mcp.vendors.peer import NEW, Peer
+from tests.support.op import node
 
 pytestmark = pytest.mark.slow
 
@@ -22,7 +23,7 @@ RESETTING = ["typescript-1", "typescript-2-older", "typescript-2"]
 
 @pytest.fixture(scope="module")
 def elicit_box(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    """One that may be killed."""
+    """One that may be killed, which the last test does."""
     with Service(tmp_path_factory.mktemp("fragile")) as service:
         yield service
 
@@ -32,21 +33,23 @@ def all_wipe(calling: Calling, tools: Tools, clients: Iterable[str] = CLIENTS, *
     return [calling(client, tools.url, tool="wipe", arguments={"disk": client}, **told) for client in clients]
 
 
-def test_the_service_is_killed_while_clients_wait(
-    calling: Calling,
-    mcp_1: str,
-    fastmcp_4: str,
-    elicit_box: Service,
-    new_tools: Callable[..., Tools],
-    alice: ScriptedUser,
-) -> None:
-    peers = all_wipe(calling, new_tools())
-    links = [peer.link() for peer in peers]
-    elicit_box.crash()
-    for link in links:
-        alice.submit(link)
-    assert [peer.answer() for peer in peers] == [f"done: wiped {client}" for client in CLIENTS]
-    assert [len(peer.said("link")) for peer in peers] == [1] * len(peers)
+@pytest.fixture(scope="module", autouse=True)
+def slow(
+    new_tools: Callable[..., Tools], tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[tuple[float, list[Peer], list[str]]]:
+    """When they were asked, clients whose user is slow, and the links. They wait while the other tests run."""
+    url, logs = new_tools(settings={"hold": 120}).url, tmp_path_factory.mktemp("slow")
+    peers = []
+    try:
+        for client in RESETTING:
+            script, version = CLIENTS[client]
+            told = {"tool": "wipe", "arguments": {"disk": f"slow {client}"}, "timeout": 20_000, "progress": True}
+            peers.append(Peer([str(node()), script], logs / client, url, version=version, **told))
+        links = [peer.link() for peer in peers]
+        yield time.monotonic(), peers, links
+    finally:
+        for peer in peers:
+            peer.kill9()
 
 
 def test_the_server_is_restarted_while_the_user_is_at_it(
@@ -88,38 +91,23 @@ def test_two_processes_of_a_server_take_turns(
     assert sorted([*one.ran, *other.ran]) == ["form confirm"]
 
 
-@pytest.mark.parametrize("client", RESETTING)
 def test_a_client_that_lets_progress_reset_its_time_out_waits_on_in_one_call(
-    calling: Calling, new_tools: Callable[..., Tools], alice: ScriptedUser, client: str
+    calling: Calling, new_tools: Callable[..., Tools], alice: ScriptedUser
 ) -> None:
     limit = 2.5
     tools = new_tools(settings={"hold": 30, "progress_every": 0.5})
-    peer = calling(client, tools.url, tool="wipe", arguments={"disk": client}, timeout=limit * 1000, progress=True)
-    link = peer.link()
-    time.sleep(3 * limit)
-    alice.submit(link)
-    assert peer.answer() == f"done: wiped {client}"
-    assert peer.said("link") == [link]
-    # typescript-2 has one of its own for each round.
-    steps = [line["progress"] for line in peer.lines if line.get("message") == "Waiting for the user."]
-    assert len(steps) > 3 * limit
-    assert steps == sorted(set(steps))
-
-
-@pytest.mark.limit(240)
-def test_clients_with_a_time_out_of_20_seconds_wait_a_minute(
-    calling: Calling, new_tools: Callable[..., Tools], alice: ScriptedUser
-) -> None:
-    """With progress as often as it comes unless the author sets it."""
-    tools = new_tools(settings={"hold": 120})
-    told = {"tool": "wipe", "timeout": 20_000, "progress": True}
-    peers = [calling(client, tools.url, arguments={"disk": f"slow {client}"}, **told) for client in RESETTING]
+    peers = all_wipe(calling, tools, RESETTING, timeout=limit * 1000, progress=True)
     links = [peer.link() for peer in peers]
-    time.sleep(60)
+    time.sleep(3 * limit)
     for link in links:
         alice.submit(link)
-    assert [peer.answer() for peer in peers] == [f"done: wiped slow {client}" for client in RESETTING]
-    assert [peer.said("link") for peer in peers] == [[link] for link in links]
+    for client, peer, link in zip(RESETTING, peers, links, strict=True):
+        assert peer.answer() == f"done: wiped {client}"
+        assert peer.said("link") == [link]
+        # typescript-2 has one of its own for each round.
+        steps = [line["progress"] for line in peer.lines if line.get("message") == "Waiting for the user."]
+        assert len(steps) > 3 * limit
+        assert steps == sorted(set(steps))
 
 
 def test_a_user_may_take_several_times_as_long_as_a_clients_own_time_out(
@@ -139,3 +127,33 @@ def test_a_user_may_take_several_times_as_long_as_a_clients_own_time_out(
         calls = len(peer.said("link"))
         assert calls == 1 if version == NEW else calls > 3, peer.lines
         assert len(set(peer.said("link"))) == 1
+
+
+@pytest.mark.limit(120)
+def test_clients_with_a_time_out_of_20_seconds_wait_a_minute(
+    slow: tuple[float, list[Peer], list[str]], alice: ScriptedUser
+) -> None:
+    """With progress as often as it comes unless the author sets it."""
+    began, peers, links = slow
+    time.sleep(max(0, began + 60 - time.monotonic()))
+    for link in links:
+        alice.submit(link)
+    assert [peer.answer() for peer in peers] == [f"done: wiped slow {client}" for client in RESETTING]
+    assert [peer.said("link") for peer in peers] == [[link] for link in links]
+
+
+def test_the_service_is_killed_while_clients_wait(
+    calling: Calling,
+    mcp_1: str,
+    fastmcp_4: str,
+    elicit_box: Service,
+    new_tools: Callable[..., Tools],
+    alice: ScriptedUser,
+) -> None:
+    peers = all_wipe(calling, new_tools())
+    links = [peer.link() for peer in peers]
+    elicit_box.crash()
+    for link in links:
+        alice.submit(link)
+    assert [peer.answer() for peer in peers] == [f"done: wiped {client}" for client in CLIENTS]
+    assert [len(peer.said("link")) for peer in peers] == [1] * len(peers)
