@@ -10,6 +10,7 @@ from tests.sdk.mcp.conftest import Tools
 from tests.sdk.mcp.test_cases import _nothing_ran_before  # noqa: F401
 from tests.sdk.mcp.test_outcomes import (  # noqa: F401
     EVERY,
+    forgetful,
     lost,
     test_a_client_that_wants_to_know_hears_that_the_call_goes_on,
     test_all_guards_of_a_call_share_its_time,
@@ -18,7 +19,6 @@ from tests.sdk.mcp.test_outcomes import (  # noqa: F401
     test_the_second_of_two_calls_with_one_answer_is_told_not_to_call_again,
     test_what_runs_has_no_mark,
     test_who_declined_is_not_asked_again_by_the_same_call_for_a_while,
-    test_who_gave_no_token_hears_nothing,
     tools,
 )
 from tests.sdk.mcp.test_servers import (  # noqa: F401
@@ -64,12 +64,12 @@ def test_a_program_reads_that_it_waits(tools: Tools, newer: bool, tool: str) -> 
 
 @pairs(1)
 def test_a_program_reads_that_it_was_declined(
-    tools: Tools,  # noqa: F811
+    forgetful: Tools,  # noqa: F811
     alice: ScriptedUser,
     newer: bool,
     tool: str,
 ) -> None:
-    test_outcomes.test_a_program_reads_that_it_was_declined_whatever_the_tool_gives(tools, alice, newer, tool)
+    test_outcomes.test_a_program_reads_that_it_was_declined_whatever_the_tool_gives(forgetful, alice, newer, tool)
 
 
 @pairs(2)

@@ -21,7 +21,6 @@ from tests.sdk.mcp.test_outcomes import (  # noqa: F401
     test_the_second_of_two_calls_with_one_answer_is_told_not_to_call_again,
     test_what_runs_has_no_mark,
     test_who_declined_is_not_asked_again_by_the_same_call_for_a_while,
-    test_who_gave_no_token_hears_nothing,
     tools,
 )
 from tests.sdk.mcp.test_servers import (  # noqa: F401
