@@ -1,5 +1,5 @@
 """The client that MCP's conformance suite tests: an agent that asks for a connection to the suite's server, a person
-who agrees, and a call of a tool. The suite gives the server's address.
+who agrees, or says no if that leads nowhere, and a call of a tool. The suite gives the server's address.
 """
 
 from __future__ import annotations
@@ -23,6 +23,9 @@ async def main(url: str) -> int:
     def press_on(link: str) -> None:
         user.open(link)
         user.carry_on("signin", "alice", "continue", "allow", "same")
+        user.open(link)
+        if "decline" in user.actions():  # they got nowhere, and the agent need not wait until it is out of time
+            user.press("decline")
 
     async def go(link: str) -> None:
         await asyncio.to_thread(press_on, link)
