@@ -52,11 +52,11 @@ class Trace:
 
 
 @contextmanager
-def _attached(pid: int, *options: str) -> Iterator[Trace]:
+def _attached(pid: int, *options: str, kills: bool = False) -> Iterator[Trace]:
     folder = Path(tempfile.mkdtemp(prefix="elicit-strace-"))
     log, said = folder / "calls", folder / "said"
     command = [strace_program(), "-f", "-p", str(pid), "-o", str(log), *options]
-    trace, tracer = Trace(), _attach(command, pid, said)
+    trace, tracer = Trace(), _attach(command, pid, said, kills=kills)
     try:
         yield trace
     finally:
@@ -92,8 +92,11 @@ def alive(pid: int) -> bool:
     return state not in {"Z", "X"} and not int(flags) & _EXITING and not pending
 
 
-def _attach(command: list[str], pid: int, said: Path) -> subprocess.Popen[bytes]:
-    """Starts strace, and again if it has missed a thread: the list that it reads is not whole while others end."""
+def _attach(command: list[str], pid: int, said: Path, *, kills: bool) -> subprocess.Popen[bytes]:
+    """Starts strace, and again if it has missed a thread: the list that it reads is not whole while others end.
+
+    ``kills``: strace may have killed the process meanwhile, at a call of another thread.
+    """
     deadline = time.monotonic() + within(10)
     while time.monotonic() < deadline:
         with said.open("w") as output:
@@ -103,6 +106,8 @@ def _attach(command: list[str], pid: int, said: Path) -> subprocess.Popen[bytes]
         if tracer.poll() is None and untraced(pid, tracer.pid) == 0:
             return tracer
         _let_go(tracer, pid)
+        if kills and not alive(pid):
+            return tracer
     raise RuntimeError(f"strace did not attach: {said.read_text()}")
 
 
@@ -128,7 +133,7 @@ def crash_at(pid: int, nth: int, calls: str = OUTSIDE) -> Iterator[Trace]:
 
     strace counts for each thread and each name by itself: the first that gets there takes the process with it.
     """
-    with _attached(pid, "-e", f"trace={calls}", "-e", f"inject={calls}:signal=KILL:when={nth}") as trace:
+    with _attached(pid, "-e", f"trace={calls}", "-e", f"inject={calls}:signal=KILL:when={nth}", kills=True) as trace:
         yield trace
 
 

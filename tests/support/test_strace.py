@@ -10,7 +10,7 @@ import sys
 import time
 from pathlib import Path
 
-from tests.support.strace import alive, untraced, watching
+from tests.support.strace import alive, crash_at, untraced, watching
 
 HOLDS_A_LOT = "held = b'x' * 400_000_000; print('ready', flush=True); input()"  # so much takes its time to be let go
 
@@ -27,6 +27,29 @@ for _ in range(4):
 print("ready", flush=True)
 input()
 """
+
+WRITES_ALL_THE_TIME = """
+import os, threading
+def write():
+    out = os.open(os.devnull, os.O_WRONLY)
+    while True:
+        os.write(out, b"x")
+for _ in range(3):
+    threading.Thread(target=write, daemon=True).start()
+print("ready", flush=True)
+input()
+"""
+
+
+def test_a_process_may_be_killed_while_strace_still_attaches() -> None:
+    for _ in range(3):
+        with subprocess.Popen(
+            [sys.executable, "-c", WRITES_ALL_THE_TIME], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        ) as process:
+            assert process.stdout
+            assert process.stdout.readline() == "ready\n"
+            with crash_at(process.pid, 1, "write"):
+                assert process.wait(20) == -signal.SIGKILL
 
 
 def test_a_process_that_was_killed_is_dead_though_it_takes_its_time_to_go() -> None:
