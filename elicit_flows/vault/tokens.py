@@ -23,7 +23,8 @@ from elicit_flows.vault import connections, refresh
 from elicit_flows.vault.refresh_schedule import ends_at, next_try
 
 WAIT_FOR_REFRESH = 35.0  # seconds that a caller waits for another caller's refresh
-POLL = 0.05
+# Seconds between two looks of a caller that waits: at first, and at most. Many may wait for a provider that hangs.
+POLL, POLL_AT_MOST = 0.05, 0.4
 DEFAULT_MIN_TTL = 60
 
 
@@ -142,7 +143,7 @@ def _claim(row: Connection, min_ttl: int | None) -> tuple[Connection, bool]:
     """The connection as it is now, with its provider and agent, and whether it is to be refreshed by this caller. Waits
     while another one has the lease.
     """
-    give_up = time.monotonic() + WAIT_FOR_REFRESH
+    give_up, pause = time.monotonic() + WAIT_FOR_REFRESH, POLL
     while True:
         row = connections.require_usable(refresh.read(row))
         if not stale(row, min_ttl):
@@ -152,7 +153,8 @@ def _claim(row: Connection, min_ttl: int | None) -> tuple[Connection, bool]:
             return row, True
         if row.refresh_lease_until and time.monotonic() > give_up:
             raise ProviderUnavailable("The provider is slow to refresh this token.", retry_after=5)
-        time.sleep(POLL)
+        time.sleep(pause)
+        pause = min(pause * 1.5, POLL_AT_MOST)
 
 
 def _check_refused(row: Connection) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from types import SimpleNamespace
 
 import pytest
 from django.db import connections, transaction
@@ -133,6 +134,21 @@ def test_t84_a_provider_in_trouble_is_asked_once_in_two_seconds(
         with pytest.raises(ProviderUnavailable):
             vault.token(known.row, held.pk)
     assert double.calls["token"] == 1
+
+
+def test_who_waits_for_another_callers_refresh_looks_less_and_less_often(
+    known: Known, held: Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows.expire(held)
+    Connection.objects.update(refresh_lease_until=clock.now() + timedelta(hours=1))
+    slept: list[float] = []
+    moving = SimpleNamespace(sleep=slept.append, monotonic=lambda: sum(slept))
+    monkeypatch.setattr("elicit_flows.vault.tokens.time", moving)
+    with pytest.raises(ProviderUnavailable, match="slow to refresh"):
+        vault.token(known.row, held.pk)
+    assert slept[0] == 0.05
+    assert len(slept) < 100, "in 35 seconds"
+    assert max(slept) <= 0.4
 
 
 def test_t84_a_refusal_counts_only_if_nobody_was_quicker(known: Known, held: Connection, double: Provider) -> None:
