@@ -129,7 +129,7 @@ def both_ways(stage: Stage, name: str, request: Request) -> dict[str, dict[str, 
 def test_no_operation_costs_more_than_the_table_says(stage: Stage) -> None:
     found = measured(stage)
     if os.environ.get("COSTS") == "write":
-        lines = [f'python = "{".".join(PYTHON)}"']
+        lines = [f'python = "{".".join(PYTHON)}"', f"callback_round_trips = {ROUND_TRIPS}"]
         for name, costs in found.items():
             lines += ["", f'["{name}"]', *(f"{key} = {value}" for key, value in costs.items())]
         TABLE.write_text("# Written by make costs.\n" + "\n".join(lines) + "\n")
@@ -137,6 +137,7 @@ def test_no_operation_costs_more_than_the_table_says(stage: Stage) -> None:
         return
     table = tomllib.loads(TABLE.read_text())
     python = table.pop("python")
+    assert table.pop("callback_round_trips") == ROUND_TRIPS, "run make costs"
     assert set(table) == set(found), "run make costs"
     for name, costs in found.items():
         most = table[name]
@@ -156,6 +157,14 @@ def test_a_callback_makes_no_more_round_trips_to_postgresql(stage_on_postgres: S
     assert Elicitation.objects.filter(status="completed").count() == 3
     assert len(seen.said) == ROUND_TRIPS, seen.said
     assert seen.said.count("COMMIT") == 1
+
+
+def test_the_benchmarks_start() -> None:
+    """No other test runs them. They read this table, and have no settings of Django."""
+    ran = subprocess.run(
+        [sys.executable, "-m", "bench", "--help"], cwd=PROJECT, capture_output=True, text=True, check=False
+    )
+    assert "callback" in ran.stdout, ran.stderr
 
 
 def test_the_server_starts_without_libraries_that_few_services_use() -> None:
