@@ -8,6 +8,8 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from tests.support.strace import alive, crash_at, untraced, watching
@@ -41,23 +43,23 @@ input()
 """
 
 
+@contextmanager
+def running(code: str) -> Iterator[subprocess.Popen[str]]:
+    command = [sys.executable, "-c", code]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout
+        assert process.stdout.readline() == "ready\n"
+        yield process
+
+
 def test_a_process_may_be_killed_while_strace_still_attaches() -> None:
     for _ in range(3):
-        with subprocess.Popen(
-            [sys.executable, "-c", WRITES_ALL_THE_TIME], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-        ) as process:
-            assert process.stdout
-            assert process.stdout.readline() == "ready\n"
-            with crash_at(process.pid, 1, "write"):
-                assert process.wait(20) == -signal.SIGKILL
+        with running(WRITES_ALL_THE_TIME) as process, crash_at(process.pid, 1, "write"):
+            assert process.wait(20) == -signal.SIGKILL
 
 
 def test_a_process_that_was_killed_is_dead_though_it_takes_its_time_to_go() -> None:
-    with subprocess.Popen(
-        [sys.executable, "-c", HOLDS_A_LOT], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    ) as process:
-        assert process.stdout
-        assert process.stdout.readline() == "ready\n"
+    with running(HOLDS_A_LOT) as process:
         assert alive(process.pid)
         os.kill(process.pid, signal.SIGKILL)
         assert not alive(process.pid)
@@ -66,11 +68,7 @@ def test_a_process_that_was_killed_is_dead_though_it_takes_its_time_to_go() -> N
 
 def test_threads_that_begin_while_strace_attaches_are_traced_too() -> None:
     for _ in range(3):
-        with subprocess.Popen(
-            [sys.executable, "-c", BEGINS_THREADS], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-        ) as process:
-            assert process.stdout
-            assert process.stdout.readline() == "ready\n"
+        with running(BEGINS_THREADS) as process:
             time.sleep(0.5)
             with watching(process.pid, "fsync"):
                 [tracer] = re.findall(r"TracerPid:\t(\d+)", Path(f"/proc/{process.pid}/status").read_text())
