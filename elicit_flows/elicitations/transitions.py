@@ -37,8 +37,8 @@ def move(
     """Change the status by compare-and-set, and publish the event. False if the row has no status that allows it.
 
     ``only``: the statuses that it may have now; by default all that may lead to ``to``. ``fields``: other columns to
-    set. ``uses_up``: an attempt that becomes used by this; False, too, if it was used before. Call it in a transaction
-    if there is anything else to write. No other function writes a status.
+    set. ``uses_up``: an attempt that is marked as used with the change; also False if it was used before. Call it in a
+    transaction if there is anything else to write. No other function writes a status.
     """
     if to in TERMINAL:
         fields["finished_at"] = clock.now()
@@ -51,7 +51,7 @@ def move(
 
 
 def _move_whole(row: Elicitation, allowed: list[Status], changes: Json, uses_up: Attempt | None) -> bool:
-    """The event contains all of the elicitation, so the change is made to what was read, which ``seq`` tells. If it was
+    """The event contains all of the elicitation. So only the row that was read is changed, by its ``seq``; if it was
     changed meanwhile, it is read again.
     """
     while True:

@@ -42,7 +42,9 @@ _NOTIFY = ", pg_notify(%s, %s)"
 
 
 def in_one_step() -> AbstractContextManager[Any]:
-    """What is written with one call of this module. On PostgreSQL that is one statement, and needs no transaction."""
+    """Around one write of this module: a transaction, unless there is one, or the write is a single statement (on
+    PostgreSQL).
+    """
     alone = connection.vendor == "postgresql" and not connection.in_atomic_block
     return nullcontext() if alone else transaction.atomic(savepoint=False)
 
@@ -116,7 +118,8 @@ def _write(
 def _at_once(
     agent: Agent, events: Sequence[list[Any]], inserts: Sequence[CompiledInsert], updates: Sequence[CompiledUpdate]
 ) -> int | None:
-    """In one statement, in which everything depends on the first update, and that on what the others would find.
+    """In one statement. The first update is made only if the others would find their rows, and all else only if it was
+    made.
 
     ``events``: how far each is from the last one, and its other columns. Returns the last position.
     """
