@@ -7,6 +7,7 @@ Nobody can know who was at it there, so what was granted waits for the person's 
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterable
 from concurrent.futures import Future
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -34,6 +35,7 @@ from elicit_flows.job_table import POLL
 from elicit_flows.kinds.base import Polled
 from elicit_flows.lib import clock, ids
 from elicit_flows.lib.call_window import CallWindow
+from elicit_flows.lib.compiled_query import CompiledQuery
 from elicit_flows.lib.sentences import sentence
 from elicit_flows.models import Attempt, Elicitation, leases
 
@@ -74,6 +76,14 @@ def device_prompt(row: Elicitation, browser: str) -> DevicePrompt | None:
     )
 
 
+def _due(now: datetime) -> QuerySet[Attempt]:
+    rows = Attempt.objects.filter(poll_at__lte=now, used_at=None).order_by("poll_at")
+    return rows.select_related("elicitation__agent", "elicitation__parent")
+
+
+_DUE = CompiledQuery(_due, clock.now(), limited=True)
+
+
 class Polls(CallWindow[str]):
     """Polls providers about the attempts that are due. The key is the provider's slug. Run by the worker."""
 
@@ -81,11 +91,11 @@ class Polls(CallWindow[str]):
         super().__init__(POLL.name, POLL.limit, POLL.per_party)
 
     def begin_due(self) -> int:
-        due = Attempt.objects.filter(poll_at__lte=clock.now(), used_at=None).order_by("poll_at")
+        started, now = 0, clock.now()
+        due: Iterable[Attempt] = _DUE.all(now, self.room)
         if self.full:
-            due = due.exclude(elicitation__params__provider__in=self.full)
-        started = 0
-        for attempt in due.select_related("elicitation__agent", "elicitation__parent")[: self.room]:
+            due = _due(now).exclude(elicitation__params__provider__in=self.full)[: self.room]
+        for attempt in due:
             provider = context_of(attempt.elicitation)
             asked = _claim(attempt) if self.has_room(provider) else None
             if asked:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 from django.db import transaction
+from django.db.models import QuerySet
 
 from elicit_flows.domain.errors import (
     AlreadyConsumed,
@@ -24,10 +25,12 @@ from elicit_flows.elicitations.transitions import (
     move,
 )
 from elicit_flows.lib import clock
+from elicit_flows.lib.compiled_query import CompiledQuery
 from elicit_flows.models import Elicitation
 from elicit_flows.models.elicitation import UNFINISHED
 from elicit_flows.payments import checkouts
 
+SWEPT = 100  # elicitations at a time
 SETTLING_LIFE = timedelta(minutes=2)  # longer than any code exchange, so its process has died
 
 
@@ -105,19 +108,40 @@ def expire(row: Elicitation) -> bool:
     return expired
 
 
-def sweep(limit: int = 100) -> int:
+def sweep() -> int:
     """Expire what is overdue, reopen what was abandoned while settling, and cancel the steps that nobody will reach.
     Returns how many changed their status. Run by the worker.
     """
     now = clock.now()
-    # An elicitation with steps gets the status of its current step.
-    open_rows = Elicitation.objects.select_related("agent").filter(UNFINISHED).exclude(kind=STEPS)
-    overdue = open_rows.filter(expires_at__lte=now).exclude(status=Status.SETTLING)
-    overdue = overdue.exclude(payment__checkouts__status__in=checkouts.PAYABLE).order_by("expires_at")[:limit]
-    stuck = open_rows.filter(status=Status.SETTLING, settling_since__lte=now - SETTLING_LIFE)
-    stuck = stuck.order_by("settling_since")[:limit]
-    moot = open_rows.filter(parent__isnull=False, parent__status__in=TERMINAL).order_by("parent_id")[:limit]
+    overdue, stuck, moot = _OVERDUE.all(now), _STUCK.all(now - SETTLING_LIFE), _MOOT.all()
     return sum(map(expire, overdue)) + sum(map(reopen, stuck)) + sum(map(_call_off, moot))
+
+
+def _open_rows() -> QuerySet[Elicitation]:
+    """Without those that have steps: such a one gets the status of its current step."""
+    return Elicitation.objects.select_related("agent").filter(UNFINISHED).exclude(kind=STEPS)
+
+
+# Each is asked every few seconds, and usually finds nothing.
+_OVERDUE = CompiledQuery(
+    lambda now: (
+        _open_rows()
+        .filter(expires_at__lte=now)
+        .exclude(status=Status.SETTLING)
+        .exclude(payment__checkouts__status__in=checkouts.PAYABLE)
+        .order_by("expires_at")[:SWEPT]
+    ),
+    clock.now(),
+)
+_STUCK = CompiledQuery(
+    lambda since: (
+        _open_rows().filter(status=Status.SETTLING, settling_since__lte=since).order_by("settling_since")[:SWEPT]
+    ),
+    clock.now(),
+)
+_MOOT = CompiledQuery(
+    lambda: _open_rows().filter(parent__isnull=False, parent__status__in=TERMINAL).order_by("parent_id")[:SWEPT]
+)
 
 
 def reopen(row: Elicitation) -> bool:

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Collection
+from datetime import datetime
 
 from django.db import transaction
-from django.db.models import OuterRef
+from django.db.models import OuterRef, QuerySet
 from django.db.models.functions import Coalesce
 
 from elicit_flows import vault
@@ -22,6 +23,7 @@ from elicit_flows.elicitations.price_change import tell_price
 from elicit_flows.kinds.payment import providers
 from elicit_flows.kinds.payment.providers.base import Busy, PaymentError, Refused, Unclear
 from elicit_flows.lib import clock, health
+from elicit_flows.lib.compiled_query import CompiledQuery
 from elicit_flows.models import Cancellation, Checkout, Inbound, Mandate, PaymentAccount, PriceChange, Refund
 from elicit_flows.models.backlog import soonest
 from elicit_flows.payments import (
@@ -41,7 +43,12 @@ Due = Inbound | Checkout | Cancellation | PriceChange | Refund | Mandate
 
 def payment_accounts_due(without: Collection[int]) -> list[int]:
     """The primary keys of the accounts that have something due, except ``without`` and those of slow providers."""
-    now, this = clock.now(), OuterRef("pk")
+    left_out = {*without, *payment.slow_accounts.open_keys()}
+    return [row.pk for row in _WITH_DUE.all(clock.now()) if row.pk not in left_out]
+
+
+def _with_due(now: datetime) -> QuerySet[PaymentAccount]:
+    this = OuterRef("pk")
     due = Coalesce(
         soonest(Inbound.objects.filter(account=this, try_at__lte=now), "try_at"),
         soonest(Checkout.objects.filter(account=this, look_at__lte=now), "look_at"),
@@ -50,8 +57,10 @@ def payment_accounts_due(without: Collection[int]) -> list[int]:
         soonest(Refund.objects.filter(payment__account=this, try_at__lte=now), "try_at"),
         soonest(Mandate.objects.filter(account=this, status=Mandate.Status.ACTIVE, until__lte=now), "until"),
     )
-    rows = PaymentAccount.objects.exclude(pk__in=[*without, *payment.slow_accounts.open_keys()])
-    return list(rows.alias(due=due).filter(due__isnull=False).values_list("pk", flat=True))
+    return PaymentAccount.objects.alias(due=due).filter(due__isnull=False).only("pk")
+
+
+_WITH_DUE = CompiledQuery(_with_due, clock.now())
 
 
 def payments_due(account: int, limit: int) -> list[Due]:

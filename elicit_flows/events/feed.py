@@ -9,6 +9,7 @@ from django.core.signing import BadSignature, Signer
 from django.db import connection
 
 from elicit_flows.domain.errors import BadCursor
+from elicit_flows.lib.compiled_query import CompiledQuery, prepared_cursor
 from elicit_flows.models import Event
 
 # Runs every second for all waiting requests. The ids are one parameter: writing a thousand takes longer than the query.
@@ -22,6 +23,13 @@ _LEAP = """
     INSERT INTO elicit_flows_feed (agent_id, position) SELECT id, %s FROM elicit_flows_agent WHERE true
     ON CONFLICT (agent_id) DO UPDATE SET position = elicit_flows_feed.position + %s
 """
+# Each event of an agent that waits is read with it.
+_AFTER = CompiledQuery(
+    lambda agent, position: Event.objects.filter(agent=agent, position__gt=position).order_by("position"),
+    1,
+    2,
+    limited=True,
+)
 _THESE = {"postgresql": "= ANY(%s)", "sqlite": "IN (SELECT value FROM json_each(%s))"}
 
 
@@ -54,7 +62,7 @@ def position(agent_id: int, cursor: str) -> int:
 
 def after(agent_id: int, position: int, limit: int) -> list[Event]:
     """Up to ``limit`` events after ``position``, in order."""
-    return list(Event.objects.filter(agent_id=agent_id, position__gt=position).order_by("position")[:limit])
+    return _AFTER.all(agent_id, position, limit)
 
 
 def head(agent_id: int) -> Head:
@@ -66,7 +74,7 @@ def heads(agent_ids: list[int]) -> dict[int, Head]:
     these: list[int] | str = agent_ids
     if connection.vendor == "sqlite":
         these = json.dumps(agent_ids)
-    with connection.cursor() as found:
+    with prepared_cursor() as found:
         found.execute(_HEADS.format(these=_THESE[connection.vendor]), [these])
         stored = {row[0]: Head(*row) for row in found.fetchall()}
     return {each: stored.get(each) or Head(each, 0, "") for each in agent_ids}

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from datetime import datetime
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from django.db import DEFAULT_DB_ALIAS, connection, connections
@@ -65,12 +66,14 @@ class CompiledQuery(Generic[M]):
     """``rows`` makes a query set from the arguments. It may annotate and join (select_related), and not prefetch.
 
     ``samples``: an example of each argument, all different, with which the SQL is written. ``rows`` must use the
-    arguments unchanged, and the SQL must not have other parameters.
+    arguments unchanged. Other texts and whole numbers become constants of the SQL, so that PostgreSQL can use the
+    indexes that have the same condition. ``limited``: one more argument at the end says how many rows are read at most.
     """
 
-    def __init__(self, rows: Callable[..., QuerySet[M]], *samples: Any) -> None:
+    def __init__(self, rows: Callable[..., QuerySet[M]], *samples: Any, limited: bool = False) -> None:
         self._rows = rows
         self._samples = samples
+        self._limited = limited
         self._written: dict[str, Written] = {}  # by database vendor
 
     def get(self, *values: Any) -> M:
@@ -90,7 +93,7 @@ class CompiledQuery(Generic[M]):
         if written is None:
             written = self._written[own.vendor] = self._write()
         if own.vendor == "sqlite":
-            values = tuple(json.dumps(value) if isinstance(value, list) else value for value in values)
+            values = tuple(map(_for_sqlite, values))
         with prepared_cursor() as cursor:
             cursor.execute(written.sql, [values[each] for each in written.order])
             found = cursor.fetchall()
@@ -105,13 +108,31 @@ class CompiledQuery(Generic[M]):
         return rows  # type: ignore[return-value]
 
     def _write(self) -> Written:
-        compiler = self._rows(*self._samples).query.get_compiler(connection=connection)
+        own = connections[DEFAULT_DB_ALIAS]
+        compiler = self._rows(*self._samples).query.get_compiler(connection=own)
         sql, parameters = compiler.as_sql()
+        if self._rows(*self._samples).query.get_compiler(connection=own).as_sql() != (sql, parameters):
+            raise ValueError(f"The SQL has a parameter that is neither an argument nor a constant: {parameters}")
+        samples: list[Any] = list(self._samples)
+        if own.vendor == "sqlite":
+            samples = [each if isinstance(each, list) else _for_sqlite(each) for each in samples]
+        first, *others = sql.split("%s")
+        order = []
+        for parameter, text in zip(parameters, others, strict=True):
+            place = next((number for number, each in enumerate(samples) if _same(each, parameter)), None)
+            if place is not None:
+                order.append(place)
+            first += ("%s" if place is not None else _literal(parameter)) + text
+        if len(set(order)) < len(samples):
+            raise ValueError(f"The SQL does not have each of {self._samples} as a parameter: {sql}, {parameters}")
+        if self._limited:
+            first += " LIMIT %s"
+            order.append(len(samples))
         chosen = [expression for expression, *_ in compiler.select]
         fields = [chosen[place].target.attname for place in compiler.klass_info["select_fields"]]
         return Written(
-            sql,
-            [self._samples.index(each) for each in parameters],
+            first,
+            order,
             compiler,
             compiler.get_converters(chosen),
             compiler.klass_info["model"],
@@ -120,6 +141,26 @@ class CompiledQuery(Generic[M]):
             # The stubs are those of Django 6, where it has an argument more.
             get_related_populators(compiler.klass_info, compiler.select, connection.alias),  # type: ignore[call-arg]
         )
+
+
+def _for_sqlite(value: Any) -> Any:
+    """The value of an argument. A list is for ``among``."""
+    if isinstance(value, datetime):
+        return connection.ops.adapt_datetimefield_value(value)
+    return json.dumps(value) if isinstance(value, list) else value
+
+
+def _same(sample: Any, parameter: Any) -> bool:
+    """For PostgreSQL, Django makes numbers of a subclass of int."""
+    return sample == parameter and isinstance(parameter, type(sample)) and not isinstance(parameter, bool)
+
+
+def _literal(constant: Any) -> str:
+    if isinstance(constant, int) and not isinstance(constant, bool):
+        return str(int(constant))
+    if not isinstance(constant, str):
+        raise TypeError(f"A constant must be text or a whole number, not {constant!r}.")
+    return "'" + constant.replace("'", "''").replace("%", "%%") + "'"
 
 
 class CompiledInsert(NamedTuple):

@@ -18,6 +18,7 @@ from elicit_flows.domain.status import Status
 from elicit_flows.job_table import NOTIFY
 from elicit_flows.lib import clock, counters
 from elicit_flows.lib.backoff import RetrySchedule
+from elicit_flows.lib.compiled_query import CompiledQuery
 from elicit_flows.models import Channel, Notification, NotificationSettings, leases
 from elicit_flows.notifications import email, push, webhook
 from elicit_flows.notifications.messages import Message, NoAddress, NotSent, Refused, Unknown, compose
@@ -47,15 +48,19 @@ SEND: dict[str, Callable[[Message, Addresses, NotificationSettings], None]] = {
 
 def channels_due(without: Collection[str]) -> list[str]:
     """The channels with messages that are due, except those in ``without``."""
-    return [channel for channel in Channel.values if channel not in without and _due(channel).exists()]
+    now = clock.now()
+    return [channel for channel in Channel.values if channel not in without and _FIRST_DUE.all(channel, now)]
 
 
 def due(channel: str, limit: int) -> list[Notification]:
-    return list(_due(channel).order_by("next_at")[:limit])
+    return list(_due(channel, clock.now())[:limit])
 
 
-def _due(channel: str) -> QuerySet[Notification]:
-    return Notification.objects.filter(channel=channel, next_at__lte=clock.now())
+def _due(channel: str, now: datetime) -> QuerySet[Notification]:
+    return Notification.objects.filter(channel=channel, next_at__lte=now).order_by("next_at")
+
+
+_FIRST_DUE = CompiledQuery(lambda channel, now: _due(channel, now).only("pk")[:1], "channel", clock.now())
 
 
 def tell(row: Notification) -> bool:

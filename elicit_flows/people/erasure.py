@@ -19,6 +19,7 @@ from elicit_flows.elicitations.outcomes import cancel
 from elicit_flows.events import wakeups
 from elicit_flows.job_table import EXPIRE
 from elicit_flows.lib import clock
+from elicit_flows.lib.compiled_query import CompiledQuery
 from elicit_flows.models import Elicitation, Erasure, Event, Payment
 from elicit_flows.models.elicitation import UNFINISHED
 from elicit_flows.payments import cancellations, checkouts, customers, queries
@@ -55,10 +56,12 @@ def erasure_pending(claim: Claim) -> Erasure | None:
     return Erasure.objects.filter(iss=claim.iss, sub=claim.sub, done_at=None).first()
 
 
-def sweep_erasures(limit: int = 10) -> int:
+_DUE = CompiledQuery(lambda now: Erasure.objects.filter(next_at__lte=now).order_by("next_at")[:10], clock.now())
+
+
+def sweep_erasures() -> int:
     """Continue the erasures that are due. Returns how many. Run by the worker."""
-    due = Erasure.objects.filter(next_at__lte=clock.now()).order_by("next_at")[:limit]
-    return sum(_go_on(row) for row in due)
+    return sum(map(_go_on, _DUE.all(clock.now())))
 
 
 def _go_on(erasure: Erasure) -> bool:

@@ -7,7 +7,7 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Collection
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import partial
 
 from django.db import transaction
@@ -19,6 +19,7 @@ from elicit_flows.events import wakeups
 from elicit_flows.job_table import REVOCATIONS
 from elicit_flows.kinds.oauth import revoke_grant as tell_provider
 from elicit_flows.lib import clock
+from elicit_flows.lib.compiled_query import CompiledQuery
 from elicit_flows.models import Connection, Elicitation, PendingGrant, Provider, leases
 from elicit_flows.oauth import OAuthError
 from elicit_flows.vault import grant_json, provider_settings
@@ -68,18 +69,24 @@ def reject_pending_grant(elicitation: Elicitation) -> None:
 
 def providers_of_rejected_grants(without: Collection[str]) -> list[str]:
     """The slugs of the providers at which rejected grants are due to be revoked, except those in ``without``."""
-    slugs = _due().values_list("elicitation__params__provider", flat=True).distinct()
+    now = clock.now()
+    if not _ONE_DUE.all(now):  # as usual
+        return []
+    slugs = _due(now).values_list("elicitation__params__provider", flat=True).distinct()
     return [str(slug) for slug in slugs if slug not in without]
 
 
 def rejected_grants_due(slug: str, limit: int) -> list[PendingGrant]:
     """Those that this provider is to be told of now, oldest first."""
-    due = _due().filter(elicitation__params__provider=slug).select_related("elicitation")
+    due = _due(clock.now()).filter(elicitation__params__provider=slug).select_related("elicitation")
     return list(due.order_by("give_back_at")[:limit])
 
 
-def _due() -> QuerySet[PendingGrant]:
-    return PendingGrant.objects.filter(give_back_at__lte=clock.now())
+def _due(now: datetime) -> QuerySet[PendingGrant]:
+    return PendingGrant.objects.filter(give_back_at__lte=now)
+
+
+_ONE_DUE = CompiledQuery(lambda now: _due(now).only("pk")[:1], clock.now())
 
 
 def revoke_rejected_grant(row: PendingGrant) -> bool:

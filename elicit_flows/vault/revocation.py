@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Collection
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import partial
 
 from django.db import transaction
@@ -19,6 +19,7 @@ from elicit_flows.kinds.credentials import client_credentials
 from elicit_flows.kinds.oauth import revoke_grant as tell_provider
 from elicit_flows.lib import clock, counters, health
 from elicit_flows.lib.backoff import RetrySchedule
+from elicit_flows.lib.compiled_query import CompiledQuery
 from elicit_flows.models import Connection, ConnectionUse, Provider, leases
 from elicit_flows.models.backlog import soonest
 from elicit_flows.oauth import OAuthError
@@ -90,19 +91,25 @@ def revoke_unkept_grant(provider: Provider, grant: Grant) -> None:
 
 def providers_due(without: Collection[int]) -> list[int]:
     """The primary keys of the providers at which revocations are due, except those in ``without``."""
-    due = soonest(_due().filter(provider=OuterRef("pk")), "upstream_next_at")
-    rows = Provider.objects.exclude(pk__in=without).alias(due=due).filter(due__isnull=False)
-    return list(rows.values_list("pk", flat=True))
+    return [row.pk for row in _WITH_DUE.all(clock.now()) if row.pk not in without]
+
+
+def _with_due(now: datetime) -> QuerySet[Provider]:
+    due = soonest(_due(now).filter(provider=OuterRef("pk")), "upstream_next_at")
+    return Provider.objects.alias(due=due).filter(due__isnull=False).only("pk")
+
+
+_WITH_DUE = CompiledQuery(_with_due, clock.now())
 
 
 def revocations_due(provider: int, limit: int) -> list[Connection]:
     """The revoked connections of a provider, by its primary key, whose revocation is due; oldest first."""
-    due = _due().filter(provider_id=provider).select_related("provider")
+    due = _due(clock.now()).filter(provider_id=provider).select_related("provider")
     return list(due.order_by("upstream_next_at")[:limit])
 
 
-def _due() -> QuerySet[Connection]:
-    return Connection.objects.filter(upstream=Upstream.PENDING, upstream_next_at__lte=clock.now())
+def _due(now: datetime) -> QuerySet[Connection]:
+    return Connection.objects.filter(upstream=Upstream.PENDING, upstream_next_at__lte=now)
 
 
 def tell_of_revocation(row: Connection) -> bool:

@@ -23,6 +23,8 @@ from django.db import connections
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
+from elicit_flows.job_table import AUDIT, PURGE
+from elicit_flows.jobs import worker
 from elicit_flows.models import Connection, Elicitation
 from tests.house.conftest import Stage
 from tests.support import rows
@@ -32,6 +34,7 @@ from tests.support.two_ways import Request
 TABLE = Path(__file__).with_name("costs.toml")
 # What a callback asks PostgreSQL, from the session to the last commit, each BEGIN and COMMIT counted.
 ROUND_TRIPS = 10
+LOOKS = sorted(worker.MAKE.keys() - {AUDIT.name, PURGE.name})  # those that look every few seconds
 MORE = 1.03  # the calls of an operation may be this many times those in the table
 RUNS = 8
 PYTHON = platform.python_version_tuple()[:2]
@@ -110,7 +113,13 @@ def measured(stage: Stage) -> dict[str, dict[str, int]]:
     costs["callback"] = counted(None, [partial(stage.callback, brought) for brought in ways_back])
     fetch = stage.fetch(begun[0])
     assert ways.by_django(fetch).status == 200  # which notes the use
-    return costs | both_ways(stage, "fetch a token", fetch)
+    costs |= both_ways(stage, "fetch a token", fetch)
+    Connection.objects.update(refresh_due_at=None)
+    for name in LOOKS:  # when nothing is due, which an agent that waits for an answer should not notice
+        doing = worker.MAKE[name]()
+        costs[f"a look of {name}"] = counted(None, [doing.start_due] * RUNS)
+        doing.close()
+    return costs
 
 
 def both_ways(stage: Stage, name: str, request: Request) -> dict[str, dict[str, int]]:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
 from django.db.models import F, Model, Q
 
+from elicit_flows.domain.values import Claim
 from elicit_flows.lib import clock
 from elicit_flows.lib.compiled_query import CompiledQuery, compare_and_set, save
 from elicit_flows.models import Connection, Elicitation
@@ -106,7 +109,60 @@ def test_a_row_that_was_read_so_can_be_written() -> None:
     assert Connection.objects.get(pk=made.pk).account_label == "another"
 
 
+# Constants, a time, and a number of rows that each call gives.
+DUE = CompiledQuery(
+    lambda now, scope: (
+        Connection.objects.filter(expires_at__lte=now, refresh_failures__lt=7, account_label="it's 100 %", iss=scope)
+        .exclude(status="revoked")
+        .order_by("expires_at")
+    ),
+    clock.now(),
+    "iss",
+    limited=True,
+)
+
+
+OF_AGENT = CompiledQuery(lambda agent: Connection.objects.filter(agent=agent, refresh_failures__lte=2), 1)
+
+
+def check_constants() -> None:
+    known, drive = rows.agent(), rows.provider()
+    made = [rows.connection(known, drive, claim=Claim(rows.ISSUER, f"{number}")) for number in range(4)]
+    now = clock.now()
+    for number, each in enumerate(made):
+        expires_at = now + timedelta(seconds=number - 1)
+        Connection.objects.filter(pk=each.pk).update(expires_at=expires_at, account_label="it's 100 %")
+    first, second, third, _ = made
+    assert [row.pk for row in DUE.all(now, first.iss, 9)] == [first.pk, second.pk]
+    assert [row.pk for row in DUE.all(now + timedelta(seconds=1), first.iss, 2)] == [first.pk, second.pk]
+    assert [row.pk for row in DUE.all(now + timedelta(seconds=1), first.iss, 3)] == [first.pk, second.pk, third.pk]
+    assert DUE.all(now, "another", 9) == []
+    assert len(OF_AGENT.all(known.row.pk)) == 4
+    Connection.objects.filter(pk=first.pk).update(status="revoked")
+    Connection.objects.filter(pk=second.pk).update(account_label="100 %")
+    assert DUE.all(now, first.iss, 9) == []
+
+
 @pytest.mark.django_db
-def test_a_parameter_that_is_no_argument_is_refused_when_the_sql_is_written() -> None:
-    with pytest.raises(ValueError, match="not in"):
-        CompiledQuery(lambda pk: Elicitation.objects.filter(pk=pk, status="completed"), "el").get("el_1")
+def test_what_is_no_argument_is_a_constant() -> None:
+    check_constants()
+
+
+@pytest.mark.postgres
+@pytest.mark.django_db(transaction=True)
+def test_constants_on_postgresql() -> None:
+    check_constants()
+
+
+@pytest.mark.django_db
+def test_what_may_be_another_value_the_next_time_is_refused() -> None:
+    with pytest.raises(ValueError, match="neither an argument nor a constant"):
+        CompiledQuery(lambda pk: Elicitation.objects.filter(pk=pk, expires_at__lte=clock.now()), "el").get("el_1")
+    with pytest.raises(TypeError, match=r"text or a whole number, not 0\.5"):
+        CompiledQuery(lambda: Elicitation.objects.extra(where=["seq > %s"], params=[0.5])).all()
+
+
+@pytest.mark.django_db
+def test_an_argument_that_was_changed_is_refused() -> None:
+    with pytest.raises(ValueError, match="does not have each"):
+        CompiledQuery(lambda pk: Elicitation.objects.filter(pk=pk.upper()), "el").get("el_1")
