@@ -68,12 +68,14 @@ class Hall:
         self.used(client, first)
 
     def used(self, client: Peer, wakes: int) -> None:
-        """A few are told, at once, and many ask, of whom a cookie leads some to Django: now every pool has its threads,
-        and they their connections.
+        """A few are told, at once, and many ask, of whom a cookie leads some to Django, until that starts no thread any
+        more: now every pool has its threads, and they their connections.
         """
-        self.wakes(wakes, pause=0.0)
-        for api in (self.api, self._by_django):
-            api.load(client, CALLERS, 1.0)
+        threads = 0
+        while threads < (threads := machine.threads(self.pid)):
+            self.wakes(wakes, pause=0.0)
+            for api in (self.api, self._by_django):
+                api.load(client, CALLERS, 1.0)
 
     def leave(self) -> None:
         self.crowd.call("leave")

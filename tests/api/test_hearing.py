@@ -159,6 +159,18 @@ def test_an_unexpected_error_is_logged_with_the_number_that_the_client_gets(
     assert fields["request"] == answer.headers["x-request-id"]
 
 
+def test_requests_that_wait_one_after_the_other_do_not_make_one_long_collection(api: httpx2.Client) -> None:
+    """Python's own count of objects does not rise with them."""
+    before, made = gc.get_threshold(), gc.get_stats()[1]["collections"]
+    try:
+        gc.set_threshold(1_000_000)
+        for _ in range(3 * gc_tuning.WAITS):
+            assert api.get("/v1/events?wait=0").status_code == 200
+    finally:
+        gc.set_threshold(*before)
+    assert gc.get_stats()[1]["collections"] == made + 3
+
+
 def test_the_start_is_set_aside_and_nobody_is_held_up_by_a_full_collection() -> None:
     before = gc.get_threshold()
     try:

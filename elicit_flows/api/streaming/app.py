@@ -20,7 +20,7 @@ from elicit_flows.api.streaming import events, longpoll
 from elicit_flows.api.streaming.admission import Admission
 from elicit_flows.api.streaming.broker import Asker, Broker
 from elicit_flows.domain.errors import FlowError, Unavailable
-from elicit_flows.lib import telemetry
+from elicit_flows.lib import gc_tuning, telemetry
 from elicit_flows.lib.wsgi_bridge import Message, Receive, Scope, Send, respond
 
 log = logging.getLogger(__name__)
@@ -114,6 +114,7 @@ class Waiting:
                 raise Unavailable("The service is starting or stopping.", retry_after=1)
             hub = self.hub
             asker = await self._asker(hub, scope)
+            gc_tuning.begins_to_wait()
             with self.admission.admit(asker.agent_id):
                 waiting = _wait(hub, asker, scope, sender)
                 _forget(scope)
