@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import UTC, datetime
 
 import pytest
 from django.db import OperationalError, connection
 from django.db.backends.utils import CursorWrapper
 from django.db.utils import ConnectionHandler
 from django.test.utils import CaptureQueriesContext
+from psycopg.pq import Format
 
 from config import env
 from elicit_flows.lib.compiled_query import prepared_cursor
@@ -49,6 +51,18 @@ def test_a_text_that_never_changes_is_prepared_once(on_postgres: str) -> None:
     assert asked(PREPARED) == 1
     assert asked(ASK, 4) == 4, "and others are not"
     assert asked(PREPARED) == 1
+
+
+def test_a_time_is_read_by_compiled_code_where_a_statement_is_prepared(on_postgres: str) -> None:
+    read = []
+    for made in (usual_cursor, prepared_cursor):
+        with made() as cursor:
+            cursor.execute("SELECT '2026-11-30 01:02:03.456789+02'::timestamptz, NULL::timestamptz, '{}'::jsonb")
+            read.append(cursor.fetchone())
+            loader = cursor.adapters.get_loader(cursor.description[0].type_code, Format.TEXT)
+    assert read == [(datetime(2026, 11, 29, 23, 2, 3, 456789, UTC), None, "{}")] * 2
+    assert {moment.tzinfo for moment, *_ in read} == {UTC}
+    assert loader.__module__.startswith("psycopg_binary")
 
 
 def test_nothing_is_prepared_where_that_is_off(on_postgres: str) -> None:
