@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import pytest
-from django.db import connection
+from django.db import connection, transaction
 from django.test.utils import CaptureQueriesContext
 
 from elicit_flows import elicitations
 from elicit_flows.domain.values import Claim, Question
-from elicit_flows.models import Elicitation
+from elicit_flows.events import feed
+from elicit_flows.models import Agent, Elicitation
 from elicit_flows.vault import refresh_job
 from elicit_flows.web import account
 from tests.support import jobs, rows
@@ -59,6 +61,7 @@ def test_the_sweep_reads_what_is_due_alone_among_thousands_that_are_open(on_post
         cursor.execute(_COPY.format(columns=columns), [FINISHED, FINISHED + OPEN])
         cursor.execute("ANALYZE elicit_flows_elicitation")
         cursor.execute("UPDATE elicit_flows_elicitation SET expires_at = now() + interval '1 day'")
+    assert read_from("elicit_flows_elicitation", elicitations.sweep) == 0, "no plan for any time is used"
     with CaptureQueriesContext(connection) as caught:
         assert elicitations.sweep() == 0
     plans = ["\n".join(_plan(one["sql"], as_it_is=True)) for one in caught.captured_queries]
@@ -66,6 +69,41 @@ def test_the_sweep_reads_what_is_due_alone_among_thousands_that_are_open(on_post
     for plan, index in zip(plans, ("elicitation_overdue", "elicitation_stuck", "elicitation_open_steps"), strict=True):
         assert index in plan, plan
         assert "elicitation_purge" not in plan, plan
+
+
+def test_a_page_of_a_feed_is_read_alone_among_many_events(on_postgres: str) -> None:
+    for slug in ("bot", "other-bot"):
+        elicitations.create(rows.agent(slug).row, Question("confirm", WHOM, "May I?", {}))
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "INSERT INTO elicit_flows_event (id, agent_id, position, type, created_at, data)"
+            " SELECT id || number, agent_id, position + number, type, created_at, data"
+            " FROM elicit_flows_event, generate_series(1, %s) AS number",
+            [FINISHED],
+        )
+        cursor.execute("ANALYZE elicit_flows_event")
+    agent = Agent.objects.get(slug="bot").pk
+    for position, page in ((0, 10), (FINISHED - 50, 10), (FINISHED + 1, 0)):
+        assert len(feed.after(agent, position, 10)) == page
+        assert read_from("elicit_flows_event", partial(feed.after, agent, position, 10)) == page
+
+
+def read_from(table: str, call: Callable[[], object]) -> int:
+    """How many rows of a table are read, with the plans that PostgreSQL makes once for a prepared statement."""
+    with transaction.atomic(), connection.cursor() as cursor:
+
+        def so_far() -> int:  # since the backend last reported it, which may be before this transaction
+            cursor.execute(
+                "SELECT COALESCE(seq_tup_read, 0) + COALESCE(idx_tup_fetch, 0) FROM pg_stat_xact_user_tables"
+                " WHERE relname = %s",
+                [table],
+            )
+            return int(cursor.fetchone()[0])
+
+        cursor.execute("SET LOCAL plan_cache_mode = force_generic_plan")
+        before = so_far()
+        call()
+        return so_far() - before
 
 
 @pytest.mark.parametrize("act", [_ask, _sweep, _waiting], ids=["create", "sweep", "account"])

@@ -81,7 +81,7 @@ def _due(now: datetime) -> QuerySet[Attempt]:
     return rows.select_related("elicitation__agent", "elicitation__parent")
 
 
-_DUE = CompiledQuery(_due, clock.now(), limited=True)
+_DUE = CompiledQuery(_due, clock.now(), limited=True, prepare=False)
 
 
 class Polls(CallWindow[str]):

@@ -132,15 +132,18 @@ _OVERDUE = CompiledQuery(
         .order_by("expires_at")[:SWEPT]
     ),
     clock.now(),
+    prepare=False,
 )
 _STUCK = CompiledQuery(
     lambda since: (
         _open_rows().filter(status=Status.SETTLING, settling_since__lte=since).order_by("settling_since")[:SWEPT]
     ),
     clock.now(),
+    prepare=False,
 )
 _MOOT = CompiledQuery(
-    lambda: _open_rows().filter(parent__isnull=False, parent__status__in=TERMINAL).order_by("parent_id")[:SWEPT]
+    lambda: _open_rows().filter(parent__isnull=False, parent__status__in=TERMINAL).order_by("parent_id")[:SWEPT],
+    prepare=False,
 )
 
 

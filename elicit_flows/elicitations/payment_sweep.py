@@ -60,7 +60,7 @@ def _with_due(now: datetime) -> QuerySet[PaymentAccount]:
     return PaymentAccount.objects.alias(due=due).filter(due__isnull=False).only("pk")
 
 
-_WITH_DUE = CompiledQuery(_with_due, clock.now())
+_WITH_DUE = CompiledQuery(_with_due, clock.now(), prepare=False)
 
 
 def payments_due(account: int, limit: int) -> list[Due]:

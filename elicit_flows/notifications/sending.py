@@ -60,7 +60,9 @@ def _due(channel: str, now: datetime) -> QuerySet[Notification]:
     return Notification.objects.filter(channel=channel, next_at__lte=now).order_by("next_at")
 
 
-_FIRST_DUE = CompiledQuery(lambda channel, now: _due(channel, now).only("pk")[:1], "channel", clock.now())
+_FIRST_DUE = CompiledQuery(
+    lambda channel, now: _due(channel, now).only("pk")[:1], "channel", clock.now(), prepare=False
+)
 
 
 def tell(row: Notification) -> bool:

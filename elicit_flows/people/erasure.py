@@ -56,7 +56,9 @@ def erasure_pending(claim: Claim) -> Erasure | None:
     return Erasure.objects.filter(iss=claim.iss, sub=claim.sub, done_at=None).first()
 
 
-_DUE = CompiledQuery(lambda now: Erasure.objects.filter(next_at__lte=now).order_by("next_at")[:10], clock.now())
+_DUE = CompiledQuery(
+    lambda now: Erasure.objects.filter(next_at__lte=now).order_by("next_at")[:10], clock.now(), prepare=False
+)
 
 
 def sweep_erasures() -> int:

@@ -86,7 +86,7 @@ def _due(now: datetime) -> QuerySet[PendingGrant]:
     return PendingGrant.objects.filter(give_back_at__lte=now)
 
 
-_ONE_DUE = CompiledQuery(lambda now: _due(now).only("pk")[:1], clock.now())
+_ONE_DUE = CompiledQuery(lambda now: _due(now).only("pk")[:1], clock.now(), prepare=False)
 
 
 def revoke_rejected_grant(row: PendingGrant) -> bool:

@@ -99,7 +99,7 @@ def _with_due(now: datetime) -> QuerySet[Provider]:
     return Provider.objects.alias(due=due).filter(due__isnull=False).only("pk")
 
 
-_WITH_DUE = CompiledQuery(_with_due, clock.now())
+_WITH_DUE = CompiledQuery(_with_due, clock.now(), prepare=False)
 
 
 def revocations_due(provider: int, limit: int) -> list[Connection]:
