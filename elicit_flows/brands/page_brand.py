@@ -15,6 +15,7 @@ from django.db import Error
 from django.utils.translation import get_language_info
 
 from elicit_flows.brands import theme
+from elicit_flows.lib.compiled_query import CompiledQuery
 from elicit_flows.lib.locales import language_of
 from elicit_flows.lib.ttl_cache import TtlCache
 from elicit_flows.models import Agent, Brand, Picture, Provider
@@ -99,9 +100,13 @@ def of(agent_id: int | None = None) -> PageBrand:
     return found
 
 
+# For each page of a link that leads to a provider.
+_WITH_LOGO = CompiledQuery(lambda slug: Provider.objects.select_related("logo").filter(slug=slug), "slug")
+
+
 def agent_card(agent: Agent, provider: str) -> AgentCard:
     """``provider``: the slug of the one that is to be connected, or ""."""
-    row = Provider.objects.select_related("logo").filter(slug=provider).first() if provider else None
+    row = _WITH_LOGO.first(provider) if provider else None
     found = (inline_image(agent.logo), inline_image(row.logo if row else None))
     return AgentCard(tuple(one for one in found if one), agent.site, agent.description)
 

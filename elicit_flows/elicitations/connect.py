@@ -45,6 +45,7 @@ from elicit_flows.elicitations.transitions import (
 )
 from elicit_flows.kinds.base import RedirectingKind
 from elicit_flows.lib import clock, ids, locales
+from elicit_flows.lib.compiled_query import CompiledQuery
 from elicit_flows.lib.sentences import sentences
 from elicit_flows.models import Attempt, Elicitation, Provider
 
@@ -192,11 +193,21 @@ def begin(elicitation_id: str, claim: Claim, browser: str, press: str | None, gi
         raise
 
 
+# For each press of a button.
+_PRESSED = CompiledQuery(
+    lambda row, press, browser: Attempt.objects.filter(elicitation=row, press_hash=press, browser_hash=browser),
+    "el",
+    "press",
+    "browser",
+)
+_LOCKED = CompiledQuery(lambda pk: Elicitation.objects.select_for_update().filter(pk=pk), "el")
+
+
 def _pressed(row: Elicitation, browser: str, press: str | None) -> Attempt | None:
     """The attempt of an earlier press of the same button, if it is still valid."""
     if not press:
         return None
-    attempt = row.attempts.filter(press_hash=ids.digest(press), browser_hash=ids.digest(browser)).first()
+    attempt = _PRESSED.first(row.pk, ids.digest(press), ids.digest(browser))
     if attempt is None or attempt.used_at or attempt.expires_at <= clock.now():
         return None
     return attempt
@@ -230,7 +241,7 @@ def _open_attempt(
     """Create an attempt, and end the earlier ones. If the provider has to be called first, the status changes later."""
     now, state_hash = clock.now(), ids.digest(state)
     stash = {"url": leave.url, "kind": leave.stash, "hand_over": leave.hand_over}
-    locked = Elicitation.objects.select_for_update().get(pk=row.pk)
+    locked = _LOCKED.get(row.pk)
     if locked.over:
         raise Over(elicitation=row.pk)
     _check_number(row, now)

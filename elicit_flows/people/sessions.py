@@ -12,6 +12,7 @@ from django.db.models import QuerySet
 
 from elicit_flows.domain.values import Claim
 from elicit_flows.lib import clock, ids
+from elicit_flows.lib.compiled_query import CompiledQuery
 from elicit_flows.models import IdentityAssertion, Member, SignedIn, SignOut
 from elicit_flows.people import push
 
@@ -33,10 +34,13 @@ def end_sessions(claim: Claim) -> None:
     SignOut.objects.update_or_create(iss=claim.iss, sub=claim.sub, defaults={"epoch": ids.token(), "at": clock.now()})
 
 
+_NOTED = CompiledQuery(lambda session: SignedIn.objects.filter(session=session), "session")  # for each page
+
+
 def note_session(claim: Claim, session: str, browser: str, system: str) -> None:
     """Note that the person uses this session now; ``session`` is the primary key of its row. Once an hour is enough."""
     now = clock.now()
-    row = SignedIn.objects.filter(session=session).first()
+    row = _NOTED.first(session)
     if row is None:
         told = {"iss": claim.iss, "sub": claim.sub, "browser": browser, "system": system}
         with suppress(IntegrityError), transaction.atomic():  # the session ended meanwhile, or is noted by now

@@ -186,8 +186,7 @@ def with_held_scopes(agent: Agent, claim: Claim, provider: Provider, params: Jso
         named = reconnectable(agent, claim, provider, params["connection"])
         rows = [named] if named else []
     elif any_active(agent, claim, provider):
-        active = owned(agent).filter(iss=claim.iss, sub=claim.sub, provider=provider)
-        rows = list(active.filter(status=Status.ACTIVE)[:2])
+        rows = [row for row in live_connections(agent, claim, provider) if row.status == Status.ACTIVE]
     else:
         return params
     held = rows[0].scopes if len(rows) == 1 else []

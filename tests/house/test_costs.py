@@ -104,12 +104,15 @@ def counted(within: Within | None, operations: Sequence[Callable[[], object]]) -
 
 
 def measured(stage: Stage) -> dict[str, dict[str, int]]:
-    begun = [stage.create() for _ in range(RUNS)]
+    begun, person = [stage.create() for _ in range(RUNS)], Client()
+    person.cookies[settings.SESSION_COOKIE_NAME] = stage.browser.session_key or ""
+    pages = {"connect page": counted(None, [partial(person.get, f"/c/{row.pk}") for row in begun])}
+    assert b'name="press"' in person.get(f"/c/{begun[0].pk}").content
     ways_back = [stage.press(row) for row in begun]
     question = rows.question(reuse="never")
     create = stage.request("POST", "/v1/elicitations", json.dumps(question).encode())
     ways, get = stage.ways, stage.request("GET", f"/v1/elicitations/{begun[0].pk}")
-    costs = both_ways(stage, "create", create) | both_ways(stage, "get", get)
+    costs = both_ways(stage, "create", create) | both_ways(stage, "get", get) | pages
     costs["callback"] = counted(None, [partial(stage.callback, brought) for brought in ways_back])
     fetch = stage.fetch(begun[0])
     assert ways.by_django(fetch).status == 200  # which notes the use
