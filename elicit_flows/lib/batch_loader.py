@@ -47,10 +47,10 @@ class BatchLoader(Generic[K, V]):
         try:
             while self._waiting:
                 batch, self._waiting = self._waiting[: self._most], self._waiting[self._most :]
-                try:
-                    values = await self._run(partial(self._load_all, [key for key, _ in batch]))
-                except Exception as error:  # noqa: BLE001  whoever asked goes another way, and gets the error there
-                    log.warning("a batch was not loaded: %s", type(error).__name__)
+                load_all = partial(self._load_all, [key for key, _ in batch])
+                [values] = await asyncio.gather(self._run(load_all), return_exceptions=True)
+                if isinstance(values, BaseException):  # whoever asked goes another way, and gets the error there
+                    log.warning("a batch was not loaded: %s", type(values).__name__)
                     values = {}
                 for key, value in batch:
                     if not value.done():  # whoever asked may have left
