@@ -34,7 +34,6 @@ log = logging.getLogger(__name__)
 IN_FLIGHT, PER_ENDPOINT = DELIVER.limit, DELIVER.per_party
 HANGING = 2.0  # seconds after which a send no longer counts toward IN_FLIGHT; all sends together are at most MOST
 MOST = 2 * IN_FLIGHT
-GATHER = 0.005  # seconds
 # Seconds for which a job that Celery woke keeps its thread and connection: beat wakes it every few seconds.
 LINGER = 30.0
 POLL = 1.0  # seconds between looks at what is under way
@@ -79,8 +78,6 @@ class WebhookDeliveries:
 
     def start_due(self) -> int:
         """Record what was sent, claim what is due and start sending it. Returns how many were started."""
-        if self._quick - self._sent.qsize() > IN_FLIGHT // 2:
-            time.sleep(GATHER)  # few were sent meanwhile: claiming and recording more of them together costs less
         self._record_sent()
         room = min(IN_FLIGHT - self._quick, MOST - len(self._in_flight))
         claimed: list[Delivery] = []
