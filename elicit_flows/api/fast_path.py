@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable
+from functools import lru_cache
 
 from django.conf import settings
 from django.http.request import split_domain_port, validate_host
@@ -82,13 +83,11 @@ class FastPath:
 def _understood(scope: Scope, *, creates: bool) -> tuple[dict[bytes, bytes], int] | None:
     """The headers, and how many bytes the body may have; None if something in the request's head needs a rule."""
     headers = dict(scope["headers"])
-    domain, _ = split_domain_port(headers.get(b"host", b"").decode("latin-1"))
     usual = (
         not scope["query_string"]
         and len(headers) == len(scope["headers"])  # none is there twice
         and UNUSUAL.isdisjoint(headers)
-        and domain
-        and validate_host(domain, settings.ALLOWED_HOSTS)  # as Django does
+        and _is_ours(headers.get(b"host", b""), tuple(settings.ALLOWED_HOSTS))
     )
     length, kind = headers.get(b"content-length"), headers.get(b"content-type")
     longest = BODIES[scope["method"]].get((length, kind))
@@ -96,6 +95,13 @@ def _understood(scope: Scope, *, creates: bool) -> tuple[dict[bytes, bytes], int
         short = kind == b"application/json" and length is not None and length.isdigit() and int(length) <= LONGEST
         longest = LONGEST if short else None
     return (headers, longest) if usual and longest is not None else None
+
+
+@lru_cache(64)
+def _is_ours(host: bytes, allowed: tuple[str, ...]) -> bool:
+    """As Django does it."""
+    domain, _ = split_domain_port(host.decode("latin-1"))
+    return bool(domain and validate_host(domain, allowed))
 
 
 def _again(body: bytes) -> Receive:

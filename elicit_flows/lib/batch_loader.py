@@ -11,6 +11,8 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Generic, TypeVar
 
+from django.db import Error
+
 log = logging.getLogger(__name__)
 K = TypeVar("K")
 V = TypeVar("V")
@@ -47,13 +49,14 @@ class BatchLoader(Generic[K, V]):
         try:
             while self._waiting:
                 batch, self._waiting = self._waiting[: self._most], self._waiting[self._most :]
-                load_all = partial(self._load_all, [key for key, _ in batch])
-                [values] = await asyncio.gather(self._run(load_all), return_exceptions=True)
-                if isinstance(values, BaseException):  # whoever asked goes another way, and gets the error there
-                    log.warning("a batch was not loaded: %s", type(values).__name__)
-                    values = {}
-                for key, value in batch:
-                    if not value.done():  # whoever asked may have left
-                        value.set_result(values.get(key))
-        finally:
-            self._loading = None
+                values: dict[K, V] = {}
+                try:
+                    values = await self._run(partial(self._load_all, [key for key, _ in batch]))
+                except (Error, RuntimeError, MemoryError) as error:  # of the database; or no thread could be started
+                    log.warning("a batch was not loaded: %s", type(error).__name__)
+                finally:  # without a value, whoever asked goes another way, and gets the error there
+                    for key, value in batch:
+                        if not value.done():  # whoever asked may have left
+                            value.set_result(values.get(key))
+        finally:  # after an error that nobody expected, the others are loaded by another task
+            self._loading = asyncio.create_task(self._load_batches()) if self._waiting else None

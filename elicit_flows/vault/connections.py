@@ -245,7 +245,8 @@ def usable(agent: Agent, connection_id: str) -> Connection:
 
 def all_usable(asked: set[tuple[int, str]]) -> Iterator[Connection]:
     """``usable`` for many in one SELECT, each named with its agent. Those that it would refuse are left out."""
-    for row in _SEVERAL.all([pk for _, pk in asked]):
+    found = _SEVERAL.all([pk for _, pk in asked]) if len(asked) > 1 else _ONE.all(*next(iter(asked)))
+    for row in found:
         with suppress(FlowError):
             if (row.agent_id, row.pk) in asked:
                 yield require_usable(row)

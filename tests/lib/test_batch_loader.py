@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import logging
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from django.db import OperationalError
 
 from elicit_flows.lib.batch_loader import BatchLoader
 
@@ -88,10 +90,13 @@ def test_one_who_has_left_takes_nothing_from_the_others() -> None:
     assert asyncio.run(play()) == "2"
 
 
-def test_an_error_leaves_its_batch_without_values_and_the_next_is_loaded(caplog: pytest.LogCaptureFixture) -> None:
+@pytest.mark.parametrize("error", [OperationalError("the secret reason"), RuntimeError("no thread")])
+def test_an_error_leaves_its_batch_without_values_and_the_next_is_loaded(
+    caplog: pytest.LogCaptureFixture, error: Exception
+) -> None:
     def answer(numbers: list[int]) -> dict[int, str]:
         if 1 in numbers:
-            raise RuntimeError("the secret reason")
+            raise error
         return {number: str(number) for number in numbers}
 
     async def play() -> list[str | None]:
@@ -100,5 +105,28 @@ def test_an_error_leaves_its_batch_without_values_and_the_next_is_loaded(caplog:
 
     with caplog.at_level(logging.WARNING):
         assert asyncio.run(play()) == [None, None, "2"]
-    assert "RuntimeError" in caplog.text
+    assert type(error).__name__ in caplog.text
     assert "secret" not in caplog.text
+
+
+def test_after_an_error_that_nobody_expected_the_others_are_loaded() -> None:
+    gate = Gate(closed=True)
+
+    def answer(numbers: list[int]) -> dict[int, str]:
+        found = gate(numbers)
+        return {} if numbers == [0] and found[1] else found
+
+    async def play() -> list[str | None]:
+        one, logged = loader(answer), []
+        asyncio.get_running_loop().set_exception_handler(lambda _, context: logged.append(context["exception"]))
+        first = asyncio.create_task(one.load(0))
+        await asyncio.to_thread(gate.arrived.wait, 10)
+        others = [asyncio.create_task(one.load(number)) for number in (1, 2)]
+        await asyncio.sleep(0)
+        gate.open.set()
+        found = [await first, *await asyncio.gather(*others)]
+        gc.collect()
+        assert [type(error) for error in logged] == [KeyError]
+        return found
+
+    assert asyncio.run(play()) == [None, "1", "2"]
