@@ -121,22 +121,22 @@ class CompiledQuery(Generic[M]):
         samples: list[Any] = list(self._samples)
         if own.vendor == "sqlite":
             samples = [each if isinstance(each, list) else _for_sqlite(each) for each in samples]
-        first, *others = sql.split("%s")
+        written, *texts = sql.split("%s")
         order = []
-        for parameter, text in zip(parameters, others, strict=True):
+        for parameter, text in zip(parameters, texts, strict=True):
             place = next((number for number, each in enumerate(samples) if _same(each, parameter)), None)
             if place is not None:
                 order.append(place)
-            first += ("%s" if place is not None else _literal(parameter)) + text
+            written += ("%s" if place is not None else _literal(parameter)) + text
         if len(set(order)) < len(samples):
             raise ValueError(f"The SQL does not have each of {self._samples} as a parameter: {sql}, {parameters}")
         if self._limited:
-            first += " LIMIT %s"
+            written += " LIMIT %s"
             order.append(len(samples))
         chosen = [expression for expression, *_ in compiler.select]
         fields = [chosen[place].target.attname for place in compiler.klass_info["select_fields"]]
         return Written(
-            first,
+            written,
             order,
             compiler,
             compiler.get_converters(chosen),
