@@ -18,6 +18,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, TypeVar
 
+import pytest
 from django.conf import settings
 from django.db import connections
 from django.test import Client
@@ -25,6 +26,7 @@ from django.test.utils import CaptureQueriesContext
 
 from elicit_flows.job_table import AUDIT, PURGE
 from elicit_flows.jobs import worker
+from elicit_flows.lib import clock
 from elicit_flows.models import Connection, Elicitation
 from tests.house.conftest import Stage
 from tests.support import rows
@@ -138,7 +140,8 @@ def both_ways(stage: Stage, name: str, request: Request) -> dict[str, dict[str, 
     }
 
 
-def test_no_operation_costs_more_than_the_table_says(stage: Stage) -> None:
+def test_no_operation_costs_more_than_the_table_says(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(clock, "correction", clock.Correction())  # a test on PostgreSQL before may have measured one
     found = measured(stage)
     if os.environ.get("COSTS") == "write":
         lines = [f'python = "{".".join(PYTHON)}"', f"callback_round_trips = {ROUND_TRIPS}"]
