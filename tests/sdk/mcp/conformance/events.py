@@ -36,6 +36,8 @@ def add_reconnection(app: MCPServer) -> None:
     @app.tool()
     async def test_reconnection(context: Context) -> str:
         """Cuts the stream of its call, and answers when the client may have come again."""
+        # The library sends the id to come again with in a task of its own, which a stream that is cut at once ends.
+        await asyncio.sleep(RETRY_MS / 1000)
         await context.close_sse_stream()
         await asyncio.sleep(RETRY_MS / 1000)
         return "Reconnected."
