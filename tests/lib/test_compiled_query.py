@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import timedelta
 
 import pytest
@@ -89,17 +90,6 @@ def check_writes(row: Connection) -> None:
 
 
 @pytest.mark.django_db
-def test_every_column_is_what_django_reads() -> None:
-    check()
-
-
-@pytest.mark.postgres
-@pytest.mark.django_db(transaction=True)
-def test_on_postgresql_too() -> None:
-    check()
-
-
-@pytest.mark.django_db
 def test_a_row_that_was_read_so_can_be_written() -> None:
     known = rows.agent()
     made = rows.connection(known, rows.provider())
@@ -143,15 +133,20 @@ def check_constants() -> None:
     assert DUE.all(now, first.iss, 9) == []
 
 
+CHECKS = pytest.mark.parametrize("checked", [check, check_constants])  # every column; what is no argument
+
+
+@CHECKS
 @pytest.mark.django_db
-def test_what_is_no_argument_is_a_constant() -> None:
-    check_constants()
+def test_what_is_read_is_what_django_reads(checked: Callable[[], None]) -> None:
+    checked()
 
 
+@CHECKS
 @pytest.mark.postgres
 @pytest.mark.django_db(transaction=True)
-def test_constants_on_postgresql() -> None:
-    check_constants()
+def test_on_postgresql_too(checked: Callable[[], None]) -> None:
+    checked()
 
 
 @pytest.mark.django_db
