@@ -4,9 +4,9 @@ A full collection visits every object while everything waits for it: half a seco
 almost nothing, because a finished request is freed by reference counting. So the objects loaded at start are excluded,
 small collections are larger and rarer, and full collections run on a timer.
 
-Python begins a small collection when that many more objects were created than deleted. Where one waiting request takes
-the place of another, that number hardly rises. The young objects would be those of all waiters before it did, and a
-small collection would take 60 ms. So one is also made for every few requests that begin to wait.
+Python begins a small collection when YOUNG more objects were created than deleted. Where one waiting request takes the
+place of another, that number hardly rises: by the next small collection all waiters would have been replaced, and it
+would visit the objects of all of them, for 60 ms. So one is also made for every few requests that begin to wait.
 """
 
 from __future__ import annotations

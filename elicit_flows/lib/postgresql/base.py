@@ -38,6 +38,8 @@ def _adapters() -> AdaptersMap:
 
 
 class PreparedCursor(psycopg.Cursor[Any]):
+    """Its parameters are bound by the server, and its times are read by compiled code."""
+
     @property
     def adapters(self) -> AdaptersMap:
         return _adapters()
