@@ -39,12 +39,20 @@ def database(request: pytest.FixtureRequest) -> None:
 
 FINISHED, OPEN = 8000, 3000
 _COPY = """
-    INSERT INTO elicit_flows_elicitation (id, expires_at, finished_at, {columns})
-    SELECT 'el_' || number, now() + (number %% 2 - 0.5) * interval '1 day',
+    INSERT INTO elicit_flows_elicitation (id, sub, expires_at, finished_at, {columns})
+    SELECT 'el_' || number, 'person-' || number, now() + (number %% 2 - 0.5) * interval '1 day',
         CASE WHEN number > %s THEN NULL::timestamptz ELSE now() - number * interval '1 s' END,
         {columns}
     FROM elicit_flows_elicitation, generate_series(1, %s) AS number
 """
+
+
+def _copy(finished: int, still_open: int) -> None:
+    """Make an elicitation of one person into as many, each of another person. Half of them are overdue."""
+    written = {"id", "sub", "expires_at", "finished_at"}
+    columns = ", ".join(one.column for one in Elicitation._meta.concrete_fields if one.column not in written)
+    with connection.cursor() as cursor:
+        cursor.execute(_COPY.format(columns=columns), [finished, finished + still_open])
 
 
 def test_the_sweep_reads_what_is_due_alone_among_thousands_that_are_open(on_postgres: str) -> None:
@@ -52,13 +60,8 @@ def test_the_sweep_reads_what_is_due_alone_among_thousands_that_are_open(on_post
     would read all of that to find the first, were it not told the order.
     """
     _ask()
-    columns = ", ".join(
-        field.column
-        for field in Elicitation._meta.concrete_fields
-        if field.column not in {"id", "expires_at", "finished_at"}
-    )
+    _copy(FINISHED, OPEN)
     with connection.cursor() as cursor:
-        cursor.execute(_COPY.format(columns=columns), [FINISHED, FINISHED + OPEN])
         cursor.execute("ANALYZE elicit_flows_elicitation")
         cursor.execute("UPDATE elicit_flows_elicitation SET expires_at = now() + interval '1 day'")
     assert read_from("elicit_flows_elicitation", elicitations.sweep) == 0, "no plan for any time is used"
@@ -69,6 +72,20 @@ def test_the_sweep_reads_what_is_due_alone_among_thousands_that_are_open(on_post
     for plan, index in zip(plans, ("elicitation_overdue", "elicitation_stuck", "elicitation_open_steps"), strict=True):
         assert index in plan, plan
         assert "elicitation_purge" not in plan, plan
+
+
+def test_one_persons_requests_are_read_alone_among_all_that_are_open(on_postgres: str) -> None:
+    """Where nearly all is over, PostgreSQL expects one row with time left, by whichever index."""
+    _ask()
+    _copy(FINISHED, 0)
+    with connection.cursor() as cursor:
+        cursor.execute("UPDATE elicit_flows_elicitation SET expires_at = finished_at WHERE finished_at IS NOT NULL")
+        cursor.execute("ANALYZE elicit_flows_elicitation")
+        cursor.execute(
+            "UPDATE elicit_flows_elicitation SET finished_at = NULL, expires_at = now() + interval '1 day'"
+            " WHERE id IN (SELECT id FROM elicit_flows_elicitation LIMIT 300)"
+        )
+    assert read_from("elicit_flows_elicitation", _waiting) <= 2
 
 
 def test_a_page_of_a_feed_is_read_alone_among_many_events(on_postgres: str) -> None:

@@ -95,8 +95,11 @@ class Elicitation(models.Model):
             models.Index(fields=["agent", "iss", "-created_at", "-id"], name="elicitation_issuer", condition=WHOLE),
             # "what needs me", and the cap on open questions to one person
             models.Index(fields=["iss", "sub", "expires_at", "agent"], name="elicitation_open", condition=UNFINISHED),
-            # the sweep: what is open and overdue
-            models.Index(fields=["expires_at"], name="elicitation_overdue", condition=UNFINISHED),
+            # the sweep: what is open and overdue. Its condition is the sweep's own, so that no plan reads all that is
+            # open to find one person's.
+            models.Index(
+                fields=["expires_at"], name="elicitation_overdue", condition=UNFINISHED & ~models.Q(kind="steps")
+            ),
             models.Index(
                 fields=["parent", "place"], name="elicitation_steps", condition=models.Q(parent__isnull=False)
             ),
