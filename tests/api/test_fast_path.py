@@ -258,11 +258,24 @@ def test_t59_t64_t68_t72_a_request_is_answered_as_django_answers_it(two_ways: Tw
     assert (answer.status, was_fast) == (status, by_fast_path), answer.body
 
 
+def test_t13_t62_what_comes_together_is_answered_for_who_asks(two_ways: TwoWays) -> None:
+    """One SELECT reads what all of them ask for but the first, by id alone."""
+    scene, other = Scene(), Scene()
+    for mine, others in ((scene.fetch, other.fetch), (scene.get, other.get)):
+        stranger = with_headers(mine, *other.head)
+        answers = two_ways.together([stranger, mine, stranger, others, stranger])
+        assert answers == [None, two_ways.by_django(mine), None, two_ways.by_django(others), None]
+        assert two_ways.by_django(stranger).status == 404
+
+
 def test_t87_a_token_of_another_agent_is_not_even_opened(two_ways: TwoWays, caplog: pytest.LogCaptureFixture) -> None:
-    scene = Scene()
+    scene, other = Scene(), Scene()
     request = scene.fetch
     scene.tell(agent=rows.agent().row)  # whose seal does not fit any more
     assert two_ways.by_fast_path(request) is None
+    fetched = two_ways.by_django(other.fetch)
+    # The first is read alone, and those that come meanwhile together.
+    assert two_ways.together([other.fetch, request, other.fetch]) == [fetched, None, fetched]
     assert "does not open" not in caplog.text
 
 
