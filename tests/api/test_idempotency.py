@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from http.client import HTTPConnection
@@ -14,7 +14,9 @@ from urllib.parse import urlsplit
 import httpx2
 import pytest
 
-from elicit_flows.models import Elicitation, Event
+from elicit_flows.domain.values import Claim, Question
+from elicit_flows.elicitations import creation
+from elicit_flows.models import Agent, Elicitation, Event
 from tests.support import rows
 from tests.support.rows import Known, question
 from tests.support.serving import Served
@@ -112,6 +114,24 @@ def fifty_at_once(url: str, known: Known) -> list[httpx2.Response]:
 
     with ThreadPoolExecutor(25) as pool:
         return list(pool.map(one, range(50)))
+
+
+def test_t67_who_inserts_later_than_another_gets_what_that_one_asked(
+    known: Known, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both looked for the key before either had inserted."""
+    asked = Question("confirm", Claim(rows.ISSUER, "alice"), "May I?", {}, idempotency_key="k")
+    look, others = creation._standing, []
+
+    def look_early(agent: Agent, questions: Sequence[Question]) -> list[creation.Standing]:
+        seen = look(agent, questions)
+        monkeypatch.setattr(creation, "_standing", look)
+        others.append(creation.create(agent, asked))
+        return seen
+
+    monkeypatch.setattr(creation, "_standing", look_early)
+    mine = creation.create(known.row, asked)
+    assert (others, mine) == ([(mine[0], False)], (mine[0], True))
 
 
 def asked_once(answers: list[httpx2.Response]) -> None:
