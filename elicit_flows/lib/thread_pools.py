@@ -11,7 +11,7 @@ import logging
 import threading
 from collections import Counter, deque
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from typing import TypeVar
 
@@ -136,13 +136,18 @@ class ThreadPool:
             raise
         if not rested:
             self.threads.append(thread)
-        try:
-            return await asyncio.wrap_future(running)
-        finally:
-            if running.done():
-                self._release(key, thread)
-            else:  # the task that waited was cancelled, but the thread continues
-                running.add_done_callback(lambda _: loop.call_soon_threadsafe(self._release, key, thread))
+        answer: asyncio.Future[T] = loop.create_future()  # asyncio.wrap_future does the same, and takes 10 µs more
+        running.add_done_callback(lambda done: loop.call_soon_threadsafe(self._finish, key, thread, answer, done))
+        return await answer
+
+    def _finish(self, key: str, thread: ThreadPoolExecutor, answer: asyncio.Future[T], done: Future[T]) -> None:
+        self._release(key, thread)
+        if answer.done():  # the task that waited was cancelled, but the thread continued
+            return
+        if error := done.exception():
+            answer.set_exception(error)
+        else:
+            answer.set_result(done.result())
 
     def _find_unused(self, loop: asyncio.AbstractEventLoop) -> None:
         for thread in self._resting[: self._unused]:
