@@ -21,6 +21,7 @@ from tests.support.moving import MovingClock
 from tests.support.process import until
 
 DUE = 30  # payments of one account: more than its batches take
+HANG = 300  # seconds: also on a busy machine longer than a test waits for the others
 
 
 class Slow:
@@ -81,7 +82,7 @@ def test_t129_an_account_whose_provider_hangs_delays_its_own_payments_alone(
 ) -> None:
     """The other providers are asked at the same time, in a thread of their own."""
     over = threading.Event()
-    slow.pause = lambda: over.wait(20)
+    slow.pause = lambda: over.wait(HANG)
     till.known.row.payment_accounts.add(money.account("quick"))
     till.open(till.ask(account="main"))
     row = till.ask(account="quick")
@@ -104,7 +105,7 @@ def test_t129_a_payment_that_hangs_does_not_delay_the_others_of_its_account(
     """There are more of them than threads, and it is due first."""
     monkeypatch.setattr(payment.slow_accounts, "slow", 60.0)
     over, first = threading.Event(), threading.Lock()
-    slow.pause = lambda: over.wait(20) if first.acquire(blocking=False) else None
+    slow.pause = lambda: over.wait(HANG) if first.acquire(blocking=False) else None
     for _ in range(DUE):
         till.open(till.ask(account="main"))
     moving_clock.forward(seconds=61)
@@ -126,7 +127,7 @@ def test_t129_a_worker_that_is_told_to_stop_does_not_begin_the_rest_of_the_payme
 ) -> None:
     monkeypatch.setattr(payment.slow_accounts, "slow", 60.0)
     over = threading.Event()
-    slow.pause = lambda: over.wait(20)
+    slow.pause = lambda: over.wait(HANG)
     for _ in range(DUE):
         till.open(till.ask(account="main"))
     moving_clock.forward(seconds=61)
