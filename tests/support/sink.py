@@ -15,6 +15,8 @@ from standardwebhooks.webhooks import Webhook
 from tests.support.machine import within
 from tests.support.ports import free_port
 
+DRIPPED = 60_000  # bytes that an answer which drips would have: not so many that it is refused as too large
+
 
 @dataclass(frozen=True)
 class Delivery:
@@ -75,7 +77,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_response(mode.status)
         for name, value in mode.headers.items():
             self.send_header(name, value)
-        self.send_header("content-length", str(10_000_000 if mode.drip else len(mode.body)))
+        self.send_header("content-length", str(DRIPPED if mode.drip else len(mode.body)))
         self.end_headers()
         if mode.drip:
             self._drip(released)
