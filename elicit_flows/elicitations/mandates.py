@@ -98,12 +98,12 @@ def recover(checkout: Checkout) -> None:
         if said.state is State.OPEN:
             said = provider.close(account, ref, f"ef:{checkout.pk}:close")
         _record(checkout, said)
-    elif charges.still_allowed(charge):
+    elif charges.still_allowed(charge, checkout):
         try:
             _make(charge, checkout)
         except Refused as refusal:
             _not_made(checkout, refusal)
-    elif checkout.created_at + ARRIVES_WITHIN < clock.now():
+    elif charge.at + ARRIVES_WITHIN < clock.now():  # the last attempt, if there was one
         charges.give_up(checkout, "not_made")
 
 

@@ -119,7 +119,7 @@ def of(payment: Payment) -> MandateCharge:
     )
 
 
-def still_allowed(charge: MandateCharge) -> bool:
+def still_allowed(charge: MandateCharge, checkout: Checkout) -> bool:
     """Whether it may be made now for the first time; if so, the limits count it at this time.
 
     The person may have ended or lowered the mandate since it was reserved, or refused this charge.
@@ -128,7 +128,7 @@ def still_allowed(charge: MandateCharge) -> bool:
     with transaction.atomic():
         mandate = Mandate.objects.select_for_update().get(pk=charge.mandate_id)
         waits = Payment.objects.filter(pk=charge.payment_id, status=Payment.Status.OPEN).exists()
-        if not waits or now > charge.at + ATTEMPTED_FOR:
+        if not waits or now > checkouts.begun_at(checkout) + ATTEMPTED_FOR:
             return False
         try:
             check(mandate, charge.payment.amount, now, without=charge)

@@ -122,10 +122,15 @@ def due(account: int, limit: int) -> Iterable[Checkout]:
     return rows.select_related("payment__elicitation__agent", "account").order_by("look_at")[:limit]
 
 
+def begun_at(checkout: Checkout) -> datetime:
+    """Since when the provider may have been asked for it: a charge that is announced waits for its time first."""
+    return checkout.expires_at - LONGEST if checkout.off_session else checkout.created_at
+
+
 def look_again(checkout: Checkout, *, soon: bool = False) -> bool:
     """Claim the next look; one of several workers gets it. The older the checkout, the longer the pause."""
     now = clock.now()
-    pause = LOOK_EVERY if soon else max(LOOK_EVERY, (now - checkout.created_at) / 8)
+    pause = LOOK_EVERY if soon else max(LOOK_EVERY, (now - begun_at(checkout)) / 8)
     return leases.claim(checkout, "look_at", look_at=now + pause)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
@@ -18,12 +18,14 @@ from elicit_flows import elicitations, vault
 from elicit_flows.domain.errors import Conflict, OverLimit
 from elicit_flows.elicitations import payment as payments_flow
 from elicit_flows.elicitations import receipts
-from elicit_flows.kinds.payment.values import RefundSeen, State
+from elicit_flows.kinds.payment.providers.base import Busy
+from elicit_flows.kinds.payment.values import RefundSeen, Snapshot, State
 from elicit_flows.lib import clock
 from elicit_flows.lib.clock import rfc3339
 from elicit_flows.models import Checkout, Elicitation, Event, Mandate, MandateCharge, Payment, SpendLimit
 from elicit_flows.payments import cancellations, charges, mandates
 from tests.settlement.conftest import Till
+from tests.support import jobs
 from tests.support.moving import MovingClock
 
 DAY = timedelta(hours=24)
@@ -41,6 +43,10 @@ def give(till: Till, **limits: Any) -> Mandate:
 def reserve(mandate: Mandate, amount: int, key: str) -> MandateCharge:
     asked = {"amount": amount, "description": "A ticket", "item": None, "uses": None, "metadata": {}}
     return charges.reserve(mandate, asked, key, str(amount))[0]
+
+
+def allowed(charge: MandateCharge) -> bool:
+    return charges.still_allowed(charges.of(charge.payment), Checkout.objects.get(payment=charge.payment))
 
 
 def hear(till: Till, charge: MandateCharge, state: State, **more: Any) -> None:
@@ -154,7 +160,7 @@ def test_t192_what_waits_for_its_time_is_not_charged_after_the_person_or_the_ope
         charge.payment.refresh_from_db()
         assert (charge.status, told()[-1]) == ("failed", "mandate.charge_failed")
     moving_clock.forward(days=1)
-    assert not charges.still_allowed(charges.of(charge.payment))
+    assert not allowed(charge)
     with pytest.raises((Conflict, OverLimit)):
         reserve(mandate, 1000, "two")
 
@@ -167,10 +173,10 @@ def test_t192_a_charge_that_was_refused_while_the_sweep_looked_for_it_is_not_mad
     taken_up = charges.of(charge.payment)  # what the sweep goes on with after it has asked the provider
     elicitations.refuse_charge(mandate, charge.pk)
     moving_clock.forward(days=1)
-    assert not charges.still_allowed(taken_up)
+    assert not charges.still_allowed(taken_up, Checkout.objects.get(payment=charge.payment))
     second = reserve(mandate, 1000, "two")
     moving_clock.forward(days=1)
-    assert charges.still_allowed(charges.of(second.payment))
+    assert allowed(second)
     with pytest.raises(Conflict, match="too late"):
         elicitations.refuse_charge(mandate, second.pk)
 
@@ -190,7 +196,7 @@ def test_t192_who_refuses_a_charge_that_is_being_taken_up_hears_that_it_is_too_l
 
     with ThreadPoolExecutor(1) as pool:
         with transaction.atomic():
-            assert charges.still_allowed(charges.of(charge.payment))
+            assert allowed(charge)
             refusal = pool.submit(refuse)
             with pytest.raises(TimeoutError):
                 refusal.result(1)
@@ -258,6 +264,65 @@ def test_t196_what_the_bank_refused_for_good_is_told_once_and_never_paid_beside_
     till.hear(page, State.PAID, amount=1000)
     charge.payment.refresh_from_db()
     assert (charge.status, told()) == ("paid", ["mandate.created", "mandate.charged"])
+
+
+class NotNow:
+    """A provider that has no such charge. ``asked``: when it was told to make one, in minutes since the first time."""
+
+    def __init__(self) -> None:
+        self.at: list[datetime] = []
+
+    def find_charge(self, account: object, charge: object) -> None:
+        return None
+
+    def charge(self, account: object, charge: object, key: str) -> Snapshot:
+        self.at.append(clock.now())
+        raise Busy("The payment provider is not available. Try again.")
+
+    @property
+    def asked(self) -> list[int]:
+        return [round((one - self.at[0]) / timedelta(minutes=1)) for one in self.at]
+
+
+@pytest.mark.parametrize("notice", ["before", "after"])
+def test_a_charge_that_does_not_reach_the_provider_is_attempted_for_an_hour(
+    till: Till, moving_clock: MovingClock, monkeypatch: pytest.MonkeyPatch, notice: str
+) -> None:
+    """Its time begins when it is due, and an attempt does not begin it anew."""
+    mandate, provider = give(till, notice=notice), NotNow()
+    Checkout.objects.update(look_at=None)
+    charge = reserve(mandate, 1000, "one")
+    monkeypatch.setattr("elicit_flows.elicitations.mandates.providers.charging", lambda _: provider)
+    moving_clock.forward(days=1 if notice == "before" else 0)
+    for _ in range(180):
+        moving_clock.forward(minutes=1)
+        jobs.sweep_payments()
+    assert provider.asked[:5] == [0, 1, 2, 3, 4]
+    assert 45 < provider.asked[-1] <= 60
+    charge.refresh_from_db()
+    charge.payment.refresh_from_db()
+    assert (charge.status, charge.failure, told()[-1]) == ("failed", "not_made", "mandate.charge_failed")
+
+
+def test_t194_what_may_still_arrive_at_the_provider_is_not_given_up_when_the_mandate_is_lowered(
+    till: Till, moving_clock: MovingClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its request may be on its way: otherwise it would be paid, and its agent told that it failed."""
+    mandate = give(till, notice="before")
+    Checkout.objects.update(look_at=None)
+    charge = reserve(mandate, 1000, "one")
+    monkeypatch.setattr("elicit_flows.elicitations.mandates.providers.charging", lambda _: NotNow())
+    moving_clock.forward(days=1, seconds=1)
+    jobs.sweep_payments()
+    mandates.lower(mandate, {"per_charge": 999})
+    stood = []
+    for _ in range(7):
+        moving_clock.forward(minutes=1)
+        jobs.sweep_payments()
+        charge.payment.refresh_from_db()
+        stood.append(charge.payment.status)
+    assert stood[:4] == ["open"] * 4
+    assert stood[-1] == "closed"
 
 
 def test_giving_up_does_not_undo_what_somebody_else_has_recorded(till: Till) -> None:
