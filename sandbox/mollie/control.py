@@ -22,9 +22,9 @@ def payment(double: Double, values: Values) -> Thing:
 
 
 def settle(double: Double, values: Values) -> None:
-    """The bank decides about a pending payment."""
+    """The transfer arrives, or never does."""
     found = payment(double, values)
-    if found["status"] != "pending":
+    if not payments.is_transfer(found):
         raise Unfit(f"the payment is {found['status']}")
     payments.become(double, found, "paid" if one_of(values, "outcome", ["ok", "fail"]) == "ok" else "failed")
 

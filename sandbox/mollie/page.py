@@ -13,7 +13,7 @@ from sandbox.mollie.double import Double, Thing
 # The result of each button, and the payment method.
 ENDS = {
     "pay": ("paid", "creditcard"),
-    "pay_bank": ("pending", "banktransfer"),
+    "pay_bank": ("open", "banktransfer"),
     "fail": ("failed", "creditcard"),
     "back": ("canceled", None),
 }
@@ -45,7 +45,7 @@ class PayPage:
         action = request.form.get("action", "")
         with self.double.lock:
             payment = self.found(id)
-            if payment["status"] != "open":
+            if payment["status"] != "open" or payments.is_transfer(payment):
                 return page(payment)
             if action == "pay_declined":
                 return page(payment, declined=True)  # the buyer may choose another method
@@ -64,4 +64,5 @@ def page(payment: Thing, *, declined: bool = False) -> str:
     """The page. It allows the redirect back to the merchant, which browsers enforce for forms."""
     targets = [payment[name] for name in ("redirectUrl", "cancelUrl") if payment.get(name)]
     g.form_targets = [f"{url.scheme}://{url.netloc}" for url in map(urlsplit, targets)]
-    return render_template("mollie/pay.html", payment=payment, declined=declined)
+    transfer = payments.is_transfer(payment)
+    return render_template("mollie/pay.html", payment=payment, declined=declined, transfer=transfer)

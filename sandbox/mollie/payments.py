@@ -10,6 +10,7 @@ from sandbox.mollie.errors import MollieError, unfit
 from sandbox.mollie.parameters import PAYMENT, checked
 
 LIVES = 15 * 60  # seconds after which an open payment without a method expires
+TRANSFERRED_WITHIN = 14 * 24 * 3600  # the same of a bank transfer
 TOLD = {"paid", "failed", "canceled", "expired"}  # Mollie sends no webhook for open and pending
 MAX_DESCRIPTION = 255
 
@@ -49,9 +50,17 @@ def become(double: Double, payment: Thing, status: str, method: str | None = Non
     """Set the status, and send the merchant a webhook if Mollie would."""
     payment["status"] = status
     payment["method"] = method or payment["method"]
+    if is_transfer(payment):
+        payment["_over"] = double.now() + TRANSFERRED_WITHIN
+        payment["expiresAt"] = double.moment(payment["_over"])
     if status in TOLD:
         payment[f"{status}At"] = double.moment(double.now())
         double.hooks.tell(payment.get("webhookUrl"), payment["id"])
+
+
+def is_transfer(payment: Thing) -> bool:
+    """Whether the buyer is told where to send the money. Mollie leaves such a payment open until it arrives."""
+    return payment["status"] == "open" and payment["method"] == "banktransfer"
 
 
 def pay(double: Double, payment: Thing, method: str, status: str) -> None:

@@ -6,7 +6,7 @@ import httpx2
 import pytest
 
 from tests.payments.other_tills import MollieTill, Prepare, make, paid
-from tests.payments.till import Json
+from tests.payments.till import LONG_AGO, Json
 from tests.support.box import Box
 from tests.support.http_user import HttpUser
 from tests.support.op import Op
@@ -93,6 +93,28 @@ def test_case_10_a_bank_transfer_that_fails_leaves_the_link_open(till: MollieTil
     till.becomes(asked, "started")
     assert till.at_page(http_user, asked) != ref
     http_user.press("pay")
+    till.becomes(asked, "completed")
+
+
+def requests_about(till: MollieTill, ref: str) -> list[Json]:
+    return [one for one in till.stripe.state()["requests"] if one["path"].endswith(ref)]
+
+
+def test_case_26_a_bank_transfer_that_was_begun_in_time_may_arrive_days_later(
+    till: MollieTill, http_user: HttpUser
+) -> None:
+    """Mollie leaves it open, and would let us cancel it. The payer has the bank's details, and sends the money."""
+    asked = till.ask()
+    ref = till.at_page(http_user, asked)
+    http_user.press("pay_bank")
+    till.becomes(asked, "settling")
+    till.sql("UPDATE elicit_flows_elicitation SET expires_at = %s WHERE id = %s", LONG_AGO, asked["id"])
+    looked = len(requests_about(till, ref))
+    till.start()
+    until(lambda: len(requests_about(till, ref)) > looked, "the sweep has looked", timeout=20)
+    assert {one["method"] for one in requests_about(till, ref)} == {"GET"}
+    assert till.look(asked)["status"] == "settling"
+    till.stripe.order("settle", payment=ref, outcome="ok")
     till.becomes(asked, "completed")
 
 

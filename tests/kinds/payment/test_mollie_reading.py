@@ -45,6 +45,13 @@ def test_each_status_has_its_state(status: str, state: State) -> None:
 
 
 @pytest.mark.parametrize(
+    ("method", "state"), [(None, State.OPEN), ("creditcard", State.OPEN), ("banktransfer", State.PROCESSING)]
+)
+def test_a_transfer_is_on_its_way_though_mollie_calls_it_open(method: str | None, state: State) -> None:
+    assert reading.snapshot(payment(method=method)).state is state
+
+
+@pytest.mark.parametrize(
     "value",
     ["19.9", "19.990", "19,99", "1999", "-19.99", "+19.99", " 19.99", "019.99", "1e3", "", None, 19.99, "１９.99"],
 )

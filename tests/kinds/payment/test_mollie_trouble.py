@@ -162,6 +162,7 @@ PAID, OPEN, CLOSED = (json_response(payment(status=status)) for status in ("paid
         ([json_response(payment(isCancelable=False))], "", 1),
         ([PAID], "", 1),
         ([json_response(payment(status="pending", isCancelable=True))], "", 1),
+        ([json_response(payment(method="banktransfer"))], "", 1),
         ([OPEN, error(422), CLOSED], "", 3),
         ([OPEN, error(422), OPEN], "unprocessable_entity", 3),
         ([OPEN, error(500), error(500), error(500), OPEN], "Unclear", 5),

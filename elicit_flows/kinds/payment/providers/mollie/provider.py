@@ -15,7 +15,7 @@ from elicit_flows.kinds.payment.providers.base import Busy, PaymentError, Refuse
 from elicit_flows.kinds.payment.providers.mollie import balance, reading, webhooks
 from elicit_flows.kinds.payment.providers.mollie.client import client, plain
 from elicit_flows.kinds.payment.providers.parts import Thing, moment, text
-from elicit_flows.kinds.payment.values import Account, Ask, BalancePage, Notice, RefundSeen, Snapshot, Started
+from elicit_flows.kinds.payment.values import Account, Ask, BalancePage, Notice, RefundSeen, Snapshot, Started, State
 from elicit_flows.lib import clock, money
 
 LOOK_BACK = timedelta(hours=25)  # Mollie keeps idempotency keys for a day
@@ -182,4 +182,5 @@ def _look(account: Account, ref: str) -> Thing:
 
 def _closable(payment: Thing) -> bool:
     """Whether it may be cancelled. A payment that the person has finished is not, even if Mollie would allow it."""
-    return payment["status"] == "open" and payment.get("isCancelable") is True
+    begun = reading.state(payment) is not State.OPEN
+    return not begun and payment["status"] == "open" and payment.get("isCancelable") is True

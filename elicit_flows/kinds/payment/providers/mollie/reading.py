@@ -26,19 +26,25 @@ def snapshot(payment: Thing) -> Snapshot:
     # Mollie reports a chargeback when the money is gone. It comes back if the chargeback is reversed.
     return Snapshot(
         ref=payment["id"],
-        state=_STATES.get(text(payment.get("status")), State.OPEN),
+        state=state(payment),
         amount=amount(payment),
         currency=currency(payment),
         livemode=livemode(payment),
         our_id=our_id(payment),
         payment_ref=payment["id"],
         refunds=tuple(refund_seen(one) for one in embedded(payment, "refunds")),
-        unpaid=payment.get("status") in ("failed", "expired", "canceled"),  # not for open: a transfer may be under way
+        unpaid=payment.get("status") in ("failed", "expired", "canceled"),
         disputes=tuple(
             DisputeSeen(one["id"], amount(one), "won" if one.get("reversedAt") else "lost")
             for one in embedded(payment, "chargebacks")
         ),
     )
+
+
+def state(payment: Thing) -> State:
+    """A bank transfer stays open until the money arrives, though the person has been told where to send it."""
+    said = _STATES.get(text(payment.get("status")), State.OPEN)
+    return State.PROCESSING if said is State.OPEN and payment.get("method") == "banktransfer" else said
 
 
 def our_id(thing: Thing) -> str | None:
