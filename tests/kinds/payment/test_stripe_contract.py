@@ -134,6 +134,27 @@ def subscribed(house: StripeHouse) -> tuple[str, str]:
     return made.ref, STRIPE.fetch(house.account, made.ref).payment_ref or ""
 
 
+def test_who_cancels_while_a_renewal_is_unpaid_is_not_charged_for_it_later(house: StripeHouse) -> None:
+    """At the end of the period that has begun, Stripe would go on trying to charge for it until then."""
+    ref, subscription = subscribed(house)
+    paid = STRIPE.fetch(house.account, ref)
+    house.order("renew", subscription=subscription, outcome="fail")
+    for _ in range(2):
+        said = STRIPE.cancel(house.account, ref, "key")
+        assert (said.state, [one.state for one in said.invoices]) == (State.CANCELLED, ["paid", "failed"])
+    with pytest.raises(AssertionError, match="no invoice that can be paid"):
+        house.order("collect", subscription=subscription, outcome="ok")
+    assert STRIPE.fetch(house.account, ref).invoices[0] == paid.invoices[0]
+
+
+def test_who_cancels_once_a_refused_renewal_is_paid_keeps_what_is_paid(house: StripeHouse) -> None:
+    ref, subscription = subscribed(house)
+    house.order("renew", subscription=subscription, outcome="fail")
+    house.order("collect", subscription=subscription, outcome="ok")
+    said = STRIPE.cancel(house.account, ref, "key")
+    assert (said.state, said.ends_at) == (State.ACTIVE, said.period_end)
+
+
 def updates(house: StripeHouse) -> int:
     return len(
         [one for one in house.state()["requests"] if one["method"] == "POST" and "/subscriptions/" in one["path"]]

@@ -138,6 +138,8 @@ class Stripe:
     def cancel(self, account: Account, ref: str, key: str) -> Snapshot:
         """End a subscription with its paid period, or detach a saved method that no subscription is charged to.
 
+        If a renewal is not paid, the paid period is over, so it ends now: until the end of the period that has begun,
+        Stripe would go on trying to charge for that (docs.stripe.com/billing/subscriptions/cancel).
         Repeating has no further effect, so ``key`` is not sent: under it, Stripe would store a failure for a day.
         """
         with calling(changes=True):
@@ -146,7 +148,11 @@ class Stripe:
             subscription = reading.id_of(found.get("subscription"))
             method = reading.id_of(reading.within(found, "setup_intent").get("payment_method"))
             if subscription and not _has_ended(stripe_client, subscription):
-                stripe_client.v1.subscriptions.update(subscription, {"cancel_at_period_end": True})
+                bills = _invoices(stripe_client, subscription)
+                if reading.is_behind(reading.within(found, "subscription"), bills):
+                    _end(stripe_client, subscription)
+                else:
+                    stripe_client.v1.subscriptions.update(subscription, {"cancel_at_period_end": True})
             elif method:
                 _detach(stripe_client, method)
             return _look(stripe_client, ref)

@@ -59,7 +59,7 @@ def snapshot(session: Thing, refunds: list[Thing], disputes: list[Thing], invoic
     """``session`` must have been fetched with ``EXPANDED``. ``refunds``, ``disputes`` and the subscription's
     ``invoices``: as Stripe lists them, newest first.
     """
-    bills = tuple(bill for bill in map(_invoice_seen, reversed(invoices)) if bill)
+    bills = _bills(invoices)
     return Snapshot(
         ref=session["id"],
         state=_state(session),
@@ -276,11 +276,22 @@ def _period_end(subscription: Thing, bills: tuple[InvoiceSeen, ...]) -> datetime
     return _of_items(subscription, "current_period_start" if unpaid else "current_period_end")
 
 
+def is_behind(subscription: Thing, invoices: Sequence[Thing]) -> bool:
+    """Whether the period that it is in was refused, so that nothing that is paid is left of it."""
+    begun, paid = _of_items(subscription, "current_period_start"), _period_end(subscription, _bills(invoices))
+    unpaid = subscription.get("status") in ("past_due", "unpaid")
+    return unpaid and begun is not None and paid is not None and paid <= begun
+
+
 def _of_items(subscription: Thing, name: str) -> datetime | None:
     """The latest such time of its items, which have them since API version 2025-03-31."""
     items = within(subscription, "items").get("data") or []
     times = [one[name] for one in items if isinstance(one.get(name), int)]
     return datetime.fromtimestamp(max(times), UTC) if times else None
+
+
+def _bills(invoices: Sequence[Thing]) -> tuple[InvoiceSeen, ...]:
+    return tuple(bill for bill in map(_invoice_seen, reversed(invoices)) if bill)
 
 
 def _invoice_seen(invoice: Thing) -> InvoiceSeen | None:
