@@ -156,7 +156,11 @@ def end_announced(saved: Payment) -> None:
 
 
 def paid(payment: Payment) -> MandateCharge:
-    """Tell the agent, in the transaction that marks the payment as paid. Returns the charge."""
+    """Tell the agent, in the transaction that marks the payment as paid. Returns the charge.
+
+    What went wrong before, such as that the bank wanted the person first, is over.
+    """
+    MandateCharge.objects.filter(payment=payment).exclude(failure="").update(failure="")
     return _tell(payment, "charged")
 
 

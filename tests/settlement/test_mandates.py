@@ -264,6 +264,8 @@ def test_t196_what_the_bank_refused_for_good_is_told_once_and_never_paid_beside_
     till.hear(page, State.PAID, amount=1000)
     charge.payment.refresh_from_db()
     assert (charge.status, told()) == ("paid", ["mandate.created", "mandate.charged"])
+    shown = Event.objects.get(type="mandate.charged").data["charge"]
+    assert (shown["status"], shown["failure"]) == ("paid", None), "an agent that reads a failure charges again"
 
 
 class NotNow:
