@@ -60,7 +60,7 @@ def become(double: Double, payment: Thing, status: str, method: str | None = Non
 
 def is_transfer(payment: Thing) -> bool:
     """Whether the buyer is told where to send the money. Mollie leaves such a payment open until it arrives."""
-    return payment["status"] == "open" and payment["method"] == "banktransfer"
+    return (payment["status"], payment["method"]) == ("open", "banktransfer")
 
 
 def pay(double: Double, payment: Thing, method: str, status: str) -> None:
