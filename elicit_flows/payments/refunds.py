@@ -126,10 +126,10 @@ def sync(payment: Payment, said: Snapshot) -> None:
         if known is None:
             ref = said.payment_ref or ""
             known = Refund.objects.create(payment=payment, payment_ref=ref, amount=seen.amount, by=By.PROVIDER)
-        _record(payment, known, seen)
+        _record(payment, known, seen, said)
 
 
-def _record(payment: Payment, refund: Refund, seen: RefundSeen) -> None:
+def _record(payment: Payment, refund: Refund, seen: RefundSeen, said: Snapshot | None = None) -> None:
     """Record the refund's state at the provider, and report each change once. The payment must be locked."""
     status = SEEN[seen.state]
     known = refund.status == status
@@ -145,10 +145,18 @@ def _record(payment: Payment, refund: Refund, seen: RefundSeen) -> None:
     payment.save(update_fields=["refunded"])
     if status in (Status.DONE, Status.FAILED):
         _tell(payment, refund)
-    if 0 < payment.amount <= payment.refunded:
+    if _all_is_back(payment, said):
         entitlements.revoke(payment)
     elif back and not payment.problem:
         entitlements.give_again(payment)
+
+
+def _all_is_back(payment: Payment, said: Snapshot | None) -> bool:
+    """Of a subscription, what the provider reports is of its latest paid period: what went back of others is over."""
+    if payment.mode != "subscribe" or said is None or said.payment_ref != payment.payment_ref:
+        return 0 < payment.amount <= payment.refunded
+    paid = next((one.amount for one in reversed(said.invoices) if one.state == "paid" and one.amount), payment.amount)
+    return 0 < paid <= sum(one.amount for one in said.refunds if one.state == "done")
 
 
 def _tell(payment: Payment, refund: Refund) -> None:

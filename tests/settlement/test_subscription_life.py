@@ -13,7 +13,7 @@ from elicit_flows import elicitations
 from elicit_flows.api.owned_rows import own_subscription
 from elicit_flows.domain.errors import Conflict, NotFound
 from elicit_flows.domain.values import Claim
-from elicit_flows.kinds.payment.values import InvoiceSeen, State
+from elicit_flows.kinds.payment.values import InvoiceSeen, RefundSeen, State
 from elicit_flows.lib import clock
 from elicit_flows.models import (
     Cancellation,
@@ -363,3 +363,17 @@ def test_t241_ten_looks_at_once_are_one_entry(life: Life) -> None:
         life.hear(State.ACTIVE, 3, asked_at=clock.now())
     assert Renewal.objects.count() == 2
     assert life.told() == ["subscription.renewed"] * 2
+
+
+def test_parts_given_back_of_several_periods_take_nothing(life: Life) -> None:
+    life.hear(State.ACTIVE, 1, refunds=(RefundSeen("re_1", 250, "done"),))
+    life.hear(State.ACTIVE, 2, refunds=(RefundSeen("re_2", 250, "done"),))
+    assert life.granted.status == "active"
+    assert Payment.objects.get().refunded == 500
+
+
+@pytest.mark.parametrize(("back", "stands"), [(500, "active"), (2000, "revoked")])
+def test_what_takes_it_is_a_refund_of_all_that_the_latest_period_cost(life: Life, back: int, stands: str) -> None:
+    """Whatever the first one cost."""
+    life.hear(State.ACTIVE, 1, life.invoice(2, amount=2000), refunds=(RefundSeen("re_1", back, "done"),))
+    assert life.granted.status == stands
