@@ -23,7 +23,7 @@ from authlib.oauth2.rfc7523 import PrivateKeyJWT
 
 from elicit_flows import http
 from elicit_flows.oauth import dpop, responses
-from elicit_flows.oauth.errors import ClientRefused, ProviderError, Transient
+from elicit_flows.oauth.errors import ClientRefused, InvalidGrant, ProviderError, Transient
 from elicit_flows.oauth.private_key_jwt import IssuerAssertion
 from elicit_flows.oauth.quirks import PLAIN, Quirks, adapt_request, register_hooks
 
@@ -314,16 +314,19 @@ def refused_client(error: ProviderError) -> ProviderError:
 def revoke(endpoint: str, client: Client, *, token: str, hint: str, deadline: float = DEADLINE) -> bool:
     """Revoke ``token`` at the provider (RFC 7009). False if the provider cannot revoke such tokens.
 
-    ``hint`` is access_token or refresh_token.
+    ``hint`` is access_token or refresh_token. A token that has ended already counts as revoked. By section 2.2 that is
+    no error, but some providers, such as Google, answer invalid_token.
     """
     call = ProviderClient(client, deadline)
     answer = call.revoke_token(endpoint, token=token, token_type_hint=hint, headers={"accept": "application/json"})
     try:
         responses.checked(answer)
+    except InvalidGrant:
+        return True
     except ProviderError as error:
-        if error.code == "unsupported_token_type":
-            return False
-        raise
+        if error.code not in ("unsupported_token_type", "invalid_token"):
+            raise
+        return error.code == "invalid_token"
     return True
 
 
