@@ -152,7 +152,7 @@ def finish(row: Elicitation, outcome: Finish | Again, provider: Provider | None)
     except IntegrityError:  # another elicitation has just stored the same account, or one that may be the same
         recorded = _record(row, outcome, provider)
     if outcome.grant and provider and not recorded and not outcome.credentials:
-        log.info("elicitation %s was over before the grant came: it is revoked", row.pk)
+        log.info("elicitation %s was over before the grant came: it is not kept", row.pk)
         vault.revoke_unkept_grant(provider, outcome.grant)
 
 

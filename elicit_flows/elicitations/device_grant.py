@@ -145,7 +145,7 @@ def _take(asked: Asked, answer: Future[Finish | Again | Wait]) -> None:
         sealed = vault.seal_stash({"url": "", "kind": {}, "over": outcome.reason}, attempt.state_hash)
         _mine(attempt).update(stash=sealed, used_at=clock.now(), poll_at=None)
     elif not _recorded(attempt, outcome) and outcome.grant and (provider := provider_of(attempt.elicitation)):
-        log.info("elicitation %s no longer waits for the grant that came: it is revoked", attempt.elicitation_id)
+        log.info("elicitation %s no longer waits for the grant that came: it is not kept", attempt.elicitation_id)
         vault.revoke_unkept_grant(provider, outcome.grant)
 
 

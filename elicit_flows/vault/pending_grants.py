@@ -22,7 +22,7 @@ from elicit_flows.lib import clock
 from elicit_flows.lib.compiled_query import CompiledQuery
 from elicit_flows.models import Connection, Elicitation, PendingGrant, Provider, leases
 from elicit_flows.oauth import OAuthError
-from elicit_flows.vault import grant_json, provider_settings
+from elicit_flows.vault import grant_json, provider_settings, revocation
 from elicit_flows.vault.seal import place, reveal, seal
 
 log = logging.getLogger(__name__)
@@ -99,9 +99,7 @@ def revoke_rejected_grant(row: PendingGrant) -> bool:
     try:
         # None when the operator has deleted it: there is nobody to tell.
         provider = Provider.objects.filter(slug=slug, sort=Provider.Sort.OAUTH).first()
-        # Many providers revoke all tokens of an account together, also those of an active connection.
-        same = Connection.objects.filter(provider=provider, account_id=row.account_id)
-        if provider and not same.exclude(status=Connection.Status.REVOKED).exists():
+        if provider and not revocation.is_connected(provider, row.account_id):
             grant = _opened(row)
             provider = provider_settings.for_person(provider, grant.variables)
             config = provider_settings.oauth(provider)

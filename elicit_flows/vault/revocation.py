@@ -76,8 +76,20 @@ def drop_late_tokens(row: Connection) -> None:
     )
 
 
+def is_connected(provider: Provider, account_id: str | None) -> bool:
+    """Whether anybody has a connection with this account. A grant that is not kept is then not revoked either: many
+    providers revoke all tokens of an account together.
+    """
+    same = Connection.objects.filter(provider=provider, account_id=account_id or "")
+    return same.exclude(status=Status.REVOKED).exists()
+
+
 def revoke_unkept_grant(provider: Provider, grant: Grant) -> None:
-    """Revoke a grant that came too late to be stored (RFC 7009), if the provider can be reached now."""
+    """Revoke a grant that came too late to be stored (RFC 7009), if the provider can be reached now, unless its account
+    is connected.
+    """
+    if is_connected(provider, grant.account_id):
+        return
     provider = provider_settings.for_person(provider, grant.variables)
     try:
         if grant.bound_to is not None:

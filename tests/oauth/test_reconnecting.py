@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
+from django.db import connections
 
 from elicit_flows import elicitations, vault
 from elicit_flows.domain.errors import BadRequest, Invalid, Over, StartAgain, WrongUser
@@ -12,7 +13,7 @@ from elicit_flows.domain.values import Claim
 from elicit_flows.models import Connection, Elicitation, PendingGrant
 from elicit_flows.models import Provider as ProviderRow
 from tests.doubles.provider import Provider
-from tests.doubles.server import Response
+from tests.doubles.server import Request, Response
 from tests.oauth.journey import ask, come_back, connect, press, query, told
 from tests.support import dump, jobs, rows
 from tests.support.moving import MovingClock
@@ -152,6 +153,31 @@ def test_an_account_that_lives_elsewhere_is_not_cut_off(
     choose(other, "back")
     assert jobs.revoke_rejected_grants() == 1
     assert double.calls["revoke"] == 0
+
+
+@pytest.mark.parametrize(("user", "told"), [("alice", 0), ("bob", 1)])
+def test_a_grant_that_comes_too_late_cuts_off_no_account_that_is_connected(
+    known: Known, double: Provider, first: Connection, user: str, told: int
+) -> None:
+    """As many providers do, this one ends all tokens of an account together."""
+
+    def end_all(request: Request) -> Response:
+        for issued in double.tokens.values():
+            issued.live = issued.live and issued.user["sub"] != user
+        return Response(200)
+
+    def called_off_meanwhile(request: Request) -> Response:
+        elicitations.cancel(row)
+        connections.close_all()
+        return double._token(request)
+
+    double.scripted["revoke"], double.scripted["token"] = end_all, called_off_meanwhile
+    double.user = {"sub": user, "name": user.title()}
+    row = ask(known, reuse="never")
+    come_back(double, row, press(row))
+    assert (row.status, double.calls["revoke"]) == ("cancelled", told)
+    del double.scripted["token"]
+    assert works(double, known, first) == "alice"
 
 
 def test_t29_of_two_accounts_that_came_the_later_is_the_one_to_choose(
