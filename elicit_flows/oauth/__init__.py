@@ -26,6 +26,7 @@ from elicit_flows.oauth.device_code import DEVICE_GRANT, MOST_INTERVAL, DeviceCo
 from elicit_flows.oauth.dpop import access_token_hash, is_nonce, proof, thumbprint
 from elicit_flows.oauth.dpop import new_key as new_dpop_key
 from elicit_flows.oauth.errors import (
+    CLIENT_LOST,
     ClientRefused,
     DiscoveryError,
     InvalidGrant,
@@ -58,6 +59,7 @@ from elicit_flows.oauth.responses import SCOPE_TOKEN, Tokens, check_issuer, clea
 from elicit_flows.oauth.ways import Assertion, DescribedCall, Installation, OAuth1, ScopeSet, places_in
 
 __all__ = [
+    "CLIENT_LOST",
     "DEVICE_GRANT",
     "ID_TOKEN",
     "JWT_BEARER",

@@ -11,6 +11,9 @@ OUR_CLIENT = frozenset(
         "invalid_client_id", "bad_client_secret", "incorrect_client_credentials",
     }
 )  # fmt: skip
+# How a token endpoint says that it does not know the client. The second is what MCP's Python SDK said until 2025
+# (modelcontextprotocol/python-sdk#1480).
+CLIENT_LOST = frozenset({"invalid_client", "unauthorized_client"})
 NOBODY_THERE = frozenset({404, 405})
 
 

@@ -10,12 +10,14 @@ import logging
 from datetime import timedelta
 
 from django.db import IntegrityError, transaction
+from django.db.models import Q
 
 from elicit_flows.domain.errors import ProviderUnavailable
 from elicit_flows.domain.values import Secret
-from elicit_flows.kinds.oauth.client_metadata import register
+from elicit_flows.kinds.oauth.client_metadata import is_forgotten, register
 from elicit_flows.lib import clock
-from elicit_flows.models import Provider, Registration
+from elicit_flows.models import Connection, Provider, Registration
+from elicit_flows.oauth import CLIENT_LOST
 from elicit_flows.vault import provider_settings
 from elicit_flows.vault.seal import seal
 
@@ -24,12 +26,17 @@ LEASE = timedelta(seconds=30)  # longer than the request to the provider may tak
 
 
 def register_client(row: Provider, redirect_uri: str) -> None:
-    """Register this service if the provider requires it and it has not been done. Takes at most 20 seconds.
+    """Register this service if the provider requires it and it has not been done, or if the provider has forgotten it.
+    Takes at most 30 seconds.
 
     Raises ProviderUnavailable, also while another process is registering it.
     """
-    if row.registration != "dynamic" or provider_settings.registration_of(row):
+    if row.registration != "dynamic":
         return
+    if known := provider_settings.registration_of(row):
+        if not (_is_doubted(row, known) and is_forgotten(provider_settings.oauth(row))):
+            return
+        forget_registration(row, known.client_id)
     ours = Registration.objects.filter(**provider_settings.registered_for(row))
     for stale in ours.exclude(registered_at=None).select_related("provider"):
         if provider_settings.registered_elsewhere(stale):
@@ -61,6 +68,17 @@ def forget_registration(row: Provider, client_id: str) -> None:
     ours = Registration.objects.filter(**provider_settings.registered_for(row), client_id=client_id)
     if ours.exclude(registered_at=None).delete()[0]:
         log.warning("provider %s does not know the client that it registered, %s, any more", row.slug, client_id)
+
+
+def _is_doubted(row: Provider, known: Registration) -> bool:
+    """Whether a refresh was answered as if the provider did not know this registration. Nobody who goes there could
+    tell us: a provider does not send a person back from a client that it does not know (RFC 6749, section 4.1.2.1).
+    """
+    there = Connection.objects.filter(provider__issuer=row.issuer).exclude(provider__mcp="")
+    there = there if row.mcp else Connection.objects.filter(provider=row)
+    failing = there.filter(refresh_failures__gt=0, last_refresh_error__in=CLIENT_LOST)
+    since = Q(refused_since__gt=known.registered_at) | Q(refresh_started_at__gt=known.registered_at)
+    return failing.filter(since).exclude(status=Connection.Status.REVOKED).exists()
 
 
 def _claim(row: Provider) -> bool:

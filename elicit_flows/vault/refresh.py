@@ -19,7 +19,7 @@ from elicit_flows.kinds.oauth import refresh as ask_provider
 from elicit_flows.lib import clock, counters, health
 from elicit_flows.lib.compiled_query import CompiledQuery, compare_and_set
 from elicit_flows.models import Agent, Connection, ConnectionUse, leases
-from elicit_flows.oauth import ClientRefused, InvalidGrant, OAuthError, ProviderError
+from elicit_flows.oauth import CLIENT_LOST, ClientRefused, InvalidGrant, OAuthError, ProviderError
 from elicit_flows.vault import connections, credentials, managed, provider_settings, revocation
 from elicit_flows.vault.refresh_schedule import LEASE, next_refresh, refused_to_death
 
@@ -136,7 +136,7 @@ def _not_refreshed(row: Connection, error: OAuthError | Unavailable, tell: Tell)
         over = provider_settings.MOVED
     elif isinstance(error, ProviderError):
         log.warning("connection %s was not refreshed: %s %s", row.pk, error, error.said)
-        if error.of_the_grant or (isinstance(error, ClientRefused) and error.code == "access_denied"):
+        if error.of_the_grant or _needs_the_person(row, error):
             row.refresh_refusals += 1
             row.refused_since = row.refused_since or clock.now()
             if refused_to_death(row):
@@ -160,6 +160,16 @@ def _not_refreshed(row: Connection, error: OAuthError | Unavailable, tell: Tell)
     }
     compare_and_set(row, _held(row), failed)
     return read(row)
+
+
+def _needs_the_person(row: Connection, error: ProviderError) -> bool:
+    """Whether nobody else can correct an error that is not of the grant: a client of their own may be gone, or the one
+    that this service registered by itself.
+    """
+    if isinstance(error, ClientRefused):
+        return error.code == "access_denied"
+    dynamic = connections.provider_of(row).registration == "dynamic" and not row.managed_by
+    return dynamic and error.code in CLIENT_LOST
 
 
 def end(row: Connection, why: str, tell: Tell = events.publish) -> Connection:

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 import httpx2
 import pytest
+from django.conf import settings
 from django.db import connections
 
 from elicit_flows import elicitations, vault
-from elicit_flows.domain.errors import ProviderUnavailable, StartAgain
+from elicit_flows.domain.errors import ProviderUnavailable, ReauthorizationRequired, StartAgain
 from elicit_flows.domain.values import Answer
 from elicit_flows.models import Connection, Elicitation, Registration
 from elicit_flows.models import Provider as ProviderRow
+from tests.doubles.mcp_server import McpServer
 from tests.doubles.provider import Provider
-from tests.doubles.server import Request, Response
+from tests.doubles.server import Request, Response, json_response
+from tests.oauth import test_mcp_servers as servers
 from tests.oauth.journey import BROWSER, ask, come_back, connect, press, query
 from tests.support import dump, rows
 from tests.support.moving import MovingClock
@@ -88,6 +93,81 @@ def test_forgotten_by_the_provider_it_registers_anew(known: Known, unknown: Prov
         come_back_with(row, query(url)["state"], unknown)
     assert not Registration.objects.exists()
     assert come_back(unknown, row, press(row, "again")).status == "completed"
+    assert unknown.calls["register"] == 2
+
+
+def deployed_anew(double: Provider) -> None:
+    """It knows no client and no token any more, and tells only a token request so, not a browser."""
+    double.client_id, double.client_secret = "another", "of-another"
+    double.tokens.clear()
+
+
+@pytest.mark.parametrize("said", ["invalid_client", "unauthorized_client"])
+def test_a_refresh_that_finds_it_forgotten_lets_the_next_person_register_anew(
+    known: Known, unknown: Provider, said: str
+) -> None:
+    """The second word is what MCP's Python SDK said until 2025 (modelcontextprotocol/python-sdk#1480)."""
+    connect(unknown, known)
+    row = Connection.objects.get()
+    rows.expire(row)
+    deployed_anew(unknown)
+    unknown.scripted["token"] = json_response({"error": said}, 401)
+    with pytest.raises(ProviderUnavailable):
+        vault.token(known.row, row.pk)
+    asked = ask(known)
+    assert (asked.status, asked.reused) == ("pending", False), "this connection gives no token"
+    url = press(asked)
+    assert unknown.calls["register"] == 2
+    del unknown.scripted["token"]
+    assert come_back(unknown, asked, url).result["connection"] == row.pk
+    assert unknown.live(vault.token(known.row, row.pk)["access_token"])
+
+
+def test_the_same_at_the_authorization_server_of_an_mcp_server(double: Provider, committed: None) -> None:
+    double.metadata = {"registration_endpoint": f"{double.url}/register"}
+    known = servers.allowed("*")
+    with McpServer(double.issuer) as server:
+        servers.connect(double, known, server)
+        row = Connection.objects.get()
+        rows.expire(row)
+        deployed_anew(double)
+        with pytest.raises(ProviderUnavailable):
+            vault.token(known.row, row.pk)
+        asked = servers.ask_for(known, server)
+        assert not asked.reused
+        url = servers.press(asked)
+    assert query(url)["client_id"] == double.client_id == Registration.objects.get().client_id
+
+
+def test_one_odd_answer_to_a_refresh_costs_nobody_a_connection(
+    known: Known, unknown: Provider, moving_clock: MovingClock
+) -> None:
+    connect(unknown, known)
+    row = Connection.objects.get()
+    rows.expire(row)
+    unknown.scripted["token"] = json_response({"error": "invalid_client"}, 401)
+    with pytest.raises(ProviderUnavailable):
+        vault.token(known.row, row.pk)
+    del unknown.scripted["token"]
+    press(ask(known))
+    assert unknown.calls["register"] == 1, "asked again, the provider knew it"
+    moving_clock.forward(minutes=1)
+    assert unknown.live(vault.token(known.row, row.pk)["access_token"])
+
+
+def test_who_only_fetches_tokens_learns_that_the_client_is_gone(
+    known: Known, unknown: Provider, moving_clock: MovingClock
+) -> None:
+    connect(unknown, known)
+    row = Connection.objects.get()
+    deployed_anew(unknown)
+    for _ in range(settings.ELICIT_REFUSED_TRIES):
+        moving_clock.forward(hours=48)
+        with suppress(ProviderUnavailable, ReauthorizationRequired):
+            vault.token(known.row, row.pk)
+    row.refresh_from_db()
+    assert (row.status, row.last_refresh_error) == ("reauthorization_required", "invalid_client")
+    press(ask(known))
     assert unknown.calls["register"] == 2
 
 

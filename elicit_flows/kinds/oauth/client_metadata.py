@@ -9,7 +9,8 @@ from urllib.parse import urlsplit
 from elicit_flows import oauth
 from elicit_flows.domain import errors
 from elicit_flows.domain.values import Json
-from elicit_flows.kinds.oauth.provider import OAuthProvider
+from elicit_flows.kinds.oauth.provider import OAuthProvider, client, resolve
+from elicit_flows.lib import ids
 
 NAME = "Elicit Flows"
 
@@ -64,3 +65,16 @@ def register(config: OAuthProvider, redirect_uri: str) -> oauth.Registered:
         raise errors.ProviderUnavailable(str(trouble), retry_after=2) from None
     except oauth.OAuthError as refusal:
         raise errors.ProviderUnavailable(f"The provider does not register this service: {refusal}") from None
+
+
+def is_forgotten(config: OAuthProvider) -> bool:
+    """Whether the provider says that it does not know this service as a client, asked with a refresh token that nobody
+    has. False if it gives no clear answer. Takes at most 10 seconds.
+    """
+    try:
+        oauth.refresh(resolve(config).token, client(config), refresh_token=ids.token(), deadline=5.0)
+    except oauth.ProviderError as refusal:
+        return refusal.code in oauth.CLIENT_LOST
+    except oauth.OAuthError:
+        pass
+    return False
