@@ -152,6 +152,8 @@ def test_t31_the_code_follows_no_redirect(provider: Provider, status: int) -> No
     ("decision", "expected"),
     [
         ("access_denied", "declined"),
+        ("user_cancelled_login", "declined"),  # LinkedIn's
+        ("user_cancelled_authorize", "declined"),  # LinkedIn's and Apple's
         ("temporarily_unavailable", "again"),
         ("server_error", "again"),
         ("invalid_request", "failed"),

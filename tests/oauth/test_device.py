@@ -182,6 +182,7 @@ def test_slow_down_is_kept_and_no_answer_doubles_the_pause(
     ("error", "status", "said"),
     [
         ("access_denied", "declined", ""),
+        ("authorization_declined", "declined", ""),  # Microsoft's
         ("expired_token", "started", "expired before it was entered"),
         ("invalid_grant", "started", "no longer knows the code"),
         ("unauthorized_client", "failed", ""),

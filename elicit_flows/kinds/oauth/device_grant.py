@@ -26,6 +26,7 @@ RAN_OUT = sentence("The code expired before it was entered. Start again to get a
 ENDED: dict[str, Finish | Again] = {
     "expired_token": Again("expired_token", RAN_OUT),
     "access_denied": Finish("declined"),
+    "authorization_declined": Finish("declined"),  # Microsoft's
 }
 LOST = sentence("The provider no longer knows the code. Start again to get a new one.")
 

@@ -26,6 +26,9 @@ _IDS = ("sub", "id", "login")
 _LABELS = ("preferred_username", "login", "username", "nickname", "name", "display_name")
 _OF_ATTEMPTS = ("verifier", "nonce", "dpop_key", "device_code", "temporary", "temporary_secret")
 _LATER = frozenset({"temporarily_unavailable", "server_error"})
+# The person said no. The last two are LinkedIn's, and the last one Apple's, too (learn.microsoft.com/linkedin/shared/
+# authentication/authorization-code-flow; developer.apple.com, "Handling authentication responses").
+_DECLINED = frozenset({"access_denied", "user_cancelled_login", "user_cancelled_authorize"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +168,7 @@ def provider_identity(config: OAuthProvider, endpoints: Endpoints) -> Json:
 
 def authorization_refused(code: str, description: str | None) -> Finish | Again:
     """The outcome of an error from the authorization endpoint."""
-    if code == "access_denied":
+    if code in _DECLINED:
         return Finish("declined")
     if code in _LATER:
         return Again("provider_unavailable", "The provider is not available. Try again.")
