@@ -17,8 +17,7 @@ from elicit_flows.domain.status import Status
 from elicit_flows.domain.values import Finish, Grant
 from elicit_flows.elicitations import mcp_servers, variables
 from elicit_flows.elicitations.transitions import move, provider_of, redirect_uri, traced
-from elicit_flows.kinds.oauth.mcp_server import OFFLINE
-from elicit_flows.kinds.oauth.provider import SWITCHED_OFF, scopes_to_request
+from elicit_flows.kinds.oauth.provider import OFFLINE, SWITCHED_OFF, scopes_to_request
 from elicit_flows.lib import clock
 from elicit_flows.lib.sentences import sentence
 from elicit_flows.models import Elicitation, IdentityProvider, Provider

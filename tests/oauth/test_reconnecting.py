@@ -236,6 +236,22 @@ def test_what_was_granted_of_more_is_told(known: Known, double: Provider, first:
     assert connect(double, known, scopes=["files.write"]).result["scopes"] == ["files.read"]
 
 
+@pytest.mark.parametrize(("issued", "reused"), [(True, True), (False, False)])
+def test_offline_access_is_granted_by_the_refresh_token_whatever_scopes_are_named(
+    known: Known, double: Provider, issued: bool, reused: bool
+) -> None:
+    """Microsoft never names it among the scopes of a token."""
+    double.reply = {"scope": "files.read"} if issued else {"scope": "files.read", "refresh_token": None}
+    asked = ["files.read", "offline_access"]
+    granted = connect(double, known, scopes=asked).result["scopes"]
+    assert granted == (asked if issued else ["files.read"])
+    assert ask(known, scopes=asked).reused is reused
+    if issued:
+        rows.expire(Connection.objects.get())
+        works(double, known, Connection.objects.get())
+        assert ask(known, scopes=asked).reused
+
+
 def test_with_several_accounts_the_scopes_are_those_of_the_one_that_is_named(
     known: Known, double: Provider, first: Connection, other: Elicitation
 ) -> None:

@@ -11,11 +11,11 @@ from urllib.parse import urlsplit
 from elicit_flows import http, oauth
 from elicit_flows.domain import errors
 from elicit_flows.kinds.oauth.connection_metadata import allowed_host
+from elicit_flows.kinds.oauth.provider import OFFLINE
 from elicit_flows.lib import ids
 
 ANY = "*"  # in an operator's list of hosts: every host
 MAX_URL = 1000
-OFFLINE = "offline_access"
 # How we authenticate if we register, the first that the authorization server accepts. It chooses the first if it says
 # nothing (RFC 8414, section 2).
 _AUTHS = ("client_secret_basic", "client_secret_post", "none")

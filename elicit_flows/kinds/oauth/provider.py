@@ -20,6 +20,7 @@ from elicit_flows.oauth import PLAIN, Quirks, oauth1
 
 SWITCHED_OFF = sentence("This provider is switched off.")
 
+OFFLINE = "offline_access"
 Account = tuple[str | None, str | None]  # the account's id at the provider, and a label for people
 
 _IDS = ("sub", "id", "login")
@@ -343,13 +344,17 @@ def grant(tokens: oauth.Tokens, asked: tuple[str, ...], account: Account, kept: 
     """``asked``: the scopes to assume if the provider names none. ``kept``: the refresh token to keep if it
     sends none.
     """
-    life = tokens.expires_in
+    life, refresh_token = tokens.expires_in, Secret(tokens.refresh_token) if tokens.refresh_token else kept
+    scopes = asked if tokens.scopes is None else tokens.scopes
+    if OFFLINE in asked and OFFLINE not in scopes and refresh_token:
+        # Microsoft never names it. What it asks for is a refresh token (OpenID Connect Core, section 11).
+        scopes = (*scopes, OFFLINE)
     return Grant(
         access_token=Secret(tokens.access_token),
-        refresh_token=Secret(tokens.refresh_token) if tokens.refresh_token else kept,
+        refresh_token=refresh_token,
         token_type=tokens.token_type,
         expires_at=None if life is None else clock.now() + timedelta(seconds=life),
-        scopes=asked if tokens.scopes is None else tokens.scopes,
+        scopes=scopes,
         account_id=account[0],
         account_label=account[1],
         token_secret=Secret(tokens.token_secret) if tokens.token_secret is not None else None,
