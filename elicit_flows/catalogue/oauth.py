@@ -248,6 +248,7 @@ class OtherQuirks(Part):
     """The quirks that are neither scopes nor parameters, under the names of ``oauth.Quirks``."""
 
     scope_param: Line = "scope"
+    scope_names: Annotated[dict[Scope, Scope], Field(max_length=20)] = {}
     client_id_param: Line = "client_id"
     client_secret_param: Line = "client_secret"
     request_body: Literal["form", "json"] = "form"

@@ -51,6 +51,7 @@ class Quirks:
 
     scope_separator: str = " "
     scope_param: str = "scope"
+    scope_names: Mapping[str, str] = field(default_factory=dict)  # its answers' names for scopes, by what is asked
     client_id_param: str = "client_id"
     client_secret_param: str = "client_secret"
     authorize_params: Mapping[str, str] = field(default_factory=dict)

@@ -161,9 +161,17 @@ def valid(
         there = all(row.variables.get(name) == value for name, value in (variables or {}).items())
         # The MCP server may have named another resource since: its token would not be accepted.
         there = there and row.resource == (provider.resources[0] if provider.mcp else "")
-        if wanted <= set(row.scopes) and there and not dead:
+        if there and not dead and has_scopes(row, wanted):
             return row
     return None
+
+
+def has_scopes(row: Connection, wanted: set[str]) -> bool:
+    """Whether it has these scopes, perhaps under another name of the provider's."""
+    if wanted <= set(row.scopes) or row.provider is None:
+        return wanted <= set(row.scopes)
+    names = row.provider.quirks().scope_names
+    return {names.get(one, one) for one in wanted} <= {names.get(one, one) for one in row.scopes}
 
 
 def owned(agent: Agent) -> QuerySet[Connection]:
@@ -263,10 +271,10 @@ def of_person(
     theirs = owned(agent).filter(iss=claim.iss, sub=claim.sub)
     rows = theirs.filter(pk=connection_id) if connection_id else theirs.filter(provider__slug=provider)
     wanted = set(scopes)
-    found = sorted(rows, key=lambda row: (row.status == Status.ACTIVE, wanted <= set(row.scopes), row.issued_at))
+    found = sorted(rows, key=lambda row: (row.status == Status.ACTIVE, has_scopes(row, wanted), row.issued_at))
     if not found:
         raise NotFound("This person has no such connection. Ask them first.")
-    if not wanted <= set(found[-1].scopes):
+    if not has_scopes(found[-1], wanted):
         raise InvalidScope("This person's connection does not have all these scopes. Ask them first.")
     return found[-1]
 

@@ -8,7 +8,7 @@ import pytest
 from django.db import connections
 
 from elicit_flows import elicitations, vault
-from elicit_flows.domain.errors import BadRequest, Invalid, Over, StartAgain, WrongUser
+from elicit_flows.domain.errors import BadRequest, Invalid, InvalidScope, Over, StartAgain, WrongUser
 from elicit_flows.domain.values import Claim
 from elicit_flows.models import Connection, Elicitation, PendingGrant
 from elicit_flows.models import Provider as ProviderRow
@@ -250,6 +250,19 @@ def test_offline_access_is_granted_by_the_refresh_token_whatever_scopes_are_name
         rows.expire(Connection.objects.get())
         works(double, known, Connection.objects.get())
         assert ask(known, scopes=asked).reused
+
+
+def test_a_scope_that_the_provider_names_otherwise_is_known_by_both_names(
+    known: Known, double: Provider, drive_row: ProviderRow
+) -> None:
+    ProviderRow.objects.filter(pk=drive_row.pk).update(preset="google")
+    long = "https://www.googleapis.com/auth/userinfo.email"
+    double.reply = {"scope": f"openid {long}"}
+    assert connect(double, known, scopes=["email"]).result["scopes"] == ["openid", long]
+    assert [ask(known, scopes=[name]).reused for name in ("email", long, "profile")] == [True, True, False]
+    assert vault.of_person(known.row, ALICE_CLAIM, provider="drive", scopes=["email"])
+    with pytest.raises(InvalidScope):
+        vault.of_person(known.row, ALICE_CLAIM, provider="drive", scopes=["profile"])
 
 
 def test_with_several_accounts_the_scopes_are_those_of_the_one_that_is_named(
