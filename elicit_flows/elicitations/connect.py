@@ -50,6 +50,9 @@ from elicit_flows.lib.sentences import sentences
 from elicit_flows.models import Attempt, Elicitation, Provider
 
 ATTEMPT_LIFE = timedelta(minutes=10)
+# How long several presses of one button share a pushed request. Its reference is good once, and at some providers for
+# half a minute, but a browser that went back may show the same button much later.
+PUSHED_LIFE = timedelta(seconds=10)
 MOST_ATTEMPTS = 20  # of one elicitation within ATTEMPT_LIFE: each is a row, and may be a call to the provider
 
 
@@ -184,7 +187,7 @@ def begin(elicitation_id: str, claim: Claim, browser: str, press: str | None, gi
                 return None
             attempt = _pressed(row, browser, press) or _left(row, browser, press, given or Given())
             stash = vault.open_stash(attempt.stash, attempt.state_hash) if attempt else {"url": ""}
-            if attempt and stash.get("hand_over"):
+            if attempt and (stash.get("hand_over") or _is_used_up(stash)):
                 stash = _handed_over(row, attempt, stash)
             return stash["url"] or None
     except ProviderUnavailable as error:
@@ -276,11 +279,17 @@ def _check_number(row: Elicitation, now: datetime) -> None:
         raise TooMany(detail, retry_after=left, elicitation=row.pk)
 
 
+def _is_used_up(stash: Json) -> bool:
+    """Whether the request was pushed so long ago that it has to be pushed again."""
+    return "pushed_at" in stash and datetime.fromisoformat(stash["pushed_at"]) + PUSHED_LIFE <= clock.now()
+
+
 def _handed_over(row: Elicitation, attempt: Attempt, stash: Json) -> Json:
     """Call the provider and store its answer. If two presses do so at once, the first stored answer counts for both."""
     kind = cast(RedirectingKind, kinds.get(row.kind))
+    url: str = stash["request"] if "request" in stash else stash["url"]
     try:
-        step = kind.hand_over(visit_of(row, provider_of(row), stash=stash["kind"]), stash["url"])
+        step = kind.hand_over(visit_of(row, provider_of(row), stash=stash["kind"]), url)
     except ClientUnknown:
         forget_client(row)
         raise
@@ -288,7 +297,7 @@ def _handed_over(row: Elicitation, attempt: Attempt, stash: Json) -> Json:
     made: Json
     fields: Json
     if isinstance(step, str):
-        made, fields = {"url": step, "kind": stash["kind"]}, {}
+        made, fields = {"url": step, "kind": stash["kind"], "request": url, "pushed_at": clock.now().isoformat()}, {}
     elif isinstance(step, Leave):
         made, fields = {"url": step.url, "kind": step.stash}, {}
     else:

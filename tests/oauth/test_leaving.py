@@ -76,6 +76,21 @@ def test_t26_many_presses_of_one_button_are_one_attempt_when_it_is_pushed(known:
     assert come_back(pushes, row, urls[-1]).status == "completed"
 
 
+def test_a_press_after_the_way_back_pushes_the_same_request_anew(
+    known: Known, pushes: Provider, moving_clock: MovingClock
+) -> None:
+    """A browser may show the page as it was, with the same button. A reference is good once, and for a minute."""
+    row = ask(known)
+    first = press(row)
+    moving_clock.forward(seconds=70)
+    pushes.pushed.clear()
+    second = press(row)
+    assert (second != first, press(row) == second) == (True, True)
+    sent = [request.form for request in pushes.seen("par")]
+    assert (len(sent), sent[0], Attempt.objects.count()) == (2, sent[1], 1)
+    assert come_back(pushes, row, second).status == "completed"
+
+
 def test_what_ended_meanwhile_sends_nobody_away(known: Known, pushes: Provider) -> None:
     row = ask(known)
 
