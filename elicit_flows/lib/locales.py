@@ -12,7 +12,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from babel import Locale, UnknownLocaleError
 from babel.dates import format_date, format_time, format_timedelta, get_datetime_format
-from babel.numbers import get_decimal_symbol
+from babel.numbers import get_decimal_symbol, get_group_symbol
 from django.conf import settings
 from django.utils.translation import get_language, get_supported_language_variant
 
@@ -20,6 +20,7 @@ from django.utils.translation import get_language, get_supported_language_varian
 _TAG = re.compile(r"([A-Za-z]{2,3})(?:[-_]([A-Za-z]{4}))?(?:[-_]([A-Za-z]{2}|[0-9]{3}))?(?:[-_][A-Za-z0-9]{1,8})*")
 _ZONE = re.compile(r"[A-Za-z][A-Za-z0-9_+-]{1,30}(?:/[A-Za-z0-9_+-]{1,30}){0,2}")
 _BEFORE_YEAR = re.compile(r"\u00a0(?=(?:de\u00a0)?[0-9]{4}$)")
+_GROUPED = re.compile(r"[+-]?[1-9]\d{0,2}(?:\.\d{3})+")
 _JOINT = re.compile(r"(?<=[年月])(?=[0-9])|(?<=[0-9])(?=[年月日])")  # of a date
 _reader: ContextVar[Locale | None] = ContextVar("reader_locale", default=None)
 
@@ -76,6 +77,11 @@ def tag(language: str) -> str:
 def decimal_mark() -> str:
     """What the reader writes before decimals: ``,`` in German. A phone's keyboard for numbers may have only that."""
     return str(get_decimal_symbol(_reader.get() or Locale("en")))
+
+
+def may_be_grouped(number: str) -> bool:
+    """Whether the reader would take the points in it for those between thousands: ``1.000`` in German."""
+    return bool(_GROUPED.fullmatch(number)) and get_group_symbol(_reader.get() or Locale("en")) == "."
 
 
 @contextmanager

@@ -11,8 +11,20 @@ from elicit_flows.domain.values import Answer, Json
 from elicit_flows.kinds.form import formats
 from elicit_flows.kinds.form.fields import Field, Questions, Sort
 from elicit_flows.kinds.form.limits import MAX_REASON, MAX_TEXT
-from elicit_flows.kinds.form.submission import NO, OWN, OWN_TEXT, WHY, YES, ZONE, Sent, leave_out, reason_of, value_of
-from elicit_flows.kinds.form.validation import check_one, missing, show
+from elicit_flows.kinds.form.submission import (
+    NO,
+    OWN,
+    OWN_TEXT,
+    WHY,
+    YES,
+    ZONE,
+    Sent,
+    leave_out,
+    reason_of,
+    to_type,
+    value_of,
+)
+from elicit_flows.kinds.form.validation import check_one, missing
 from elicit_flows.kinds.params import is_line
 
 DRAFT, SUBMITTED, SKIPPED = "draft", "submitted", "skipped"
@@ -90,7 +102,7 @@ def _shown(field: Field, value: Any) -> Controls:
         return {name: [YES if value else NO]}
     if field.sort == Sort.MANY:
         return {name: value}
-    return {name: [value if isinstance(value, str) else show(value)]}
+    return {name: [value if isinstance(value, str) else to_type(value)]}
 
 
 def total(questions: Questions, drafts: Drafts) -> Sent:

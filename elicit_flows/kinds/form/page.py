@@ -9,7 +9,7 @@ from elicit_flows.domain.values import Json
 from elicit_flows.kinds.form import formats
 from elicit_flows.kinds.form.fields import NUMERIC, Field, Sort
 from elicit_flows.kinds.form.limits import LONG
-from elicit_flows.kinds.form.submission import NO, OWN, OWN_TEXT, WHY, YES, ZONE
+from elicit_flows.kinds.form.submission import NO, OWN, OWN_TEXT, WHY, YES, ZONE, to_type
 from elicit_flows.kinds.form.validation import example_of, longest, show
 from elicit_flows.lib import text
 
@@ -92,7 +92,7 @@ def _shown(default: Any) -> str:
         return ""
     if isinstance(default, bool):
         return YES if default else NO
-    return text.visible(default) if isinstance(default, str) else show(default)
+    return text.visible(default) if isinstance(default, str) else to_type(default)
 
 
 def _choices(field: Field) -> Json:

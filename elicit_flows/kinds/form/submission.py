@@ -12,7 +12,7 @@ from elicit_flows.domain.values import Answer, Json
 from elicit_flows.kinds.form import formats
 from elicit_flows.kinds.form.fields import NUMERIC, Field, Questions, Sort
 from elicit_flows.kinds.form.limits import MAX_NUMBER, MAX_REASON
-from elicit_flows.kinds.form.validation import check_one, missing
+from elicit_flows.kinds.form.validation import check_one, missing, show
 from elicit_flows.lib import locales
 
 YES, NO = "yes", "no"
@@ -94,11 +94,19 @@ def _one(answer: Answer, name: str) -> str:
 
 def _number(field: Field, sent: str) -> Any:
     sent, mark = sent.replace("\u2212", "-").replace("\u066b", "."), locales.decimal_mark()
+    if locales.may_be_grouped(sent):  # a thousand or one: the person is asked to write it again
+        return sent
     if sent.count(mark) == 1 and "." not in sent:
         sent = sent.replace(mark, ".")
     if _WHOLE.fullmatch(sent) and abs(int(sent)) <= MAX_NUMBER:
         return int(sent)
     return float(sent) if field.sort == Sort.NUMBER and _NUMBER.fullmatch(sent) else sent
+
+
+def to_type(number: float) -> str:
+    """A number as the page's control for it holds it, which is read as the same number."""
+    shown = show(number)
+    return shown.replace(".", locales.decimal_mark()) if locales.may_be_grouped(shown) else shown
 
 
 def _chosen(field: Field, answer: Answer) -> Any:

@@ -6,7 +6,7 @@ import pytest
 from babel import Locale
 
 from elicit_flows.domain.values import Answer
-from elicit_flows.kinds.form import params, submission
+from elicit_flows.kinds.form import drafts, page, params, submission
 from elicit_flows.lib import locales
 from tests.kinds.form.asked import of_schema
 
@@ -29,7 +29,33 @@ def test_a_number_may_have_the_readers_decimal_mark(text: str, locale: str, numb
 
 
 @pytest.mark.parametrize(
-    ("text", "locale"), [("3,5", "en"), ("1,000", "en"), ("1.000,5", "de"), ("1,000,000", "de"), ("3,5", "ja")]
-)
+    ("text", "locale"),
+    [
+        ("3,5", "en"), ("1,000", "en"), ("1.000,5", "de"), ("1,000,000", "de"), ("3,5", "ja"),
+        ("1.000", "de"), ("-12.500", "it"), ("123.456", "pt_BR"), ("1.000", "es"), ("1.000.000", "nl"),
+    ],
+)  # fmt: skip
 def test_what_may_mean_two_numbers_is_none(text: str, locale: str) -> None:
     assert written(text, locale) == text, "the person is asked to write it again"
+
+
+@pytest.mark.parametrize(
+    ("text", "locale", "number"),
+    [
+        ("1.000", "en", 1.0), ("1.000", "fr", 1.0), ("1.000", "es_MX", 1.0), ("1,000", "de", 1.0),
+        ("0.125", "de", 0.125), ("1.5", "de", 1.5), ("1234.567", "de", 1234.567), ("1.0000", "de", 1.0),
+    ],
+)  # fmt: skip
+def test_three_decimals_are_decimals_where_they_cannot_be_thousands(text: str, locale: str, number: float) -> None:
+    assert written(text, locale) == number
+
+
+@pytest.mark.parametrize("number", [1.125, -12.5, 123.456, 0.125, 1000, 1234.567])
+@pytest.mark.parametrize("locale", ["de", "en", "fr", "nl"])
+def test_a_number_that_the_page_shows_comes_back_as_it_was(number: float, locale: str) -> None:
+    asked = of_schema({"x": {"type": "number", "default": number}})
+    [field] = params.read(asked)[1].fields
+    with locales.reading(Locale.parse(locale)):
+        default = page.describe(field)["value"]
+        [draft] = drafts.controls(field, {"state": drafts.DRAFT, "value": number})[field.name]
+    assert written(default, locale) == written(draft, locale) == number
