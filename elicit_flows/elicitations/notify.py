@@ -26,12 +26,7 @@ def channels() -> tuple[Channel, ...]:
     found = _remembered.get(None)
     if found is None:
         row = NotificationSettings.objects.first()
-        offered = (
-            {Channel.EMAIL: row.email, Channel.CHAT: row.chat, Channel.WEBHOOK: row.webhook_url, Channel.PUSH: row.push}
-            if row
-            else {}
-        )
-        found = tuple(channel for channel, on in offered.items() if on)
+        found = row.channels if row else ()
         _remembered.put(None, found)
     return found
 

@@ -52,9 +52,20 @@ class NotificationSettings(models.Model):
         return "notifications"
 
     @property
+    def channels(self) -> tuple[Channel, ...]:
+        """Those that the operator offers."""
+        offered = {
+            Channel.EMAIL: self.email,
+            Channel.CHAT: self.chat,
+            Channel.WEBHOOK: self.webhook_url,
+            Channel.PUSH: self.push,
+        }
+        return tuple(channel for channel, on in offered.items() if on)
+
+    @property
     def on(self) -> bool:
         """Whether people can be told at all."""
-        return bool(self.email or self.chat or self.webhook_url or self.push)
+        return bool(self.channels)
 
 
 class Recipient(models.Model):

@@ -120,7 +120,8 @@ def _kept_back(row: Notification, offered: NotificationSettings | None) -> Outco
         return Outcome.OVER
     if charge is not None and charge.mandate.notice and charge.status != "announced":
         return Outcome.OVER
-    if offered is None or (elicitation is not None and not (row.agent.enabled and row.agent.notify)):
+    may = elicitation is None or (row.agent.enabled and row.agent.notify)
+    if offered is None or row.channel not in offered.channels or not may:
         return Outcome.OFF
     if not contacts.wants(row.claim, row.agent):
         return Outcome.OPTED_OUT

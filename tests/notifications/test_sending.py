@@ -112,6 +112,15 @@ def test_an_agent_that_was_switched_off_meanwhile_tells_nobody(mail: MailServer,
     assert mail.received() == []
 
 
+def test_a_channel_that_was_switched_off_meanwhile_tells_nobody(mail: MailServer, ask: Ask) -> None:
+    signs_in()
+    row = ask()
+    NotificationSettings.objects.update(email=False)
+    jobs.notify()
+    assert outcomes(row) == {"email": "off"}
+    assert mail.received() == []
+
+
 def test_t160_the_agent_hears_the_same_whether_or_not_there_is_an_address(mail: MailServer, ask: Ask) -> None:
     signs_in()
     there, not_there = ask(), ask(claim=BOB)
