@@ -163,6 +163,37 @@ def test_a_time_is_meant_in_the_browsers_zone(stage: Stage, new_user: Callable[.
     assert "UTC+05:30 (India)" in without.page.locator("form[data-action=submit] select").inner_text()
 
 
+@pytest.mark.slow
+def test_a_time_is_meant_as_clocks_go_on_its_day(stage: Stage, new_user: Callable[..., User]) -> None:
+    """Half of all days are in the other half of the year, an hour away from what it is today."""
+    schema = {"type": "object", "properties": {"at": {"type": "string", "format": "date-time", "title": "When"}}}
+    asked = stage.ask(kind="form", params={"schema": schema})
+    user = new_user(timezone_id="Europe/Berlin")
+    user.open(asked["url"])
+    user.carry_on("signin", "alice")
+    at, zone = user.page.get_by_label("Date and time"), user.page.get_by_label("Time zone of that time")
+    for day, offset in (("2027-07-15", "+02:00"), ("2027-01-15", "+01:00"), ("0002-07-15", "+01:00")):
+        at.fill(f"{day}T10:00")
+        assert zone.input_value() == offset, day
+    at.fill("2027-07-15T10:00")
+    assert zone.input_value() == "+02:00"
+    until(lambda: "+02:00" in str(_drafts(stage)), "it is kept")
+    user.page.reload()
+    at.fill("2027-01-15T10:00")
+    assert zone.input_value() == "+01:00", "a draft is written on"
+    zone.select_option("+05:30")
+    at.fill("2027-07-15T10:00")
+    assert zone.input_value() == "+05:30", "what was chosen stays"
+    zone.select_option("+02:00")
+    at.fill("2027-02-15T10:00")
+    user.press("submit")
+    assert stage.look(asked)["result"] == {"content": {"at": "2027-02-15T10:00:00+01:00"}}
+
+
+def _drafts(stage: Stage) -> list[tuple[object, ...]]:
+    return stage.sql("SELECT answer FROM elicit_flows_draft")
+
+
 def test_what_does_not_fit_a_pattern_is_said_by_an_example(stage: Stage, http_user: HttpUser) -> None:
     ref = {"type": "string", "pattern": "^[A-Z]{2}-[0-9]{4}$", "title": "Reference"}
     asked = stage.ask(kind="form", params={"schema": {"type": "object", "properties": {"ref": ref}}})

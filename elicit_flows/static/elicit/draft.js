@@ -67,6 +67,7 @@ function put(controls) {
         one.checked = on;
       } else if (one.value !== (values[0] ?? "") && !(control.endsWith("-zone") && !values.length)) {
         one.value = values[0] ?? "";
+        if (control.endsWith("-zone")) judge(one);
         if (one.value && one.closest("details")) one.closest("details").open = true;
         changed = true;
       }
@@ -108,11 +109,37 @@ function later() {
   wait = Math.min(wait * 1.2, 4000);
 }
 
-// A time is meant as it is here.
+// A time is meant as clocks go here on its day, until another zone is chosen.
 const two = (number) => String(Math.trunc(number)).padStart(2, "0");
-const east = -new Date().getTimezoneOffset();
-const here = `${east < 0 ? "-" : "+"}${two(Math.abs(east) / 60)}:${two(Math.abs(east) % 60)}`;
-for (const zone of form.querySelectorAll(`[data-here]:has([value="${here}"])`)) zone.value = here;
+const meantHere = new Set(); // the zones that follow the day
+
+function here(time) {
+  const east = -(time ? new Date(time) : new Date()).getTimezoneOffset();
+  return `${east < 0 ? "-" : "+"}${two(Math.abs(east) / 60)}:${two(Math.abs(east) % 60)}`;
+}
+
+const timeOf = (zone) => form.elements[zone.name.replace(/-zone$/, "")].value;
+
+function judge(zone) {
+  if (zone.value === here(timeOf(zone))) meantHere.add(zone);
+  else meantHere.delete(zone);
+}
+
+function followDay(zone) {
+  const now = here(timeOf(zone)); // a year that is half typed has none of today's
+  if (meantHere.has(zone) && [...zone.options].some((one) => one.value === now)) zone.value = now;
+}
+
+for (const zone of form.querySelectorAll('select[name$="-zone"]')) {
+  if (zone.dataset.here === undefined) judge(zone);
+  else meantHere.add(zone);
+  followDay(zone);
+}
+form.addEventListener("input", ({ target }) => {
+  const zone = form.elements[`${target.name}-zone`];
+  if (zone) followDay(zone);
+  else if (target.name.endsWith("-zone")) judge(target);
+});
 
 note.textContent = note.dataset.kept;
 form.addEventListener("input", written);
