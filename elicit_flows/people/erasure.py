@@ -48,6 +48,10 @@ def request_erasure(claim: Claim) -> None:
         )
         end_sessions(claim)
         transaction.on_commit(lambda: wakeups.wake_workers(EXPIRE))
+    # What is being answered at this moment is kept no more, or has just been kept: that belongs to it, too.
+    _call_off(erasure)
+    erasure.asked_at = clock.now()
+    Erasure.objects.filter(pk=erasure.pk, done_at=None).update(asked_at=erasure.asked_at)
     _revoke(erasure)
 
 
@@ -72,11 +76,7 @@ def _go_on(erasure: Erasure) -> bool:
     if not Erasure.objects.filter(pk=erasure.pk, next_at=erasure.next_at).update(next_at=next_at):
         return False
     _revoke(erasure)
-    for row in _of(erasure).filter(UNFINISHED).select_related("agent"):
-        try:
-            cancel(row)
-        except AlreadyOver:
-            log.info("elicitation %s ended before the erasure could cancel it", row.pk)
+    _call_off(erasure)
     before = now - GRACE
     # Events that an agent has yet to receive are kept until then.
     ready = _events(erasure).filter(created_at__lte=before).exclude(delivery__status="pending")
@@ -104,6 +104,14 @@ def _go_on(erasure: Erasure) -> bool:
 def _of(erasure: Erasure) -> QuerySet[Elicitation]:
     """The elicitations from before the request. A person who comes back starts with a clean record."""
     return Elicitation.objects.filter(iss=erasure.iss, sub=erasure.sub, created_at__lte=erasure.asked_at, parent=None)
+
+
+def _call_off(erasure: Erasure) -> None:
+    for row in _of(erasure).filter(UNFINISHED).select_related("agent"):
+        try:
+            cancel(row)
+        except AlreadyOver:
+            log.info("elicitation %s ended before the erasure could cancel it", row.pk)
 
 
 def _revoke(erasure: Erasure) -> None:

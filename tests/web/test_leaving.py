@@ -15,9 +15,11 @@ from django.db import transaction
 from django.test import Client
 
 from elicit_flows import elicitations, people, vault
-from elicit_flows.domain.values import Answer, Claim, Question
+from elicit_flows.domain.errors import AlreadyOver
+from elicit_flows.domain.values import Again, Answer, Claim, Finish, Question, Visit
 from elicit_flows.events import feed
 from elicit_flows.jobs import worker
+from elicit_flows.kinds.credentials.kind import Credentials
 from elicit_flows.models import (
     Cancellation,
     Connection,
@@ -29,7 +31,7 @@ from elicit_flows.models import (
     PendingGrant,
 )
 from elicit_flows.models import Provider as ProviderRow
-from elicit_flows.people import export
+from elicit_flows.people import erasure, export
 from tests.support import jobs, money, rows
 from tests.support.moving import MovingClock
 from tests.support.rows import ISSUER, Known
@@ -411,6 +413,39 @@ def test_an_erasure_that_was_cut_off_is_gone_on_with(
         moving_clock.forward(minutes=61)
     assert not Connection.objects.exists()
     assert types(bot).count("connection.revoked") == 2, "each is told once"
+
+
+def test_t119_what_is_being_answered_at_that_moment_is_not_kept(
+    life: dict[str, Any], bot: Known, moving_clock: MovingClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A provider is asked for seconds, and the person may press the button in another tab meanwhile."""
+    real = Credentials.resume
+
+    def slowly(kind: Credentials, visit: Visit, sent: Answer) -> Finish | Again:
+        browser(ALICE.sub).post("/account/delete")
+        moving_clock.forward(seconds=2)
+        return real(kind, visit, sent)
+
+    monkeypatch.setattr(Credentials, "resume", slowly)
+    keys = ask(bot, "credentials", {"fields": [{"name": "other", "label": "Other", "secret": True}]})
+    answer(keys, other="typed-s3cret")
+    people.sweep_erasures()
+    assert not Connection.objects.exclude(status="revoked").exists()
+    assert elicitations.find(keys.pk).status == "cancelled"
+
+
+def test_t119_what_was_answered_just_before_it_could_be_called_off_is_revoked(
+    life: dict[str, Any], bot: Known, drive: ProviderRow, moving_clock: MovingClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def too_late(row: Elicitation) -> None:
+        moving_clock.forward(seconds=2)
+        rows.connection(bot, drive, rows.grant(expires_in=10**6), ALICE)
+        raise AlreadyOver("The elicitation is completed already.")
+
+    monkeypatch.setattr(erasure, "cancel", too_late)
+    browser(ALICE.sub).post("/account/delete")
+    assert Connection.objects.count() == 3
+    assert not Connection.objects.exclude(status="revoked").exists()
 
 
 def _die(*args: object) -> None:
