@@ -82,7 +82,9 @@ def _introspected(token: str, by: Trusted) -> Claim:
         raise errors.ProviderUnavailable(str(error), retry_after=5) from None
     if said.get("active") is not True:
         raise _refused("it is no longer valid")
-    filled = {"iss": by.op.issuer, "exp": time.time(), "aud": said.get("client_id"), **said}
+    # Some write null, or an empty list, for what they have nothing to say of.
+    told = {name: value for name, value in said.items() if value not in (None, [])}
+    filled = {"iss": by.op.issuer, "exp": time.time(), "aud": told.get("client_id"), **told}
     return _checked(Signed("", filled), _ASKED, by)
 
 

@@ -160,6 +160,19 @@ def test_t44_what_the_identity_provider_says_of_a_token_has_to_fit_as_well(
         holder(provider, token, introspects=True)
 
 
+@pytest.mark.parametrize(
+    "said", [{}, {"aud": []}, {"aud": None}, {"iss": None, "exp": None, "nbf": None, "token_type": None}], ids=repr
+)
+def test_what_an_identity_provider_leaves_empty_is_not_said(provider: Provider, said: dict[str, Any]) -> None:
+    """Ory Hydra writes an empty list for a token without an audience; others write null."""
+    answer = {"active": True, "sub": "alice", "client_id": "elicit", **said}
+    provider.scripted["introspect"] = json_response(answer)
+    assert holder(provider, opaque(provider), introspects=True) == Claim(provider.issuer, "alice")
+    provider.scripted["introspect"] = json_response({**answer, "client_id": "other"})
+    with pytest.raises(UserTokenRefused):
+        holder(provider, opaque(provider), introspects=True)
+
+
 def test_an_identity_provider_that_does_not_answer_about_a_token_is_asked_later(provider: Provider) -> None:
     provider.scripted["introspect"] = json_response({}, 503)
     with pytest.raises(ProviderUnavailable):
