@@ -8,6 +8,7 @@ follows the link.
 from __future__ import annotations
 
 import secrets
+import unicodedata
 from datetime import timedelta
 
 from django.db import transaction
@@ -51,8 +52,9 @@ def persons_code(row: Elicitation) -> tuple[UserCode, str] | None:
 
 
 def find_user_code(typed: str) -> UserCode | None:
-    """The code that was typed, in upper or lower case, with any separators, if its elicitation is open."""
-    code = "".join(letter for letter in typed.upper() if letter in ALPHABET)
+    """The code that was typed, in any case or width and with any separators, if its elicitation is open."""
+    plain = unicodedata.normalize("NFKC", typed[:100]).upper()
+    code = "".join(letter for letter in plain if letter in ALPHABET)
     known = UserCode.objects.select_related("elicitation").filter(code=code).first() if len(typed) < 100 else None
     if known is None or known.elicitation.over or known.elicitation.expires_at <= clock.now():
         return None

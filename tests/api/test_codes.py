@@ -44,6 +44,14 @@ def test_it_may_be_typed_as_people_do(api: httpx2.Client, asked: str, written: s
     )
 
 
+def test_it_may_be_typed_with_a_japanese_or_chinese_keyboard(api: httpx2.Client, asked: str) -> None:
+    """Such a one writes letters and hyphens in full width while it is switched on."""
+    given = code(api, asked)["user_code"]
+    wide = {ord(letter): ord(letter) + 0xFEE0 for letter in {*given, *given.lower()}}
+    for written in (given, given.lower()):
+        assert elicitations.redeem_user_code(written.translate(wide)).pk == asked
+
+
 def test_another_question_has_another(api: httpx2.Client, asked: str) -> None:
     other = api.post("/v1/elicitations", json=question(reuse="never")).json()["id"]
     assert code(api, other)["user_code"] != code(api, asked)["user_code"]
