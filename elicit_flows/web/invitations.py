@@ -15,6 +15,7 @@ from elicit_flows.people import local_accounts
 from elicit_flows.web import pages, pending_logins, session
 from elicit_flows.web.passkeys import ACCOUNTS, ask, known, place
 
+PAGE = "/account/passkeys"
 NEW = ":new"  # cannot be mistaken for the slug of a sign-in, which has no colon
 
 
@@ -30,10 +31,10 @@ def invitation(request: HttpRequest) -> HttpResponse:
 
 
 @require_POST
-@pages.errors_as_pages
-def new(request: HttpRequest) -> HttpResponse:
-    """Add another passkey, for a person who has just signed in."""
-    return _to_make(request, _member(request), {"invitation": ""})
+@pages.for_fresh_person(PAGE)
+def new(request: HttpRequest, me: session.Person) -> HttpResponse:
+    """Add another passkey."""
+    return _to_make(request, _member(me), {"invitation": ""})
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -45,27 +46,25 @@ def passkeys(request: HttpRequest) -> HttpResponse:
     me = session.person(request)
     member = _of(me)
     if me is None or member is None:
-        return pages.signin(
-            request, "/account/passkeys", choices=[{"slug": _accounts().slug, "label": _accounts().slug}]
-        )
+        return pages.signin(request, PAGE, choices=[{"slug": _accounts().slug, "label": _accounts().slug}])
     return render(request, "account/passkeys.html", {"me": me, "passkeys": member.passkeys.order_by("created_at")})
 
 
 @require_POST
-@pages.errors_as_pages
-def remove(request: HttpRequest, passkey_id: int) -> HttpResponse:
-    local_accounts.remove(_member(request), passkey_id)
-    return pages.SeeOther("/account/passkeys")
+@pages.for_fresh_person(PAGE)
+def remove(request: HttpRequest, me: session.Person, passkey_id: int) -> HttpResponse:
+    local_accounts.remove(_member(me), passkey_id)
+    return pages.SeeOther(PAGE)
 
 
 def _to_make(request: HttpRequest, member: Member, stash: Json) -> HttpResponse:
     from elicit_flows.identity import ceremonies  # noqa: PLC0415  most services have no own accounts
 
     challenge = ids.token()
-    pending_logins.keep(request, NEW, ids.digest(challenge), "/account/passkeys", {**stash, "sub": member.sub})
+    pending_logins.keep(request, NEW, ids.digest(challenge), PAGE, {**stash, "sub": member.sub})
     held = list(member.passkeys.values_list("credential_id", flat=True))
     options = ceremonies.to_make(place(), sub=member.sub, name=member.name, known=held, challenge=challenge)
-    return ask(request, "create", options, challenge, "/account/passkeys", member.name)
+    return ask(request, "create", options, challenge, PAGE, member.name)
 
 
 def _keep(request: HttpRequest) -> HttpResponse:
@@ -81,20 +80,22 @@ def _keep(request: HttpRequest) -> HttpResponse:
     if stash["invitation"]:
         session.sign_in(request, known(_accounts().issuer, local_accounts.enrol(stash["invitation"], made)))
     else:
-        member = _member(request)
+        me = session.signed_in(request, following=PAGE)
+        if not me.fresh:
+            return pages.sign_in_again(request, me, PAGE)
+        member = _member(me)
         if member.sub != stash["sub"]:
             raise Forbidden("Another person has signed in in this browser. Start again.")
         local_accounts.add(member, made)
-    return pages.SeeOther("/account/passkeys")
+    return pages.SeeOther(PAGE)
 
 
-def _member(request: HttpRequest) -> Member:
+def _member(me: session.Person) -> Member:
     """The account of a person who has just signed in: a stolen session must not be enough to add a passkey. Raises
-    Forbidden.
+    Forbidden if they did so elsewhere.
     """
-    me = session.person(request)
     member = _of(me)
-    if me is None or member is None or not me.fresh:
+    if member is None:
         raise Forbidden("Sign in again first: passkeys are changed within five minutes of a sign-in.")
     return member
 

@@ -86,11 +86,7 @@ def for_fresh_person(following: str) -> Callable[[PersonView[P]], View[P]]:
     def decorate(view: PersonView[P]) -> View[P]:
         @wraps(view)
         def wrapper(request: HttpRequest, me: session.Person, *args: P.args, **kwargs: P.kwargs) -> HttpResponse:
-            if me.fresh:
-                return view(request, me, *args, **kwargs)
-            status = 200 if request.method in {"GET", "HEAD"} else 403
-            theirs = [one for one in choices() if one["issuer"] == me.claim.iss]
-            return signin(request, following, status=status, choices=theirs, again=True)
+            return view(request, me, *args, **kwargs) if me.fresh else sign_in_again(request, me, following)
 
         return for_person(cast(PersonView[P], wrapper))
 
@@ -167,6 +163,13 @@ def signin(
     """``again``: a person is signed in, but not recently enough."""
     context = {"login_url": "/login", "next": following, "choices": choices, "again": again}
     return render(request, "connect/signin.html", context, status=status)
+
+
+def sign_in_again(request: HttpRequest, me: session.Person, following: str) -> HttpResponse:
+    """For a person who did not sign in recently enough, where they did."""
+    status = 200 if request.method in {"GET", "HEAD"} else 403
+    theirs = [one for one in choices() if one["issuer"] == me.claim.iss]
+    return signin(request, following, status=status, choices=theirs, again=True)
 
 
 def choices() -> list[Json]:

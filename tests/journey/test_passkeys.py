@@ -348,11 +348,25 @@ def test_a_second_passkey_is_added_and_the_first_removed_after_a_fresh_sign_in(
 def test_t8_passkeys_are_not_changed_with_an_old_session(
     http_user: HttpUser, home: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    enrolled(http_user, home)
-    real = clock.now
-    monkeypatch.setattr(clock, "now", lambda: real() + timedelta(minutes=6))
+    """The page offers what is needed: a new sign-in, which leads back to the passkeys."""
+    _, device = enrolled(http_user, home)
     http_user.press("add")
-    assert (http_user.answer.status_code, http_user.page_name) == (403, "refused")
+    http_user.press("passkey", credential=Authenticator(home).create(options(http_user)))
+    http_user.press("add")
+    made, real = Authenticator(home).create(options(http_user)), clock.now
+    monkeypatch.setattr(clock, "now", lambda: real() + timedelta(minutes=6))
+    for change, sent in (("passkey", {"credential": made}), ("add", {}), ("remove", {})):
+        http_user.press(change, **sent)
+        assert (http_user.answer.status_code, http_user.page_name) == (403, "signin"), change
+        assert Passkey.objects.count() == 2
+        if change != "remove":
+            http_user.open(f"{home}/account/passkeys")
+    http_user.press("signin")
+    device.count += 1
+    http_user.press("passkey", credential=device.get(options(http_user)))
+    assert http_user.url == f"{home}/account/passkeys"
+    http_user.press("remove")
+    assert Passkey.objects.count() == 1
 
 
 def test_the_operator_invites_and_takes_a_lost_passkey_away(
