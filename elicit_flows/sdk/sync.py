@@ -16,7 +16,7 @@ from elicit_flows.domain.values import Json
 from elicit_flows.sdk.asking import OnUrl
 from elicit_flows.sdk.client import Elicit
 from elicit_flows.sdk.outcomes import AnswerOutcome, Outcome
-from elicit_flows.sdk.proxied import client_options
+from elicit_flows.sdk.proxied import client_options, keeps_key
 from elicit_flows.sdk.questions import Options
 from elicit_flows.sdk.shapes import Connection, Elicitation, Event, User
 from elicit_flows.sdk.sync_runner import CURRENT, LoopThread
@@ -185,7 +185,9 @@ class SyncElicit:
 
     def api(self, connection: str | Connection | Outcome, *, host: str | None = None) -> httpx2.Client:
         """As ``Elicit.api``, without asyncio."""
-        return httpx2.Client(**client_options(self._elicit._transport, connection, host))
+        transport = self._elicit._transport
+        hooks = {"request": [keeps_key(transport, connection)]}
+        return httpx2.Client(**client_options(transport, connection, host), event_hooks=hooks)
 
     def events(self, after: str | None = None, *, stream: bool = True) -> Generator[Event, None, None]:
         """As ``Elicit.events``. You may simply leave the loop; ``close`` on the generator ends the connection

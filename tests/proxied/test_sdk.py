@@ -8,7 +8,15 @@ import httpx2
 import pytest
 
 from elicit_flows.models import Connection
-from elicit_flows.sdk import ConflictError, Elicit, ElicitError, NotFoundError, SyncElicit, check_answered
+from elicit_flows.sdk import (
+    ConflictError,
+    Elicit,
+    ElicitError,
+    InvalidRequestError,
+    NotFoundError,
+    SyncElicit,
+    check_answered,
+)
 from tests.doubles.server import json_response
 from tests.proxied.conftest import Api
 from tests.support.rows import Known
@@ -61,3 +69,39 @@ def test_an_http_client_for_the_api_streams(served: Served, known: Known, held: 
         with pytest.raises(ElicitError, match="bad_path"):
             check_answered(api.get("/%2e%2e/x"))
         assert isinstance(api, httpx2.Client)
+
+
+LEADS_AWAY = ["/../token", "/x/../../report", "/../../../../v1/agent", "me"]
+
+
+@pytest.mark.parametrize("path", LEADS_AWAY)
+def test_t163_a_path_that_leads_out_of_the_api_is_no_other_call_of_the_service(
+    served: Served, known: Known, held: Connection, path: str
+) -> None:
+    with SyncElicit(served.url, known.who.api_key) as elicit:
+        with pytest.raises(InvalidRequestError, match="bad_path"):
+            elicit.request(held.pk, "POST", path, json={})
+        with pytest.raises(InvalidRequestError, match="bad_path"):
+            elicit.request(held.pk, "DELETE", "/..")
+    held.refresh_from_db()
+    assert held.status == "active"
+
+
+async def _asked_of(url: str, key: str, connection: str, at: str) -> httpx2.Response:
+    async with Elicit(url, key) as elicit, elicit.api(connection) as api:
+        return await api.post(at, json={})
+
+
+def test_t163_the_http_client_for_the_api_gives_the_agents_key_to_nobody_else(
+    served: Served, known: Known, held: Connection, upstream: Api
+) -> None:
+    """A library follows the links of an API, such as that of its next page, and these are absolute."""
+    proxy = f"{served.url}/v1/connections/{held.pk}/proxy"
+    for at in (f"{upstream.url}/v2/files?page=2", f"{proxy}/../token", f"{served.url}/v1/agent", f"{proxy}ed/x"):
+        with SyncElicit(served.url, known.who.api_key) as elicit, elicit.api(held.pk) as api:
+            with pytest.raises(InvalidRequestError, match="bad_path"):
+                api.post(at, json={})
+            assert api.get(f"{proxy}/files").json()["path"] == "/v2/files"
+        with pytest.raises(InvalidRequestError, match="bad_path"):
+            asyncio.run(_asked_of(served.url, known.who.api_key, held.pk, at))
+    assert known.who.api_key not in str([one.headers for _, one in upstream.requests])
