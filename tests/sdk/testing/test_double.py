@@ -124,6 +124,37 @@ def test_a_form_and_what_is_wrong_with_it(elicit: SyncElicit, alice: Person) -> 
         elicit.get("el_nothing")
 
 
+def test_what_an_agent_may_complete_itself(elicit: SyncElicit, alice: Person) -> None:
+    def ask(kind: str, params: Any) -> Any:
+        return elicit.create(kind, alice.claim, params, message="Please.")
+
+    def refused(asked: Any, answers: Any = None) -> str:
+        with pytest.raises((ConflictError, InvalidRequestError)) as found:
+            elicit.complete(asked, answers)
+        return found.value.code
+
+    address = "https://agent.example/setup"
+    link = ask("link", {"url": address, "completion": "by_agent"})
+    assert (elicit.complete(link).status, elicit.get(link).seq) == ("completed", 4)
+    assert elicit.complete(link).status == "completed"
+    others = [ask("confirm", {}), ask("link", {"url": address, "completion": "on_return"})]
+    assert [refused(one) for one in others] == ["conflict"] * 2
+    assert [elicit.cancel(one).status for one in others] == ["cancelled"] * 2
+    late = elicit.cancel(ask("link", {"url": address, "completion": "by_agent"}))
+    assert refused(late) == "already_over"
+    form = ask("form", {"schema": FORM})
+    given: Any = {"plan": {"state": "submitted", "value": "pro"}}
+    assert refused(form) == refused(form, {"plan": {"state": "draft", "value": "pro"}}) == "not_submitted"
+    wrong = [
+        {"plan": {"state": "submitted", "value": "gold"}},
+        {"plan": {"state": "skipped"}},
+        {"plan": {"state": "?"}},
+    ]
+    assert [refused(form, one) for one in (*wrong, given | {"x": given["plan"]})] == ["invalid"] * 4
+    assert elicit.complete(form, given).result == {"content": {"plan": "pro"}}
+    assert refused(form, given) == "already_over"
+
+
 def test_a_connection_answers_again_until_it_is_revoked(elicit: SyncElicit, alice: Person) -> None:
     def connect(show: Callable[[str], None]) -> Any:
         return elicit.oauth(alice.claim, "acme", scopes=["files.read"], message="To list.", on_url=show)

@@ -120,6 +120,10 @@ def changing(change: Callable[[State, Asked, Request], object]) -> Callable[[Req
     return answer
 
 
+def completed(state: State, asked: Asked, request: Request) -> None:
+    state.complete(asked, request.body.get("answers") or {})
+
+
 def note(request: Request, id: str) -> Answer:
     asked = request.state.find(id)
     for name, value in request.body.get("note", {}).items():
@@ -181,7 +185,7 @@ ROUTES: list[tuple[str, str, Callable[..., Answer]]] = [
     ("GET", r"/v1/elicitations/(\w+)", get),
     ("POST", r"/v1/elicitations/(\w+)/cancel", changing(lambda state, asked, _: state.cancel(asked))),
     ("POST", r"/v1/elicitations/(\w+)/consume", changing(lambda state, asked, it: state.consume(asked, it.key))),
-    ("POST", r"/v1/elicitations/(\w+)/complete", changing(lambda state, asked, _: state.advance(asked, {}))),
+    ("POST", r"/v1/elicitations/(\w+)/complete", changing(completed)),
     ("GET", r"/v1/elicitations/(\w+)/note", note),
     ("PATCH", r"/v1/elicitations/(\w+)/note", note),
     ("GET", r"/v1/connections", connections),

@@ -9,13 +9,21 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from elicit_flows.domain.errors import AlreadyConsumed, AlreadyOver, IdempotencyMismatch, Invalid, NotFound, NotOver
+from elicit_flows.domain.errors import (
+    AlreadyConsumed,
+    AlreadyOver,
+    Conflict,
+    IdempotencyMismatch,
+    Invalid,
+    NotFound,
+    NotOver,
+)
 from elicit_flows.domain.status import TERMINAL, Status
 from elicit_flows.domain.values import Json
 from elicit_flows.kinds.confirm import params as confirm
 from elicit_flows.kinds.form import params as form
 from elicit_flows.kinds.payment import params as payment
-from elicit_flows.sdk.testing.double import wallet
+from elicit_flows.sdk.testing.double import forms, wallet
 
 CLEAN: dict[str, Callable[[Json], Json]] = {
     "confirm": confirm.clean,
@@ -68,7 +76,8 @@ class Asked:
 
     @property
     def step(self) -> Json:
-        return self.steps[len(self.done)]
+        """The one that is asked, the last one once all are done."""
+        return self.steps[min(len(self.done), len(self.steps) - 1)]
 
 
 class State:
@@ -136,6 +145,24 @@ class State:
         if len(asked.done) == len(asked.steps):
             self._change(asked, "settling", status=Status.SETTLING)
             self.end(asked, "completed", {"steps": asked.done} if asked.body["kind"] == "steps" else result)
+
+    def complete(self, asked: Asked, answers: Json) -> None:
+        """Complete it for the agent. Raises Conflict, AlreadyOver, Invalid, NotSubmitted."""
+        kind, params = asked.step["kind"], asked.step["params"]
+        if kind == "form":
+            result = forms.handed_in(params, answers)
+        elif answers:
+            raise Invalid.at("answers", "Only an elicitation of kind form takes these answers.")
+        elif params.get("completion") != "by_agent":
+            raise Conflict(f"This elicitation of kind {kind} is completed by its user, not by its agent.")
+        elif asked.body["status"] == Status.COMPLETED:
+            return
+        else:
+            result = {}
+        if asked.over:
+            raise AlreadyOver(f"The elicitation is {asked.body['status']} already.")
+        self.start(asked)
+        self.advance(asked, result)
 
     def end(self, asked: Asked, status: str, result: Json | None = None) -> None:
         over = {"status": status, "action": ACTIONS.get(status), "result": result, "finished_at": now()}

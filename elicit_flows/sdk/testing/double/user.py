@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from elicit_flows.domain.values import Claim, Json
-from elicit_flows.kinds.form.fields import Field, Sort
-from elicit_flows.kinds.form.params import known
-from elicit_flows.kinds.form.validation import check_content
+from elicit_flows.sdk.testing.double.forms import filled_in, there
 from elicit_flows.sdk.testing.double.state import Asked, State, connected, number
 from elicit_flows.sdk.testing.user import ActingUser, Answer
 
@@ -66,7 +62,7 @@ class DoubleUser(ActingUser):
         if kind == "credentials":
             return self._keys(asked, answers)
         if kind == "form":
-            return _filled_in(params, answers)
+            return filled_in(params, answers)
         if kind in ("link", "x402"):
             return self._state.agree(asked).result if kind == "x402" else {}
         right = not params["danger"] or str(answers.get("typed", "")).casefold() == TYPED
@@ -75,41 +71,8 @@ class DoubleUser(ActingUser):
     def _keys(self, asked: Asked, answers: dict[str, Answer]) -> Json | None:
         wanted = [field["name"] for field in asked.step["params"].get("fields") or ()] or list(answers)
         for name in answers:
-            _there(name, wanted)
+            there(name, wanted)
         if not all(answers.get(name) for name in wanted):
             return None
         connection = self._state.connect(asked, {name: str(answers[name]) for name in wanted})
         return {"connection": connection["id"]}
-
-
-def _filled_in(params: Json, answers: dict[str, Answer]) -> Json | None:
-    """The form's result; None if something is wrong or missing."""
-    questions = known(params)
-    fields = {field.key: field for field in questions.fields}
-    for name in answers:
-        _there(name, list(fields))
-    given = {key: answers.get(key, field.default) for key, field in fields.items()}
-    content = {key: _typed(fields[key], value) for key, value in given.items() if value is not None}
-    left = {key: list(field.vacant) for key, field in fields.items() if field.vacant is not None and key not in content}
-    content |= left
-    return None if any(check_content(questions, content).values()) else {"content": content}
-
-
-def _typed(field: Field, answer: Any) -> Any:
-    """The answer as the agent gets it. Choices are given by their labels."""
-    labels = {option.label: option.value for option in field.options}
-    if field.sort is Sort.SINGLE:
-        return labels[_there(str(answer), list(labels))] if answer not in field.values else answer
-    if field.sort is Sort.MANY:
-        return [labels[_there(one, list(labels))] for one in answer]
-    if field.sort is Sort.INTEGER:
-        return int(answer)
-    if field.sort is Sort.NUMBER:
-        return float(answer)
-    return bool(answer) if field.sort is Sort.BOOLEAN else str(answer)
-
-
-def _there(name: str, known: list[str]) -> str:
-    if name not in known:
-        raise AssertionError(f"There is no {name!r} among {known}")
-    return name
