@@ -124,6 +124,33 @@ def test_a_form_and_what_is_wrong_with_it(elicit: SyncElicit, alice: Person) -> 
         elicit.get("el_nothing")
 
 
+WRONG: list[tuple[str, Any, dict[str, Any], str]] = [
+    ("confirm", {}, {"colour": "red"}, "colour"),
+    ("confirm", {}, {"expires_in": 0}, "expires_in"),
+    ("confirm", {}, {"expires_in": None}, "expires_in"),
+    ("confirm", {}, {"reuse": "no"}, "reuse"),
+    ("confirm", {}, {"message": "x" * 2001}, "message"),
+    ("confirm", {}, {"message": ""}, "message"),
+    ("nothing", {}, {}, "kind"),
+    ("oauth", {}, {}, "params.provider"),
+    ("oauth", {"provider": "acme", "scope": "files.read"}, {}, "params.scope"),
+    ("link", {"url": "http://agent.example", "completion": "by_agent"}, {}, "params.url"),
+    ("link", {"url": "https://agent.example"}, {}, "params.completion"),
+    ("credentials", {}, {}, "params.fields"),
+    ("credentials", {"fields": [{"name": "key"}]}, {}, "params.fields.0.label"),
+    ("steps", {"steps": [{"kind": "confirm", "params": {}}]}, {}, "params.steps"),
+]
+
+
+def test_a_wrong_question_is_refused(elicit: SyncElicit, alice: Person) -> None:
+    for kind, params, more, place in WRONG:
+        with pytest.raises(InvalidRequestError) as refused:
+            elicit.create(kind, alice.claim, params, **{"message": "Please.", **more})
+        assert place in [".".join(map(str, one["loc"])) for one in refused.value.errors], (kind, more, refused.value)
+    short = [{"kind": "confirm", "params": {}}, {"kind": "confirm"}]
+    assert elicit.create("steps", alice.claim, {"steps": short}, message="Please.").status == "pending"
+
+
 def test_what_an_agent_may_complete_itself(elicit: SyncElicit, alice: Person) -> None:
     def ask(kind: str, params: Any) -> Any:
         return elicit.create(kind, alice.claim, params, message="Please.")

@@ -89,8 +89,6 @@ Answer = tuple[int, Any]
 
 
 def create(request: Request) -> Answer:
-    if not isinstance(request.body.get("message"), str) or not request.body["message"]:
-        raise Invalid.at("message", "Say why you ask.")
     asked, replayed = request.state.create(request.body, request.key)
     return (200 if replayed else 201), asked.body
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import secrets
 import threading
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -20,30 +19,11 @@ from elicit_flows.domain.errors import (
 )
 from elicit_flows.domain.status import TERMINAL, Status
 from elicit_flows.domain.values import Json
-from elicit_flows.kinds.confirm import params as confirm
-from elicit_flows.kinds.form import params as form
-from elicit_flows.kinds.payment import params as payment
 from elicit_flows.sdk.testing.double import forms, wallet
+from elicit_flows.sdk.testing.double.questions import check_question, cleaned
 
-CLEAN: dict[str, Callable[[Json], Json]] = {
-    "confirm": confirm.clean,
-    "form": lambda given: form.read(given)[0],
-    "payment": payment.clean,
-    "x402": wallet.cleaned,
-    "oauth": dict,
-    "credentials": dict,
-    "link": dict,
-    "steps": lambda given: {"steps": [cleaned(one["kind"], one["params"]) for one in given["steps"]]},
-}
 ACTIONS = {"completed": "accept", "declined": "decline", "cancelled": "cancel", "expired": "cancel"}
 EXPIRES_IN = 900
-
-
-def cleaned(kind: str, params: Json) -> Json:
-    """``{kind, params}`` as the service keeps them. Raises Invalid."""
-    if kind not in CLEAN:
-        raise Invalid.at("kind", f"Use one of {', '.join(CLEAN)}.")
-    return {"kind": kind, "params": CLEAN[kind](params)}
 
 
 def now() -> str:
@@ -103,6 +83,7 @@ class State:
 
     def create(self, given: Json, key: str) -> tuple[Asked, bool]:
         """The question under this key, and whether it is an earlier one. Raises Invalid."""
+        check_question(given)
         for earlier in self.asked.values():
             if earlier.key == key and earlier.consumed_by is None:
                 if earlier.given != given:
