@@ -110,6 +110,46 @@ def test_what_the_events_say(elicit: SyncElicit, alice: Person) -> None:
         assert seen[-1].seq == elicit.get(asked).seq == 4
 
 
+def test_the_events_of_what_nobody_was_asked_and_of_a_no_at_the_provider(elicit: SyncElicit, alice: Person) -> None:
+    def told() -> list[tuple[str, int | None]]:
+        last, seen = elicit.cancel(elicit.create("confirm", alice.claim, {}, message="?")), []
+        events = elicit.events(cursor, stream=False)
+        for one in events:
+            if one.elicitation == last.id:
+                break
+            seen.append((one.type.removeprefix("elicitation."), one.seq))
+        events.close()
+        return seen
+
+    def connect(reuse: str) -> Any:
+        params = {"provider": "acme", "scopes": ["files.read"]}
+        return elicit.create("oauth", alice.claim, params, message="To list.", reuse=reuse)
+
+    alice.allow(connect("never").url)
+    cursor = elicit.newest()
+    assert (connect("if_valid").seq, told()) == (1, [("completed", 1)])
+    cursor, asked = elicit.newest(), connect("never")
+    alice.deny(asked.url)
+    assert told() == [("created", 1), ("started", 2), ("settling", 3), ("declined", 4)]
+
+
+def test_what_nobody_looks_at_expires_too(elicit: SyncElicit, alice: Person) -> None:
+    asked = elicit.create("confirm", alice.claim, {}, message="?", expires_in=1)
+    events = elicit.events(elicit.newest(), stream=False)
+    assert next(events).type == "elicitation.expired"
+    events.close()
+    assert next(elicit.elicitations(alice.claim, status="expired")).id == asked.id
+    for stream in (True, False):
+        with pytest.raises(InvalidRequestError, match="bad_cursor"):
+            next(elicit.events("nothing", stream=stream))
+
+
+def test_connections_are_listed_by_provider(elicit: SyncElicit, alice: Person) -> None:
+    elicit.oauth(alice.claim, "acme", scopes=["files.read"], message="To list.", on_url=alice.allow)
+    assert {one.provider for one in elicit.connections(alice.claim, provider="acme")} == {"acme"}
+    assert elicit.connections(alice.claim, provider="other") == []
+
+
 def test_a_form_and_what_is_wrong_with_it(elicit: SyncElicit, alice: Person) -> None:
     asked = elicit.create("form", alice.claim, {"schema": FORM}, message="Which?")
     alice.submit(asked.url)

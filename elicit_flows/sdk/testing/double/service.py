@@ -14,7 +14,7 @@ from types import TracebackType
 from typing import Any, Self
 from urllib.parse import parse_qs, urlsplit
 
-from elicit_flows.domain.errors import ConnectionRevoked, FlowError, Invalid
+from elicit_flows.domain.errors import BadCursor, ConnectionRevoked, FlowError, Invalid
 from elicit_flows.domain.values import Claim, Json
 from elicit_flows.sdk.client import Elicit
 from elicit_flows.sdk.sync import SyncElicit
@@ -104,7 +104,7 @@ def get(request: Request, id: str) -> Answer:
     after = int(request.query.get("after_seq") or asked.body["seq"])
     end = time.monotonic() + float(request.query.get("wait", 0))
     while not asked.over and asked.body["seq"] <= after and (left := end - time.monotonic()) > 0:
-        request.state.changed.wait(min(left, 1.0))
+        request.state.wait(left)
         asked = request.state.find(id)
     return 200, asked.body
 
@@ -131,9 +131,9 @@ def note(request: Request, id: str) -> Answer:
 
 
 def connections(request: Request) -> Answer:
-    wanted = {name: request.query[name] for name in ("iss", "sub") if name in request.query}
-    rows = [one for one in reversed(request.state.connections.values()) if wanted.items() <= one["subject"].items()]
-    return 200, {"data": rows, "next_cursor": None}
+    wanted = {name: request.query[name] for name in ("iss", "sub", "provider", "status") if name in request.query}
+    rows = reversed(request.state.connections.values())
+    return 200, {"data": [one for one in rows if wanted.items() <= (one | one["subject"]).items()], "next_cursor": None}
 
 
 def live(request: Request, id: str) -> Json:
@@ -170,9 +170,11 @@ def events(request: Request) -> Answer:
     state, after = request.state, request.query.get("after", "0")
     if after == "latest":
         return 200, {"data": [], "cursor": str(len(state.events))}
+    if not after.isdecimal():
+        raise BadCursor("Use a cursor that this API gave you, or leave it out to begin with the oldest.")
     end = time.monotonic() + float(request.query.get("wait", 0))
     while len(state.events) <= int(after) and (left := end - time.monotonic()) > 0:
-        state.changed.wait(left)
+        state.wait(left)
     page = state.events[int(after) : int(after) + MOST_EVENTS]
     return 200, {"data": page, "cursor": str(int(after) + len(page))}
 
@@ -205,6 +207,7 @@ def answered(request: Request, method: str, path: str) -> Answer:
         if verb == method and found:
             try:
                 with request.state.changed:
+                    request.state.expire()
                     return handle(request, *found.groups())
             except FlowError as refused:
                 errors = {"errors": list(refused.errors)} if isinstance(refused, Invalid) else {}
@@ -228,8 +231,10 @@ def _handler(double: Double) -> type[BaseHTTPRequestHandler]:
             if headers.get("authorization") != f"Bearer {double.api_key}":
                 return self.say(401, problem(401, "unauthenticated", "A valid API key is needed."))
             request = Request(double, query, headers, json.loads(sent) if sent else {})
-            if url.path == "/v1/events" and "text/event-stream" in headers.get("accept", ""):
-                return self.stream(request, headers.get("last-event-id") or query.get("after") or "0")
+            after = headers.get("last-event-id") or query.get("after") or "0"
+            wants_stream = url.path == "/v1/events" and "text/event-stream" in headers.get("accept", "")
+            if wants_stream and after.isdecimal():
+                return self.stream(request, after)
             return self.say(*answered(request, self.command, url.path))
 
         def say(self, status: int, body: Any) -> None:

@@ -24,6 +24,7 @@ from elicit_flows.sdk.testing.double.questions import check_question, cleaned
 
 ACTIONS = {"completed": "accept", "declined": "decline", "cancelled": "cancel", "expired": "cancel"}
 EXPIRES_IN = 900
+EVERY_SECONDS = 0.2  # how often those who wait look at the clock
 
 
 def now() -> str:
@@ -76,10 +77,19 @@ class State:
         """Raises NotFound. A question whose time is up is expired first."""
         if id not in self.asked:
             raise NotFound("There is no such elicitation.")
-        found = self.asked[id]
-        if not found.over and datetime.fromisoformat(found.body["expires_at"]) <= datetime.now(UTC):
-            self.end(found, "expired")
-        return found
+        self.expire()
+        return self.asked[id]
+
+    def expire(self) -> None:
+        """Expire what is overdue, as the service's worker does, whether or not anybody looks at it."""
+        for one in list(self.asked.values()):
+            if not one.over and datetime.fromisoformat(one.body["expires_at"]) <= datetime.now(UTC):
+                self.end(one, "expired")
+
+    def wait(self, seconds: float) -> None:
+        """Until something has changed, or for a moment."""
+        self.changed.wait(min(seconds, EVERY_SECONDS))
+        self.expire()
 
     def create(self, given: Json, key: str) -> tuple[Asked, bool]:
         """The question under this key, and whether it is an earlier one. Raises Invalid."""
@@ -100,11 +110,12 @@ class State:
             **cleaned(given["kind"], given["params"]),
         }  # fmt: skip
         asked = self.asked[this] = Asked(body, key, given)
-        self._change(asked, "created")
-        standing = self._standing(asked)
-        if standing and (given.get("reuse") or "if_valid") == "if_valid":
+        standing = self._standing(asked) if given.get("reuse", "if_valid") == "if_valid" else None
+        if standing:  # nobody is asked, so its first event is its last
             body["reused"] = True
             self.end(asked, "completed", connected(standing))
+        else:
+            self._change(asked, "created")
         return asked, False
 
     def _standing(self, asked: Asked) -> Json | None:
@@ -120,11 +131,14 @@ class State:
         if asked.body["status"] == Status.PENDING:
             self._change(asked, "started", status=Status.STARTED)
 
+    def settle(self, asked: Asked) -> None:
+        self._change(asked, "settling", status=Status.SETTLING)
+
     def advance(self, asked: Asked, result: Json) -> None:
         """The step that is asked is done; after the last one it is completed."""
         asked.done.append({"kind": asked.step["kind"], "result": result})
         if len(asked.done) == len(asked.steps):
-            self._change(asked, "settling", status=Status.SETTLING)
+            self.settle(asked)
             self.end(asked, "completed", {"steps": asked.done} if asked.body["kind"] == "steps" else result)
 
     def complete(self, asked: Asked, answers: Json) -> None:

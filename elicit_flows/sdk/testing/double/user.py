@@ -40,6 +40,8 @@ class DoubleUser(ActingUser):
                 raise AssertionError(f"{url} offers nothing, not {action}")
             if action != "decline":
                 self._state.start(asked)
+            if action == "deny":
+                self._state.settle(asked)
             if action in ("decline", "deny"):
                 self._state.end(asked, "declined")
             elif action not in ("continue", "pay_declined", "back"):
