@@ -222,6 +222,50 @@ def test_what_an_agent_may_complete_itself(elicit: SyncElicit, alice: Person) ->
     assert refused(form, given) == "already_over"
 
 
+def test_a_user_does_what_a_question_offers_and_nothing_else(elicit: SyncElicit, alice: Person) -> None:
+    def ask(kind: str, params: Any) -> Any:
+        return elicit.create(kind, alice.claim, params, message="Please.", reuse="never")
+
+    asked = ask("confirm", {})
+    acts: list[Callable[[str], None]] = [
+        alice.deny, alice.allow, alice.pay, lambda url: alice.pay(url, "back"), lambda url: alice.submit(url, name="x"),
+    ]  # fmt: skip
+    for act in acts:
+        with pytest.raises(AssertionError):
+            act(asked.url)
+    assert elicit.get(asked).status == "pending"
+    connect = ask("oauth", {"provider": "acme", "scopes": ["files.read"]})
+    for act in (alice.pay, alice.submit):
+        with pytest.raises(AssertionError):
+            act(connect.url)
+    form = ask("form", {"schema": FORM})
+    alice.submit(form.url, plan="Free", seats="many")
+    assert not elicit.get(form).over, "a text where a number has to be: the page comes again"
+
+
+def test_what_was_done_of_several_things_is_said_however_they_end(elicit: SyncElicit, alice: Person) -> None:
+    steps = {"steps": [{"kind": "confirm", "params": {}}, {"kind": "confirm", "params": {}}]}
+    for end in (lambda asked: alice.decline(asked.url), elicit.cancel):
+        asked = elicit.create("steps", alice.claim, steps, message="Please.")
+        alice.submit(asked.url)
+        end(asked)
+        assert elicit.get(asked).result == {"steps": [{"kind": "confirm", "result": {"confirmed": True}}]}
+    asked = elicit.create("steps", alice.claim, steps, message="Please.")
+    assert elicit.cancel(asked).result == {"steps": []}
+
+
+def test_a_token_is_no_secret_and_a_secret_no_token(elicit: SyncElicit, alice: Person) -> None:
+    fields = [{"name": "key", "label": "API key"}]
+    keys = elicit.credentials(alice.claim, fields, message="?", on_url=lambda url: alice.submit(url, key="k"))
+    account = elicit.oauth(alice.claim, "acme", scopes=["files.read"], message="?", on_url=alice.allow)
+    for call in (lambda: elicit.token(keys), lambda: elicit.secret(account)):
+        with pytest.raises(ConflictError) as refused:
+            call()
+        assert refused.value.code == "conflict"
+    with pytest.raises(NotFoundError):
+        elicit.get("el-nothing")
+
+
 def test_a_connection_answers_again_until_it_is_revoked(elicit: SyncElicit, alice: Person) -> None:
     def connect(show: Callable[[str], None]) -> Any:
         return elicit.oauth(alice.claim, "acme", scopes=["files.read"], message="To list.", on_url=show)

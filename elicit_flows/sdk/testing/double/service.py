@@ -14,7 +14,7 @@ from types import TracebackType
 from typing import Any, Self
 from urllib.parse import parse_qs, urlsplit
 
-from elicit_flows.domain.errors import BadCursor, ConnectionRevoked, FlowError, Invalid
+from elicit_flows.domain.errors import BadCursor, Conflict, ConnectionRevoked, FlowError, Invalid
 from elicit_flows.domain.values import Claim, Json
 from elicit_flows.sdk.client import Elicit
 from elicit_flows.sdk.sync import SyncElicit
@@ -124,9 +124,11 @@ def completed(state: State, asked: Asked, request: Request) -> None:
 
 def note(request: Request, id: str) -> Answer:
     asked = request.state.find(id)
-    for name, value in request.body.get("note", {}).items():
-        asked.note[name] = value
-    asked.note = {name: value for name, value in asked.note.items() if value is not None}
+    changes: Json = request.body.get("note", {})
+    for name, value in changes.items():
+        if value is not None and not isinstance(value, str):
+            raise Invalid.at(f"note.{name}", "Input should be a valid string")
+    asked.note = {name: value for name, value in (asked.note | changes).items() if value is not None}
     return 200, {"note": asked.note}
 
 
@@ -146,12 +148,17 @@ def live(request: Request, id: str) -> Json:
 
 def token(request: Request, id: str) -> Answer:
     until = (datetime.now(UTC) + timedelta(seconds=TOKEN_SECONDS)).isoformat()
+    found = live(request, id)
+    if id in request.state.secrets:
+        raise Conflict("This connection holds credentials that the user typed: ask for its secret.")
     body = {"access_token": f"double-{id}", "token_secret": None, "token_type": "Bearer", "expires_at": until}
-    return 200, body | {"scopes": live(request, id)["scopes"], "metadata": {}, "resource": None}
+    return 200, body | {"scopes": found["scopes"], "metadata": {}, "resource": None}
 
 
 def secret(request: Request, id: str) -> Answer:
     live(request, id)
+    if id not in request.state.secrets:
+        raise Conflict("This connection belongs to an OAuth provider. Ask for its token.")
     return 200, {"fields": request.state.secrets[id]}
 
 
@@ -182,20 +189,20 @@ def events(request: Request) -> Answer:
 ROUTES: list[tuple[str, str, Callable[..., Answer]]] = [
     ("POST", r"/v1/elicitations", create),
     ("GET", r"/v1/elicitations", listed),
-    ("GET", r"/v1/elicitations/(\w+)", get),
-    ("POST", r"/v1/elicitations/(\w+)/cancel", changing(lambda state, asked, _: state.cancel(asked))),
-    ("POST", r"/v1/elicitations/(\w+)/consume", changing(lambda state, asked, it: state.consume(asked, it.key))),
-    ("POST", r"/v1/elicitations/(\w+)/complete", changing(completed)),
-    ("GET", r"/v1/elicitations/(\w+)/note", note),
-    ("PATCH", r"/v1/elicitations/(\w+)/note", note),
+    ("GET", r"/v1/elicitations/([^/]+)", get),
+    ("POST", r"/v1/elicitations/([^/]+)/cancel", changing(lambda state, asked, _: state.cancel(asked))),
+    ("POST", r"/v1/elicitations/([^/]+)/consume", changing(lambda state, asked, it: state.consume(asked, it.key))),
+    ("POST", r"/v1/elicitations/([^/]+)/complete", changing(completed)),
+    ("GET", r"/v1/elicitations/([^/]+)/note", note),
+    ("PATCH", r"/v1/elicitations/([^/]+)/note", note),
     ("GET", r"/v1/connections", connections),
-    ("GET", r"/v1/connections/(\w+)", lambda it, which: (200, it.state.connection(which))),
-    ("POST", r"/v1/connections/(\w+)/token", token),
-    ("POST", r"/v1/connections/(\w+)/secret", secret),
-    ("DELETE", r"/v1/connections/(\w+)", revoke),
+    ("GET", r"/v1/connections/([^/]+)", lambda it, which: (200, it.state.connection(which))),
+    ("POST", r"/v1/connections/([^/]+)/token", token),
+    ("POST", r"/v1/connections/([^/]+)/secret", secret),
+    ("DELETE", r"/v1/connections/([^/]+)", revoke),
     ("GET", r"/v1/authorizations", authorizations),
-    ("GET", r"/v1/authorizations/(\w+)", lambda it, which: (200, it.state.authorization(which).body)),
-    ("POST", r"/v1/authorizations/(\w+)/sign", lambda it, which: (200, it.state.sign(which, it.key))),
+    ("GET", r"/v1/authorizations/([^/]+)", lambda it, which: (200, it.state.authorization(which).body)),
+    ("POST", r"/v1/authorizations/([^/]+)/sign", lambda it, which: (200, it.state.sign(which, it.key))),
     ("GET", r"/v1/events", events),
 ]
 

@@ -139,7 +139,7 @@ class State:
         asked.done.append({"kind": asked.step["kind"], "result": result})
         if len(asked.done) == len(asked.steps):
             self.settle(asked)
-            self.end(asked, "completed", {"steps": asked.done} if asked.body["kind"] == "steps" else result)
+            self.end(asked, "completed", result)
 
     def complete(self, asked: Asked, answers: Json) -> None:
         """Complete it for the agent. Raises Conflict, AlreadyOver, Invalid, NotSubmitted."""
@@ -160,6 +160,8 @@ class State:
         self.advance(asked, result)
 
     def end(self, asked: Asked, status: str, result: Json | None = None) -> None:
+        if asked.body["kind"] == "steps":  # what was done counts, however it ends
+            result = {"steps": asked.done}
         over = {"status": status, "action": ACTIONS.get(status), "result": result, "finished_at": now()}
         self._change(asked, status, **over)
 

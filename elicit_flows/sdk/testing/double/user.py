@@ -9,6 +9,12 @@ from elicit_flows.sdk.testing.user import ActingUser, Answer
 
 TYPED = "confirm"  # the word that a dangerous confirmation asks for
 PAID = ("pay", "pay_3ds", "pay_bank")
+WITHOUT_RESULT = ("continue", "deny", "pay_declined", "back")
+OFFERED = {
+    "oauth": ("continue", "allow", "deny"),
+    "payment": ("continue", *PAID, "pay_declined", "back"),
+    "link": ("continue", "submit"),
+}  # the other kinds: submit
 
 
 class DoubleUser(ActingUser):
@@ -38,36 +44,45 @@ class DoubleUser(ActingUser):
             mine = asked.body["subject"] == {"iss": self.claim.iss, "sub": self.claim.sub}
             if asked.over or not mine:
                 raise AssertionError(f"{url} offers nothing, not {action}")
-            if action != "decline":
-                self._state.start(asked)
+            if action == "decline":
+                self._state.end(asked, "declined")
+                return
+            self._check_offered(asked, action)
+            result = None if action in WITHOUT_RESULT else self._result(asked, action, answers)
+            if result is None and action not in WITHOUT_RESULT:
+                return  # the page comes again
+            self._state.start(asked)
             if action == "deny":
                 self._state.settle(asked)
-            if action in ("decline", "deny"):
                 self._state.end(asked, "declined")
-            elif action not in ("continue", "pay_declined", "back"):
-                result = self._result(asked, action, answers)
-                if result is not None:
-                    self._state.advance(asked, result)
+            elif result is not None:
+                self._state.advance(asked, result)
+
+    def _check_offered(self, asked: Asked, action: str) -> None:
+        kind = asked.step["kind"]
+        if action not in OFFERED.get(kind, ("submit",)):
+            raise AssertionError(f"This {kind} does not offer {action}")
 
     def _result(self, asked: Asked, action: str, answers: dict[str, Answer]) -> Json | None:
         """What the step leads to; None if the page would come again, with what is wrong."""
         kind, params = asked.step["kind"], asked.step["params"]
-        if kind == "oauth" and action == "allow":
+        if kind == "oauth":
             return connected(self._state.connect(asked))
-        if kind == "payment" and action in PAID:
+        if kind == "payment":
             paid = {"amount": params["amount"], "currency": params["currency"], "status": "paid", "receipt_url": None}
             named = (params.get("order") or {}).get("number")
             paid |= {"order_number": named} if named else {}
             return {"payment": number("pa"), "livemode": False, **paid}
-        if action != "submit" or kind in ("oauth", "payment"):
-            raise AssertionError(f"This {kind} does not offer {action}")
         if kind == "credentials":
             return self._keys(asked, answers)
         if kind == "form":
             return filled_in(params, answers)
+        dangerous = kind == "confirm" and params["danger"]
+        for name in answers:
+            there(name, ["typed"] if dangerous else [])
         if kind in ("link", "x402"):
             return self._state.agree(asked).result if kind == "x402" else {}
-        right = not params["danger"] or str(answers.get("typed", "")).casefold() == TYPED
+        right = not dangerous or str(answers.get("typed", "")).casefold() == TYPED
         return {"confirmed": True} if right else None
 
     def _keys(self, asked: Asked, answers: dict[str, Answer]) -> Json | None:
