@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from datetime import UTC, datetime, timedelta
+from typing import Any, cast
 
 import httpx2
 import pytest
@@ -264,6 +265,33 @@ def test_a_token_is_no_secret_and_a_secret_no_token(elicit: SyncElicit, alice: P
         assert refused.value.code == "conflict"
     with pytest.raises(NotFoundError):
         elicit.get("el-nothing")
+
+
+def test_what_a_payment_leads_to(elicit: SyncElicit, alice: Person) -> None:
+    def pay(show: Callable[[str], object] = alice.pay, amount: int = 500, **terms: Any) -> Any:
+        return elicit.payment(
+            alice.claim,
+            amount,
+            "usd",
+            description="A report",
+            on_url=show,
+            terms=cast(Any, {"item": item, **terms}),
+            reuse=reuse,
+        )
+
+    item, reuse = f"report-{id(alice)}", "if_valid"
+    bought = pay()
+    assert bought.result["entitlement"]
+    again = pay(show=pytest.fail)
+    assert (again.reused, again.result) == (True, bought.result)
+    assert not pay(amount=600).reused, "other terms"
+    reuse = "never"
+    assert not pay().reused
+    assert pay(mode="subscribe", interval="month").subscription
+    limits: Any = {"per_charge": 500, "total": 5000, "until": (datetime.now(UTC) + timedelta(days=30)).isoformat()}
+    allowed = elicit.mandate(alice.claim, "usd", limits, description="Reports", on_url=alice.pay)
+    assert isinstance(allowed, Completed)
+    assert allowed.mandate
 
 
 def test_a_connection_answers_again_until_it_is_revoked(elicit: SyncElicit, alice: Person) -> None:

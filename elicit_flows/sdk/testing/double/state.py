@@ -23,6 +23,8 @@ from elicit_flows.sdk.testing.double import forms, wallet
 from elicit_flows.sdk.testing.double.questions import check_question, cleaned
 
 ACTIONS = {"completed": "accept", "declined": "decline", "cancelled": "cancel", "expired": "cancel"}
+TERMS = ("item", "account", "mode", "currency", "amount", "interval", "uses", "order")
+MADE = (("subscribe", "subscription", "su"), ("mandate", "mandate", "ma"))  # by mode
 EXPIRES_IN = 900
 EVERY_SECONDS = 0.2  # how often those who wait look at the clock
 
@@ -71,6 +73,7 @@ class State:
         self.connections: dict[str, Json] = {}
         self.secrets: dict[str, dict[str, str]] = {}
         self.authorizations: dict[str, wallet.Agreed] = {}
+        self.paid: list[tuple[Json, Json, Json]] = []  # by whom, on which terms, and the result
         self.events: list[Json] = []
 
     def find(self, id: str) -> Asked:
@@ -113,18 +116,21 @@ class State:
         standing = self._standing(asked) if given.get("reuse", "if_valid") == "if_valid" else None
         if standing:  # nobody is asked, so its first event is its last
             body["reused"] = True
-            self.end(asked, "completed", connected(standing))
+            self.end(asked, "completed", standing)
         else:
             self._change(asked, "created")
         return asked, False
 
     def _standing(self, asked: Asked) -> Json | None:
-        """A connection that answers it already."""
+        """The result, if a connection or a paid item answers it already."""
         body, wanted = asked.body, set(asked.body["params"].get("scopes") or ())
+        if body["kind"] == "payment":
+            same_terms = (one for one in self.paid if one[:2] == (body["subject"], _terms(body["params"])))
+            return next((result for *_, result in same_terms if "entitlement" in result), None)
         for one in self.connections.values():
             same = one["subject"] == body["subject"] and one["provider"] == body["params"].get("provider")
             if body["kind"] == "oauth" and same and one["status"] == "active" and wanted <= set(one["scopes"]):
-                return one
+                return connected(one)
         return None
 
     def start(self, asked: Asked) -> None:
@@ -198,6 +204,20 @@ class State:
             self.secrets[this] = secret
         return self.connections[this]
 
+    def pay(self, asked: Asked) -> Json:
+        """The result of a payment for the step that is asked. What it leads to has an id, and nothing more of it is
+        known here.
+        """
+        params = asked.step["params"]
+        result = {"payment": number("pa"), "livemode": False, "amount": params["amount"]}
+        result |= {"currency": params["currency"], "status": "paid", "receipt_url": None}
+        result |= {"entitlement": number("en")} if params["item"] else {}
+        result |= {name: number(prefix) for mode, name, prefix in MADE if params["mode"] == mode}
+        ordered = (params.get("order") or {}).get("number")
+        result |= {"order_number": ordered} if ordered else {}
+        self.paid.append((asked.body["subject"], _terms(params), result))
+        return result
+
     def agree(self, asked: Asked) -> wallet.Agreed:
         """A new payment by HTTP 402, for the step that is asked."""
         made = wallet.agreed(number("xa"), asked.body, asked.step["params"])
@@ -228,6 +248,11 @@ class State:
             "seq": asked.body["seq"], "data": data,
         })  # fmt: skip
         self.changed.notify_all()
+
+
+def _terms(params: Json) -> Json:
+    """What has to be the same if an item is not to be paid for again."""
+    return {name: params.get(name) for name in TERMS}
 
 
 def connected(connection: Json) -> Json:

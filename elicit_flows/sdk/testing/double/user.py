@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from elicit_flows.domain.values import Claim, Json
 from elicit_flows.sdk.testing.double.forms import filled_in, there
-from elicit_flows.sdk.testing.double.state import Asked, State, connected, number
+from elicit_flows.sdk.testing.double.state import Asked, State, connected
 from elicit_flows.sdk.testing.user import ActingUser, Answer
 
 TYPED = "confirm"  # the word that a dangerous confirmation asks for
@@ -69,10 +69,7 @@ class DoubleUser(ActingUser):
         if kind == "oauth":
             return connected(self._state.connect(asked))
         if kind == "payment":
-            paid = {"amount": params["amount"], "currency": params["currency"], "status": "paid", "receipt_url": None}
-            named = (params.get("order") or {}).get("number")
-            paid |= {"order_number": named} if named else {}
-            return {"payment": number("pa"), "livemode": False, **paid}
+            return self._state.pay(asked)
         if kind == "credentials":
             return self._keys(asked, answers)
         if kind == "form":
