@@ -111,13 +111,12 @@ def asked(told: Json, place: str) -> Asked:
     if kind not in KINDS:
         raise AskError(f"{place}.ask: Give one of {', '.join(KINDS)}.")
     placed = Place(**{name: _fields(kind, name, rest.pop(name, {}), place) for name in PLACES})
-    if kind == "form" and isinstance(rest.get("schema"), dict):
-        known = rest["schema"].get("properties", {})
-        unknown = [
-            of for where in (placed.argument, placed.header, placed.env) for of in where.values() if of not in known
-        ]
-        if unknown:
-            raise AskError(f"{place}: The form has no question {unknown[0]!r}.")
+    known = _given(kind, rest)
+    wanted = [of for where in (placed.argument, placed.header, placed.env) for of in where.values()]
+    unknown = [] if known is None else [of for of in wanted if of not in known]
+    if unknown:
+        asks = "The form has no question" if kind == "form" else "There is no field"
+        raise AskError(f"{place}: {asks} {unknown[0]!r}.")
     for name in ("idempotency_key", "metadata"):
         if name in rest:
             raise AskError(f"{place}.{name}: The gateway sets this itself.")
@@ -131,6 +130,16 @@ def asked(told: Json, place: str) -> Asked:
         said = re.sub(r"^(Questions|Plain)\.\w+\(\) ", "", str(wrong))
         raise AskError(f"{place}: {said}") from wrong
     return Asked(kind, rest, placed)
+
+
+def _given(kind: str, told: Json) -> set[str] | None:
+    """The names of what the user gives; None if the file does not say them."""
+    schema, fields = told.get("schema"), told.get("fields")
+    if kind == "form" and isinstance(schema, dict):
+        return set(schema.get("properties", {}))
+    if kind == "credentials" and isinstance(fields, list):
+        return {str(one.get("name")) for one in fields if isinstance(one, dict)}
+    return None
 
 
 def own(arguments: Json, asked_: Iterable[Asked]) -> Json:

@@ -92,6 +92,11 @@ def told(tmp_path: Path, text: str) -> Config:
             'provider = "acme"\nheader = "Mcp-Session-Id"',
             "'Mcp-Session-Id' cannot be given to a server",
         ),
+        (
+            'name = "g"' + HERS + ONE + '[[servers.a.tools.w]]\nask = "credentials"\nfields = [{ name = "key", label = '
+            '"Key" }]\nmessage = "Key?"\nargument = { api_key = "kye" }',
+            "servers.a.tools.w.0: There is no field 'kye'.",
+        ),
     ],
 )
 def test_what_is_wrong_is_said_with_its_place(tmp_path: Path, text: str, said: str) -> None:
