@@ -25,7 +25,9 @@ from elicit_flows.domain.status import Status
 from elicit_flows.elicitations.transitions import move
 from elicit_flows.events import feed, wakeups
 from elicit_flows.lib import clock
-from elicit_flows.models import Elicitation, Event
+from elicit_flows.models import Elicitation, Event, Payment
+from elicit_flows.payments import checkouts
+from tests.support import money
 from tests.support.machine import within
 from tests.support.process import until
 from tests.support.rows import Known, question
@@ -187,6 +189,26 @@ def test_f8_what_is_overdue_is_said_to_be_expired_though_nobody_sweeps(
     assert {event["type"] for event in api.get("/v1/events").json()["data"]} == {
         "elicitation.created", "elicitation.expired",
     }  # fmt: skip
+
+
+def test_a_payment_page_that_outlives_the_link_is_not_looked_at_again_and_again(
+    api: httpx2.Client, known: Known, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It does not expire before the provider has closed the page, so nothing changes meanwhile."""
+    account = money.account()
+    known.row.payment_accounts.add(account)
+    price = {"amount": 500, "currency": "eur", "description": "A report"}
+    asked = api.post("/v1/elicitations", json=question(kind="payment", params=price)).json()
+    row = Elicitation.objects.get()
+    checkouts.reserve(Payment.objects.get(), row.expires_at)
+    go_on(row, Status.STARTED)
+    Elicitation.objects.update(expires_at=clock.now() - timedelta(seconds=1))
+    reads: list[str] = []
+    read = longpoll._expired
+    monkeypatch.setattr(longpoll, "_expired", lambda *named: (reads.append(named[1]), read(*named))[1])
+    took, answer = timed(lambda: api.get(f"/v1/elicitations/{asked['id']}", params={"wait": 2}))
+    assert (took >= 2.0, answer["status"], answer["seq"]) == (True, "started", 2)
+    assert 1 <= len(reads) <= 4
 
 
 def test_a_longer_wait_than_allowed_is_the_longest_allowed(

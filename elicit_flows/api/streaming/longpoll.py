@@ -17,6 +17,7 @@ from elicit_flows.domain.errors import Invalid
 from elicit_flows.lib.wsgi_bridge import Send, respond
 
 Query = dict[str, list[str]]
+OVERDUE = 2.0  # seconds between two reads of what is overdue and has not expired: its payment page is still open
 
 
 async def elicitation(hub: Broker, asker: Asker, elicitation_id: str, query: Query, send: Send) -> None:
@@ -36,7 +37,8 @@ async def _wait(
         said = await _read(hub, agent_id, elicitation_id)
         floor = said.seq if after_seq is None else after_seq
         while said.seq <= floor and not said.over and time.monotonic() < end:
-            news = await waiter.news(min(end - time.monotonic(), said.time_left()))
+            left = said.time_left()
+            news = await waiter.news(min(end - time.monotonic(), left if left > 0 else OVERDUE))
             if news and news["seq"] > said.seq:  # the watch may be behind the row
                 whole = "params" in news  # for a draft, the news contain only its seq
                 said = said.followed_by(news) if whole else await _read(hub, agent_id, elicitation_id)
