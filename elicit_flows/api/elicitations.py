@@ -6,6 +6,7 @@ import hashlib
 import json
 from typing import Annotated
 
+from django.db.models import Q
 from django.http import HttpResponse
 from ninja import Body, Query, Router
 from pydantic import Field
@@ -20,6 +21,7 @@ from elicit_flows.domain.values import Claim, Json, Question
 from elicit_flows.lib import clock
 from elicit_flows.lib.thread_pools import asks_outside_for_some
 from elicit_flows.models import Elicitation
+from elicit_flows.payments import checkouts
 
 Whole = Annotated[int, Query(), Field(ge=0)]
 router = Router(tags=["elicitations"], by_alias=True)
@@ -80,7 +82,7 @@ def list_all(request: AgentRequest, query: Query[Filter]) -> HttpResponse:
         if getattr(query, name) is not None:
             rows = rows.filter(**{name: getattr(query, name)})
     if query.status in OPEN and query.status is not Status.SETTLING:
-        rows = rows.filter(expires_at__gt=clock.now())
+        rows = rows.filter(Q(expires_at__gt=clock.now()) | checkouts.awaited_for_any())
     return listed(request, query, rows, _stands)
 
 

@@ -7,6 +7,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import datetime, timedelta
 
+from django.db.models import Exists, OuterRef, Q
+
 from elicit_flows.domain.values import Json
 from elicit_flows.kinds.payment import order
 from elicit_flows.kinds.payment.values import SUCCESSES, Snapshot, Started
@@ -53,6 +55,12 @@ def payable(payment: Payment) -> Checkout | None:
 def awaited(row: Elicitation) -> bool:
     """Whether a payment may still arrive for this elicitation."""
     return Checkout.objects.filter(payment__elicitation=row, status__in=PAYABLE).exists()
+
+
+def awaited_for_any() -> Exists:
+    """``awaited`` as a condition on elicitations, also on those that have steps."""
+    whose = Q(payment__elicitation=OuterRef("pk")) | Q(payment__elicitation__parent=OuterRef("pk"))
+    return Exists(Checkout.objects.filter(whose, status__in=PAYABLE))
 
 
 def reserve(payment: Payment, until: datetime, language: str = "", replaces: str | None = None) -> Checkout:

@@ -209,6 +209,8 @@ def test_a_payment_page_that_outlives_the_link_is_not_looked_at_again_and_again(
     took, answer = timed(lambda: api.get(f"/v1/elicitations/{asked['id']}", params={"wait": 2}))
     assert (took >= 2.0, answer["status"], answer["seq"]) == (True, "started", 2)
     assert 1 <= len(reads) <= 4
+    found = api.get("/v1/elicitations", params={"status": "started"}).json()["data"]
+    assert [one["id"] for one in found] == [asked["id"]]
 
 
 def test_a_longer_wait_than_allowed_is_the_longest_allowed(
