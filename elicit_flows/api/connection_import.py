@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Self
 
-from pydantic import AwareDatetime, Field, StringConstraints, model_validator
+from pydantic import AfterValidator, AwareDatetime, Field, StringConstraints, model_validator
 
 from elicit_flows.api.schemas import Strict, Subject
 from elicit_flows.domain.values import Claim, Grant, Secret
@@ -35,7 +35,7 @@ class ImportConnection(Strict):
     subject: Subject
     access_token: Token | None = None
     refresh_token: Token | None = None
-    expires_at: AwareDatetime | None = Field(
+    expires_at: Annotated[AwareDatetime, AfterValidator(clock.in_utc)] | None = Field(
         None, strict=False, description="When the access token expires. When left out: not known."
     )
     scopes: list[Scope] = Field(default_factory=list, max_length=500)

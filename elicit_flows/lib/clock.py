@@ -82,6 +82,14 @@ def midnight(day: date) -> datetime:
     return datetime(day.year, day.month, day.day, tzinfo=UTC)
 
 
+def in_utc(moment: datetime) -> datetime:
+    """The same moment in UTC. Raises ValueError if it is before the year 1 or after the year 9999 there."""
+    try:
+        return moment.astimezone(UTC)
+    except OverflowError:
+        raise ValueError("Give a time between the years 1 and 9999 in UTC.") from None
+
+
 def rfc3339(moment: datetime | None) -> str | None:
     """``2026-11-21T10:00:00.000000Z``, or None for None."""
     if moment is None:

@@ -96,6 +96,8 @@ WRONG: list[tuple[Any, str]] = [
     ({"access_token": None, "refresh_token": None}, "give an access_token, a refresh_token, or both"),
     ({"expires_at": "tomorrow"}, "expires_at: "),
     ({"expires_at": "2026-01-01T00:00:00"}, "expires_at: "),
+    ({"expires_at": "9999-12-31T23:59:59-12:00"}, "expires_at: Value error, Give a time between"),
+    ({"expires_at": "0001-01-01T00:00:00+14:00"}, "expires_at: Value error, Give a time between"),
     ({"scopes": ["a b"]}, "scopes.0: "),
     ({"account": {"id": ""}}, "account.id: "),
     ({"password": "canary"}, "password: Extra inputs"),
@@ -179,6 +181,7 @@ def test_t66_an_agent_brings_tokens_only_where_it_may(known: Known, served: Serv
             ({"provider": "nothing"}, ["provider"]),
             ({"subject": {"iss": "https://other.test", "sub": "a"}}, ["subject", "iss"]),
             ({"access_token": "a b"}, ["access_token"]),
+            ({"expires_at": "9999-12-31T23:59:59-12:00"}, ["expires_at"]),
         ):
             refused = bring(api, line(allowed) | wrong)
             assert (refused.status_code, refused.json()["errors"][0]["loc"]) == (422, place)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from itertools import pairwise
 from typing import Any
 
@@ -61,9 +61,9 @@ def _until(value: Any) -> tuple[str | None, str]:
     what = f"Give a time in the future, at most {LONGEST.days} days from now, as RFC 3339: 2027-01-31T00:00:00Z."
     try:
         moment = datetime.fromisoformat(value) if isinstance(value, str) else None
+        moment = clock.in_utc(moment).replace(microsecond=0) if moment and moment.tzinfo else None
     except ValueError:
         moment = None
-    if moment is None or moment.tzinfo is None:
+    if moment is None:
         return None, what
-    moment = moment.astimezone(UTC).replace(microsecond=0)
     return moment.isoformat().replace("+00:00", "Z"), "" if now < moment <= now + LONGEST else what

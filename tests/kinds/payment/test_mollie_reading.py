@@ -110,7 +110,7 @@ def test_moments_are_read_as_mollie_writes_them(written: str) -> None:
     assert parts.moment({"expiresAt": written}, "expiresAt") == datetime(2018, 3, 12, 12, 6, 35, tzinfo=UTC)
 
 
-@pytest.mark.parametrize("written", [None, "", "soon", 5, "2018-03-12"])
+@pytest.mark.parametrize("written", [None, "", "soon", 5, "2018-03-12", "9999-12-31T23:59:59-12:00"])
 def test_other_moments_are_none(written: Any) -> None:
     assert parts.moment({"expiresAt": written}, "expiresAt") is None
 

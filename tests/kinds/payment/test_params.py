@@ -151,6 +151,15 @@ def test_t235_a_change_takes_nothing_but_the_new_price(more: Json, place: str) -
     assert refused(CHANGE | more) == [["params", place]]
 
 
+@pytest.mark.parametrize(
+    "until", ["9999-12-31T23:59:59-12:00", "0001-01-01T00:00:00+14:00", "2090-01-01T00:00:00Z", "2027-01-31", 5]
+)
+def test_a_mandate_ends_at_a_time_that_it_may_have(until: object) -> None:
+    limits = {"per_charge": 500, "total": 900, "until": until}
+    asked = {"mode": "mandate", "currency": "eur", "description": "Tickets", "mandate": limits}
+    assert refused(asked) == [["params", "mandate", "until"]]
+
+
 def test_every_error_is_told_at_once() -> None:
     places = [place[1] for place in refused({"x": 1, "mode": "gift", "account": "?", "uses": 0, "item": ""})]
     assert places == ["x", "amount", "currency", "description", "account", "mode", "item", "uses"]

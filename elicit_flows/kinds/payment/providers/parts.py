@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
+
+from elicit_flows.lib import clock
 
 Thing = dict[str, Any]
 
@@ -16,9 +18,9 @@ def moment(thing: Thing, name: str) -> datetime | None:
     """The time with that name, as RFC 3339 says it with an offset."""
     try:
         found = datetime.fromisoformat(text(thing.get(name)))
+        return clock.in_utc(found) if found.tzinfo else None
     except ValueError:
         return None
-    return found.astimezone(UTC) if found.tzinfo else None
 
 
 def within(thing: Thing, *names: str) -> Thing:
