@@ -64,6 +64,11 @@ def test_days_are_chosen(audit: Path, tmp_path: Path) -> None:
     call_command("audit", str(tmp_path / "day"), "--since", day, "--until", day, stdout=said)
     assert [line.split()[0] for line in said.getvalue().splitlines()] == ["0", "3"]
     assert verify(tmp_path / "none")
+    with pytest.raises(CommandError, match="the first day comes first"):
+        call_command("audit", str(tmp_path / "turned"), "--since", day, "--until", "2020-01-01")
+    assert not (tmp_path / "turned").exists()
+    call_command("audit", str(tmp_path / "all"), "--until", "9999-12-31", stdout=said)
+    assert said.getvalue().splitlines()[-1].startswith("3 ")
 
 
 def test_what_was_changed_after_it_was_signed_is_noticed(audit: Path, tmp_path: Path) -> None:

@@ -32,8 +32,11 @@ class Command(BaseCommand):
         parser.add_argument("--until", type=date.fromisoformat, metavar="YYYY-MM-DD", help="the last day (UTC)")
 
     def handle(self, *args: Any, file: Path, since: date | None, until: date | None, **options: Any) -> None:
+        if since and until and since > until:
+            raise CommandError(f"--since {since} is after --until {until}: the first day comes first.")
         first = clock.midnight(since) if since else datetime.min.replace(tzinfo=UTC)
-        end = clock.midnight(until) + timedelta(days=1) if until else datetime.max.replace(tzinfo=UTC)
+        last = until if until and until < date.max else None  # no day comes after that one
+        end = clock.midnight(last) + timedelta(days=1) if last else datetime.max.replace(tzinfo=UTC)
         entries = LogEntry.objects.filter(action_time__gte=first, action_time__lt=end)
         entries = entries.select_related("user", "content_type").order_by("action_time", "pk")
         events = Event.objects.filter(created_at__gte=first, created_at__lt=end).exclude(type__in=LIVE)
