@@ -109,6 +109,18 @@ def test_t127_who_is_no_proxy_is_not_believed(proxied: tuple[Box, Nginx, Nginx])
     assert answers == {404, 429}
 
 
+def test_a_call_of_an_api_may_have_a_larger_body_than_other_requests(proxied: tuple[Box, Nginx, Nginx]) -> None:
+    """The service says how large. Nothing of it is kept in the proxy, whose folder for bodies is small."""
+    box, inner, outer = proxied
+    agent = box.fresh_agent()
+    headers = {"authorization": f"Bearer {agent.api_key}"}
+    for proxy in (inner, outer):
+        with httpx2.Client(base_url=proxy.url, headers=headers, trust_env=False, timeout=30) as client:
+            call = client.post(f"/v1/connections/{ids.name('cn')}/proxy/files", content=bytes(3_000_000))
+            assert (call.status_code, call.json()["code"]) == (404, "not_found")
+            assert client.post("/v1/elicitations", content=bytes(3_000_000)).status_code == 413
+
+
 def test_a_flow_goes_to_its_end_on_a_port_of_its_own(stage: Stage, http_user: HttpUser) -> None:
     asked = stage.ask()
     assert asked["url"].startswith(stage.box.url)
