@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 import yaml
 
+from config.urls import INSIDE
 from elicit_flows import __version__
 from elicit_flows.job_table import BY_NAME
 from elicit_flows.jobs import worker
@@ -118,6 +119,14 @@ def test_prometheus_asks_the_port_that_has_the_metrics(address: str | None, aske
     assert endpoint["port"] == asked
     assert set(ports) == set(opened) == {"http", asked}
     assert opened[ports[asked]["targetPort"]] == (9300 if address else 8000)
+
+
+def test_t115_what_is_for_the_network_inside_is_not_reached_through_the_ingress() -> None:
+    rendered = render(MUCH)
+    [rule] = one_of(rendered, "Ingress", "flows-elicit-flows")["rules"]
+    inside = {one["path"] for one in rule["http"]["paths"] if "-nobody" in one["backend"]["service"]["name"]}
+    assert inside == {f"/{one.pattern}" for one in INSIDE}
+    assert "selector" not in one_of(rendered, "Service", "flows-elicit-flows-nobody")
 
 
 def test_metrics_that_only_the_pod_itself_could_ask_are_refused() -> None:
