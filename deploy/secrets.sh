@@ -20,7 +20,12 @@ make() {
     fi
 }
 
-make database_password "$(openssl rand -hex 24)"
-make redis_password "$(openssl rand -hex 24)"
-make secret_key "$(openssl rand -hex 32)"
-make vault_keys "k1:$(openssl rand -base64 32)"
+# Each is made before anything is written: a shell goes on when what is within an argument fails.
+database=$(openssl rand -hex 24)
+redis=$(openssl rand -hex 24)
+key=$(openssl rand -hex 32)
+vault=$(openssl rand -base64 32)
+make database_password "$database"
+make redis_password "$redis"
+make secret_key "$key"
+make vault_keys "k1:$vault"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import importlib.util
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -183,6 +184,19 @@ def test_secrets_are_files_that_the_script_makes_once_and_stand_nowhere(checkout
     assert {file.stat().st_mode & 0o777 for file in files.values()} == {0o644}
     assert not re.search("PASSWORD|SECRET|KEY", EXAMPLE.replace("Secrets", ""))
     assert not re.findall(r"(?:PASSWORD|KEYS?): \S", TEXT)
+
+
+def test_where_secrets_cannot_be_made_no_empty_ones_are(tmp_path: Path) -> None:
+    script = tmp_path / "checkout" / "deploy" / "secrets.sh"
+    script.parent.mkdir(parents=True)
+    shutil.copy(PROJECT / "deploy/secrets.sh", script)
+    openssl = tmp_path / "openssl"
+    openssl.write_text("#!/bin/sh\nexit 1\n")
+    openssl.chmod(0o755)
+    path = f"{tmp_path}{os.pathsep}{os.environ['PATH']}"
+    ran = subprocess.run(["sh", script], env={"PATH": path}, capture_output=True, check=False)
+    assert ran.returncode != 0
+    assert list((script.parent.parent / "production" / "secrets").iterdir()) == []
 
 
 @pytest.mark.slow
