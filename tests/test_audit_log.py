@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import re
 import socket
@@ -14,6 +15,7 @@ from typing import Any
 import pytest
 from django.contrib.admin.models import LogEntry
 from django.contrib.auth.models import User
+from django.core.management import call_command
 from django.db import transaction
 from pytest_django import Settings
 
@@ -112,6 +114,17 @@ def test_sqlite_has_one_writer_so_a_missing_number_is_not_waited_for(olga: User,
     LogEntry.objects.get(change_message="Did thing 1.").delete()
     assert everything() == 3
     assert [line["what"] for line in lines(file)] == [f"Did thing {number}." for number in (0, 2, 3)]
+
+
+@pytest.mark.parametrize("kept", [0, 2])
+def test_after_a_restore_no_line_has_the_name_of_one_that_was_lost(olga: User, file: Path, kept: int) -> None:
+    for number in range(kept):
+        record(olga, f"Did thing {number}.")
+    everything()
+    call_command("restored", stdout=io.StringIO())
+    record(olga, "Did another thing.")
+    assert everything() == 1
+    assert int(lines(file)[-1]["id"].removeprefix("admin-")) > 1_000_000
 
 
 class Breaking:

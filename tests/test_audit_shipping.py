@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import re
 import sys
@@ -15,6 +16,7 @@ import psycopg
 import pytest
 from django.contrib.admin.models import LogEntry
 from django.contrib.auth.models import User
+from django.core.management import call_command
 from pytest_django import Settings
 
 from config import env
@@ -148,3 +150,14 @@ def test_an_entry_is_waited_for_as_long_as_its_transaction_takes(
     said = [json.loads(line)["what"] for line in file.read_text().splitlines()]
     assert said == ["One.", *two, "Three.", "Four."]
     assert ship() == 0
+
+
+def test_after_a_restore_numbers_go_on_far_beyond_what_was_lost(on_postgres: str, file: Path) -> None:
+    olga = User.objects.create(username="olga")
+    record(olga, "One.")
+    assert ship() == 1
+    call_command("restored", stdout=io.StringIO())
+    record(olga, "Two.")
+    assert (ship(), ship()) == (1, 0)
+    one, two = (int(json.loads(line)["id"].removeprefix("admin-")) for line in file.read_text().splitlines())
+    assert two > one + 1_000_000

@@ -16,6 +16,7 @@ from elicit_flows.domain.values import Json
 from elicit_flows.lib import clock
 from elicit_flows.models import Event
 
+BEYOND = 1_000_000
 LOCK_NOT_AVAILABLE = "55P03"  # of PostgreSQL
 # Line breaks beyond ASCII, what a terminal obeys, and what hides or reorders text. JSON leaves all of them as they are.
 _UNSEEN = re.compile(
@@ -54,6 +55,23 @@ def _when_nobody_writes(after: int, most: int) -> list[LogEntry]:
         if getattr(error.__cause__, "sqlstate", "") == LOCK_NOT_AVAILABLE:
             return []
         raise
+
+
+def skip_admin_numbers() -> None:
+    """After a restore: number further entries far beyond those that were lost and may have been sent elsewhere. A
+    place that keeps each ``id`` once would drop a new entry with the number of a lost one.
+    """
+    table = LogEntry._meta.db_table
+    with connection.cursor() as cursor:
+        if connection.vendor == "postgresql":
+            cursor.execute(
+                "SELECT setval(numbers, nextval(numbers) + %s) FROM pg_get_serial_sequence(%s, 'id') AS numbers",
+                [BEYOND, table],
+            )
+            return
+        cursor.execute("UPDATE sqlite_sequence SET seq = seq + %s WHERE name = %s", [BEYOND, table])
+        if not cursor.rowcount:
+            cursor.execute("INSERT INTO sqlite_sequence (name, seq) VALUES (%s, %s)", [table, BEYOND])
 
 
 def admin_line(row: LogEntry) -> str:
