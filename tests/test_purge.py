@@ -21,7 +21,7 @@ from elicit_flows.jobs import purge as purging
 from elicit_flows.jobs import worker
 from elicit_flows.lib import clock
 from elicit_flows.management.progress import Stopped
-from elicit_flows.models import Attempt, Connection, Delivery, Elicitation, Event, Provider
+from elicit_flows.models import Attempt, Connection, Delivery, Elicitation, Event, PendingGrant, Provider
 from elicit_flows.web.session_store import SessionStore, stored_key
 from tests.support import rows
 from tests.support.moving import MovingClock
@@ -73,6 +73,25 @@ def test_t119_what_is_over_goes_after_its_days_and_not_before(known: Known, movi
     assert {name: gone[name] for name in ("deliveries", "events")} == {"deliveries": 30, "events": 90}
     assert gone["attempts"] == DAYS["attempts"]
     assert gone["elicitations"] == DAYS["elicitations"]
+
+
+def test_a_grant_that_a_provider_has_yet_to_revoke_is_not_forgotten_with_its_elicitation(
+    known: Known, drive: Provider, moving_clock: MovingClock, settings: Settings
+) -> None:
+    """While the provider does not answer, it is told again and again for days."""
+    settings.ELICIT_KEEP_ELICITATIONS = settings.ELICIT_KEEP_CONNECTIONS = 1
+    row, now = ask(known), clock.now()
+    elicitations.cancel(row)
+    meant = rows.connection(known, drive)
+    Connection.objects.update(status="revoked", revoked_at=now, upstream="")
+    times = dict.fromkeys(("created_at", "expires_at", "give_back_at"), now)
+    held = PendingGrant.objects.create(elicitation=row, connection=meant, grant="x", **times)
+    moving_clock.forward(days=2)
+    kept = purging.purge()
+    assert (kept["elicitations"], kept["connections"]) == (0, 0)
+    held.delete()
+    gone = purging.purge()
+    assert (gone["elicitations"], gone["connections"]) == (1, 1)
 
 
 def test_t119_what_is_not_over_stays(known: Known, drive: Provider, moving_clock: MovingClock) -> None:

@@ -113,7 +113,10 @@ def due() -> dict[str, QuerySet[Any]]:
         "deliveries": Delivery.objects.exclude(status="pending").filter(created_at__lt=_before("DELIVERIES")),
         "events": Event.objects.filter(created_at__lt=_before("EVENTS")).exclude(delivery__status="pending"),
         "inbound": Inbound.objects.filter(try_at=None, received_at__lt=_before("INBOUND")),
-        "elicitations": Elicitation.objects.filter(parent=None, finished_at__lt=_before("ELICITATIONS")),
+        # A grant that its provider has yet to revoke would go with its elicitation.
+        "elicitations": Elicitation.objects.filter(parent=None, finished_at__lt=_before("ELICITATIONS"))
+        .exclude(pendinggrant__isnull=False)
+        .exclude(steps__pendinggrant__isnull=False),
         # Those about charges; the others go with their elicitation.
         "notifications": Notification.objects.filter(elicitation=None, created_at__lt=_before("ELICITATIONS")),
         "notes": Elicitation.objects.exclude(note="").filter(finished_at__lt=clock.now() - KEEP_NOTES),

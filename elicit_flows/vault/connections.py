@@ -213,9 +213,8 @@ def ended(claim: Claim) -> QuerySet[Connection]:
 
 def ended_before(moment: datetime) -> QuerySet[Connection]:
     """Connections of all people that ended before ``moment`` and whose provider no longer has to be told."""
-    return Connection.objects.filter(status=Status.REVOKED, revoked_at__lt=moment).exclude(
-        upstream=Connection.Upstream.PENDING
-    )
+    ended = Connection.objects.filter(status=Status.REVOKED, revoked_at__lt=moment)
+    return ended.exclude(upstream=Connection.Upstream.PENDING).exclude(pendinggrant__isnull=False)
 
 
 def forget(claim: Claim, until: datetime, ended_before: datetime) -> bool:
