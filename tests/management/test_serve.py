@@ -7,6 +7,7 @@ import time
 from urllib.parse import urlsplit
 
 import pytest
+from django.core.management import CommandError, call_command
 
 from tests.support.box import Box
 
@@ -28,3 +29,10 @@ def test_a_client_that_comes_back_to_a_silent_connection_is_answered(embedded_bo
     assert kept.getresponse().status == 200
     assert kept.sock.getsockname() == first, "on the same connection"
     kept.close()
+
+
+@pytest.mark.parametrize("port", ["65536", "-1", "0x50", ""])
+def test_a_port_that_there_cannot_be_is_refused(port: str) -> None:
+    """Otherwise the process would neither serve nor end."""
+    with pytest.raises(CommandError, match="is no port: a whole number from 0 to 65535"):
+        call_command("serve", f"--port={port}")

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from argparse import ArgumentParser
+from argparse import ArgumentParser, ArgumentTypeError
 from typing import Any
 
 import uvicorn
@@ -27,13 +27,19 @@ from elicit_flows.management.job_names import ALL, LIST, NONE, server_jobs
 KEEP_ALIVE_SECONDS = 75
 
 
+def _port(said: str) -> int:
+    if not said.isdecimal() or int(said) > 65535:
+        raise ArgumentTypeError(f"{said!r} is no port: a whole number from 0 to 65535")
+    return int(said)
+
+
 class Command(BaseCommand):
     help = "Run the web server. Without a message broker it runs the background jobs, too."
     requires_system_checks = checks.SETTINGS_CHECKS
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--host", default="127.0.0.1")
-        parser.add_argument("--port", type=int, default=8000)
+        parser.add_argument("--port", type=_port, default=8000)
         parser.add_argument(
             "--jobs",
             type=server_jobs,
