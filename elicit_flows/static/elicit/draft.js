@@ -49,6 +49,8 @@ async function keep(name) {
 
 const timers = new Map();
 function written(event) {
+  const zone = form.elements[`${event.target.name}-zone`];
+  if (zone) setZone(zone);
   const name = event.target.closest("[data-name]")?.dataset.name;
   if (!name) return;
   dirty.set(name, (dirty.get(name) ?? 0) + 1);
@@ -67,7 +69,7 @@ function put(controls) {
         one.checked = on;
       } else if (one.value !== (values[0] ?? "") && !(control.endsWith("-zone") && !values.length)) {
         one.value = values[0] ?? "";
-        if (control.endsWith("-zone")) judge(one);
+        if (one.here) one.here = here(one);
         if (one.value && one.closest("details")) one.closest("details").open = true;
         changed = true;
       }
@@ -109,37 +111,24 @@ function later() {
   wait = Math.min(wait * 1.2, 4000);
 }
 
-// A time is meant as clocks go here on its day, until another zone is chosen.
-const two = (number) => String(Math.trunc(number)).padStart(2, "0");
-const meantHere = new Set(); // the zones that follow the day
-
-function here(time) {
-  const east = -(time ? new Date(time) : new Date()).getTimezoneOffset();
-  return `${east < 0 ? "-" : "+"}${two(Math.abs(east) / 60)}:${two(Math.abs(east) % 60)}`;
+// A time is meant as clocks go here on its day, until another is chosen.
+function here(zone) {
+  const time = form.elements[zone.name.slice(0, -5)].value || Date.now();
+  const east = -new Date(time).getTimezoneOffset();
+  return (east < 0 ? "-" : "+") + new Date(Math.abs(east) * 6e4).toISOString().slice(11, 16);
 }
 
-const timeOf = (zone) => form.elements[zone.name.replace(/-zone$/, "")].value;
-
-function judge(zone) {
-  if (zone.value === here(timeOf(zone))) meantHere.add(zone);
-  else meantHere.delete(zone);
+function setZone(zone) {
+  const now = here(zone);
+  if (!zone.querySelector(`[value="${now}"]`)) return; // a half-typed year
+  if (zone.value === zone.here) zone.value = now;
+  zone.here = now;
 }
 
-function followDay(zone) {
-  const now = here(timeOf(zone)); // a year that is half typed has none of today's
-  if (meantHere.has(zone) && [...zone.options].some((one) => one.value === now)) zone.value = now;
+for (const zone of form.querySelectorAll('[name$="-zone"]')) {
+  zone.here = "here" in zone.dataset ? zone.value : here(zone);
+  setZone(zone);
 }
-
-for (const zone of form.querySelectorAll('select[name$="-zone"]')) {
-  if (zone.dataset.here === undefined) judge(zone);
-  else meantHere.add(zone);
-  followDay(zone);
-}
-form.addEventListener("input", ({ target }) => {
-  const zone = form.elements[`${target.name}-zone`];
-  if (zone) followDay(zone);
-  else if (target.name.endsWith("-zone")) judge(target);
-});
 
 note.textContent = note.dataset.kept;
 form.addEventListener("input", written);
