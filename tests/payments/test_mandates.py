@@ -234,7 +234,7 @@ def test_t194_what_never_reached_the_provider_is_given_up_after_an_hour(till: Ti
     made = charge(till, mandate, 2000, "one").json()
     assert made["status"] == "processing"
     till.sql("UPDATE elicit_flows_mandatecharge SET at = %s WHERE id = %s", "2020-01-01 00:00:00", made["id"])
-    long = "UPDATE elicit_flows_checkout SET created_at = %s WHERE payment_id = %s"
+    long = "UPDATE elicit_flows_checkout SET expires_at = %s WHERE payment_id = %s"  # a day after it was due
     till.sql(long, "2020-01-01 00:00:00", made["payment"])
     until(lambda: till.start() or stands(till, made) == "failed", "it is given up")  # type: ignore[func-returns-value]
     till.stripe.order("calm")

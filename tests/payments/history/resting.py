@@ -57,7 +57,8 @@ def rested(world: World) -> bool:
     world.sql(statement, LONG_AGO)
     # What was asked of the provider has arrived there by now, so that a charge that is not there was not made.
     statement = (
-        "UPDATE elicit_flows_checkout SET created_at = now() - interval '6 minutes' WHERE off_session AND status = %s"
+        "UPDATE elicit_flows_mandatecharge SET at = now() - interval '6 minutes' WHERE payment_id IN"
+        " (SELECT payment_id FROM elicit_flows_checkout WHERE off_session AND status = %s)"
     )
     world.sql(statement, "starting")
     return not any(left(world).values())
