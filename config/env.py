@@ -7,7 +7,9 @@ import ipaddress
 import os
 import secrets
 import ssl
+import tempfile
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, unquote, urlsplit
@@ -251,20 +253,28 @@ def query_options(query: str) -> dict[str, str]:
 
 
 def kept(name: str, path: Path, make: str) -> str:
-    """The variable, or else the secret in the file ``path``, which is written on first use with mode 0600."""
+    """The variable, or else the secret in the file ``path``, which is made on first use with mode 0600. The file gets
+    its name once it is complete: another process, or a full disk, never leaves an empty secret.
+    """
     value = text(name)
     if value:
         return value
     try:
-        path.parent.mkdir(mode=0o700, exist_ok=True)
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    except FileExistsError:
-        return path.read_text(encoding="ascii").strip()
+        if not path.exists():
+            path.parent.mkdir(mode=0o700, exist_ok=True)
+            with tempfile.NamedTemporaryFile("w", encoding="ascii", dir=path.parent, prefix=f".{path.name}-") as file:
+                file.write(make)
+                file.flush()
+                with suppress(FileExistsError):  # another process was first
+                    os.link(file.name, path)
+        found = path.read_text(encoding="ascii").strip()
     except OSError as error:
-        raise ImproperlyConfigured(f"{name} is not set and {path} cannot be written ({error.strerror}).") from error
-    with os.fdopen(descriptor, "w", encoding="ascii") as file:
-        file.write(make)
-    return make
+        raise ImproperlyConfigured(
+            f"{name} is not set and {path} cannot be read or written ({error.strerror})."
+        ) from error
+    if not found:
+        raise ImproperlyConfigured(f"{name} is not set and {path} is empty: delete it, and a new one is made.")
+    return found
 
 
 def new_secret() -> str:

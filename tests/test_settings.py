@@ -139,3 +139,34 @@ def test_what_is_deleted_is_overwritten_in_the_file(tmp_path: Path) -> None:
             database.commit()
         found.append(b"never sent" in file.read_bytes())
     assert found == [False, True]
+
+
+def test_a_secret_is_there_only_once_it_is_complete(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("SOME_KEY", raising=False)
+    path = tmp_path / "var" / "some.key"
+    with pytest.raises(UnicodeEncodeError):
+        env.kept("SOME_KEY", path, "half a key, then what no disk takes: é")
+    assert list(path.parent.iterdir()) == []
+    assert env.kept("SOME_KEY", path, "first") == "first"
+    assert (env.kept("SOME_KEY", path, "second"), path.stat().st_mode & 0o777) == ("first", 0o600)
+    assert list(path.parent.iterdir()) == [path]
+    path.write_text("")
+    with pytest.raises(ImproperlyConfigured, match=r"SOME_KEY is not set and .*some\.key is empty: delete it"):
+        env.kept("SOME_KEY", path, "third")
+
+
+def test_of_several_processes_one_makes_the_secret(tmp_path: Path) -> None:
+    code = (
+        "import sys; from pathlib import Path; from config import env; "
+        "print(env.kept('SOME_KEY', Path(sys.argv[1]), env.new_secret()))"
+    )
+    starts = [
+        subprocess.Popen(
+            [sys.executable, "-c", code, str(tmp_path / "some.key")], cwd=PROJECT, env=clean_env({}),
+            stdout=subprocess.PIPE, text=True,
+        )
+        for _ in range(6)
+    ]  # fmt: skip
+    said = {start.communicate(timeout=60)[0] for start in starts}
+    assert len(said) == 1
+    assert len(said.pop().strip()) > 40

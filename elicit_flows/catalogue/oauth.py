@@ -249,6 +249,7 @@ class OtherQuirks(Part):
 
     scope_param: Line = "scope"
     scope_names: Annotated[dict[Scope, Scope], Field(max_length=20)] = {}
+    implied_scopes: Annotated[dict[Scope, tuple[Scope, ...]], Field(max_length=50)] = {}
     client_id_param: Line = "client_id"
     client_secret_param: Line = "client_secret"
     request_body: Literal["form", "json"] = "form"

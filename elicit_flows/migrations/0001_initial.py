@@ -742,6 +742,7 @@ class Migration(migrations.Migration):
                 ('id', models.CharField(default=functools.partial(elicit_flows.lib.ids.name, *('re',), **{}), max_length=64, primary_key=True, serialize=False, verbose_name='ID')),
                 ('payment_ref', models.CharField(max_length=255, verbose_name="provider's ID of the payment")),
                 ('amount', models.BigIntegerField(verbose_name='amount')),
+                ('unnamed_amount', models.BooleanField(db_default=False, default=False, editable=False)),
                 ('status', models.CharField(choices=[('asked', 'Asked'), ('pending', 'Pending'), ('done', 'Done'), ('failed', 'Failed')], default='asked', max_length=16, verbose_name='status')),
                 ('by', models.CharField(choices=[('agent', 'Agent'), ('operator', 'Operator'), ('provider', 'Provider'), ('policy', 'Policy')], max_length=16, verbose_name='requested by')),
                 ('reason', models.CharField(blank=True, max_length=500, verbose_name='reason')),

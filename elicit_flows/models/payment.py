@@ -245,6 +245,9 @@ class Refund(models.Model):
     payment = models.ForeignKey(Payment, models.CASCADE, verbose_name=_("payment"), related_name="refunds")
     payment_ref = models.CharField(_("provider's ID of the payment"), max_length=255)
     amount = models.BigIntegerField(_("amount"))
+    unnamed_amount = models.BooleanField(
+        default=False, db_default=False, editable=False
+    )  # "what is left" was asked for
     status = models.CharField(_("status"), max_length=16, choices=Status.choices, default=Status.ASKED)
     by = models.CharField(_("requested by"), max_length=16, choices=By.choices)
     reason = models.CharField(_("reason"), max_length=500, blank=True)

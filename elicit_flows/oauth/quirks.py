@@ -52,6 +52,7 @@ class Quirks:
     scope_separator: str = " "
     scope_param: str = "scope"
     scope_names: Mapping[str, str] = field(default_factory=dict)  # its answers' names for scopes, by what is asked
+    implied_scopes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # left out of its answers, by the wider
     client_id_param: str = "client_id"
     client_secret_param: str = "client_secret"
     authorize_params: Mapping[str, str] = field(default_factory=dict)

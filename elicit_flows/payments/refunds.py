@@ -6,6 +6,7 @@ import logging
 from collections.abc import Iterable
 from datetime import timedelta
 from functools import partial
+from typing import Any
 
 from django.db import transaction
 from django.db.models import Exists, F, OuterRef, QuerySet, Sum
@@ -31,13 +32,13 @@ _ORDER: list[str] = [Status.ASKED, Status.PENDING, Status.DONE, Status.FAILED]
 def ask(payment: Payment, amount: int | None, by: Refund.By, reason: str = "", key: str | None = None) -> Refund:
     """Refund ``amount`` minor units; None refunds what is left. The worker tells the provider.
 
-    The same ``key`` again is the same refund. Raises Conflict, Invalid and IdempotencyMismatch.
+    The same ``key`` and ``amount`` again are the same refund. Raises Conflict, Invalid and IdempotencyMismatch.
     """
     with transaction.atomic():
         payment = Payment.objects.select_for_update().get(pk=payment.pk)
         earlier = payment.refunds.filter(idempotency_key=key).first() if key else None
         if earlier:
-            if amount is not None and earlier.amount != amount:
+            if (None if earlier.unnamed_amount else earlier.amount) != amount:
                 raise IdempotencyMismatch(detail="This Idempotency-Key was used for a refund of another amount.")
             return earlier
         left = 0  # what is neither refunded nor being refunded of the payment that counts
@@ -48,16 +49,18 @@ def ask(payment: Payment, amount: int | None, by: Refund.By, reason: str = "", k
             raise Conflict("Nothing of this payment is left to refund.")
         if amount is not None and not 0 < amount <= left:
             raise Invalid.at("amount", f"Give 1 to {left}: that is what is left to refund, in minor units.")
-        return _make(payment, payment.payment_ref, amount or left, by, reason, key)
+        return _make(
+            payment, payment.payment_ref, amount or left, by, reason, unnamed_amount=amount is None, idempotency_key=key
+        )
 
 
 def give_back(payment: Payment, payment_ref: str, amount: int, reason: str) -> None:
     """Refund by policy, in the caller's transaction, once for each payment at the provider."""
     if not payment.refunds.filter(payment_ref=payment_ref, by=By.POLICY).exists():
-        _make(payment, payment_ref, amount, By.POLICY, reason, None)
+        _make(payment, payment_ref, amount, By.POLICY, reason)
 
 
-def _make(payment: Payment, payment_ref: str, amount: int, by: Refund.By, reason: str, key: str | None) -> Refund:
+def _make(payment: Payment, payment_ref: str, amount: int, by: Refund.By, reason: str, **more: Any) -> Refund:
     transaction.on_commit(partial(wakeups.wake_workers, PAYMENTS))
     return Refund.objects.create(
         payment=payment,
@@ -65,8 +68,8 @@ def _make(payment: Payment, payment_ref: str, amount: int, by: Refund.By, reason
         amount=amount,
         by=by,
         reason=reason,
-        idempotency_key=key,
         try_at=clock.now(),
+        **more,
     )
 
 

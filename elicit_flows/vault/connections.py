@@ -167,11 +167,14 @@ def valid(
 
 
 def has_scopes(row: Connection, wanted: set[str]) -> bool:
-    """Whether it has these scopes, perhaps under another name of the provider's."""
-    if wanted <= set(row.scopes) or row.provider is None:
-        return wanted <= set(row.scopes)
-    names = row.provider.quirks().scope_names
-    return {names.get(one, one) for one in wanted} <= {names.get(one, one) for one in row.scopes}
+    """Whether it has these scopes, perhaps under another name of the provider's, or within a wider one."""
+    held = set(row.scopes)
+    if wanted <= held or row.provider is None:
+        return wanted <= held
+    quirks = row.provider.quirks()
+    held.update(*(quirks.implied_scopes.get(one, ()) for one in row.scopes))
+    names = quirks.scope_names
+    return {names.get(one, one) for one in wanted} <= {names.get(one, one) for one in held}
 
 
 def owned(agent: Agent) -> QuerySet[Connection]:

@@ -84,6 +84,18 @@ def is_connected(provider: Provider, account_id: str | None) -> bool:
     return same.exclude(status=Status.REVOKED).exists()
 
 
+def _connected_since(row: Connection) -> bool:
+    """Whether the account was connected again after the revocation. Its tokens are then only forgotten: many providers
+    would end the new ones with them. Without a known account, whether the person connected any.
+    """
+    same = Connection.objects.filter(
+        provider=row.provider_id, account_id=row.account_id, created_at__gte=row.revoked_at
+    )
+    if not row.account_id:
+        same = same.filter(iss=row.iss, sub=row.sub)
+    return same.exclude(status=Status.REVOKED).exists()
+
+
 def revoke_unkept_grant(provider: Provider, grant: Grant) -> None:
     """Revoke a grant that came too late to be stored (RFC 7009), if the provider can be reached now, unless its account
     is connected.
@@ -161,7 +173,9 @@ def _is_told(row: Connection) -> bool:
 
 
 def _tell_provider(row: Connection) -> bool:
-    """False if the provider offers no way to tell it. Raises OAuthError and Unavailable."""
+    """False if the provider offers no way to tell it, or would end a connection made since. Raises OAuthError and
+    Unavailable.
+    """
     provider = row.provider and provider_settings.for_person(row.provider, row.variables)
     provider_settings.check(provider, row.bound_to, provider_settings.REVOCATION)
     if row.own_client:
@@ -176,6 +190,9 @@ def _tell_provider(row: Connection) -> bool:
     ended = minted.end_all(row, provider or connections.provider_of(row))
     if not (access or refresh):
         return True
+    if _connected_since(row):
+        log.info("connection %s: its account was connected again, so its revocation is not told", row.pk)
+        return ended
     at = provider_settings.oauth(provider or connections.provider_of(row))
     secret, others = connections.opened(row, "token_secret"), connections.other_sets(row)
     return tell_provider(at, access, refresh, secret, others) or ended

@@ -217,6 +217,8 @@ def outcome(
     ``why``: the attempt failed and may be repeated. ``late``: the person answered again, and their first answer counts.
     """
     status = Status.EXPIRED if row.overdue else Status(row.status)
+    if request.method == "POST" and status not in TERMINAL:
+        return SeeOther(f"/c/{row.head.pk}/done")  # the page asks for itself by GET until it is over
     bought = _bought(row) if row.kind == "payment" and "order" in row.params else {}
     connection, back = (row.result or {}).get("connection"), row.head.return_url or ""
     context = {

@@ -199,6 +199,12 @@ def test_an_idle_window_ends_nothing(stage: Stage, asked: Json, two_windows: lis
     two_windows[0].page.get_by_label("Name").fill("Atlas")
     until(lambda: values(stage, asked) == {"name": "Atlas"}, "it is kept", timeout=25)
     shows(two_windows[1], "q0", "Atlas")
+    page = two_windows[0].page
+    kept = page.get_by_text("What you write is kept until you send it.")
+    kept.wait_for()
+    page.get_by_label("How many?").fill("9" * 25)
+    kept.wait_for(state="detached")
+    assert values(stage, asked) == {"name": "Atlas"}, "what cannot be an answer is not kept, and the page says no more"
     two_windows[1].close()
     assert stage.look(asked)["status"] == "pending"
     assert stage.events(asked) == ["created", "draft"]

@@ -210,7 +210,13 @@ def test_t170_nothing_is_sent_to_a_host_that_a_value_names() -> None:
 
 
 @pytest.mark.parametrize(
-    "expired", [json_response({}, 401), json_response({"ok": False, "error": "token_expired"})], ids=["401", "slack"]
+    "expired",
+    [
+        json_response({}, 401),
+        json_response({"ok": False, "error": "token_expired"}),
+        json_response({"status": 400, "message": "Invalid token"}, 400),
+    ],
+    ids=["401", "slack", "twitch"],
 )
 def test_t86_an_expired_access_token_is_refreshed_to_end_the_grant(expired: Response) -> None:
     with loopback_allowed(), Server() as server:

@@ -265,6 +265,17 @@ def test_a_scope_that_the_provider_names_otherwise_is_known_by_both_names(
         vault.of_person(known.row, ALICE_CLAIM, provider="drive", scopes=["profile"])
 
 
+def test_a_scope_within_a_wider_one_that_was_granted_is_there(
+    known: Known, double: Provider, drive_row: ProviderRow
+) -> None:
+    """GitHub's answers leave out what a wider scope implies."""
+    ProviderRow.objects.filter(pk=drive_row.pk).update(preset="github")
+    double.reply = {"scope": "repo,read:org"}
+    asked = ["repo", "public_repo", "read:org"]
+    assert connect(double, known, scopes=asked).result["scopes"] == ["repo", "read:org"]
+    assert [ask(known, scopes=some).reused for some in (asked, ["repo:status"], ["write:org"])] == [True, True, False]
+
+
 def test_with_several_accounts_the_scopes_are_those_of_the_one_that_is_named(
     known: Known, double: Provider, first: Connection, other: Elicitation
 ) -> None:

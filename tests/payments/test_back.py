@@ -85,8 +85,12 @@ def test_case_29_a_refund_asked_twice_under_one_key_is_one(till: Till, http_user
     assert first["id"] == second["id"]
     refunded(till, asked, 300)
     assert refund(till, asked, key="once", amount=301).status_code == 422
+    assert refund(till, asked, key="once").status_code == 422, "what is left is another amount"
     assert till.stands(asked) == ("completed", "paid", [*DONE, "payment.refunded"])
     assert given_back(till, asked) == [300]
+    first, second = (refund(till, asked, key="rest").json() for _ in range(2))
+    assert first["id"] == second["id"]
+    assert refund(till, asked, key="rest", amount=first["amount"]).status_code == 422, "the same amount, but named"
 
 
 def test_case_29_a_refund_at_the_dashboard_is_seen_and_told(till: Till, http_user: HttpUser) -> None:

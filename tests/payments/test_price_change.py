@@ -173,9 +173,15 @@ def test_a_lost_answer_changes_it_once(till: Till, http_user: HttpUser, fault: s
     asked, subscription = subscribed(till, http_user)
     question = changed(till, asked)
     till.stripe.order("fault", name=fault, on="POST /v1/subscriptions/*", times=20)
+    http_user.open(question["url"])
+    late_no = http_user.form_request("decline")
     agree(http_user, question)
     assert till.look(question)["status"] == "settling"
     assert till.agent.post(f"/v1/elicitations/{question['id']}/cancel").status_code == 409, "they have agreed"
+    pressed = http_user.send(late_no)
+    assert (pressed.status_code, pressed.headers.get("location")) == (303, f"/c/{question['id']}/done"), (
+        "the page asks for itself by GET, and there is nothing to get where forms are sent to"
+    )
     assert (life(till, asked)["amount"], told(till, asked)) == (1999, [])
     assert "under way" in change(till, asked, 2999).json()["errors"][0]["message"]
     till.stripe.order("calm")

@@ -9,6 +9,7 @@ from django.db import connections
 
 from elicit_flows import vault
 from elicit_flows.domain.errors import ConnectionRevoked
+from elicit_flows.domain.values import Claim
 from elicit_flows.lib import clock
 from elicit_flows.models import Connection, Event
 from elicit_flows.models import Provider as ProviderRow
@@ -81,6 +82,33 @@ def test_t86_a_provider_that_never_listens_is_given_up_and_its_tokens_forgotten(
     assert (gone.upstream, gone.access_token, gone.refresh_token) == ("failed", "", "")
     assert double.calls["revoke"] == revocation.RETRIES.most
     assert clock.now() - began > timedelta(days=2)
+
+
+@pytest.mark.parametrize("account", ["alice", None])
+def test_t86_a_provider_told_late_does_not_end_what_was_connected_since(
+    known: Known, drive_row: ProviderRow, double: Provider, moving_clock: MovingClock, account: str | None
+) -> None:
+    """Many providers revoke all tokens of an account together."""
+    old = rows.connection(known, drive_row, rows.grant(double, account=account))
+    double.scripted["revoke"] = Response(503)
+    vault.revoke(old)
+    tell_all()
+    assert (double.calls["revoke"], now(old).upstream) == (1, "pending")
+    moving_clock.forward(seconds=10)
+    bob = Claim(rows.ISSUER, "bob")
+    other = rows.connection(known, drive_row, rows.grant(double, account="alice-2" if account else None), bob)
+    tell_all()
+    assert (double.calls["revoke"], now(old).upstream) == (1, "pending"), "another account, or another person's"
+    rows.connection(known, drive_row, rows.grant(double, account=account))
+    moving_clock.forward(seconds=10)
+    tell_all()
+    gone = now(old)
+    assert (double.calls["revoke"], gone.upstream, gone.upstream_next_at) == (0, "none", None)
+    assert (gone.access_token, gone.refresh_token) == ("", "")
+    vault.revoke(other)
+    del double.scripted["revoke"]
+    tell_all()
+    assert (double.calls["revoke"], now(other).upstream) == (1, "done")
 
 
 def test_t86_revoking_twice_tells_once(held: Connection, double: Provider) -> None:

@@ -20,6 +20,7 @@ from elicit_flows.kinds.oauth.provider import (
 )
 
 _EXPIRED = frozenset({"token_expired", "invalid_auth"})  # Slack's, sent with status 200
+_EXPIRED_SAID = "Invalid token"  # Twitch's, sent with status 400
 
 
 def refresh(
@@ -76,7 +77,8 @@ def revoke_grant(
         try:
             return described_calls.revoke(config, access, refresh_token, token_secret)
         except oauth.ProviderError as error:
-            if refresh_token is None or (error.status != 401 and error.code not in _EXPIRED):
+            expired = error.status == 401 or error.code in _EXPIRED or error.said == _EXPIRED_SAID
+            if refresh_token is None or not expired:
                 raise
         # The call needs an access token, and the one that is kept has expired.
         try:

@@ -43,7 +43,7 @@ async function keep(name) {
     if (answer.status >= 500) note.textContent = note.dataset.away;
     return setTimeout(keep, 3000, name);
   }
-  if (answer.ok) note.textContent = note.dataset.kept;
+  note.textContent = answer.ok ? note.dataset.kept : "";
   if (dirty.get(name) === times) dirty.delete(name);
 }
 
