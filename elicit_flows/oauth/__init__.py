@@ -27,6 +27,7 @@ from elicit_flows.oauth.dpop import access_token_hash, is_nonce, proof, thumbpri
 from elicit_flows.oauth.dpop import new_key as new_dpop_key
 from elicit_flows.oauth.errors import (
     CLIENT_LOST,
+    IDENTITY_CHANGED,
     ClientRefused,
     DiscoveryError,
     InvalidGrant,
@@ -61,6 +62,7 @@ from elicit_flows.oauth.ways import Assertion, DescribedCall, Installation, OAut
 __all__ = [
     "CLIENT_LOST",
     "DEVICE_GRANT",
+    "IDENTITY_CHANGED",
     "ID_TOKEN",
     "JWT_BEARER",
     "MOST_INTERVAL",

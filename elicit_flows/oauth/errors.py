@@ -13,6 +13,7 @@ OUR_CLIENT = frozenset(
 )  # fmt: skip
 # How a token endpoint says that it does not know the client. The second is what MCP's Python SDK said until 2025
 # (modelcontextprotocol/python-sdk#1480).
+IDENTITY_CHANGED = "identity_changed"  # ours: a refresh was answered for another account
 CLIENT_LOST = frozenset({"invalid_client", "unauthorized_client"})
 NOBODY_THERE = frozenset({404, 405})
 

@@ -19,7 +19,7 @@ from elicit_flows.kinds.oauth import refresh as ask_provider
 from elicit_flows.lib import clock, counters, health
 from elicit_flows.lib.compiled_query import CompiledQuery, compare_and_set
 from elicit_flows.models import Agent, Connection, ConnectionUse, leases
-from elicit_flows.oauth import CLIENT_LOST, ClientRefused, InvalidGrant, OAuthError, ProviderError
+from elicit_flows.oauth import CLIENT_LOST, IDENTITY_CHANGED, ClientRefused, InvalidGrant, OAuthError, ProviderError
 from elicit_flows.vault import connections, credentials, managed, provider_settings, revocation
 from elicit_flows.vault.refresh_schedule import LEASE, next_refresh, refused_to_death
 
@@ -164,8 +164,10 @@ def _not_refreshed(row: Connection, error: OAuthError | Unavailable, tell: Tell)
 
 def _needs_the_person(row: Connection, error: ProviderError) -> bool:
     """Whether nobody else can correct an error that is not of the grant: a client of their own may be gone, or the one
-    that this service registered by itself.
+    that this service registered by itself, or the token endpoint answers for another account.
     """
+    if error.code == IDENTITY_CHANGED:
+        return True
     if isinstance(error, ClientRefused):
         return error.code == "access_denied"
     dynamic = connections.provider_of(row).registration == "dynamic" and not row.managed_by

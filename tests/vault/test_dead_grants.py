@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import json
 from typing import Any
 
 import pytest
@@ -76,6 +78,20 @@ def test_t136_where_a_provider_documents_no_words_the_word_of_the_rfc_ends_a_gra
     with pytest.raises(ReauthorizationRequired):
         vault.token(known.row, held.pk)
     assert (told(held), now(held).last_refresh_error) == (DEAD, "invalid_grant")
+
+
+def test_t136_a_grant_that_answers_for_another_account_ends_as_if_refused(
+    known: Known, held: Connection, double: Provider, moving_clock: MovingClock
+) -> None:
+    """Only who connects again can help. The answer is not used (OpenID Connect Core, 12.2)."""
+    said = json.dumps({"iss": "https://drive.example", "aud": double.client_id, "sub": "mallory"}).encode()
+    double.rotates = False
+    double.reply = {"id_token": f"e30.{base64.urlsafe_b64encode(said).decode().rstrip('=')}.c2ln"}
+    with pytest.raises(ProviderUnavailable):
+        vault.token(known.row, held.pk)
+    assert (now(held).refresh_refusals, now(held).last_refresh_error) == (1, "identity_changed")
+    refuse_for(moving_clock, held, 75)
+    assert (now(held).status, told(held)) == ("reauthorization_required", DEAD)
 
 
 def test_t136_an_operator_names_the_words_of_a_provider_that_is_in_no_catalogue(

@@ -46,9 +46,9 @@ def refresh(
     try:
         subject = subject_of(tokens.id_token, issuer=endpoints.issuer, client_id=config.client_id)
     except AccountMismatch as error:
-        raise oauth.ProviderError("identity_changed", str(error)) from None
+        raise oauth.ProviderError(oauth.IDENTITY_CHANGED, str(error)) from None
     if account_id and subject and subject != account_id:
-        raise oauth.ProviderError("identity_changed", "The provider answered for another account.")
+        raise oauth.ProviderError(oauth.IDENTITY_CHANGED, "The provider answered for another account.")
     kept = refresh_token if tokens.refresh_token is None else None
     granted = grant(tokens, tuple(scopes), (subject or account_id, None), kept)
     if config.quirks.scope_sets:
