@@ -10,19 +10,29 @@ from elicit_flows.domain.values import Secret
 from elicit_flows.kinds.oauth.provider import OAuthProvider, client1
 from elicit_flows.oauth import described_call
 
+NO_GRANT = "no_grant"
+
 
 def revoke(
-    config: OAuthProvider, access: Secret | None, refresh_token: Secret | None, token_secret: Secret | None
+    config: OAuthProvider,
+    access: Secret | None,
+    refresh_token: Secret | None,
+    token_secret: Secret | None,
+    *,
+    may_have_expired: bool = False,
 ) -> bool:
     """End a grant with ``revoke_call``; takes at most ten seconds. False without the token that the call needs.
 
-    Raises ProviderError and Transient.
+    ``may_have_expired``: the access token, so an answer that says that there is no such grant is an error, too. Raises
+    ProviderError and Transient.
     """
     call = config.quirks.revoke_call
     values = _values(config, access_token=access, refresh_token=refresh_token, token_secret=token_secret)
     if call is None or call.names - values.keys():
         return False
     answer = described_call.send(call, values, signer=client1(config) if call.auth == "oauth1" else None)
+    if may_have_expired and answer.status in call.done:
+        raise oauth.ProviderError(NO_GRANT, "The provider knows no grant of this access token.", status=answer.status)
     with suppress(oauth.InvalidGrant):  # it has ended already
         described_call.succeeded(call, oauth.normalize_response(answer, config.quirks))
     return True

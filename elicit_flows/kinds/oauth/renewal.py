@@ -19,7 +19,7 @@ from elicit_flows.kinds.oauth.provider import (
     subject_of,
 )
 
-_EXPIRED = frozenset({"token_expired", "invalid_auth"})  # Slack's, sent with status 200
+_EXPIRED = frozenset({described_calls.NO_GRANT, "token_expired", "invalid_auth"})  # Slack's come with status 200
 _EXPIRED_SAID = "Invalid token"  # Twitch's, sent with status 400
 
 
@@ -75,7 +75,8 @@ def revoke_grant(
         revoke_grant(config, one.access_token, one.refresh_token)
     if config.quirks.revoke_call:
         try:
-            return described_calls.revoke(config, access, refresh_token, token_secret)
+            expires = refresh_token is not None and not config.quirks.renew_token
+            return described_calls.revoke(config, access, refresh_token, token_secret, may_have_expired=expires)
         except oauth.ProviderError as error:
             expired = error.status == 401 or error.code in _EXPIRED or error.said == _EXPIRED_SAID
             if refresh_token is None or not expired:
