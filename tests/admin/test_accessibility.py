@@ -21,7 +21,7 @@ from tests.support import money
 from tests.support.browser import User
 from tests.support.rows import Known
 from tests.support.serving import Served, hang_up
-from tests.web.gallery_axe import PHONE, bring_axe, faults
+from tests.web.gallery_axe import PHONE, bring_axe, faults, looks
 
 START = ("/admin/", "/admin/providers/add/?preset=github", "/admin/search/")
 LINK = re.compile(r'href="(/admin/[^"#]*)')
@@ -61,8 +61,8 @@ def test_every_page_with_rows_is_accessible(served: Served, user: User, settings
 
 
 def walk(served: Served, user: User, settings: Settings, language: str) -> None:
-    """Follows every link from the front page. Each language sees a page at another width or in other colours: see
-    ``faults`` in tests/web/gallery_axe.py.
+    """Follows every link from the front page. What axe sees of a page in which language says ``looks`` in
+    tests/web/gallery_axe.py.
     """
     settings.ELICIT_ADMIN_SECOND_FACTOR = False
     # Playwright's loop runs in this thread, where Django allows no queries.
@@ -88,7 +88,7 @@ def walk(served: Served, user: User, settings: Settings, language: str) -> None:
         assert user.page.get_attribute("html", "lang") == language
         user.page.evaluate(WIDEST_IDS)
         waiting += [link.replace("&amp;", "&") for link in LINK.findall(user.page.content())]
-        said = faults(user, len(seen) + LANGUAGES.index(language))
+        said = faults(user, looks(len(seen), LANGUAGES.index(language)))
         if wrong := [*said, *in_forced_colours(user), *in_pieces(user)]:
             found[address] = wrong
     assert len(seen) > 60

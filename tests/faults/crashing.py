@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 
 import httpx2
 
@@ -86,7 +87,12 @@ class Crashing:
         return self.kills >= len([point for point in points if point.call != "pwrite64"]) * 2 // 3
 
     def back(self, former: int) -> None:
-        until(lambda: self.pid != former and answers_ready(self.box.url), "the web process is back", every=0.01)
+        try:
+            until(lambda: self.pid != former and answers_ready(self.box.url), "the web process is back", every=0.01)
+        except TimeoutError as error:
+            state = Path(f"/proc/{self.pid}/status").read_text().split("\n", 3)[2]
+            said = cut(lambda: httpx2.get(f"{self.box.url}/readyz", trust_env=False, timeout=5))
+            raise TimeoutError(f"{error}; {former} is now {self.pid}, {state}: {said and said.text}") from error
 
 
 class CrashingWorker(Crashing):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import cycle
 
 import pytest
 
@@ -118,10 +119,10 @@ HEARD = r"""async (reordered) => {
 }"""
 
 
-def faults(user: User) -> Iterator[str]:
+def faults(user: User, widths: Sequence[int] = (PHONE, DESKTOP)) -> Iterator[str]:
     user.page.evaluate("document.querySelectorAll('details').forEach(one => { one.open = true; })")
     yield from user.page.evaluate(HEARD, REORDERED)
-    for width in (PHONE, DESKTOP):
+    for width in widths:
         for height in HEIGHTS:
             user.page.set_viewport_size({"width": width, "height": height})
             if not user.page.evaluate(SCROLLED):
@@ -135,10 +136,12 @@ def faults(user: User) -> Iterator[str]:
 @pytest.mark.limit(300)
 @pytest.mark.parametrize("language", ["en", "ar"])
 def test_each_page_is_heard_in_the_order_in_which_it_is_seen(embedded_box: Box, user: User, language: str) -> None:
+    """Each page is seen on a phone in one of the languages, and on a desktop in the other."""
     found = {}
-    for address in views.addresses():
+    widths = cycle((PHONE, DESKTOP) if language == "en" else (DESKTOP, PHONE))
+    for address, width in zip(views.addresses(), widths, strict=False):
         user.page.goto(f"{embedded_box.url}/_gallery/{address}?lang={language}")
-        if wrong := list(faults(user)):
+        if wrong := list(faults(user, [width])):
             found[address] = wrong
     assert not found, "\n".join(f"{at}: {one}" for at, all_ in found.items() for one in all_)
 

@@ -14,7 +14,7 @@ COMPUTE, DELETE, FAIL, BREAK, GREET, ONE, OTHER = ANSWERED = (
     "May it compute?", "May it delete?", "May it fail?", "May it break?", "May it greet?", "May it do one thing?",
     "May it do the other?",
 )  # fmt: skip
-LATE = {ONE, OTHER}
+LATE = {DELETE, ONE, OTHER}
 LONG = 60  # seconds
 
 
