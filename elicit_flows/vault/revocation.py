@@ -194,5 +194,7 @@ def _tell_provider(row: Connection) -> bool:
         log.info("connection %s: its account was connected again, so its revocation is not told", row.pk)
         return ended
     at = provider_settings.oauth(provider or connections.provider_of(row))
+    if at.quirks.revoke_call and refresh and row.expires_at and row.expires_at <= clock.now():
+        access = None  # the call gets a fresh one: not every provider says of an expired token that it is one
     secret, others = connections.opened(row, "token_secret"), connections.other_sets(row)
     return tell_provider(at, access, refresh, secret, others) or ended

@@ -169,3 +169,19 @@ def test_a_provider_that_cannot_be_told_is_not_said_to_have_been_told(
         True,
         "https://www.linkedin.com/mypreferences/d/data-sharing-for-permitted-services",
     )
+
+
+@pytest.mark.parametrize("expired", [True, False])
+def test_t86_a_call_that_takes_an_access_token_is_not_given_one_that_has_expired(
+    known: Known, double: Provider, moving_clock: MovingClock, monkeypatch: pytest.MonkeyPatch, expired: bool
+) -> None:
+    """TikTok's documentation does not say how it refuses one: it could look like a grant that has ended."""
+    row = rows.provider(double, slug="clips", preset="tiktok")
+    held = rows.connection(known, row, rows.grant(double))
+    given: list[bool] = []
+    monkeypatch.setattr(revocation, "tell_provider", lambda _, access, *_rest: not given.append(access is not None))
+    if expired:
+        moving_clock.forward(hours=25)
+    vault.revoke(held)
+    tell_all()
+    assert (given, now(held).upstream) == ([not expired], "done")

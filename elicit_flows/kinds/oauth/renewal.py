@@ -76,12 +76,14 @@ def revoke_grant(
     if config.quirks.revoke_call:
         try:
             expires = refresh_token is not None and not config.quirks.renew_token
-            return described_calls.revoke(config, access, refresh_token, token_secret, may_have_expired=expires)
+            told = described_calls.revoke(config, access, refresh_token, token_secret, may_have_expired=expires)
+            if told or access or refresh_token is None:
+                return told
         except oauth.ProviderError as error:
             expired = error.status == 401 or error.code in _EXPIRED or error.said == _EXPIRED_SAID
             if refresh_token is None or not expired:
                 raise
-        # The call needs an access token, and the one that is kept has expired.
+        # The call needs an access token, and none is kept or it has expired.
         try:
             granted = refresh(config, refresh_token, ())
         except oauth.InvalidGrant:
