@@ -276,6 +276,18 @@ def test_a_scope_within_a_wider_one_that_was_granted_is_there(
     assert [ask(known, scopes=some).reused for some in (asked, ["repo:status"], ["write:org"])] == [True, True, False]
 
 
+@pytest.mark.parametrize(("preset", "area"), [("shopify", "products"), ("calendly", "availability")])
+def test_what_an_answer_leaves_out_beside_a_write_scope_is_there(
+    known: Known, double: Provider, drive_row: ProviderRow, preset: str, area: str
+) -> None:
+    read, write = (f"read_{area}", f"write_{area}") if preset == "shopify" else (f"{area}:read", f"{area}:write")
+    double.reply = {"scope": f"{write},x"}
+    connect(double, known, scopes=[write, read, "x"])
+    assert not ask(known, scopes=[read, write]).reused, "at most providers that is less than was asked for"
+    ProviderRow.objects.filter(pk=drive_row.pk).update(preset=preset)
+    assert [ask(known, scopes=some).reused for some in ([read, write], [read], ["y"])] == [True, True, False]
+
+
 def test_with_several_accounts_the_scopes_are_those_of_the_one_that_is_named(
     known: Known, double: Provider, first: Connection, other: Elicitation
 ) -> None:
