@@ -170,3 +170,15 @@ def test_of_several_processes_one_makes_the_secret(tmp_path: Path) -> None:
     said = {start.communicate(timeout=60)[0] for start in starts}
     assert len(said) == 1
     assert len(said.pop().strip()) > 40
+
+
+@pytest.mark.parametrize("more", [[], ["--traceback"]])
+def test_a_wrong_variable_is_said_in_one_sentence(more: list[str]) -> None:
+    ran = subprocess.run(
+        [sys.executable, "manage.py", "serve", *more],
+        cwd=PROJECT, env=clean_env({"ELICIT_PUBLIC_URL": "http://flows.example.com"}), capture_output=True, text=True,
+        check=False,
+    )  # fmt: skip
+    said = "ELICIT_PUBLIC_URL is 'http://flows.example.com': only https is safe for a host that others can reach.\n"
+    assert (ran.returncode, ran.stdout, ran.stderr.endswith(said)) == (1, "", True)
+    assert (ran.stderr == said) == (not more)
