@@ -40,7 +40,10 @@ def _quietly(program: Any, *args: Any, **options: Any) -> Any:
 
 
 app = App("elicit_flows")
-app.config_from_object("django.conf:settings", namespace="CELERY")
+try:
+    app.config_from_object("django.conf:settings", force=True, namespace="CELERY")  # now, and not when first used
+except ImproperlyConfigured as wrong:  # its sentence says what is wrong, as with manage.py
+    sys.exit(str(wrong))
 # One waiting message per queue is enough: RabbitMQ drops the others, and with Redis celery_hints.py does not publish
 # them.
 app.conf.task_queues = [

@@ -172,13 +172,21 @@ def test_of_several_processes_one_makes_the_secret(tmp_path: Path) -> None:
     assert len(said.pop().strip()) > 40
 
 
-@pytest.mark.parametrize("more", [[], ["--traceback"]])
-def test_a_wrong_variable_is_said_in_one_sentence(more: list[str]) -> None:
+@pytest.mark.parametrize(
+    ("command", "sentence"),
+    [
+        (["manage.py", "serve"], True),
+        (["manage.py", "serve", "--traceback"], False),
+        (["-m", "celery", "-A", "config", "worker"], True),
+        (["-m", "celery", "-A", "config", "beat"], True),
+    ],
+)
+def test_a_wrong_variable_is_said_in_one_sentence(command: list[str], sentence: bool) -> None:
     ran = subprocess.run(
-        [sys.executable, "manage.py", "serve", *more],
+        [sys.executable, *command],
         cwd=PROJECT, env=clean_env({"ELICIT_PUBLIC_URL": "http://flows.example.com"}), capture_output=True, text=True,
         check=False,
     )  # fmt: skip
     said = "ELICIT_PUBLIC_URL is 'http://flows.example.com': only https is safe for a host that others can reach.\n"
     assert (ran.returncode, ran.stdout, ran.stderr.endswith(said)) == (1, "", True)
-    assert (ran.stderr == said) == (not more)
+    assert (ran.stderr == said) == sentence
