@@ -24,6 +24,7 @@ from elicit_flows.models import Connection, ConnectionUse, Provider, leases
 from elicit_flows.models.backlog import soonest
 from elicit_flows.oauth import OAuthError
 from elicit_flows.vault import connections, credentials, minted, provider_settings
+from elicit_flows.vault.seal import seal
 
 log = logging.getLogger(__name__)
 RETRIES = RetrySchedule.doubling(timedelta(seconds=1), timedelta(hours=3), most=30)  # about two days
@@ -194,7 +195,18 @@ def _tell_provider(row: Connection) -> bool:
         log.info("connection %s: its account was connected again, so its revocation is not told", row.pk)
         return ended
     at = provider_settings.oauth(provider or connections.provider_of(row))
-    if at.quirks.revoke_call and refresh and row.expires_at and row.expires_at <= clock.now():
+    if at.quirks.revoke_call and refresh and not connections.alive(row):
         access = None  # the call gets a fresh one: not every provider says of an expired token that it is one
     secret, others = connections.opened(row, "token_secret"), connections.other_sets(row)
-    return tell_provider(at, access, refresh, secret, others) or ended
+    return tell_provider(at, access, refresh, secret, others, partial(_keep, row)) or ended
+
+
+def _keep(row: Connection, granted: Grant) -> None:
+    """Keep the tokens of a refresh that the revocation needed, for its next try."""
+    change: dict[str, object] = {
+        "access_token": seal(granted.access_token, connections.sealed_at(row, "access_token")),
+        "expires_at": granted.expires_at,
+    }
+    if granted.refresh_token:
+        change["refresh_token"] = seal(granted.refresh_token, connections.sealed_at(row, "refresh_token"))
+    leases.held(row, "upstream_next_at").update(**change)

@@ -236,7 +236,9 @@ def test_t86_an_expired_access_token_is_refreshed_to_end_the_grant(expired: Resp
         )  # fmt: skip
         assert revoke_grant(config, Secret("old"), Secret("rt"))
         assert [request.path for _, request in server.requests] == ["/end", "/token", "/end"]
-        assert revoke_grant(config, None, Secret("rt")), "as of tokens that were imported, or have expired"
+        kept: list[str] = []
+        assert revoke_grant(config, None, Secret("rt"), keep=lambda new: kept.append(new.access_token.reveal()))
+        assert kept == ["fresh"], "as of tokens that were imported, or have expired"
         assert [request.path for _, request in server.requests][3:] == ["/token", "/end"]
         assert not revoke_grant(config, None, None)
         is_an_error = expired.status != 404  # without another token, no grant is no grant

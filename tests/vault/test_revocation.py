@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
+from typing import Any
 
 import pytest
-from django.db import connections
+from django.db import connections as databases
 
 from elicit_flows import vault
 from elicit_flows.domain.errors import ConnectionRevoked
-from elicit_flows.domain.values import Claim
+from elicit_flows.domain.values import Claim, Secret
 from elicit_flows.lib import clock
 from elicit_flows.models import Connection, Event
 from elicit_flows.models import Provider as ProviderRow
-from elicit_flows.vault import revocation
+from elicit_flows.oauth import Transient
+from elicit_flows.vault import connections, revocation
 from elicit_flows.web.connections import shown
 from tests.doubles.provider import Provider
 from tests.doubles.server import Request, Response
@@ -142,7 +145,7 @@ def test_two_workers_tell_the_provider_once(held: Connection, double: Provider) 
     def the_other_looks(request: Request) -> Response:
         del double.scripted["revoke"]
         assert not vault.tell_of_revocation(as_it_was)
-        connections.close_all()
+        databases.close_all()
         return double._revoke(request)
 
     double.scripted["revoke"] = the_other_looks
@@ -185,3 +188,32 @@ def test_t86_a_call_that_takes_an_access_token_is_not_given_one_that_has_expired
     vault.revoke(held)
     tell_all()
     assert (given, now(held).upstream) == ([not expired], "done")
+
+
+@pytest.mark.parametrize("rotates", [True, False])
+def test_t86_the_tokens_of_a_refresh_that_a_revocation_needed_are_there_for_its_next_try(
+    held: Connection, double: Provider, moving_clock: MovingClock, monkeypatch: pytest.MonkeyPatch, rotates: bool
+) -> None:
+    """Else the used refresh token is refused at the next try, as if the grant had ended."""
+    given: list[str] = []
+    fresh = replace(rows.grant(double), refresh_token=Secret("second") if rotates else None)
+
+    def tell(*args: Any) -> bool:
+        given.append(args[2].reveal())
+        if len(given) == 1:
+            args[5](fresh)
+            raise Transient("The provider did not answer.", sent=True)
+        return True
+
+    first = connections.opened(held, "refresh_token")
+    assert first
+    monkeypatch.setattr(revocation, "tell_provider", tell)
+    vault.revoke(held)
+    tell_all()
+    kept = connections.opened(now(held), "access_token")
+    assert kept
+    assert kept.reveal() == fresh.access_token.reveal()
+    moving_clock.forward(seconds=10)
+    tell_all()
+    assert given == [first.reveal(), "second" if rotates else first.reveal()]
+    assert (now(held).upstream, now(held).access_token, now(held).refresh_token) == ("done", "", "")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
 from elicit_flows import oauth
@@ -67,9 +67,11 @@ def revoke_grant(
     refresh_token: Secret | None,
     token_secret: Secret | None = None,
     sets: Mapping[str, Grant] | None = None,
+    keep: Callable[[Grant], None] = lambda _: None,
 ) -> bool:
     """End a grant at the provider, by RFC 7009 or as its entry describes, after the tokens of its other scope sets.
-    Returns and raises like ``revoke``.
+    ``keep`` gets the tokens of a refresh that this needed: with the former ones it could not be tried again. Returns
+    and raises like ``revoke``.
     """
     for one in (sets or {}).values():
         revoke_grant(config, one.access_token, one.refresh_token)
@@ -88,6 +90,7 @@ def revoke_grant(
             granted = refresh(config, refresh_token, ())
         except oauth.InvalidGrant:
             return True  # it has ended already
+        keep(granted)
         return described_calls.revoke(config, granted.access_token, granted.refresh_token, None)
     if refresh_token and not config.quirks.renew_token:
         return revoke(config, refresh_token, "refresh_token")
