@@ -265,11 +265,14 @@ def test_a_scope_that_the_provider_names_otherwise_is_known_by_both_names(
         vault.of_person(known.row, ALICE_CLAIM, provider="drive", scopes=["profile"])
 
 
+@pytest.mark.parametrize(
+    ("preset", "variables"), [("github", {}), ("github-enterprise", {"host": "github.example.com"})]
+)
 def test_a_scope_within_a_wider_one_that_was_granted_is_there(
-    known: Known, double: Provider, drive_row: ProviderRow
+    known: Known, double: Provider, drive_row: ProviderRow, preset: str, variables: dict[str, str]
 ) -> None:
     """GitHub's answers leave out what a wider scope implies."""
-    ProviderRow.objects.filter(pk=drive_row.pk).update(preset="github")
+    ProviderRow.objects.filter(pk=drive_row.pk).update(preset=preset, variables=variables)
     double.reply = {"scope": "repo,read:org"}
     asked = ["repo", "public_repo", "read:org"]
     assert connect(double, known, scopes=asked).result["scopes"] == ["repo", "read:org"]
