@@ -36,7 +36,10 @@ print(json.dumps({
     "params": {"provider": "acme", "scopes": ["files.read"]}}))' "$iss" "$sub")
 
 # A repeated key asks the same question once more, however often the network loses the answer.
-asked=$(call POST /v1/elicitations --data "$body" --header "Idempotency-Key: $(date +%s)-$$" --retry 3)
+asked=$(call POST /v1/elicitations --data "$body" --header "Idempotency-Key: $(date +%s)-$$" --retry 3) || {
+    printf '%s\n' "$asked" >&2 # a refusal says why
+    exit 1
+}
 id=$(printf %s "$asked" | field id)
 status=$(printf %s "$asked" | field status)
 [ "$status" = completed ] || printf '%s\n' "$(printf %s "$asked" | field url)"
