@@ -71,8 +71,10 @@ export abstract class Guards<M extends Made> {
   }
 
   #asked<K extends Kind>(asked: Asked<K>, options: GuardOptions): Of<M, K> {
-    const { expiresIn, returnUrl, return: back, locale, reuse, metadata } = options;
-    const kept = { expiresIn, returnUrl, return: back, locale, reuse, metadata };
+    const { expiresIn, returnUrl, return: back, locale, notify, reuse, metadata } = options;
+    const kept: Required<{ [N in keyof GuardOptions]: unknown }> = {
+      expiresIn, returnUrl, return: back, locale, notify, reuse, metadata,
+    };
     const given = Object.fromEntries(Object.entries(kept).filter(([, value]) => value !== undefined));
     const question = { ...asked, options: given } as Asked<Kind> as Question;
     return this.guard(() => question) as Of<M, K>;

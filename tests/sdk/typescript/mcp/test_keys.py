@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
-from typing import Any
-
 import pytest
 
-from tests.sdk.typescript.conftest import PACKAGE
-from tests.support import op
+from tests.sdk.typescript.source import printed
 
 pytestmark = pytest.mark.limit(120)
 
@@ -45,18 +40,9 @@ console.log(JSON.stringify([keys.length - new Set(keys).size, kinds, same[0] ===
 """
 
 
-def _printed(program: str) -> Any:
-    """What a program prints that imports modules of the package, which Node runs as they are written."""
-    source = program.replace("SRC", str(PACKAGE / "src"))
-    command = [str(op.node()), "--experimental-strip-types", "--no-warnings", "--input-type=module", "-e", source]
-    ran = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert ran.returncode == 0, ran.stderr
-    return json.loads(ran.stdout)
-
-
 def test_t157_a_state_is_good_for_one_call_one_key_and_ten_minutes() -> None:
-    assert _printed(SEALING) == [False, ["el_1", None, None, "el_1", *[None] * 7]]
+    assert printed(SEALING) == [False, ["el_1", None, None, "el_1", *[None] * 7]]
 
 
 def test_t158_no_two_arguments_have_one_key() -> None:
-    assert _printed(KEYS) == [0, ["TypeError"] * 3, True]
+    assert printed(KEYS) == [0, ["TypeError"] * 3, True]
