@@ -103,7 +103,8 @@ export function exchanged(answer: unknown): Token {
   const lasting = body["expires_in"];
   const until = typeof lasting === "number" ? new Date(Date.now() + lasting * 1000) : null;
   const scopes = word(body, "scope").split(" ").filter(Boolean);
-  return new Token(word(body, "access_token"), word(body, "token_type"), until, scopes, metadata(body));
+  const [value, type, resource] = [word(body, "access_token"), word(body, "token_type"), wordOrNull(body, "resource")];
+  return new Token(value, type, until, scopes, metadata(body), resource);
 }
 
 export function event(answer: unknown, cursor: string | null = null): Event {
