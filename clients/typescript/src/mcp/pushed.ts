@@ -58,7 +58,7 @@ async function pushed(
   elicit: Elicit, settings: Settings, call: Call, follower: Follower, seen: Elicitation, leave: AbortSignal,
 ): Promise<Answer> {
   const left = call.left(settings);
-  if (!left) return { open: seen };
+  if (!left || call.signal.aborted || leave.aborted) return { open: seen }; // an abort before is not told of again
   const leaving = new AbortController();
   const unanswered = new AbortController();
   const answer = call.push(seen, unanswered.signal).then((action) => ({ action }), (refused: unknown) => ({ refused }));

@@ -1,0 +1,69 @@
+"""Calls at odd times and with odd settings: what the client is asked, and for how long it is waited for."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.sdk.typescript.source import printed
+
+pytestmark = pytest.mark.limit(120)
+
+# A server of the 1.x library as guards see it. The question is never answered, and the client never says anything.
+SERVER = """
+const { Elicit } = await import("SRC/client.ts");
+const { McpFlows } = await import("SRC/mcp/index.ts");
+const asked = {
+  id: "el_1", kind: "confirm", status: "pending", url: "https://flows.example/c/el_1", message: "m", seq: 1,
+  subject: { iss: "i", sub: "s" }, created_at: "2026-11-21T10:00:00Z", expires_at: "2099-11-21T10:00:00Z",
+};
+const over = { ...asked, status: "completed", action: "accept", seq: 2, result: { confirmed: true } };
+const said = { asks: 0, progress: 0, waits: 0 };
+let created = () => undefined;
+let ended = null;
+const answer = async (address, { method, signal }) => {
+  if (String(address).endsWith("/consume")) return Response.json({ ...over, consumed_at: "2026-11-21T10:01:00Z" });
+  if (method === "POST") {
+    created();
+    return Response.json(asked);
+  }
+  said.waits += 1;
+  signal.throwIfAborted();
+  if (ended) return Response.json(ended);
+  return await new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
+};
+const tools = {};
+const server = {
+  registerTool: (name, _, callback) => (tools[name] = callback),
+  server: {
+    _serverInfo: { name: "calls" },
+    getClientCapabilities: () => ({ elicitation: { url: {} } }),
+    getClientVersion: () => ({ name: "c" }),
+    notification: async () => undefined,
+  },
+};
+const flows = new McpFlows(server, { elicit: new Elicit({ apiKey: "k", fetch: answer }), user: ["i", "s"], GIVEN });
+flows.registerTool("wipe", {}, flows.confirm("Wipe?")(() => ({ content: [{ type: "text", text: "done:" }] })));
+const called = async (signal) => {
+  const context = {
+    signal, _meta: { progressToken: 1 },
+    sendNotification: async () => void (said.progress += 1),
+    sendRequest: () => {
+      said.asks += 1;
+      return new Promise(() => undefined);
+    },
+  };
+  const tool = tools.wipe(context);
+  const late = new Promise((resolve) => setTimeout(() => resolve(null), 2000));
+  return (await Promise.race([tool, late]))?.content[0].text.split(":")[0] ?? "waits";
+};
+"""
+
+
+def test_a_call_that_was_taken_back_before_its_question_was_there_asks_nobody() -> None:
+    program = """
+    const taking = new AbortController();
+    created = () => taking.abort();
+    console.log(JSON.stringify([await called(taking.signal), said.asks]));
+    process.exit();
+    """
+    assert printed(SERVER.replace("GIVEN", "hold: 45") + program) == ["waiting", 0]
