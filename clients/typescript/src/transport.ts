@@ -120,7 +120,7 @@ export class Limit {
       this.#late = true;
       this.#controller.abort(new DOMException(`There was no answer within ${seconds} s`, "TimeoutError"));
     };
-    this.#timer = setTimeout(ring, Math.min(seconds * 1000, LONGEST_TIMER));
+    this.#timer = setTimeout(ring, milliseconds(seconds));
   }
 
   /** Count no more; the outer signal still ends what runs under this one, such as a body that is read. */
@@ -349,13 +349,18 @@ async function sleep(seconds: number, signal: AbortSignal | undefined): Promise<
       signal?.removeEventListener("abort", stop);
       resolve();
     };
-    const timer = setTimeout(wake, seconds * 1000);
+    const timer = setTimeout(wake, milliseconds(seconds));
     const stop = (): void => {
       clearTimeout(timer);
       reject(signal?.reason);
     };
     signal?.addEventListener("abort", stop, { once: true });
   });
+}
+
+/** What a timer takes for `seconds`; none can take more than about 24 days. */
+export function milliseconds(seconds: number): number {
+  return Math.min(seconds * 1000, LONGEST_TIMER);
 }
 
 /** 128 random bits. Unlike randomUUID it is there on pages without TLS too. */

@@ -3,6 +3,7 @@
 import { ElicitError } from "./errors.ts";
 import { elicitation } from "./reading.ts";
 import type { Elicitation } from "./shapes.ts";
+import { LONGEST_TIMER } from "./transport.ts";
 import { verifyWebhook } from "./webhooks.ts";
 import type { WebhookHeaders } from "./webhooks.ts";
 
@@ -60,7 +61,7 @@ export class WebhookApp {
     const call = this.#underWay.get(seen.id) ?? this.#begin(seen);
     let timer: ReturnType<typeof setTimeout> | undefined;
     const late = new Promise<null>((resolve) => {
-      timer = setTimeout(() => resolve(null), this.#options.waitMs ?? WAIT_MS);
+      timer = setTimeout(() => resolve(null), Math.min(this.#options.waitMs ?? WAIT_MS, LONGEST_TIMER));
     });
     const well = await Promise.race([call, late]);
     clearTimeout(timer);

@@ -12,6 +12,7 @@ import pytest
 from tests.sdk.fake import COMPLETED, ELICITATION
 from tests.sdk.test_webhooks import KEY, OLDER, secret, signed
 from tests.sdk.typescript.conftest import Program
+from tests.sdk.typescript.source import printed
 
 pytestmark = [pytest.mark.slow, pytest.mark.limit(120)]
 
@@ -40,3 +41,17 @@ def test_t93_t204_what_is_signed_resumes_a_run_in_one_place_at_a_time(said: dict
     assert said["slow"] == [503, 503, ["el_1"], 204]
     assert said["failing"] == [500, 204, [["Error: The model is away.", "run-1"]]]
     assert said["locked"] == [204, ["run-1"], ["el_1"]]
+
+
+PATIENT = """
+const { WebhookApp } = await import("SRC/webhook-app.ts");
+const { headers, body } = GIVEN;
+const goOn = () => new Promise((resolve) => setTimeout(resolve, 300));
+const app = new WebhookApp({ secret: SECRET, goOn, waitMs: Infinity });
+console.log(JSON.stringify(await app.receive(headers, new TextEncoder().encode(body))));
+"""
+
+
+def test_a_delivery_may_wait_for_its_run_for_as_long_as_that_takes() -> None:
+    given, known = json.dumps(delivery("el_1", "run-1")), json.dumps(secret(KEY))
+    assert printed(PATIENT.replace("GIVEN", given).replace("SECRET", known)) == 204

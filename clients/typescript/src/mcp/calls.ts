@@ -6,7 +6,7 @@
 import type { Elicit } from "../client.ts";
 import { keyOf } from "../idempotency.ts";
 import type { Claim, Elicitation } from "../shapes.ts";
-import { LONGEST_TIMER } from "../transport.ts";
+import { LONGEST_TIMER, milliseconds } from "../transport.ts";
 import { MARK, NotRun, refused, waitingFor } from "./messages.ts";
 import type { Words } from "./messages.ts";
 import { opened, sealed } from "./sealing.ts";
@@ -172,7 +172,7 @@ export class Call {
 
   /** What `waited` resolves to; meanwhile a client that gave a progress token is sent progress notifications. */
   async awaited<T>(settings: Settings, waited: () => Promise<T>): Promise<T> {
-    const telling = setInterval(() => void this.#tellProgress(), settings.progressEvery * 1000);
+    const telling = setInterval(() => void this.#tellProgress(), milliseconds(settings.progressEvery));
     try {
       return await waited();
     } finally {

@@ -9,6 +9,7 @@ import { takenBack } from "../idempotency.ts";
 import type { Outcome } from "../outcomes.ts";
 import { outcomeOf } from "../outcomes.ts";
 import type { Elicitation } from "../shapes.ts";
+import { milliseconds } from "../transport.ts";
 import type { Call, Server } from "./calls.ts";
 import { NotRun } from "./messages.ts";
 import { hasNo, untilANo } from "./pending-question.ts";
@@ -65,7 +66,7 @@ async function pushed(
   const over = follower.over.then((ended) => ({ ended }));
   const late = new Promise<{ open: Elicitation }>((resolve) => {
     const give = (): void => resolve({ open: seen });
-    const timer = setTimeout(give, left * 1000);
+    const timer = setTimeout(give, milliseconds(left));
     leaving.signal.addEventListener("abort", () => clearTimeout(timer), { once: true });
     call.signal.addEventListener("abort", give, { once: true, signal: leaving.signal });
     leave.addEventListener("abort", give, { once: true, signal: leaving.signal });

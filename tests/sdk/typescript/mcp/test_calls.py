@@ -67,3 +67,12 @@ def test_a_call_that_was_taken_back_before_its_question_was_there_asks_nobody() 
     process.exit();
     """
     assert printed(SERVER.replace("GIVEN", "hold: 45") + program) == ["waiting", 0]
+
+
+@pytest.mark.parametrize("given", ["hold: Infinity", "hold: 1e7", "hold: 45, progressEvery: Infinity"])
+def test_a_time_that_no_timer_can_have_is_a_long_one(given: str) -> None:
+    program = """
+    console.log(JSON.stringify([await called(new AbortController().signal), said.progress]));
+    process.exit();
+    """
+    assert printed(SERVER.replace("GIVEN", given) + program) == ["waits", 0]
