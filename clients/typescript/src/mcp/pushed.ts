@@ -131,13 +131,16 @@ class Follower {
 
 /** The followers of one server, by elicitation and session. They end when its connection is closed. */
 export class Followers {
-  readonly #known = new Map<string, Follower>();
-  readonly #closed = new AbortController();
+  #known = new Map<string, Follower>();
+  #closed = new AbortController();
 
   constructor({ server }: Server) {
     const own = server.onclose;
     server.onclose = () => {
       this.#closed.abort();
+      // The server may be connected again, to another client.
+      this.#known = new Map();
+      this.#closed = new AbortController();
       own?.();
     };
   }
@@ -145,11 +148,12 @@ export class Followers {
   /** The follower for this session, which lives until the elicitation is over. */
   follow(elicit: Elicit, call: Call, elicitation: Elicitation): Follower {
     const key = JSON.stringify([elicitation.id, call.sessionId]);
-    const known = this.#known.get(key);
+    const followers = this.#known;
+    const known = followers.get(key);
     if (known) return known;
     const made = new Follower(elicit, call, elicitation, this.#closed.signal);
-    this.#known.set(key, made);
-    void made.tellLater(this.#closed.signal).finally(() => this.#known.delete(key));
+    followers.set(key, made);
+    void made.tellLater(this.#closed.signal).finally(() => followers.delete(key));
     return made;
   }
 }

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from tests.sdk.typescript.source import printed
@@ -76,3 +78,15 @@ def test_a_time_that_no_timer_can_have_is_a_long_one(given: str) -> None:
     process.exit();
     """
     assert printed(SERVER.replace("GIVEN", given) + program) == ["waits", 0]
+
+
+def test_a_server_that_is_connected_again_follows_its_questions() -> None:
+    program = """
+    const first = await called(new AbortController().signal);
+    server.server.onclose();
+    ended = over;
+    console.log(JSON.stringify([first, await called(new AbortController().signal)]));
+    process.exit();
+    """
+    said: Any = printed(SERVER.replace("GIVEN", "hold: 0.2") + program)
+    assert said == ["waiting", "done"]
