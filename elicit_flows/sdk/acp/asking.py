@@ -57,7 +57,8 @@ class Asking:
             if mode == "url":
                 await self.peer.complete(self.asked)
         except asyncio.CancelledError:
-            if mode == "form" or await self.peer.complete(self.asked):
+            # A form has no notification that could fail.
+            if not self.peer.gone if mode == "form" else await self.peer.complete(self.asked):
                 with suppress(ElicitError):
                     await self._drop()
             raise

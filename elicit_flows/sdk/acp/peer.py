@@ -25,6 +25,7 @@ class Peer:
     def __init__(self, conn: Client, capabilities: ClientCapabilities | None) -> None:
         offered = capabilities.elicitation if capabilities else None
         self._conn = conn
+        self.gone = False
         self._links = offered is not None and offered.url is not None
         self._forms = offered is not None and offered.form is not None
 
@@ -51,6 +52,7 @@ class Peer:
         try:
             response = await self._conn.create_elicitation(asked.message, request)
         except ConnectionError:
+            self.gone = True
             return None
         except ValidationError:
             return Reply("")

@@ -334,6 +334,22 @@ async def test_a_form_in_the_client_is_taken_back_with_its_task(pair: Pair, elic
     assert pair.person.done.empty()
 
 
+async def test_a_form_whose_client_has_gone_stays_open_for_its_next_connection(
+    pair: Pair, later: Pair, elicit: Elicit, alice: ScriptedUser
+):
+    flows = AcpFlows(pair.conn, capabilities(FORM), alice.claim, elicit, agent="tests")
+    asking = asyncio.ensure_future(flows.in_session("s-gone", "call-1").form(FORM_ASKED, message="How many?"))
+    await pair.person.next()
+    await pair.conn.close()
+    asking.cancel()
+    await asyncio.gather(asking, return_exceptions=True)
+    (found,) = await AcpFlows(later.conn, capabilities(FORM), alice.claim, elicit, agent="tests").resume("s-gone")
+    again = asyncio.ensure_future(found.outcome())
+    await later.person.next()
+    later.person.answers.put_nowait(acp.AcceptElicitationResponse(action="accept", content={"seats": 2}))
+    assert isinstance(await again, Completed)
+
+
 async def test_what_the_user_gave_before_is_not_asked_for_even_where_nothing_can_be_asked(
     flows: AcpFlows, pair: Pair, elicit: Elicit, alice: ScriptedUser
 ):
