@@ -10,11 +10,12 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from elicit_flows.domain.status import Status
-from elicit_flows.domain.values import Claim
+from elicit_flows.domain.values import Claim, Json
 from elicit_flows.sdk.client import Elicit
 from elicit_flows.sdk.errors import ElicitError, StillWaiting
 from elicit_flows.sdk.outcomes import Cancelled, Declined, Outcome, outcome_of
 from elicit_flows.sdk.shapes import Elicitation
+from elicit_flows.wires.forms import submitted
 from elicit_flows.wires.reply import DECLINE
 
 CONFLICT = 409
@@ -89,6 +90,18 @@ async def withdraw(elicit: Elicit, questions: Iterable[Elicitation]) -> None:
         else:
             if seen.status is Status.CANCELLED:
                 await acted_on(elicit, seen)
+
+
+async def handed_in(elicit: Elicit, elicitation: Elicitation, content: Json | None) -> Outcome:
+    """Submit a form, and return the outcome, also if it has ended before that. Raises ElicitError."""
+    answers: Any = submitted(content or {})
+    try:
+        seen = await elicit.complete(elicitation, answers)
+    except ElicitError as refused:
+        if refused.code != "already_over":
+            raise
+        seen = await elicit.get(elicitation)
+    return outcome_of(seen)
 
 
 async def taken_back(elicit: Elicit, elicitation: Elicitation, action: str) -> Outcome:

@@ -5,17 +5,15 @@ from __future__ import annotations
 import asyncio
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import cast
 
 from elicit_flows.domain.values import Json
 from elicit_flows.sdk.acp.errors import CannotAsk, UnknownAnswer
 from elicit_flows.sdk.acp.peer import Peer
 from elicit_flows.sdk.client import Elicit
 from elicit_flows.sdk.errors import ElicitError
-from elicit_flows.sdk.idempotency import taken_back
+from elicit_flows.sdk.idempotency import handed_in, taken_back
 from elicit_flows.sdk.outcomes import Cancelled, Outcome, outcome_of
-from elicit_flows.sdk.shapes import Elicitation, GivenAnswer
-from elicit_flows.wires.forms import submitted
+from elicit_flows.sdk.shapes import Elicitation
 from elicit_flows.wires.reply import ACCEPT, CANCEL, Reply
 
 
@@ -75,13 +73,7 @@ class Asking:
             raise UnknownAnswer(said.action, self.asked)
         if said.action == ACCEPT:
             # Submit the content of a form. The service checks it as if it had been typed on its page.
-            return (
-                outcome_of(
-                    await self.elicit.complete(self.asked, cast(dict[str, GivenAnswer], submitted(said.content or {})))
-                )
-                if mode == "form"
-                else None
-            )
+            return await handed_in(self.elicit, self.asked, said.content) if mode == "form" else None
         return await taken_back(self.elicit, self.asked, said.action)
 
     async def _drop(self) -> None:

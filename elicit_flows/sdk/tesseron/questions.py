@@ -6,7 +6,7 @@ import asyncio
 import inspect
 from collections.abc import Awaitable
 from contextlib import suppress
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from pydantic import BaseModel, ValidationError
 from tesseron import ActionError
@@ -17,13 +17,13 @@ from elicit_flows.domain.values import Json
 from elicit_flows.sdk.asking import OnUrl
 from elicit_flows.sdk.client import Elicit
 from elicit_flows.sdk.errors import ElicitError, StillWaiting
-from elicit_flows.sdk.idempotency import acted_on, taken_back
+from elicit_flows.sdk.idempotency import acted_on, handed_in, taken_back
 from elicit_flows.sdk.outcomes import Completed, Failed, Outcome, outcome_of
 from elicit_flows.sdk.questions import Question, Questions
 from elicit_flows.sdk.shapes import Elicitation
 from elicit_flows.sdk.tesseron.invocation import Invocation, Pending
 from elicit_flows.sdk.tesseron.pending_question import PendingQuestions
-from elicit_flows.wires import forms, tesseron
+from elicit_flows.wires import tesseron
 from elicit_flows.wires.reply import ACCEPT, Reply
 
 BEAT_SECONDS = 5.0  # between two progress messages
@@ -105,9 +105,8 @@ class ActionQuestions(Questions[Awaitable[Outcome]]):
                 await asyncio.gather(over, shown, return_exceptions=True)
         if reply.action != ACCEPT:
             return await taken_back(self._elicit, seen, reply.action)
-        answers: dict[str, Any] = forms.submitted(reply.content or {})
         try:
-            return outcome_of(await self._elicit.complete(seen, answers))
+            return await handed_in(self._elicit, seen, reply.content)
         except ElicitError as refused:
             if refused.status not in UNFIT:
                 raise

@@ -350,6 +350,19 @@ async def test_a_form_whose_client_has_gone_stays_open_for_its_next_connection(
     assert isinstance(await again, Completed)
 
 
+async def test_a_form_that_has_ended_when_the_client_hands_it_in_has_the_outcome_of_its_end(
+    pair: Pair, elicit: Elicit, alice: ScriptedUser, monkeypatch: pytest.MonkeyPatch
+):
+    flows = AcpFlows(pair.conn, capabilities(FORM), alice.claim, elicit, agent="tests")
+    monkeypatch.setattr(elicit, "wait", lambda asked: asyncio.sleep(60, asked))  # it has not heard of the end yet
+    asking = asyncio.ensure_future(flows.in_session("s-late", "call-1").form(FORM_ASKED, message="How many?"))
+    await pair.person.next()
+    (found,) = [one async for one in elicit.elicitations(alice.claim, status="pending") if one.metadata.get("acp")]
+    await elicit.cancel(found)
+    pair.person.answers.put_nowait(acp.AcceptElicitationResponse(action="accept", content={"seats": 2}))
+    assert isinstance(await asking, Cancelled)
+
+
 async def test_what_the_user_gave_before_is_not_asked_for_even_where_nothing_can_be_asked(
     flows: AcpFlows, pair: Pair, elicit: Elicit, alice: ScriptedUser
 ):

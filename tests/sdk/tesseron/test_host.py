@@ -337,3 +337,24 @@ async def test_an_app_with_a_window_shows_the_link_itself(
         await does(alice.allow, shown.read_text())
         assert await gateway.end(invocation) == "connected"
     assert gateway.prompts == []
+
+
+@pytest.mark.parametrize("how", ["cancelled", "completed"])
+async def test_an_answer_from_the_host_to_a_question_that_has_ended_meanwhile_is_not_called_unfit(
+    asking: App, dialled: Dial, api: Api, how: str
+) -> None:
+    before = api.pending()
+
+    async def answer(prompt: Json) -> Any:
+        [question] = api.pending() - before
+        if how == "cancelled":
+            api.cancel(question)
+        else:
+            said = {"plan": {"state": "submitted", "value": "free"}}
+            api.post(f"/elicitations/{question}/complete", json={"answers": said}).raise_for_status()
+        return {"action": "accept", "value": {"plan": "pro"}}
+
+    async with dialled(asking) as gateway:
+        gateway.answer = answer
+        given = {"schema": PLAN, "late": how}
+        assert await gateway.invoke("answer", given) == (None if how == "cancelled" else {"plan": "free"})
