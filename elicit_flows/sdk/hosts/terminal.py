@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from elicit_flows.domain.values import Json
 from elicit_flows.sdk.hosts.links import WARNINGS, link
 from elicit_flows.wires.reply import ACCEPT, ACTIONS, CANCEL, DECLINE
 
-YES = {"y": True, "yes": True, "true": True, "n": False, "no": False, "false": False}
 NUMBERS: dict[str, Callable[[str], Any]] = {"integer": int, "number": float}
+YES = {"y": True, "yes": True, "true": True, "n": False, "no": False, "false": False}
 
 
 class Terminal:
@@ -78,7 +79,10 @@ def _read_as(prop: Json, line: str, options: list[Any]) -> Any:
     """The value that ``line`` means. Raises ValueError if it does not fit."""
     kind = prop.get("type")
     if kind == "array":
-        return [_read_as({}, one.strip(), options) for one in line.split(",")]
+        chosen = list(_chosen(line, options))
+        if not prop.get("minItems", 0) <= len(chosen) <= prop.get("maxItems", len(chosen)):
+            raise ValueError(line)
+        return chosen
     if options and line not in options:
         raise ValueError(line)
     if kind == "boolean":
@@ -87,4 +91,16 @@ def _read_as(prop: Json, line: str, options: list[Any]) -> Any:
         return YES[line.lower()]
     if not line:
         raise ValueError(line)
-    return NUMBERS[kind](line) if kind in NUMBERS else line
+    found = NUMBERS[kind](line) if kind in NUMBERS else line
+    if isinstance(found, float) and not math.isfinite(found):
+        raise ValueError(line)
+    return found
+
+
+def _chosen(line: str, options: list[str]) -> Iterator[str]:
+    """The options in ``line``, which may have commas themselves. Raises ValueError."""
+    while line:
+        fits = [one for one in options if line.startswith(one) and line[len(one) :].lstrip()[:1] in ("", ",")]
+        one = max(fits, key=len)  # ValueError if none fits
+        yield one
+        line = line[len(one) :].lstrip().removeprefix(",").lstrip()

@@ -102,3 +102,28 @@ def test_yaml_that_is_no_script_is_refused(text: str) -> None:
     with pytest.raises(Exception, match=r"Map words|could not determine a constructor") as refused:
         Scripted.from_yaml(text)
     assert type(refused.value).__name__ in {"ValueError", "ConstructorError"}
+
+
+async def test_a_number_is_one_that_json_has() -> None:
+    at = At("accept", "nan", "inf", "-1e999", "2.5")
+    schema = {"type": "object", "required": ["share"], "properties": {"share": {"type": "number"}}}
+    assert await at.answer("k", asked(requestedSchema=schema)) == {"action": "accept", "content": {"share": 2.5}}
+
+
+async def test_a_required_list_that_may_be_empty_is_answered_with_an_empty_line() -> None:
+    items = {"type": "string", "enum": ["a", "b"]}
+    properties = {"any": {"type": "array", "items": items}, "one": {"type": "array", "items": items, "minItems": 1}}
+    at = At("accept", "", "", "b")
+    said = await at.answer(
+        "k", asked(requestedSchema={"type": "object", "required": [*properties], "properties": properties})
+    )
+    assert said == {"action": "accept", "content": {"any": [], "one": ["b"]}}
+
+
+async def test_an_option_with_a_comma_can_be_chosen_from_a_list() -> None:
+    items = {"type": "string", "enum": ["Oslo, Norway", "Rome", "Rome, Italy"]}
+    at = At("accept", "Rome, Oslo, Norway")
+    said = await at.answer(
+        "k", asked(requestedSchema={"type": "object", "properties": {"to": {"type": "array", "items": items}}})
+    )
+    assert said == {"action": "accept", "content": {"to": ["Rome", "Oslo, Norway"]}}
