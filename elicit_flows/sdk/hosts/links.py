@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Callable
 from dataclasses import dataclass
-from ipaddress import ip_address
 from typing import Any
 from urllib.parse import quote, urlsplit
 
@@ -39,7 +39,7 @@ class Link:
     def parts(self) -> tuple[str, str, str]:
         """The URL in three: before the part to highlight, that part, and the rest."""
         at = self.url.index("//") + 2
-        authority = self.url[at:].split("/", 1)[0].split("?", 1)[0]
+        authority = re.split("[/?#]", self.url[at:], maxsplit=1)[0]
         start = at + authority.rindex(self.host) + len(self.host) - len(self.domain)
         return self.url[:start], self.domain, self.url[start + len(self.domain) :]
 
@@ -73,9 +73,8 @@ def link(url: Any, registrable: Callable[[str], str | None] | None = None) -> Li
         if applies
     ]
     domain = (registrable(name) if registrable and not _is_number(name) else None) or name
-    authority = (
-        ("…@" if user is not None else "") + (f"[{name}]" if ":" in name else name) + (f":{port}" if port else "")
-    )
+    before, after = "" if user is None else "…@", "" if port is None else f":{port}"
+    authority = before + (f"[{name}]" if ":" in name else name) + after
     rest = quote(url.partition("//")[2].partition(parts.netloc)[2], safe="/?#[]@!$&'()*+,;=:%~-._")
     try:
         spoken = idna.decode(name)
@@ -89,7 +88,9 @@ def _ascii(host: str) -> str:
     if not host:
         raise ValueError("The link has no host.")
     if _is_number(host):
-        return host
+        return host.rstrip(".")
+    if "%" in host:
+        raise ValueError(f"The host {host!r} is no name: browsers read it as another.")
     try:
         return idna.encode(host, uts46=True, transitional=False).decode() if not host.isascii() else host.rstrip(".")
     except idna.IDNAError as error:
@@ -97,8 +98,5 @@ def _ascii(host: str) -> str:
 
 
 def _is_number(host: str) -> bool:
-    try:
-        ip_address(host)
-    except ValueError:
-        return False
-    return True
+    """Whether browsers read it as an address: also 127.1 and 0x7f.1."""
+    return ":" in host or re.fullmatch("[0-9]+|0x[0-9a-f]*", host.rstrip(".").rpartition(".")[2]) is not None

@@ -69,3 +69,21 @@ def test_any_text_is_a_link_that_can_be_shown_or_refused(url: str) -> None:
     assert isinstance(seen, Link)
     assert "".join(seen.parts) == seen.url
     assert seen.parts[1] == seen.host
+
+
+def test_the_part_to_highlight_is_of_the_host_whatever_follows_it() -> None:
+    assert link("https://a.example#a.example").parts == ("https://", "a.example", "#a.example")
+
+
+@pytest.mark.parametrize("host", ["2130706433", "0x7f.1", "127.1", "0177.0.0.1", "10.0.0.0x1"])
+def test_a_number_that_browsers_read_as_an_address_is_told(host: str) -> None:
+    assert "ip_address" in link(f"https://{host}/c").warnings
+
+
+def test_a_host_that_browsers_decode_is_not_opened() -> None:
+    with pytest.raises(ValueError, match="is no name"):
+        link("https://good.example%2eevil.example/")
+
+
+def test_a_port_of_zero_is_shown() -> None:
+    assert link("https://a.example:0/").url == "https://a.example:0/"
