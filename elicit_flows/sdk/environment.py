@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from elicit_flows.sdk.errors import ElicitError
 
@@ -24,19 +26,29 @@ def service_url(given: str | None = None) -> str:
     Raises ElicitError ``bad_url``.
     """
     url = (given or _read("ELICIT_URL") or DEFAULT_URL).rstrip("/")
-    if not url.startswith(("http://", "https://")):
-        raise ElicitError("bad_url", f"ELICIT_URL must begin with http:// or https://, not {url!r}")
+    if not url.startswith(("http://", "https://")) or not _has_host(url):
+        raise ElicitError("bad_url", f"ELICIT_URL must begin with http:// or https:// and a host, not {url!r}")
     return url
+
+
+def _has_host(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+        return bool(parts.hostname) and " " not in url and parts.port != 0
+    except ValueError:
+        return False
 
 
 def api_key(given: str | None = None) -> str:
     """The agent's key: the argument, ELICIT_API_KEY, or the demo key that ``make run`` wrote to var/demo.key.
 
-    Raises ElicitError ``no_api_key``.
+    Raises ElicitError ``no_api_key``, or ``bad_api_key`` for one that no header can carry.
     """
     key = given or _read("ELICIT_API_KEY")
     if not key and DEMO_KEY.is_file():
         key = DEMO_KEY.read_text(encoding="utf-8").strip()
     if not key:
         raise ElicitError("no_api_key", "Set ELICIT_API_KEY, or start in a folder where `make run` left var/demo.key")
+    if not re.fullmatch("[\x21-\x7e]+", key):
+        raise ElicitError("bad_api_key", "The API key has a character that none has, such as a line end")
     return key

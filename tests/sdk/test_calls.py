@@ -230,3 +230,18 @@ def test_a_scripted_user_needs_no_pytest() -> None:
     )
     ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
     assert (ran.returncode, ran.stdout.strip()) == (0, "alice"), ran.stderr
+
+
+@pytest.mark.parametrize("key", ["key-of-a-file\n", "two words", "clé"])
+def test_a_key_that_no_header_can_carry_is_refused_and_not_repeated(key: str) -> None:
+    with pytest.raises(ElicitError) as refused:
+        Elicit("http://127.0.0.1:1", key)
+    assert refused.value.code == "bad_api_key"
+    assert key.strip() not in str(refused.value)
+
+
+@pytest.mark.parametrize("url", ["http://[x", "http://127.0.0.1:99999", "http://a b", "https://:443"])
+def test_an_address_that_is_none_is_refused(url: str) -> None:
+    with pytest.raises(ElicitError) as refused:
+        Elicit(url, "key-of-the-tests")
+    assert refused.value.code == "bad_url"

@@ -17,7 +17,7 @@ interface Host {
 export function serviceUrl(given?: string): string {
   const url = (given || setting("ELICIT_URL") || DEFAULT_URL).replace(/\/+$/, "");
   if (!/^https?:\/\//.test(url) || !URL.canParse(url)) {
-    throw new ElicitError("bad_url", `ELICIT_URL must begin with http:// or https://, not ${JSON.stringify(url)}`);
+    throw new ElicitError("bad_url", `ELICIT_URL must begin with http:// or https:// and a host, not ${JSON.stringify(url)}`);
   }
   return url;
 }
