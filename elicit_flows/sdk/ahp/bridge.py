@@ -58,6 +58,7 @@ class AhpInputBridge(Questions[Awaitable[Outcome]]):
         self._chat = chat
         self._dispatch = dispatch
         self._flows: dict[str, Flow] = {}
+        self._turn = 0  # how many have ended
         self._past: dict[str, Flow] = {}  # the previous turn's, to tell late clients how a question ended
 
     def _asked(self, question: Question) -> Awaitable[Outcome]:
@@ -83,17 +84,24 @@ class AhpInputBridge(Questions[Awaitable[Outcome]]):
         params = {"shared": True, **question.params} if question.kind == "form" else question.params
         metadata = {**question.options.get("metadata", {}), CHAT: self._chat, HOST: self._host}
         options = cast(Options, {**self._language, **question.options, "metadata": metadata})
+        turn = self._turn
         asked = await self._elicit.create(question.kind, self._user, params, message=question.message, **options)
-        return question.outcome(await self.follow(asked, call))
+        return question.outcome(await self._follow(asked, call, late=turn != self._turn))
 
     async def follow(self, asked: Elicitation, call: ToolCall | None = None) -> Outcome:
         """Continue an earlier question, one of ``unfinished``, after a restart. It is requested again while it is open.
 
         The outcome is returned once: a second caller gets ConflictError ``already_consumed``.
         """
+        return await self._follow(asked, call)
+
+    async def _follow(self, asked: Elicitation, call: ToolCall | None, *, late: bool = False) -> Outcome:
+        """``late``: the turn that asked has ended meanwhile, so the question is cancelled."""
         flow = Flow(self._elicit, asked, self._chat, self._dispatch)
         self._flows[asked.id] = flow
-        call = None if asked.over else call
+        if late:
+            await flow.abandon()
+        call = None if asked.over or flow.abandoned else call
         if call:
             wanted = {"scopes": asked.params.get("scopes", ()), "message": asked.message}
             self._dispatch(ahp_tool_calls.auth_required(call.turn, call.id, call.resource, **wanted))
@@ -151,6 +159,7 @@ class AhpInputBridge(Questions[Awaitable[Outcome]]):
         The requests stay in the transcript without a response. Raises ElicitError if the service could not be told
         about one; its link then stays valid until it expires.
         """
+        self._turn += 1
         ending = dict(self._flows)  # the next turn may ask while the service is told
         ended = await asyncio.gather(*(flow.abandon() for flow in ending.values()), return_exceptions=True)
         for error in ended:

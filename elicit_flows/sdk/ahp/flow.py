@@ -181,7 +181,8 @@ class Flow:
                 return
             if not self.abandoned:
                 self.abandoned, self._first = True, "The request is over: the turn that asked has ended."
-                self._dispatch(ahp.input_needed_removed(self._body))
+                if self._words:
+                    self._dispatch(ahp.input_needed_removed(self._body))
             for step in (self._elicit.cancel, self._elicit.consume):  # consumed too, so no later process resumes it
                 try:
                     await step(self.asked)

@@ -142,3 +142,21 @@ async def test_what_is_written_once_it_is_over_for_the_chat_is_not_told(
     said.set()
     assert isinstance(await task, Cancelled)
     assert "chat/inputAnswerChanged" not in distant.types()
+
+
+async def test_what_was_being_asked_when_the_turn_ended_is_not_requested(
+    service: FakeService, distant: BareChat
+) -> None:
+    ended = asyncio.Event()
+    wait = partial(asyncio.run_coroutine_threadsafe, loop=asyncio.get_running_loop())
+    service.on(*CREATE, Reply(ELICITATION, 201, when=lambda: wait(ended.wait()).result(10)))
+    service.on(*CANCEL, Reply(CANCELLED))
+    service.on(*ONE, Reply(ELICITATION), Reply(CANCELLED))
+    asking = asyncio.ensure_future(distant.bridge.oauth("acme"))
+    while not service.asked:
+        await asyncio.sleep(0.01)
+    await distant.bridge.turn_ended()
+    ended.set()
+    assert isinstance(await asking, Cancelled)
+    assert [one.path for one in service.asked].count("/v1/elicitations/el_1/cancel") == 1
+    assert distant.told == []
