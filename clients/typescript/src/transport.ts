@@ -199,10 +199,12 @@ export class Transport {
     for (const [name, value] of Object.entries(request.query ?? {})) {
       if (value !== null && value !== undefined) url.searchParams.set(name, String(value));
     }
-    const headers = new Headers({ ...this.#headers, ...request.headers });
+    const headers = new Headers(this.#headers);
+    // One by one: two names of an object that differ in case alone would be joined.
+    for (const [name, value] of Object.entries(request.headers ?? {})) headers.set(name, value);
     const init: RequestInit = { method, headers, redirect: "manual", cache: "no-store", credentials: "omit" };
     if (request.json !== undefined) {
-      headers.set("Content-Type", "application/json");
+      if (!headers.has("Content-Type")) headers.set("Content-Type", "application/json");
       init.body = JSON.stringify(request.json);
     }
     if (request.form) init.body = new URLSearchParams(request.form);

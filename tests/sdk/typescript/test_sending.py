@@ -1,0 +1,31 @@
+"""What the client sends, as a fetch of its caller's gets it."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.sdk.typescript.source import printed
+
+pytestmark = pytest.mark.limit(120)
+
+PROXIED = """
+const { Elicit } = await import("SRC/client.ts");
+const sent = [];
+const fetch = async (url, { headers }) => {
+  sent.push(headers);
+  return new Response("{}", { headers: { "Elicit-Answered-By": "api" } });
+};
+const elicit = new Elicit({ apiKey: "k", fetch });
+const type = "application/vnd.api+json";
+const own = { accept: "text/csv", "content-type": type, "user-agent": "mine/1", authorization: "no" };
+await elicit.request("cn_1", "POST", "/v1/me", { json: {}, headers: own });
+await elicit.request("cn_1", "POST", "/v1/me", { json: {} });
+const names = ["accept", "content-type", "user-agent", "authorization"];
+console.log(JSON.stringify(sent.map((headers) => names.map((name) => headers.get(name)))));
+"""
+
+
+def test_headers_for_an_api_are_sent_as_they_were_given_in_whichever_case() -> None:
+    own, none = printed(PROXIED)
+    assert own == ["text/csv", "application/vnd.api+json", "mine/1", "Bearer k"]
+    assert none[:2] == ["*/*", "application/json"]
