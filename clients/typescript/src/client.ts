@@ -61,7 +61,8 @@ export class Elicit extends Asking {
 
   /** A client with these settings changed, for single calls: `elicit.withOptions({ timeout: 2 }).get(…)`. */
   withOptions(options: Pick<ElicitOptions, "retryFor" | "timeout" | "maxRetries">): Elicit {
-    return new Elicit({ ...this.#options, ...options });
+    const said = Object.entries(options).filter(([, value]) => value !== undefined);
+    return new Elicit({ ...this.#options, ...Object.fromEntries(said) });
   }
 
   /** @internal 32 bytes for `purpose` that all clients with the same API key derive, and nobody else. */

@@ -29,3 +29,15 @@ def test_headers_for_an_api_are_sent_as_they_were_given_in_whichever_case() -> N
     own, none = printed(PROXIED)
     assert own == ["text/csv", "application/vnd.api+json", "mine/1", "Bearer k"]
     assert none[:2] == ["*/*", "application/json"]
+
+
+CHANGED = """
+const { Elicit } = await import("SRC/client.ts");
+const elicit = new Elicit({ apiKey: "k", timeout: 30, retryFor: 9 });
+const { timeout, retryFor } = elicit.withOptions({ timeout: undefined, retryFor: undefined, maxRetries: 1 }).transport;
+console.log(JSON.stringify([timeout, retryFor]));
+"""
+
+
+def test_a_setting_that_is_not_said_is_not_changed() -> None:
+    assert printed(CHANGED) == [30, 9]
