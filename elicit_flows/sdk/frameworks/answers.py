@@ -44,13 +44,11 @@ class Answer:
     @classmethod
     def of(cls, event: Event, app: str) -> Answer | None:
         """The answer that an event tells of; None for every other event, and for the questions of another app."""
-        if not event.type.startswith("elicitation."):
+        kept = (event.data.get("metadata") or {}).get(RUN)  # what changed of a draft comes without the rest
+        if not event.type.startswith("elicitation.") or not isinstance(kept, dict) or kept.get("app") != app:
             return None
         seen = Elicitation.read(event.data)
-        kept = seen.metadata.get(RUN)
-        if not seen.over or not isinstance(kept, dict) or kept.get("app") != app:
-            return None
-        return cls(str(kept["run"]), str(kept["call"]), seen)
+        return cls(str(kept["run"]), str(kept["call"]), seen) if seen.over else None
 
 
 def asked(elicitation: Elicitation) -> Json:

@@ -151,3 +151,9 @@ def test_only_the_links_of_questions_asked_since_the_answer_are_new() -> None:
     answer = Answer("run-1", "call_1", Elicitation.read(COMPLETED | {"finished_at": at[1]}))
     waits = [asked(Elicitation.read(COMPLETED | {"id": f"el_{one}", "created_at": one})) for one in (at[0], at[2])]
     assert [one["elicitation"] for one in answer.new(waits)] == [f"el_{at[2]}"]
+
+
+@pytest.mark.parametrize("status", ["pending", "completed"])
+def test_a_change_of_a_shared_form_in_the_feed_is_no_answer(status: str) -> None:
+    data = {"id": "el_1", "object": "elicitation", "status": status, "seq": 3, "draft": None}
+    assert Guards().answer(Event("ev_1", "elicitation.draft", data)) is None
