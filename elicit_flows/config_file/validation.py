@@ -63,10 +63,12 @@ def not_in_file(tables: Tables) -> list[str]:
     models: dict[str, Any] = {**MODELS, "agent": Agent, "recipient": Recipient}
     single = {"brand": Brand.objects.filter(agent=None), "notifications": NotificationSettings.objects.all()}
     unmentioned = [name for name, rows in single.items() if not tables.of(name) and rows.exists()]
+    rows = {table: model.objects.all() for table, model in models.items()}
+    rows["provider"] = Provider.objects.filter(mcp="")  # remote MCP servers are discovered, not configured
     return unmentioned + [
         f"{table.replace('_', ' ')} {slug}"
-        for table, model in models.items()
-        for slug in model.objects.exclude(slug__in=[entry.slug for entry in tables.of(table)])
+        for table, some in rows.items()
+        for slug in some.exclude(slug__in=[entry.slug for entry in tables.of(table)])
         .order_by("slug")
         .values_list("slug", flat=True)
     ]

@@ -85,6 +85,13 @@ def test_what_is_switched_off_and_what_the_file_does_not_mention_is_said(operato
     ]
 
 
+def test_an_mcp_server_that_was_discovered_is_no_part_of_the_file(operator: Operator) -> None:
+    """Nobody configured it, so that no file could mention it."""
+    operator.apply(SMALL)
+    Provider.objects.create(slug="mcp-0123", name="A server", mcp="https://mcp.example.com/mcp", client_id="ours")
+    assert [line.partition(": ")[2] for line in operator.apply(SMALL, "--dry-run").lines] == ["as it is"] * 3
+
+
 def test_a_dry_run_shows_no_secret_that_would_be_made(operator: Operator) -> None:
     ran = operator.apply(SMALL + 'webhook_url = "https://bot.example.com/hooks"', "--dry-run")
     assert "  api_key: set" in ran.lines
