@@ -12,6 +12,8 @@ from django.contrib.contenttypes.models import ContentType
 from django.db.models import Model, QuerySet
 from django.forms import PasswordInput
 
+from elicit_flows.admin.forms import SecretLines
+
 MAX_VALUE_LENGTH = 2000  # characters
 _NOTHING: tuple[Any, ...] = (None, "", [], {}, ())
 
@@ -54,7 +56,7 @@ def form_changes(form: Any) -> tuple[list[Change], list[str]]:
     changes, secrets = [], []
     for name in form.changed_data:
         label = str(form.fields[name].label or name.replace("_", " ").capitalize())
-        if isinstance(form.fields[name].widget, PasswordInput):
+        if isinstance(form.fields[name].widget, PasswordInput | SecretLines):
             secrets.append(label)
         else:
             before, after = form.initial.get(name), form.cleaned_data.get(name)

@@ -38,6 +38,13 @@ class SecretField(forms.CharField):
                 raise ValidationError(as_sentence(error)) from None
 
 
+class SecretLines(forms.Textarea):
+    """A place for a secret of several lines. Like ``PasswordInput``, it does not show what was typed."""
+
+    def get_context(self, name: str, value: Any, attrs: Any) -> dict[str, Any]:
+        return super().get_context(name, None, attrs)
+
+
 class LinesField(forms.CharField):
     """A list of texts, one per line."""
 

@@ -16,7 +16,7 @@ from django.utils.translation import gettext_lazy as _
 
 from elicit_flows import catalogue, vault
 from elicit_flows.admin.base import SwitchableAdmin
-from elicit_flows.admin.forms import ClientForm, JsonListField, LinesField, address_field, shown
+from elicit_flows.admin.forms import ClientForm, JsonListField, LinesField, SecretLines, address_field, shown
 from elicit_flows.admin.pictures import PictureField
 from elicit_flows.config_file import InvalidValue
 from elicit_flows.config_file import providers as rules
@@ -177,7 +177,7 @@ class ProviderForm(ClientForm):
     new_app_key = forms.CharField(
         label=_("App's private key"),
         required=False,
-        widget=forms.Textarea(attrs={"rows": 3, "autocomplete": "off", "spellcheck": "false"}),
+        widget=SecretLines(attrs={"rows": 3, "autocomplete": "off", "spellcheck": "false"}),
         help_text=_("For an app that people install, such as a GitHub App. Leave it empty to keep the present one."),
     )
     forget_app_key = forms.BooleanField(label=_("Delete the app's private key"), required=False)

@@ -8,12 +8,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from django.contrib.admin.models import LogEntry
 from django.test import Client
 
 from elicit_flows import catalogue, vault
 from elicit_flows.kinds.credentials.config import TokenRequest
 from elicit_flows.models import Provider
 from tests.admin.rows import Rows
+from tests.doubles import github
 
 TODAY = """\
 name = "GitHub as of today"
@@ -140,3 +142,19 @@ def test_what_a_preset_still_needs_is_said_beside_it(admin: Client, rows: Rows) 
     assert list(faults(preset="", issuer="https://idp.example")) == ["name"]
     assert list(faults(preset="nothing")) == ["preset"]
     assert not Provider.objects.filter(slug="code").exists()
+
+
+def test_an_apps_private_key_is_noted_by_its_name_alone_and_not_shown_again(admin: Client, rows: Rows) -> None:
+    page, key = f"/admin/elicit_flows/provider/{rows.provider.pk}/change/", github.pem()
+    Provider.objects.filter(pk=rows.provider.pk).update(preset="github-app", given=["scopes"], issuer="")
+    fields = admin.get(page).context["adminform"].form
+    form = {name: fields[name].value() for name in fields.fields if fields[name].value() is not None}
+    form |= {"new_client_secret": "s3cret", "new_app_key": key}
+    within = key.splitlines()[1]
+    assert within not in admin.post(page, {**form, "issuer": "no address"}).text
+    answer = admin.post(page, form)
+    assert answer.status_code == 302, answer.context["errors"]
+    assert vault.app_key(Provider.objects.get(pk=rows.provider.pk)) is not None
+    noted = LogEntry.objects.latest("pk").get_change_message()
+    assert within not in noted
+    assert "App's private key" in noted
