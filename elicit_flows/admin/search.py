@@ -94,7 +94,7 @@ def _by_id(wanted: str) -> str:
 def _by_slug(wanted: str) -> Iterator[ResultGroup]:
     """An agent, provider or account, with links to the lists of what belongs to it."""
     for model in BY_SLUG:
-        for row in model._default_manager.filter(slug=wanted.lower()):
+        for row in model._default_manager.filter(slug__iexact=wanted):
             results = [Result(str(row), admin_url(row), (_("settings"),))]
             if isinstance(row, Agent):
                 results += [

@@ -341,6 +341,13 @@ def test_agents_and_providers_are_found_with_what_hangs_on_them(admin: Client, r
     assert f"elicitation/?agent__id__exact={rows.agent.pk}" in found(admin, "drive-bot")
 
 
+def test_a_slug_is_found_however_it_is_spelled(admin: Client, rows: Rows) -> None:
+    """Slugs may have capitals."""
+    Agent.objects.filter(pk=rows.agent.pk).update(slug="Drive-Bot")
+    for wanted in ("Drive-Bot", "drive-bot"):
+        assert f"elicitation/?agent__id__exact={rows.agent.pk}" in found(admin, wanted), wanted
+
+
 def test_t112_who_sees_no_people_finds_none_and_nobody_is_in_an_address(admin: Client, rows: Rows) -> None:
     viewer = User.objects.create_user("vera", is_staff=True)
     viewer.groups.set([Group.objects.get(name="viewer")])
