@@ -52,8 +52,8 @@ def find(wanted: str) -> list[Claim]:
     """By the exact ``sub``, by ``iss`` and ``sub`` with a space between them, or by the name of an account that they
     connected, which often is an e-mail address.
     """
-    iss, _space, sub = wanted.rpartition(" ")
-    who = {"iss": iss.strip(), "sub": sub} if iss.startswith("http") else {"sub": wanted}
+    iss, space, sub = wanted.partition(" ")  # an issuer has no spaces, and a sub may have some
+    who = {"iss": iss, "sub": sub.lstrip()} if space and iss.startswith("http") else {"sub": wanted}
     if not wanted:
         return []
     claims: list[Claim] = []

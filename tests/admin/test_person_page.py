@@ -67,6 +67,13 @@ def test_they_are_found_by_sub_by_issuer_and_by_the_name_of_an_account(admin: Cl
         assert "Nothing found" in admin.post("/admin/search/", {"q": wanted}).text, wanted
 
 
+def test_a_sub_with_spaces_is_found_too(admin: Client, rows: Rows) -> None:
+    row = elicitation(rows.agent, "CN=Alice Smith, O=Example")
+    for wanted in (row.sub, f"{ISSUER} {row.sub}"):
+        found = admin.post("/admin/search/", {"q": wanted})
+        assert found.headers.get("Location") == f"/admin/person/{row.pk}/", wanted
+
+
 def test_people_with_the_same_sub_are_told_apart(admin: Client, rows: Rows) -> None:
     other = elicitation(rows.agent)
     Elicitation.objects.filter(pk=other.pk).update(iss="https://other.example.com")
