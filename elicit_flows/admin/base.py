@@ -11,6 +11,7 @@ from typing import Any
 
 from django.contrib import admin
 from django.contrib.admin import ModelAdmin, TabularInline
+from django.contrib.admin.options import IncorrectLookupParameters
 from django.contrib.admin.utils import quote
 from django.core.exceptions import PermissionDenied
 from django.db import transaction
@@ -93,6 +94,16 @@ def signed_csv(
     return HttpResponse(archive.getvalue(), content_type="application/zip", headers=named)
 
 
+class FilteredMixin:
+    """Takes a filter with a value that the database cannot hold, such as a number of 20 digits, like any wrong one."""
+
+    def get_changelist_instance(self, request: HttpRequest) -> Any:
+        try:
+            return super().get_changelist_instance(request)  # type: ignore[misc]
+        except OverflowError:
+            raise IncorrectLookupParameters from None  # Django leads on to the whole list
+
+
 class PersonalDataMixin:
     """Hides personal data from operators who may not see people."""
 
@@ -132,7 +143,7 @@ class AuditedMixin:
             return audit_log.describe_changes(changes, secrets, new=add)
 
 
-class BaseAdmin(AuditedMixin, PersonalDataMixin, ModelAdmin):  # type: ignore[type-arg]
+class BaseAdmin(AuditedMixin, FilteredMixin, PersonalDataMixin, ModelAdmin):  # type: ignore[type-arg]
     """Rows are switched off, never deleted: the audit log and people's connections refer to them."""
 
     show_full_result_count = False

@@ -10,10 +10,10 @@ from django.contrib.admin.models import LogEntry
 from django.contrib.auth.admin import GroupAdmin, UserAdmin
 from django.utils.translation import gettext_lazy as _
 
-from elicit_flows.admin.base import CHECKBOXES, AuditedMixin, ReadOnlyAdmin
+from elicit_flows.admin.base import CHECKBOXES, AuditedMixin, FilteredMixin, ReadOnlyAdmin
 
 
-class OperatorAdmin(AuditedMixin, UserAdmin):  # type: ignore[type-arg]
+class OperatorAdmin(AuditedMixin, FilteredMixin, UserAdmin):  # type: ignore[type-arg]
     """Only superusers see this page; ``manage.py operator`` does the same for the others."""
 
     list_display = ("is_active", "username", "email", "is_superuser", "last_login")

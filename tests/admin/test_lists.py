@@ -7,13 +7,16 @@ from typing import Any
 
 import pytest
 from django.contrib import admin
+from django.contrib.admin.models import LogEntry
 from django.contrib.auth.models import Group
 from django.contrib.auth.models import User as Operator
+from django.db.models import Model
 from django.test import Client
 from pytest_django import Settings
 
 from elicit_flows.admin.audit_log import record_for_model
 from elicit_flows.admin.base import list_url
+from elicit_flows.models import Payment
 from tests.admin.rows import Rows
 from tests.admin.test_accessibility import WIDEST_IDS, fill
 from tests.support.browser import User
@@ -105,6 +108,26 @@ def test_the_filters_stand_before_the_rows_and_are_open_while_they_filter(admin:
         assert page.index("changelist-filter") < page.index("result_list")
         assert page.count('id="changelist-filter"') == 1
         assert ('<details class="filters" open>' in page) == opened
+
+
+@pytest.mark.parametrize(
+    ("model", "name", "value"),
+    [
+        (Payment, "agent__id__exact", "9" * 20),
+        (Payment, "agent", "9" * 20),
+        (Payment, "account__lt", "-" + "9" * 20),
+        (Payment, "created_at__gte", "9999-12-31 23:59:59-14:00"),
+        (Payment, "created_at__lt", "0001-01-01 00:00:00+14:00"),
+        (LogEntry, "user", "9" * 20),
+        (Operator, "groups", "9" * 20),
+    ],
+)
+def test_a_filter_that_no_row_can_have_leads_to_a_list(
+    admin: Client, rows: Rows, model: type[Model], name: str, value: str
+) -> None:
+    answer = admin.get(list_url(model, **{name: value}), follow=True)
+    assert answer.status_code == 200
+    assert "changelist" in answer.text
 
 
 def test_t52_a_name_in_a_list_stays_text(admin: Client, rows: Rows) -> None:
