@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, timedelta
 from typing import Any
 
-from django.contrib import admin
+from django.contrib import admin, messages
 from django.contrib.admin import ModelAdmin, TabularInline
 from django.contrib.admin.options import IncorrectLookupParameters
 from django.contrib.admin.utils import quote
@@ -254,8 +254,12 @@ class ExportAdmin(ReadOnlyAdmin):
         return may(request, EXPORT)
 
     @admin.action(description=_("Export as CSV"), permissions=["export"])
-    def export_csv(self, request: HttpRequest, rows: QuerySet[Any]) -> HttpResponse:
-        exported = [self._cells(request, row) for row in rows[:MAX_CSV_ROWS]]
+    def export_csv(self, request: HttpRequest, rows: QuerySet[Any]) -> HttpResponse | None:
+        exported = [self._cells(request, row) for row in rows[: MAX_CSV_ROWS + 1]]
+        if len(exported) > MAX_CSV_ROWS:
+            said = gettext("These are more than %(most)d rows. Choose fewer.") % {"most": MAX_CSV_ROWS}
+            self.message_user(request, said, messages.ERROR)
+            return None
         with override("en"):
             name = str(self.opts.verbose_name_plural)
         response = HttpResponse(content_type="text/csv; charset=utf-8")

@@ -175,6 +175,17 @@ def test_an_export_without_the_right_to_see_people_has_no_column_of_theirs(rows:
         assert not {"iss", "sub", "description", "payment_ref", "reason", "ref"} & cells.keys(), page
 
 
+def test_an_export_of_too_many_rows_is_not_cut_off(
+    admin: Client, olga: User, rows: Rows, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("elicit_flows.admin.base.MAX_CSV_ROWS", 1)
+    pks = [rows.elicitation.pk, elicitation(rows.agent).pk]
+    assert len(exported(admin, "elicitation", pks[0])) == 1
+    answer = admin.post("/admin/elicit_flows/elicitation/", {"action": "export_csv", "_selected_action": pks})
+    assert not answer.headers["Content-Type"].startswith("text/csv")
+    assert len(notes(olga)) == 1
+
+
 def test_a_cell_without_a_value_is_empty() -> None:
     assert escape_formula(None) == ""
     assert escape_formula(0) == "0"
