@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from django.db import models
+from django.db.models.functions import Left
 
 from elicit_flows.models import (
     Agent,
@@ -113,7 +114,7 @@ def left_to_rotate() -> int:
 
 def under(model: type[models.Model], column: str, key: str) -> models.QuerySet[Any]:
     """The rows whose text is sealed with ``key``."""
-    return model._default_manager.filter(**{f"{column}__startswith": f"v1.{key}."})
+    return _beginning(model, column, key).filter(beginning=_prefix(key))
 
 
 def name_of(model: type[models.Model], column: str) -> str:
@@ -122,8 +123,18 @@ def name_of(model: type[models.Model], column: str) -> str:
 
 
 def _old(model: type[models.Model], column: str) -> models.QuerySet[Any]:
-    sealed = model._default_manager.exclude(**{column: ""})
-    return sealed.exclude(**{f"{column}__startswith": f"v1.{ring().newest}."})
+    newest = ring().newest
+    return _beginning(model, column, newest).exclude(**{column: ""}).exclude(beginning=_prefix(newest))
+
+
+def _prefix(key: str) -> str:
+    """How a text that is sealed with this key begins."""
+    return f"v1.{key}."
+
+
+def _beginning(model: type[models.Model], column: str, key: str) -> models.QuerySet[Any]:
+    """All rows, with as much of the text as names a key like this. Not by LIKE, which knows no case on SQLite."""
+    return model._default_manager.alias(beginning=Left(column, len(_prefix(key))))
 
 
 def _batches(rows: models.QuerySet[Any]) -> Iterator[list[Any]]:

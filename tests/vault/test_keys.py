@@ -105,3 +105,13 @@ def test_a_text_that_does_not_open_is_named_and_holds_up_nothing(
     assert held[3].pk in str(refused.value)
     assert vault.left_to_rotate() == 2
     assert "does not open" in caplog.text
+
+
+def test_keys_whose_names_differ_in_case_alone_are_two_keys(held: list[Connection], ring: LazySettings) -> None:
+    """LIKE, by which SQLite looks for the beginning of a text, knows no case."""
+    said("rotate")
+    ring.ELICIT_VAULT_KEYS = f"{key('NEW')},{key('new')}"
+    vault.verify_keys()
+    assert "NEW: encrypts 0 texts" in said("keys")
+    assert "connection.refresh_token: 120 re-encrypted" in said("rotate")
+    assert "new: no stored text needs it." in said("keys", "retire", "new")
