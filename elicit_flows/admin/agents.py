@@ -51,6 +51,17 @@ class SpendLimitForm(forms.ModelForm):  # type: ignore[type-arg]
         except InvalidValue as error:
             raise ValidationError(as_sentence(error)) from None
 
+    def clean(self) -> dict[str, Any]:
+        """By the rule of the file, which takes back what is exported of it."""
+        values = super().clean() or self.cleaned_data
+        if not self.errors:
+            given = {name: values.get(name) for name in agents.Limit._fields if values.get(name) is not None}
+            try:
+                agents.spend_limit(given)
+            except InvalidValue as error:
+                raise ValidationError(as_sentence(error)) from None
+        return values
+
 
 class SpendLimits(StackedInline):  # type: ignore[type-arg]
     model = SpendLimit

@@ -168,6 +168,14 @@ def test_an_agent_is_limited_in_what_it_may_take(admin: Client, olga: User, rows
     assert notes(olga)[-1][1].endswith("spend limit drive-bot, eur: Per day from nothing to 5000.")
 
 
+def test_a_spend_limit_without_an_amount_is_refused_as_the_file_refuses_it(admin: Client, rows: Rows) -> None:
+    form = {"name": "Bot", "enabled": "on", "all_providers": "on", "spend_limits-INITIAL_FORMS": "0"}
+    one = {"spend_limits-TOTAL_FORMS": "1", "spend_limits-0-currency": "eur"}
+    refused = admin.post(f"/admin/elicit_flows/agent/{rows.agent.pk}/change/", form | one)
+    assert "with one of the two or both" in refused.text
+    assert not Agent.objects.get().spend_limits.exists()
+
+
 def test_a_payments_page_shows_its_checkouts_refunds_and_events(admin: Client, rows: Rows) -> None:
     with transaction.atomic():
         events.publish(rows.agent, "payment.refunded", {"payment": rows.payment.summary()}, rows.payment.elicitation)
