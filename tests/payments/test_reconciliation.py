@@ -10,7 +10,9 @@ from functools import partial
 from typing import Any
 
 import pytest
+from django.core.management import CommandError, call_command
 
+from elicit_flows.models import PaymentAccount
 from tests.payments.test_policies import policy
 from tests.payments.till import Json, Till
 from tests.support.box import Box
@@ -228,6 +230,21 @@ def test_another_period_is_another_list(till: Till, http_user: HttpUser) -> None
     asked = paid(till, http_user)
     till.sql("UPDATE elicit_flows_payment SET amount = 400 WHERE id = %s", till.payment_id(asked))
     assert reconciled(till, "--since", "2026-01-01", "--until", "2026-01-31") == []
+
+
+@pytest.mark.parametrize(
+    "days",
+    [
+        ["--until", "9999-12-31"],
+        ["--since", "0001-01-01"],
+        ["--until", "0001-01-03"],
+        ["--since", "1999-12-31", "--until", "1999-12-31"],
+    ],
+)
+def test_days_that_no_payment_can_have_are_answered(db: None, days: list[str]) -> None:
+    PaymentAccount.objects.create(slug="main", provider="stripe")
+    with pytest.raises(CommandError, match="from 2000 to 9000"):
+        call_command("reconcile", "main", *days)
 
 
 @pytest.mark.parametrize(

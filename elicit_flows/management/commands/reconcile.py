@@ -22,6 +22,7 @@ from elicit_flows.models import PaymentAccount
 from elicit_flows.payments.reconciliation import Difference, Fault, Reconciliation
 
 DAYS = 31  # of the period, unless another one is given
+FIRST_YEAR, LAST_YEAR = 2000, 9000  # lines are looked for on days before and after the period, too
 MEANINGS = {
     Fault.CHARGE_UNKNOWN: "charged at the provider, not recorded as paid here",
     Fault.CHARGE_MISSING: "recorded as paid here, not charged at the provider",
@@ -48,10 +49,7 @@ class Command(BaseCommand):
         parser.add_argument("--csv", action="store_true", help="print the differences alone, as CSV")
 
     def handle(self, *args: Any, account: str, foreign: bool, **options: Any) -> None:
-        until = options["until"] or clock.now().date()
-        since = options["since"] or until - timedelta(days=DAYS)
-        if since > until:
-            raise CommandError(f"--since {since} is after --until {until}: the first day comes first.")
+        since, until = _period(options["since"], options["until"])
         row = PaymentAccount.objects.filter(slug=account).first()
         if row is None:
             raise CommandError(f"There is no payment account {account!r}. manage.py export lists them.")
@@ -85,6 +83,16 @@ class Command(BaseCommand):
             sides = " / ".join(filter(None, (one.here and f"here {one.here}", one.there and f"there {one.there}")))
             when, payment = f"{one.at:%Y-%m-%d %H:%M}", one.payment or "-"
             self.stdout.write(f"{when} {payment} {one.ref}: {MEANINGS[one.fault]}; {sides}")
+
+
+def _period(first: date | None, last: date | None) -> tuple[date, date]:
+    if not all(FIRST_YEAR <= day.year <= LAST_YEAR for day in (first, last) if day):
+        raise CommandError(f"Give days of the years from {FIRST_YEAR} to {LAST_YEAR}.")
+    until = last or clock.now().date()
+    since = first or until - timedelta(days=DAYS)
+    if since > until:
+        raise CommandError(f"--since {since} is after --until {until}: the first day comes first.")
+    return since, until
 
 
 def _pages(row: PaymentAccount, compared: Reconciliation) -> Iterator[tuple[BalanceLine, ...]]:
