@@ -14,12 +14,13 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import User
 from django.core.management import CommandError, call_command
-from django.db import transaction
+from django.db import DatabaseError, transaction
 from django.test import Client
 
 from elicit_flows import vault
 from elicit_flows.admin.audit_log import record
 from elicit_flows.events.publish import publish
+from elicit_flows.jobs import audit_lines
 from elicit_flows.models import Event
 from tests.support import rows
 from tests.support.process import PROJECT, clean_env
@@ -55,6 +56,26 @@ def test_the_audit_log_is_written_in_the_order_of_time_and_its_signature_holds(a
     assert " signed at " in verify(audit)
     with pytest.raises(CommandError, match="File exists"):
         call_command("audit", str(audit))
+
+
+@pytest.mark.parametrize(
+    "ended_by", [DatabaseError("away"), KeyboardInterrupt(), OSError(28, "No space left on device")]
+)
+def test_what_was_interrupted_leaves_no_half_file_behind(
+    audit: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ended_by: BaseException
+) -> None:
+    """It would look like a whole audit log, and be in the way of the next try."""
+
+    def fail(row: Any) -> str:
+        raise ended_by
+
+    with monkeypatch.context() as patched:
+        patched.setattr(audit_lines, "event_line", fail)
+        with pytest.raises((type(ended_by), CommandError)):
+            call_command("audit", str(tmp_path / "again"), stdout=io.StringIO())
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["audit.jsonl", "audit.jsonl.jws"]
+    call_command("audit", str(tmp_path / "again"), stdout=io.StringIO())
+    assert verify(tmp_path / "again")
 
 
 def test_days_are_chosen(audit: Path, tmp_path: Path) -> None:

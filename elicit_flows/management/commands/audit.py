@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 from argparse import ArgumentParser
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from datetime import UTC, date, datetime, timedelta
 from heapq import merge
 from pathlib import Path
@@ -41,18 +43,28 @@ class Command(BaseCommand):
         entries = entries.select_related("user", "content_type").order_by("action_time", "pk")
         events = Event.objects.filter(created_at__gte=first, created_at__lt=end).exclude(type__in=LIVE)
         events = events.select_related("agent").order_by("created_at", "pk")
-        count = 0
+        count, signature = 0, file.with_name(f"{file.name}.jws")
         try:
             # Never overwrites a file. Only its owner can read it, because it names people.
             opened = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
             # One transaction, since PgBouncer may give the next one another connection, without these cursors.
-            with os.fdopen(opened, "w", encoding="utf-8") as out, transaction.atomic():
+            with _whole(file), os.fdopen(opened, "w", encoding="utf-8") as out, transaction.atomic():
                 of_entries = ((row.action_time, audit_lines.admin_line(row)) for row in entries.iterator())
                 of_events = ((row.created_at, audit_lines.event_line(row)) for row in events.iterator())
                 for _, line in merge(of_entries, of_events):
                     out.write(f"{line}\n")
                     count += 1
-            file.with_name(f"{file.name}.jws").write_text(signed_exports.sign_file(file) + "\n", encoding="ascii")
+            with _whole(file), _whole(signature):
+                signature.write_text(signed_exports.sign_file(file) + "\n", encoding="ascii")
         except OSError as error:
             raise CommandError(f"{error.filename} cannot be written ({error.strerror}).") from error
         self.stdout.write(f"{count} entries in {file}, signed in {file}.jws")
+
+
+@contextmanager
+def _whole(file: Path) -> Iterator[None]:
+    """Removes the file if it does not come to its end: half of it looks like a whole one."""
+    with ExitStack() as undone:
+        undone.callback(file.unlink, missing_ok=True)
+        yield
+        undone.pop_all()
