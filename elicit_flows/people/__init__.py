@@ -1,6 +1,6 @@
 """The people behind the claims: local accounts, sessions, export and erasure of their data."""
 
-from elicit_flows.people.erasure import erasure_pending, request_erasure, sweep_erasures
+from elicit_flows.people.erasure import erasure_pending, is_known, request_erasure, sweep_erasures
 from elicit_flows.people.export import count_data, export_data
 from elicit_flows.people.login_assertions import redeem_login_assertion, store_login_assertion
 from elicit_flows.people.sessions import (
@@ -22,6 +22,7 @@ __all__ = [
     "erasure_pending",
     "export_data",
     "forget_passkeys",
+    "is_known",
     "note_session",
     "redeem_login_assertion",
     "request_erasure",

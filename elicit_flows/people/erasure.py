@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 from datetime import timedelta
 
+from django.apps import apps
 from django.db import transaction
 from django.db.models import Q, QuerySet
 
@@ -20,7 +21,7 @@ from elicit_flows.events import wakeups
 from elicit_flows.job_table import EXPIRE
 from elicit_flows.lib import clock
 from elicit_flows.lib.compiled_query import CompiledQuery
-from elicit_flows.models import Elicitation, Erasure, Event, Payment
+from elicit_flows.models import Elicitation, Erasure, Event, Payment, SignOut
 from elicit_flows.models.elicitation import UNFINISHED
 from elicit_flows.payments import cancellations, checkouts, customers, queries
 from elicit_flows.people import contacts, local_accounts
@@ -53,6 +54,15 @@ def request_erasure(claim: Claim) -> None:
     erasure.asked_at = clock.now()
     Erasure.objects.filter(pk=erasure.pk, done_at=None).update(asked_at=erasure.asked_at)
     _revoke(erasure)
+
+
+def is_known(claim: Claim) -> bool:
+    """Whether a row names the person, apart from those that an erasure itself leaves."""
+    models = apps.get_app_config(Erasure._meta.app_label).get_models()
+    named = [model for model in models if {"iss", "sub"} <= {field.name for field in model._meta.concrete_fields}]
+    left = (Erasure, SignOut)
+    rows = [model._default_manager.filter(iss=claim.iss, sub=claim.sub) for model in named if model not in left]
+    return local_accounts.of(claim) is not None or any(some.exists() for some in rows)
 
 
 def erasure_pending(claim: Claim) -> Erasure | None:

@@ -22,5 +22,10 @@ class Command(BaseCommand):
     def handle(self, *args: Any, iss: str, sub: str, **options: Any) -> None:
         if not IdentityProvider.objects.filter(issuer=iss).exists():
             raise CommandError(f"{iss!r} is not the issuer of an identity provider here. Nothing was deleted.")
-        people.request_erasure(Claim(iss, sub))
-        self.stdout.write("Agents have lost access. The worker deletes the data.")
+        claim = Claim(iss, sub)
+        known = people.is_known(claim)
+        people.request_erasure(claim)
+        if known:
+            self.stdout.write("Agents have lost access. The worker deletes the data.")
+        else:
+            self.stderr.write(f"Nothing is stored of this person. Is {sub!r} their sub, byte for byte?")
