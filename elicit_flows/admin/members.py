@@ -48,6 +48,9 @@ class MemberAdmin(BaseAdmin):
             raise Http404
         if not self.has_change_permission(request, row):
             raise PermissionDenied
+        if not row.enabled:  # the link would lead nowhere
+            self.message_user(request, _("%(name)s is off.") % {"name": row.name}, level=messages.WARNING)
+            return HttpResponseRedirect(admin_url(row))
         if row.passkeys.exists() and not may(request, CHANGE_IDENTITIES):
             message = _("%(name)s has a passkey already: only an administrator can make another invitation.")
             self.message_user(request, message % {"name": row.name}, level=messages.WARNING)

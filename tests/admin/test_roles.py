@@ -129,6 +129,14 @@ def test_t132_only_an_administrator_makes_an_invitation_for_somebody_who_has_a_p
         assert "only an administrator" in browser.get(f"/admin/elicit_flows/member/{ines.pk}/change/").text
 
 
+def test_who_is_switched_off_is_not_invited(as_role: Callable[[str], Client]) -> None:
+    """The link would lead nowhere."""
+    ines = Member.objects.create(name="Ines", enabled=False)
+    answer = as_role("operator").post(f"/admin/elicit_flows/member/{ines.pk}/invite/", follow=True)
+    assert "Ines is off." in answer.text
+    assert not Invitation.objects.exists()
+
+
 @pytest.mark.parametrize("role", ["operator", "administrator"])
 def test_t132_only_an_administrator_gives_a_site_other_keys_and_the_log_has_both(
     as_role: Callable[[str], Client], role: str

@@ -28,6 +28,8 @@ class Command(BaseCommand):
             member = Member.objects.filter(sub=name).first() or local_accounts.new(name)
         except Invalid as error:
             raise CommandError(error.detail) from None
+        if not member.enabled:
+            raise CommandError(f"{member.name} is switched off, and the link would lead nowhere. Switch them on first.")
         if forget:
             people.forget_passkeys(member)
         self.stdout.write(f"iss: {accounts.issuer}\nsub: {member.sub}\n{local_accounts.link(member)}")
