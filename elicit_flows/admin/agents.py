@@ -21,7 +21,7 @@ from elicit_flows.admin.pictures import PictureField
 from elicit_flows.config_file import InvalidValue, agents
 from elicit_flows.domain.values import Secret
 from elicit_flows.kinds.payment.params import MAX_AMOUNT
-from elicit_flows.models import Agent, SpendLimit
+from elicit_flows.models import Agent, Provider, SpendLimit
 
 
 class SpendLimitForm(forms.ModelForm):  # type: ignore[type-arg]
@@ -97,6 +97,13 @@ class AgentForm(TableForm):
             "Leave it empty to keep the present one, or to have one made. The previous secret keeps signing for a day."
         ),
     )
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        providers: Any = self.fields.get("providers")
+        if providers:  # not for who may only look
+            # An MCP server that was discovered is allowed by its host.
+            providers.queryset = Provider.objects.filter(mcp="").order_by("name")
 
     def set_secrets(self) -> dict[str, Secret]:
         """Put the secrets on the row; the caller saves it. Returns the new ones, to be shown once."""

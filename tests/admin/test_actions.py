@@ -19,7 +19,7 @@ from elicit_flows.domain.errors import Unauthenticated
 from elicit_flows.domain.values import Secret
 from elicit_flows.lib import clock, ids
 from elicit_flows.lib.csv_cells import escape_formula
-from elicit_flows.models import Agent, Delivery, Event
+from elicit_flows.models import Agent, Delivery, Event, Provider
 from tests.admin.rows import API_KEY, HOOK, NO_LIMITS, OLD_HOOK, Rows, elicitation
 
 KEY = re.compile(r"<code>(ek_[\w-]{43})</code>")
@@ -184,6 +184,15 @@ def test_an_export_of_too_many_rows_is_not_cut_off(
     answer = admin.post("/admin/elicit_flows/elicitation/", {"action": "export_csv", "_selected_action": pks})
     assert not answer.headers["Content-Type"].startswith("text/csv")
     assert len(notes(olga)) == 1
+
+
+def test_an_agent_is_offered_no_mcp_server_that_was_discovered(admin: Client, rows: Rows) -> None:
+    """It is allowed by its host, and a file that names it fails at another installation."""
+    found = Provider.objects.create(slug="mcp-0123", name="A server", mcp="https://mcp.example.com/mcp")
+    page = f"/admin/elicit_flows/agent/{rows.agent.pk}/change/"
+    offered = admin.get(page).context["adminform"].form.fields["providers"].queryset
+    assert rows.provider in offered
+    assert found not in offered
 
 
 def test_a_cell_without_a_value_is_empty() -> None:
