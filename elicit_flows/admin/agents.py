@@ -146,9 +146,6 @@ class AgentAdmin(SwitchableAdmin):
         "webhook_url", "has_webhook_secret", "new_webhook_secret", "webhook_disabled_at", "created_at",
     )  # fmt: skip
 
-    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
-        return (*self.readonly_fields, "slug") if obj else self.readonly_fields
-
     @admin.display(description=_("Has a webhook secret"), boolean=True)
     def has_webhook_secret(self, row: Agent) -> bool:
         return bool(row.webhook_secret)

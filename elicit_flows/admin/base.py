@@ -204,6 +204,11 @@ class SwitchableAdmin(BaseAdmin):
         name = f"{self.opts.app_label}_{self.opts.model_name}_switch"
         return [path("<int:pk>/switch/", self.admin_site.admin_view(self.switch), name=name), *super().get_urls()]
 
+    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
+        # Addresses and sealed secrets go by the slug. A form that was opened before another operator switched the row
+        # off would switch it on again.
+        return (*self.readonly_fields, "slug", "enabled") if obj else self.readonly_fields
+
     def switch(self, request: HttpRequest, pk: int) -> HttpResponse:
         row = self.get_object(request, str(pk))
         if row is None:

@@ -110,9 +110,6 @@ class PaymentAccountAdmin(SwitchableAdmin):
         "payees", "ignored", "enabled",
     )  # fmt: skip
 
-    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
-        return (*self.readonly_fields, "slug") if obj else self.readonly_fields
-
     @admin.display(description=_("Address for webhooks"))
     def webhook_address(self, row: PaymentAccount) -> str:
         return f"{settings.ELICIT_PUBLIC_URL}/inbound/{row.slug}" if row.pk else "-"

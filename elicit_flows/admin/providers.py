@@ -35,9 +35,6 @@ class ClientAdmin(SwitchableAdmin):
     readonly_fields: ClassVar[tuple[str, ...]] = ("redirect_uri", "has_client_secret")
     redirect_path = ""
 
-    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
-        return (*self.readonly_fields, "slug") if obj else self.readonly_fields
-
     @admin.display(description=_("Redirect URI"))
     def redirect_uri(self, row: Any) -> str:
         named = getattr(row, "client_slug", "") or row.slug

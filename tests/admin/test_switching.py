@@ -12,7 +12,7 @@ from elicit_flows.api.auth import authenticate
 from elicit_flows.domain.errors import Forbidden, Invalid, ProviderUnavailable, Unauthenticated
 from elicit_flows.domain.values import Answer, Question
 from elicit_flows.elicitations import agent_access
-from tests.admin.rows import ACCESS, ALICE, API_KEY, Rows
+from tests.admin.rows import ACCESS, ALICE, API_KEY, NO_LIMITS, Rows
 from tests.admin.test_secrets import FIELDS
 
 PAGES = ("agent", "provider", "identityprovider", "paymentaccount")
@@ -68,3 +68,21 @@ def test_a_provider_that_is_off_gives_out_no_token_and_nobody_is_asked_for_it(ad
         elicitations.create(rows.agent, question)
     switch(admin, "provider", rows.provider.pk, "on")
     assert vault.token(rows.agent, rows.connection.pk)["access_token"] == ACCESS
+
+
+def test_a_form_that_was_opened_before_switches_nothing_on_again(admin: Client, rows: Rows) -> None:
+    """Another operator switched it off meanwhile."""
+    page = f"/admin/elicit_flows/agent/{rows.agent.pk}/change/"
+    opened = admin.get(page).context["adminform"].form
+    form = {name: opened[name].value() for name in opened.fields if opened[name].value()}
+    switch(admin, "agent", rows.agent.pk, "off")
+    assert admin.post(page, form | NO_LIMITS | {"name": "Another name", "enabled": "on"}).status_code == 302
+    rows.refresh()
+    assert (rows.agent.name, rows.agent.enabled) == ("Another name", False)
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_a_form_has_no_box_for_what_is_switched_after_a_question(admin: Client, rows: Rows, page: str) -> None:
+    shown = admin.get(f"/admin/elicit_flows/{page}/{getattr(rows, FIELDS.get(page, page)).pk}/change/")
+    assert "enabled" not in shown.context["adminform"].form.fields
+    assert "enabled" in admin.get(f"/admin/elicit_flows/{page}/add/?all=yes").context["adminform"].form.fields
