@@ -159,6 +159,31 @@ def test_what_could_not_be_reached_is_said_and_the_libraries_are_compared_all_th
     assert "1 could not be compared with any; libraries agree 1 times and differ 4 times." in shown
 
 
+@pytest.mark.parametrize(
+    ("words", "again"),
+    [
+        (("--offline", "gitlab", "typeform"), "`manage.py providers check --offline typeform` continues"),
+        (
+            ("--offline", "--set", "domain=a b.example", "auth0", "auth0"),
+            "`manage.py providers check --offline --set 'domain=a b.example' auth0` continues",
+        ),
+    ],
+)
+def test_a_check_that_was_stopped_goes_on_as_it_began(
+    monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...], again: str
+) -> None:
+    """Without --offline it would ask the providers."""
+
+    def stopped(*args: object) -> Iterator[object]:
+        os.kill(os.getpid(), signal.SIGTERM)
+        return iter(())
+
+    monkeypatch.setattr("elicit_flows.management.provider_check.compared", stopped)
+    with pytest.raises(Stopped) as raised:
+        said("check", *words)
+    assert again in str(raised.value)
+
+
 def test_offline_nobody_is_asked(provider: Provider, monkeypatch: pytest.MonkeyPatch) -> None:
     entry = at(provider)
     monkeypatch.setattr(catalogue, "find", lambda slug: entry)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from argparse import ArgumentParser
 from collections import Counter
 from collections.abc import Mapping
@@ -100,7 +101,7 @@ class Command(BaseCommand):
                     line = f"{entry.slug:24} {one.verdict:8} {one.source:28} {one.details}"
                     self.stdout.write(line.rstrip())
                     counts[one.verdict, one.source == "metadata"] += 1
-                progress.again = f"manage.py providers check {' '.join(slugs[number:])}".rstrip()
+                progress.again = _check_again(options, slugs[number:])
                 progress.done("entries")
         differ, unknown = (counts[verdict, True] for verdict in (Verdict.DIFFERS, Verdict.UNKNOWN))
         asked = f"{differ} differ from their metadata, {unknown} could not be compared with any"
@@ -150,6 +151,13 @@ class Command(BaseCommand):
         self.stdout.write(
             provider_entries.entry_from_discovery(slug, options["name"] or slug, metadata, clock.now().date())
         )
+
+
+def _check_again(options: Mapping[str, Any], left: list[str]) -> str:
+    """The command line that checks what is left in the same way."""
+    chosen = ["--offline"] if options["offline"] else []
+    chosen += [word for pair in options["set"] for word in ("--set", pair)]
+    return shlex.join(["manage.py", "providers", "check", *chosen, *left])
 
 
 def _entry(slug: str) -> Entry:
