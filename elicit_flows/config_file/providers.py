@@ -142,8 +142,9 @@ def conflicts(values: Json, given: Collection[str], stored: Provider | None) -> 
     ``given``: the keys that the operator wrote.
     """
     type_ = values["sort"]
-    if stored and stored.sort != type_:
-        yield "slug", sentence("belongs to a provider for %(type)s; use another slug for this one", type=stored.sort)
+    present = stored and ("mcp" if stored.mcp else stored.sort)  # an MCP server was discovered
+    if present and present != type_:
+        yield "slug", sentence("belongs to a provider for %(type)s; use another slug for this one", type=present)
     entry = catalogue.find(values["preset"]) if values["preset"] else None
     variables = entry.examples.keys() if entry else set()
     yield from _address_conflicts(values, variables)

@@ -92,6 +92,13 @@ def test_an_mcp_server_that_was_discovered_is_no_part_of_the_file(operator: Oper
     assert [line.partition(": ")[2] for line in operator.apply(SMALL, "--dry-run").lines] == ["as it is"] * 3
 
 
+def test_a_file_does_not_change_what_was_discovered(operator: Operator) -> None:
+    Provider.objects.create(slug="drive", name="A server", mcp="https://mcp.example.com/mcp", client_id="ours")
+    ran = operator.apply(SMALL)
+    assert ran.failed == 1
+    assert any("slug: belongs to a provider for mcp; use another slug" in line for line in ran.said), ran
+
+
 def test_a_dry_run_shows_no_secret_that_would_be_made(operator: Operator) -> None:
     ran = operator.apply(SMALL + 'webhook_url = "https://bot.example.com/hooks"', "--dry-run")
     assert "  api_key: set" in ran.lines
