@@ -120,8 +120,7 @@ def _found(site: AdminSite, request: HttpRequest, slug: str) -> tuple[ProviderAd
 
 
 def _may_change(admin: ProviderAdmin, request: HttpRequest, row: Provider) -> bool:
-    """What was discovered of an MCP server is changed by its next discovery alone."""
-    return admin.has_change_permission(request, row) and not row.mcp
+    return admin.has_change_permission(request, row)
 
 
 def _problem(slug: str) -> str:

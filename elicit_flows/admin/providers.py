@@ -291,6 +291,10 @@ class ProviderAdmin(ClientAdmin):
     def overridden(self, row: Provider) -> str:
         return ", ".join(row.given or ()) or "-"
 
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """What was discovered of an MCP server is changed by its next discovery alone."""
+        return super().has_change_permission(request, obj) and not (obj and obj.mcp)
+
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
         return ProviderList
 

@@ -12,6 +12,7 @@ from elicit_flows.api.auth import authenticate
 from elicit_flows.domain.errors import Forbidden, Invalid, ProviderUnavailable, Unauthenticated
 from elicit_flows.domain.values import Answer, Question
 from elicit_flows.elicitations import agent_access
+from elicit_flows.models import Provider
 from tests.admin.rows import ACCESS, ALICE, API_KEY, NO_LIMITS, Rows
 from tests.admin.test_secrets import FIELDS
 
@@ -79,6 +80,19 @@ def test_a_form_that_was_opened_before_switches_nothing_on_again(admin: Client, 
     assert admin.post(page, form | NO_LIMITS | {"name": "Another name", "enabled": "on"}).status_code == 302
     rows.refresh()
     assert (rows.agent.name, rows.agent.enabled) == ("Another name", False)
+
+
+def test_what_was_discovered_of_an_mcp_server_is_switched_and_not_changed(admin: Client, rows: Rows) -> None:
+    """The next discovery would write it anew."""
+    found = Provider.objects.create(slug="mcp-0123", name="A server", mcp="https://mcp.example.com/mcp")
+    page = f"/admin/elicit_flows/provider/{found.pk}/change/"
+    shown = admin.get(page)
+    assert shown.status_code == 200
+    assert 'name="_save"' not in shown.text
+    assert admin.post(page, {"name": "Another", "issuer": "https://evil.example.com"}).status_code == 403
+    switch(admin, "provider", found.pk, "off")
+    found.refresh_from_db()
+    assert (found.name, found.issuer, found.enabled) == ("A server", "", False)
 
 
 @pytest.mark.parametrize("page", PAGES)
