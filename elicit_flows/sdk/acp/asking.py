@@ -55,8 +55,9 @@ class Asking:
             if mode == "url":
                 await self.peer.complete(self.asked)
         except asyncio.CancelledError:
-            # A form has no notification that could fail.
-            if not self.peer.gone if mode == "form" else await self.peer.complete(self.asked):
+            # A form has no notification that could fail: whether the client is there says its own request.
+            there = not self.peer.gone if mode == "form" else await self.peer.complete(self.asked)
+            if there:
                 with suppress(ElicitError):
                     await self._drop()
             raise

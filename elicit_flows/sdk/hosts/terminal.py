@@ -11,8 +11,8 @@ from elicit_flows.domain.values import Json
 from elicit_flows.sdk.hosts.links import WARNINGS, link
 from elicit_flows.wires.reply import ACCEPT, ACTIONS, CANCEL, DECLINE
 
-NUMBERS: dict[str, Callable[[str], Any]] = {"integer": int, "number": float}
 YES = {"y": True, "yes": True, "true": True, "n": False, "no": False, "false": False}
+NUMBERS: dict[str, Callable[[str], Any]] = {"integer": int, "number": float}
 
 
 class Terminal:
