@@ -5,6 +5,7 @@ The host that dispatches them adds the channel and its sequence numbers. A reque
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from elicit_flows.domain.errors import Invalid
@@ -77,6 +78,23 @@ def input_needed_removed(body: Json) -> Json:
 def chat_updated(chat: str, status: int) -> Json:
     """``session/chatUpdated`` for the summary of a chat, by its URI. ``status`` is a SessionStatus."""
     return {"type": "session/chatUpdated", "chat": chat, "changes": {"status": status}}
+
+
+def auth_required(turn: str, tool_call: str, resource: str, *, scopes: Iterable[str] = (), message: str = "") -> Json:
+    """``chat/toolCallAuthRequired``, since 0.6: the call of an MCP server's tool pauses until an account is connected.
+    ``resource`` identifies the server (RFC 8707). Reducers accept this only for calls that an MCP server contributed.
+
+    Its metadata names no authorization server, so that no client tries to get a token of its own.
+    """
+    auth: Json = {"reason": "required", "resource": {"resource": resource, "authorization_servers": []}}
+    auth |= {"requiredScopes": list(scopes)} if scopes else {}
+    auth |= {"description": message} if message else {}
+    return {"type": "chat/toolCallAuthRequired", "turnId": turn, "toolCallId": tool_call, "auth": auth}
+
+
+def auth_resolved(turn: str, tool_call: str) -> Json:
+    """``chat/toolCallAuthResolved``: the call continues. It says nothing about the connection."""
+    return {"type": "chat/toolCallAuthResolved", "turnId": turn, "toolCallId": tool_call}
 
 
 def reply(action: Any) -> Reply:

@@ -13,8 +13,7 @@ from functools import reduce
 from operator import or_
 
 from elicit_flows.lib.pattern.charset import CharSet, is_word
-from elicit_flows.lib.pattern.parsing import parse
-from elicit_flows.lib.pattern.tree import Chars, Either, Gap, Node, Repeat, Row
+from elicit_flows.lib.pattern.parsing import Chars, Either, Gap, Node, Repeat, Row, parse
 
 Where = tuple[bool, bool, bool]  # at the start, at the end, at a word boundary
 

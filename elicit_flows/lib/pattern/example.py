@@ -7,8 +7,7 @@ from functools import lru_cache
 
 from elicit_flows.lib.pattern.automaton import Pattern
 from elicit_flows.lib.pattern.charset import CharSet
-from elicit_flows.lib.pattern.parsing import parse
-from elicit_flows.lib.pattern.tree import Chars, Either, Gap, Node, Row
+from elicit_flows.lib.pattern.parsing import Chars, Either, Gap, Node, Row, parse
 
 MOST = 60  # characters; a longer example does not help
 _WAYS = ("ABCDEFGHJKLMNPQRSTUVWXYZ", "abcdefghijkmnpqrstuvwxyz", "1234567890", "-_.:/ @+#")

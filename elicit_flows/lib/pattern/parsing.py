@@ -1,12 +1,12 @@
-"""Parses a pattern (ECMA-262, section 22.2.1, with the ``u`` flag, but more tolerant about escapes)."""
+"""A pattern as a tree, and its parser (ECMA-262, section 22.2.1, with the ``u`` flag; more tolerant about escapes)."""
 
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 
 from elicit_flows.lib.pattern import charset
 from elicit_flows.lib.pattern.charset import CLASSES, DOT, LAST, CharSet
-from elicit_flows.lib.pattern.tree import Chars, Either, Gap, Node, Repeat, Row, size
 
 MAX_PATTERN = 300  # characters
 MAX_SIZE = 400  # nodes, repetitions written out
@@ -18,6 +18,53 @@ _HEX = re.compile(r"x([0-9A-Fa-f]{2})|u([0-9A-Fa-f]{4})|u\{([0-9A-Fa-f]{1,6})\}"
 _GROUP = re.compile(r"\((?:\?:|\?<[A-Za-z_$][A-Za-z0-9_$]*>|(?!\?))")
 _CONTROLS = {"t": 9, "n": 10, "v": 11, "f": 12, "r": 13, "0": 0}
 _LOOKS = ("(?=", "(?!", "(?<=", "(?<!")
+
+
+@dataclass(frozen=True, slots=True)
+class Chars:
+    """One character of a set."""
+
+    chars: CharSet
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """Matches the empty string at a place: ``kind`` is ``^``, ``$``, ``b`` or ``B``."""
+
+    kind: str
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A sequence."""
+
+    parts: tuple[Node, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Either:
+    parts: tuple[Node, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Repeat:
+    """``low`` to ``high`` times; ``high`` is None for any number."""
+
+    part: Node
+    low: int
+    high: int | None
+
+
+Node = Chars | Gap | Row | Either | Repeat
+
+
+def size(node: Node) -> int:
+    """The number of nodes with each repetition written out. The work of ``automaton`` grows with it."""
+    if isinstance(node, Row | Either):
+        return 1 + sum(map(size, node.parts))
+    if isinstance(node, Repeat):
+        return 1 + size(node.part) * max(node.low + (node.high is None), node.high or 0, 1)
+    return 1
 
 
 class PatternError(ValueError):

@@ -12,14 +12,16 @@ from acp.schema import ClientCapabilities
 
 from elicit_flows.domain.values import Json
 from elicit_flows.sdk.acp.asking import Asking
-from elicit_flows.sdk.acp.earlier import AGENT, SCOPE, unfinished
 from elicit_flows.sdk.acp.peer import Peer
 from elicit_flows.sdk.client import Elicit
-from elicit_flows.sdk.idempotency import key_of, named, no_address
+from elicit_flows.sdk.idempotency import key_of, named, no_address, unfinished
 from elicit_flows.sdk.outcomes import Outcome, outcome_of
 from elicit_flows.sdk.questions import Options, Question, Questions
 from elicit_flows.sdk.shapes import Elicitation, User, claim
 from elicit_flows.wires import acp
+
+SCOPE = "acp"  # the member of an elicitation's metadata that holds the scope
+AGENT = "acp_agent"  # the member that holds the agent's name
 
 
 class AcpFlows:
@@ -65,8 +67,15 @@ class AcpFlows:
 
         Call it after a restart, or on a new connection that continues an old session. Raises ElicitError.
         """
+
+        def is_ours(one: Elicitation) -> bool:
+            """The session's id alone proves nothing, so the agent has to match as well, and the user."""
+            scope = one.metadata.get(SCOPE)
+            session = scope.get("sessionId") if isinstance(scope, dict) else None
+            return (one.metadata.get(AGENT), session) == (self._agent, session_id)
+
         with no_address():
-            earlier = await unfinished(self._elicit, self._user, self._agent, session_id)
+            earlier = await unfinished(self._elicit, self._user, is_ours)
         return [Resumed(self, one) for one in earlier if one.id not in self._shown]
 
     async def _ask(self, question: Question, scope: Json, *, lasting: bool) -> Outcome:

@@ -17,7 +17,7 @@ from elicit_flows.sdk.idempotency import ADDRESSED, named, unfinished
 from elicit_flows.sdk.outcomes import Completed, Outcome
 from elicit_flows.sdk.questions import Options, Question, Questions
 from elicit_flows.sdk.shapes import Elicitation, User, claim
-from elicit_flows.wires import ahp, ahp_tool_calls
+from elicit_flows.wires import ahp
 
 CHAT, HOST = "ahp_chat", "ahp_host"  # in an elicitation's metadata, so that a restarted host finds its questions
 ANSWER_CHANGED, COMPLETED = "chat/inputAnswerChanged", "chat/inputCompleted"
@@ -104,12 +104,12 @@ class AhpInputBridge(Questions[Awaitable[Outcome]]):
         call = None if asked.over or flow.abandoned else call
         if call:
             wanted = {"scopes": asked.params.get("scopes", ()), "message": asked.message}
-            self._dispatch(ahp_tool_calls.auth_required(call.turn, call.id, call.resource, **wanted))
+            self._dispatch(ahp.auth_required(call.turn, call.id, call.resource, **wanted))
         outcome = await flow.follow()
         if not flow.abandoned:
             await self._elicit.consume(flow.asked)
         if call and isinstance(outcome, Completed):
-            self._dispatch(ahp_tool_calls.auth_resolved(call.turn, call.id))
+            self._dispatch(ahp.auth_resolved(call.turn, call.id))
         return outcome
 
     async def unfinished(self) -> list[Elicitation]:

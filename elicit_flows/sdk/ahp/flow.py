@@ -15,10 +15,10 @@ import httpx2
 
 from elicit_flows.domain.errors import Invalid
 from elicit_flows.domain.values import Json
-from elicit_flows.sdk.ahp import reading
-from elicit_flows.sdk.client import Elicit
+from elicit_flows.sdk.client import POLL_SECONDS, Elicit
 from elicit_flows.sdk.errors import ElicitError
 from elicit_flows.sdk.outcomes import Declined, Outcome, outcome_of
+from elicit_flows.sdk.paths import elicitation_path
 from elicit_flows.sdk.shapes import Elicitation, GivenAnswer
 from elicit_flows.wires import ahp, ahp_answers
 from elicit_flows.wires.ahp_questions import questions_of
@@ -62,7 +62,7 @@ class Flow:
         """
         seq = 0
         while not self.asked.over:
-            found, answers = await reading.change(self._elicit, self.asked, seq)
+            found, answers = await self._change(seq)
             async with self._lock:
                 self.asked, seq = found, found.seq
                 if not (found.over or self._first):
@@ -70,6 +70,23 @@ class Flow:
         if self._words and not self.abandoned:
             self._end()
         return Declined(self.asked) if self._response == DECLINE else outcome_of(self.asked)
+
+    async def _change(self, after_seq: int) -> tuple[Elicitation, Json]:
+        """Wait until the elicitation's ``seq`` is above ``after_seq``, and return it with the answers at that moment.
+        The service is tried for as long as the client's ``retry_for`` allows.
+
+        Returns unchanged after a while if nothing happens. The answers have the API's form, and are empty if the draft
+        is not shared.
+        """
+        elicit = self._elicit
+        while True:
+            found = await elicit._get(self.asked, POLL_SECONDS, after_seq, elicit._retry_for)
+            if found.over or not (found.params.get("shared") and questions_of(asdict(found))):
+                return found, {}
+            draft = await elicit._transport.call("GET", f"{elicitation_path(found)}/draft", retry_for=elicit._retry_for)
+            if draft["seq"] == found.seq:
+                return found, draft["answers"]
+            after_seq = found.seq
 
     @property
     def needs_input(self) -> bool:

@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
+from contextlib import AsyncExitStack
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
+import uvicorn
 from mcp.server.auth.settings import AuthSettings
 from mcp.server.mcpserver import MCPServer
 from mcp.server.request_state import RequestStateSecurity
+from starlette.responses import PlainTextResponse
+from starlette.routing import Route
 
 from elicit_flows import __version__
 from elicit_flows.sdk.client import Elicit
-from elicit_flows.sdk.gateway.config import PATH, Config
+from elicit_flows.sdk.gateway.config import PATH, Config, ListenSection
+from elicit_flows.sdk.gateway.fast_http import App, FastHttp, Receive, Scope, Send
 from elicit_flows.sdk.gateway.gateway import Gateway
-from elicit_flows.sdk.gateway.http_server import serve_http
 from elicit_flows.sdk.gateway.lines import messages, own_pipes, piped
 from elicit_flows.sdk.gateway.listing import Listing, check_names
 from elicit_flows.sdk.gateway.names import exposed
@@ -45,7 +50,7 @@ async def serve(config: Config, *, check: bool = False) -> None:
         gateways = {path: _gateway(part, replace(listing, config=part), elicit, state) for path, part in parts.items()}
         try:
             if config.listen is not None:
-                await serve_http(gateways, config.listen)
+                await _serve_http(gateways, config.listen)
             elif piped():
                 lines, server = gateways[PATH].fast_stdio.client, gateways[PATH].server._lowlevel_server
                 async with own_pipes(lines), messages(lines) as streams:
@@ -54,6 +59,32 @@ async def serve(config: Config, *, check: bool = False) -> None:
                 await gateways[PATH].server.run_stdio_async()
         finally:
             await asyncio.gather(*(one.close() for one in gateways.values()))
+
+
+async def _serve_http(gateways: Mapping[str, Gateway], listen: ListenSection) -> None:
+    """Each path is an application of the library's, with the tokens that it takes."""
+    apps = {}
+    for path, gateway in gateways.items():
+        app = apps[path] = gateway.server.streamable_http_app(streamable_http_path=path, host=listen.host)
+        for route in app.routes:
+            if isinstance(route, Route) and route.path == path:
+                route.app = FastHttp(route.app, gateway.known, partial(gateway.asked, "tools"))
+    # What is said of an address (RFC 9728) has a path too.
+    by_path: dict[str, App] = {
+        route.path: app for app in apps.values() for route in app.routes if isinstance(route, Route)
+    }
+    nothing = PlainTextResponse("Not Found", status_code=404)
+
+    async def found(scope: Scope, receive: Receive, send: Send) -> None:
+        # One of uvicorn's two parsers leaves the spaces behind a value, and the library compares values.
+        scope = {**scope, "headers": [(name, value.strip(b" \t")) for name, value in scope["headers"]]}
+        await by_path.get(scope["path"], nothing)(scope, receive, send)
+
+    async with AsyncExitStack() as running:
+        for app in apps.values():
+            await running.enter_async_context(app.router.lifespan_context(app))
+        config = uvicorn.Config(found, listen.host, listen.port, log_level="warning", lifespan="off", ws="none")
+        await uvicorn.Server(config).serve()
 
 
 def _gateway(config: Config, listing: Listing, elicit: Elicit, state: bytes) -> Gateway:
