@@ -250,17 +250,14 @@ class ExportAdmin(ReadOnlyAdmin):
         """The values of one row by column; times as datetime."""
         raise NotImplementedError
 
-    def _cells(self, request: HttpRequest, row: Any) -> dict[str, Any]:
-        """Those that this operator would see on the page."""
-        cells = self.row(row)
-        return {name: cells[name] for name in self._visible(request, cells)}
-
     def has_export_permission(self, request: HttpRequest) -> bool:
         return may(request, EXPORT)
 
     @admin.action(description=_("Export as CSV"), permissions=["export"])
     def export_csv(self, request: HttpRequest, rows: QuerySet[Any]) -> HttpResponse | None:
-        exported = [self._cells(request, row) for row in rows[: MAX_CSV_ROWS + 1]]
+        found = [self.row(row) for row in rows[: MAX_CSV_ROWS + 1]]
+        # What this operator would see on the page.
+        exported = [{name: cells[name] for name in self._visible(request, cells)} for cells in found]
         if len(exported) > MAX_CSV_ROWS:
             said = gettext("These are more than %(most)d rows. Choose fewer.") % {"most": MAX_CSV_ROWS}
             self.message_user(request, said, messages.ERROR)

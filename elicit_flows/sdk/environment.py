@@ -26,17 +26,14 @@ def service_url(given: str | None = None) -> str:
     Raises ElicitError ``bad_url``.
     """
     url = (given or _read("ELICIT_URL") or DEFAULT_URL).rstrip("/")
-    if not url.startswith(("http://", "https://")) or not _has_host(url):
-        raise ElicitError("bad_url", f"ELICIT_URL must begin with http:// or https:// and a host, not {url!r}")
-    return url
-
-
-def _has_host(url: str) -> bool:
     try:
         parts = urlsplit(url)
-        return bool(parts.hostname) and " " not in url and parts.port != 0
+        fits = parts.scheme in ("http", "https") and parts.hostname and " " not in url and parts.port != 0
     except ValueError:
-        return False
+        fits = False
+    if not fits:
+        raise ElicitError("bad_url", f"ELICIT_URL must begin with http:// or https:// and a host, not {url!r}")
+    return url
 
 
 def api_key(given: str | None = None) -> str:

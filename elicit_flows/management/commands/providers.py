@@ -93,6 +93,8 @@ class Command(BaseCommand):
                 raise CommandError(f"{entry.slug} is for {entry.kind}, and has no endpoints to compare.")
             if strange := given.keys() - entry.examples.keys():
                 raise CommandError(f"{entry.slug} has no variable {min(strange)}.")
+        again = ["manage.py", "providers", "check", *(["--offline"] if options["offline"] else [])]
+        again += [word for pair in options["set"] for word in ("--set", pair)]
         counts: Counter[tuple[Verdict, bool]] = Counter()
         with Progress(self.stderr, "manage.py providers check", total=len(entries)) as progress:
             for number, entry in enumerate(entries, 1):
@@ -101,7 +103,7 @@ class Command(BaseCommand):
                     line = f"{entry.slug:24} {one.verdict:8} {one.source:28} {one.details}"
                     self.stdout.write(line.rstrip())
                     counts[one.verdict, one.source == "metadata"] += 1
-                progress.again = _check_again(options, slugs[number:])
+                progress.again = shlex.join([*again, *slugs[number:]])
                 progress.done("entries")
         differ, unknown = (counts[verdict, True] for verdict in (Verdict.DIFFERS, Verdict.UNKNOWN))
         asked = f"{differ} differ from their metadata, {unknown} could not be compared with any"
@@ -151,13 +153,6 @@ class Command(BaseCommand):
         self.stdout.write(
             provider_entries.entry_from_discovery(slug, options["name"] or slug, metadata, clock.now().date())
         )
-
-
-def _check_again(options: Mapping[str, Any], left: list[str]) -> str:
-    """The command line that checks what is left in the same way."""
-    chosen = ["--offline"] if options["offline"] else []
-    chosen += [word for pair in options["set"] for word in ("--set", pair)]
-    return shlex.join(["manage.py", "providers", "check", *chosen, *left])
 
 
 def _entry(slug: str) -> Entry:

@@ -58,11 +58,18 @@ class Flow:
     async def follow(self) -> Outcome:
         """Request the input, pass on changes of the draft, complete it, and return the outcome.
 
-        Raises ElicitError when the service stays unreachable.
+        Raises ElicitError when the service stays unreachable for as long as the client's ``retry_for`` allows.
         """
-        seq = 0
+        elicit, seq = self._elicit, 0
         while not self.asked.over:
-            found, answers = await self._change(seq)
+            found, answers = await elicit._get(self.asked, POLL_SECONDS, seq, elicit._retry_for), dict[str, Any]()
+            if not found.over and found.params.get("shared") and questions_of(asdict(found)):
+                path = f"{elicitation_path(found)}/draft"
+                draft = await elicit._transport.call("GET", path, retry_for=elicit._retry_for)
+                if draft["seq"] != found.seq:  # it was changed meanwhile
+                    seq = found.seq
+                    continue
+                answers = draft["answers"]
             async with self._lock:
                 self.asked, seq = found, found.seq
                 if not (found.over or self._first):
@@ -70,23 +77,6 @@ class Flow:
         if self._words and not self.abandoned:
             self._end()
         return Declined(self.asked) if self._response == DECLINE else outcome_of(self.asked)
-
-    async def _change(self, after_seq: int) -> tuple[Elicitation, Json]:
-        """Wait until the elicitation's ``seq`` is above ``after_seq``, and return it with the answers at that moment.
-        The service is tried for as long as the client's ``retry_for`` allows.
-
-        Returns unchanged after a while if nothing happens. The answers have the API's form, and are empty if the draft
-        is not shared.
-        """
-        elicit = self._elicit
-        while True:
-            found = await elicit._get(self.asked, POLL_SECONDS, after_seq, elicit._retry_for)
-            if found.over or not (found.params.get("shared") and questions_of(asdict(found))):
-                return found, {}
-            draft = await elicit._transport.call("GET", f"{elicitation_path(found)}/draft", retry_for=elicit._retry_for)
-            if draft["seq"] == found.seq:
-                return found, draft["answers"]
-            after_seq = found.seq
 
     @property
     def needs_input(self) -> bool:

@@ -50,7 +50,7 @@ async def serve(config: Config, *, check: bool = False) -> None:
         gateways = {path: _gateway(part, replace(listing, config=part), elicit, state) for path, part in parts.items()}
         try:
             if config.listen is not None:
-                await _serve_http(gateways, config.listen)
+                await serve_http(gateways, config.listen)
             elif piped():
                 lines, server = gateways[PATH].fast_stdio.client, gateways[PATH].server._lowlevel_server
                 async with own_pipes(lines), messages(lines) as streams:
@@ -61,7 +61,7 @@ async def serve(config: Config, *, check: bool = False) -> None:
             await asyncio.gather(*(one.close() for one in gateways.values()))
 
 
-async def _serve_http(gateways: Mapping[str, Gateway], listen: ListenSection) -> None:
+async def serve_http(gateways: Mapping[str, Gateway], listen: ListenSection) -> None:
     """Each path is an application of the library's, with the tokens that it takes."""
     apps = {}
     for path, gateway in gateways.items():
