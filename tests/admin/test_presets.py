@@ -144,7 +144,7 @@ def test_what_a_preset_still_needs_is_said_beside_it(admin: Client, rows: Rows) 
     assert not Provider.objects.filter(slug="code").exists()
 
 
-def test_an_apps_private_key_is_noted_by_its_name_alone_and_not_shown_again(admin: Client, rows: Rows) -> None:
+def test_t112_an_apps_private_key_is_noted_by_its_name_alone_and_not_shown_again(admin: Client, rows: Rows) -> None:
     page, key = f"/admin/elicit_flows/provider/{rows.provider.pk}/change/", github.pem()
     Provider.objects.filter(pk=rows.provider.pk).update(preset="github-app", given=["scopes"], issuer="")
     fields = admin.get(page).context["adminform"].form
