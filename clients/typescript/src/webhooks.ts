@@ -35,7 +35,7 @@ export async function verifyWebhook(
 }
 
 async function keyOf(secret: string): Promise<CryptoKey> {
-  const bytes = typeof secret === "string" ? decoded(secret.replace(/^whsec_/, "")) : null;
+  const bytes = typeof secret === "string" ? decoded(secret.trim().replace(/^whsec_/, "")) : null;
   if (bytes === null || bytes.length === 0) {
     throw new TypeError("secret: Give the agent's webhook secret, whsec_ and the rest, or a list of such secrets.");
   }

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from elicit_flows.sdk import verify_webhook
 from tests.sdk.fake import COMPLETED, ELICITATION
 from tests.sdk.test_webhooks import KEY, OLDER, secret, signed
 from tests.sdk.typescript.conftest import Program
@@ -55,3 +56,16 @@ console.log(JSON.stringify(await app.receive(headers, new TextEncoder().encode(b
 def test_a_delivery_may_wait_for_its_run_for_as_long_as_that_takes() -> None:
     given, known = json.dumps(delivery("el_1", "run-1")), json.dumps(secret(KEY))
     assert printed(PATIENT.replace("GIVEN", given).replace("SECRET", known)) == 204
+
+
+VERIFIED = """
+const { verifyWebhook } = await import("SRC/webhooks.ts");
+const { headers, body } = GIVEN;
+console.log(JSON.stringify((await verifyWebhook(headers, body, SECRET)).type));
+"""
+
+
+def test_a_secret_from_a_file_may_end_with_a_line_end_as_in_python() -> None:
+    given, known = delivery("el_1", "run-1"), secret(KEY) + "\n"
+    said = printed(VERIFIED.replace("GIVEN", json.dumps(given)).replace("SECRET", json.dumps(known)))
+    assert said == verify_webhook(given["headers"], given["body"].encode(), known).type
