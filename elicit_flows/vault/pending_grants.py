@@ -7,6 +7,7 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Collection
+from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
 
@@ -38,7 +39,7 @@ def store_pending_grant(elicitation: Elicitation, meant: Connection | None, gran
     ends = min(now + LIFE, elicitation.expires_at)
     row = PendingGrant(elicitation=elicitation, connection=meant, created_at=now, expires_at=ends, give_back_at=ends)
     row.account_id, row.account_label = grant.account_id or "", grant.account_label or grant.account_id or ""
-    row.grant = seal(Secret(json.dumps(grant_json.dump(grant))), held_place(row))
+    row.grant = _sealed(row, grant)
     row.save(force_insert=True)
 
 
@@ -105,7 +106,9 @@ def revoke_rejected_grant(row: PendingGrant) -> bool:
             config = provider_settings.oauth(provider)
             if grant.bound_to is not None:
                 provider_settings.check(provider, grant.bound_to, provider_settings.REVOCATION)
-            tell_provider(config, grant.access_token, grant.refresh_token, grant.token_secret, grant.sets)
+            access = revocation.unexpired(config, grant.access_token, grant.refresh_token, grant.expires_at)
+            keep = partial(_keep, row, grant)
+            tell_provider(config, access, grant.refresh_token, grant.token_secret, grant.sets, keep)
     except (OAuthError, Unavailable) as error:
         log.warning("a rejected grant could not be revoked at %s: %s", slug, error)
         if now - row.created_at < GIVE_UP:
@@ -116,6 +119,17 @@ def revoke_rejected_grant(row: PendingGrant) -> bool:
 
 def held_place(row: PendingGrant) -> str:
     return place("pendinggrant", row.id, row.elicitation_id, row.connection_id or "", "grant")
+
+
+def _keep(row: PendingGrant, grant: Grant, fresh: Grant) -> None:
+    """Keep the tokens of a refresh that the revocation needed, for its next try."""
+    refresh_token = fresh.refresh_token or grant.refresh_token
+    kept = replace(grant, access_token=fresh.access_token, refresh_token=refresh_token, expires_at=fresh.expires_at)
+    leases.held(row, "give_back_at").update(grant=_sealed(row, kept))
+
+
+def _sealed(row: PendingGrant, grant: Grant) -> str:
+    return seal(Secret(json.dumps(grant_json.dump(grant))), held_place(row))
 
 
 def _opened(row: PendingGrant) -> Grant:

@@ -12,11 +12,12 @@ from django.db.models import OuterRef, QuerySet
 
 from elicit_flows import events
 from elicit_flows.domain.errors import Unavailable
-from elicit_flows.domain.values import Grant
+from elicit_flows.domain.values import Grant, Secret
 from elicit_flows.events import wakeups
 from elicit_flows.job_table import REVOCATIONS
 from elicit_flows.kinds.credentials import client_credentials
 from elicit_flows.kinds.oauth import revoke_grant as tell_provider
+from elicit_flows.kinds.oauth.provider import OAuthProvider
 from elicit_flows.lib import clock, counters, health
 from elicit_flows.lib.backoff import RetrySchedule
 from elicit_flows.lib.compiled_query import CompiledQuery
@@ -195,10 +196,19 @@ def _tell_provider(row: Connection) -> bool:
         log.info("connection %s: its account was connected again, so its revocation is not told", row.pk)
         return ended
     at = provider_settings.oauth(provider or connections.provider_of(row))
-    if at.quirks.revoke_call and refresh and not connections.alive(row):
-        access = None  # the call gets a fresh one: not every provider says of an expired token that it is one
+    access = access and unexpired(at, access, refresh, row.expires_at)
     secret, others = connections.opened(row, "token_secret"), connections.other_sets(row)
     return tell_provider(at, access, refresh, secret, others, partial(_keep, row)) or ended
+
+
+def unexpired(
+    provider: OAuthProvider, access: Secret, refresh_token: Secret | None, expires_at: datetime | None
+) -> Secret | None:
+    """The access token for the provider's call, or None if it has expired and the call can get a fresh one: not every
+    provider says of an expired token that it is one.
+    """
+    expired = expires_at is not None and expires_at <= clock.now()
+    return None if provider.quirks.revoke_call and refresh_token and expired else access
 
 
 def _keep(row: Connection, granted: Grant) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from django.db import connections
@@ -12,6 +13,8 @@ from elicit_flows.domain.errors import BadRequest, Invalid, InvalidScope, Over, 
 from elicit_flows.domain.values import Claim
 from elicit_flows.models import Connection, Elicitation, PendingGrant
 from elicit_flows.models import Provider as ProviderRow
+from elicit_flows.oauth import Transient
+from elicit_flows.vault import pending_grants
 from tests.doubles.provider import Provider
 from tests.doubles.server import Request, Response
 from tests.oauth.journey import ask, come_back, connect, press, query, told
@@ -143,6 +146,32 @@ def test_t86_a_provider_that_does_not_listen_is_told_again(
     moving_clock.forward(minutes=2)
     assert jobs.revoke_rejected_grants() == 1
     assert not any(issued.live for issued in double.tokens.values() if issued.user["sub"] == "bob")
+
+
+def test_t86_the_tokens_of_a_refresh_that_a_rejection_needed_are_there_for_its_next_try(
+    double: Provider, other: Elicitation, moving_clock: MovingClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else the used refresh token is refused at the next try, as if the grant had ended."""
+    given: list[tuple[str, str]] = []
+    first, fresh = rows.grant(double, account="bob"), rows.grant(double, account="bob")
+
+    def tell(*args: Any) -> bool:
+        given.append((args[1].reveal(), args[2].reveal()))
+        if len(given) == 1:
+            args[5](fresh)
+            raise Transient("The provider did not answer.", sent=True)
+        return True
+
+    row = PendingGrant.objects.get()
+    row.grant = pending_grants._sealed(row, first)
+    row.save()
+    monkeypatch.setattr(pending_grants, "tell_provider", tell)
+    choose(other, "back")
+    assert jobs.revoke_rejected_grants() == 0
+    moving_clock.forward(minutes=2)
+    assert jobs.revoke_rejected_grants() == 1
+    tokens = [(one.access_token.reveal(), one.refresh_token and one.refresh_token.reveal()) for one in (first, fresh)]
+    assert given == tokens
 
 
 def test_an_account_that_lives_elsewhere_is_not_cut_off(

@@ -44,7 +44,7 @@ def test_t93_t204_what_is_signed_resumes_a_run_in_one_place_at_a_time(said: dict
     assert said["locked"] == [204, ["run-1"], ["el_1"]]
 
 
-PATIENT = """
+UNBOUNDED = """
 const { WebhookApp } = await import("SRC/webhook-app.ts");
 const { headers, body } = GIVEN;
 const goOn = () => new Promise((resolve) => setTimeout(resolve, 300));
@@ -55,7 +55,7 @@ console.log(JSON.stringify(await app.receive(headers, new TextEncoder().encode(b
 
 def test_a_delivery_may_wait_for_its_run_for_as_long_as_that_takes() -> None:
     given, known = json.dumps(delivery("el_1", "run-1")), json.dumps(secret(KEY))
-    assert printed(PATIENT.replace("GIVEN", given).replace("SECRET", known)) == 204
+    assert printed(UNBOUNDED.replace("GIVEN", given).replace("SECRET", known)) == 204
 
 
 VERIFIED = """
