@@ -106,8 +106,16 @@ def revoke_rejected_grant(row: PendingGrant) -> bool:
             config = provider_settings.oauth(provider)
             if grant.bound_to is not None:
                 provider_settings.check(provider, grant.bound_to, provider_settings.REVOCATION)
+
+            def keep(fresh: Grant) -> None:
+                """Keep the tokens of a refresh that the revocation needed, for its next try."""
+                renewed = fresh.refresh_token or grant.refresh_token
+                kept = replace(
+                    grant, access_token=fresh.access_token, refresh_token=renewed, expires_at=fresh.expires_at
+                )
+                leases.held(row, "give_back_at").update(grant=_sealed(row, kept))
+
             access = revocation.unexpired(config, grant.access_token, grant.refresh_token, grant.expires_at)
-            keep = partial(_keep, row, grant)
             tell_provider(config, access, grant.refresh_token, grant.token_secret, grant.sets, keep)
     except (OAuthError, Unavailable) as error:
         log.warning("a rejected grant could not be revoked at %s: %s", slug, error)
@@ -119,13 +127,6 @@ def revoke_rejected_grant(row: PendingGrant) -> bool:
 
 def held_place(row: PendingGrant) -> str:
     return place("pendinggrant", row.id, row.elicitation_id, row.connection_id or "", "grant")
-
-
-def _keep(row: PendingGrant, grant: Grant, fresh: Grant) -> None:
-    """Keep the tokens of a refresh that the revocation needed, for its next try."""
-    refresh_token = fresh.refresh_token or grant.refresh_token
-    kept = replace(grant, access_token=fresh.access_token, refresh_token=refresh_token, expires_at=fresh.expires_at)
-    leases.held(row, "give_back_at").update(grant=_sealed(row, kept))
 
 
 def _sealed(row: PendingGrant, grant: Grant) -> str:

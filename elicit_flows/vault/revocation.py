@@ -78,23 +78,16 @@ def drop_late_tokens(row: Connection) -> None:
     )
 
 
-def is_connected(provider: Provider, account_id: str | None) -> bool:
-    """Whether anybody has a connection with this account. A grant that is not kept is then not revoked either: many
-    providers revoke all tokens of an account together.
+def is_connected(provider: Provider | None, account_id: str | None, ended: Connection | None = None) -> bool:
+    """Whether anybody has a connection with this account. What would end it is then not revoked: many providers revoke
+    all tokens of an account together.
+
+    With ``ended``, a revoked connection, only those made since count. Without a known account these are its person's.
     """
     same = Connection.objects.filter(provider=provider, account_id=account_id or "")
-    return same.exclude(status=Status.REVOKED).exists()
-
-
-def _connected_since(row: Connection) -> bool:
-    """Whether the account was connected again after the revocation. Its tokens are then only forgotten: many providers
-    would end the new ones with them. Without a known account, whether the person connected any.
-    """
-    same = Connection.objects.filter(
-        provider=row.provider_id, account_id=row.account_id, created_at__gte=row.revoked_at
-    )
-    if not row.account_id:
-        same = same.filter(iss=row.iss, sub=row.sub)
+    if ended is not None:
+        same = same.filter(created_at__gte=ended.revoked_at)
+        same = same if account_id else same.filter(iss=ended.iss, sub=ended.sub)
     return same.exclude(status=Status.REVOKED).exists()
 
 
@@ -192,7 +185,7 @@ def _tell_provider(row: Connection) -> bool:
     ended = minted.end_all(row, provider or connections.provider_of(row))
     if not (access or refresh):
         return True
-    if _connected_since(row):
+    if is_connected(row.provider, row.account_id, ended=row):
         log.info("connection %s: its account was connected again, so its revocation is not told", row.pk)
         return ended
     at = provider_settings.oauth(provider or connections.provider_of(row))

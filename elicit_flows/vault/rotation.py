@@ -47,6 +47,7 @@ from elicit_flows.vault import (
 )
 from elicit_flows.vault.seal import SealBroken, place, ring
 
+_PREFIX = "v1.{}."  # how a text that is sealed with this key begins
 # Every sealed column, and the place that its text is bound to.
 SEALED: list[tuple[type[models.Model], str, Callable[[Any], str]]] = [
     (Connection, "access_token", lambda row: connections.sealed_at(row, "access_token")),
@@ -114,7 +115,7 @@ def left_to_rotate() -> int:
 
 def under(model: type[models.Model], column: str, key: str) -> models.QuerySet[Any]:
     """The rows whose text is sealed with ``key``."""
-    return _beginning(model, column, key).filter(beginning=_prefix(key))
+    return _beginning(model, column, key).filter(beginning=_PREFIX.format(key))
 
 
 def name_of(model: type[models.Model], column: str) -> str:
@@ -124,17 +125,12 @@ def name_of(model: type[models.Model], column: str) -> str:
 
 def _old(model: type[models.Model], column: str) -> models.QuerySet[Any]:
     newest = ring().newest
-    return _beginning(model, column, newest).exclude(**{column: ""}).exclude(beginning=_prefix(newest))
-
-
-def _prefix(key: str) -> str:
-    """How a text that is sealed with this key begins."""
-    return f"v1.{key}."
+    return _beginning(model, column, newest).exclude(**{column: ""}).exclude(beginning=_PREFIX.format(newest))
 
 
 def _beginning(model: type[models.Model], column: str, key: str) -> models.QuerySet[Any]:
     """All rows, with as much of the text as names a key like this. Not by LIKE, which knows no case on SQLite."""
-    return model._default_manager.alias(beginning=Left(column, len(_prefix(key))))
+    return model._default_manager.alias(beginning=Left(column, len(_PREFIX.format(key))))
 
 
 def _batches(rows: models.QuerySet[Any]) -> Iterator[list[Any]]:
