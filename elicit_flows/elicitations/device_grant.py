@@ -41,6 +41,8 @@ from elicit_flows.models import Attempt, Elicitation, leases
 
 log = logging.getLogger(__name__)
 
+RAN_OUT = sentence("The time for it ran out.")
+
 
 @dataclass(frozen=True, slots=True)
 class DevicePrompt:
@@ -71,9 +73,7 @@ def device_prompt(row: Elicitation, browser: str) -> DevicePrompt | None:
     if attempt.used_at or "shown" not in stash:
         return None
     late = attempt.expires_at <= clock.now()
-    return DevicePrompt(
-        {} if late else stash["shown"], attempt.expires_at, sentence("The time for it ran out.") if late else ""
-    )
+    return DevicePrompt({} if late else stash["shown"], attempt.expires_at, RAN_OUT if late else "")
 
 
 def _due(now: datetime) -> QuerySet[Attempt]:
@@ -107,7 +107,7 @@ class Polls(CallWindow[str]):
 def _claim(attempt: Attempt) -> Asked | None:
     """Claim the attempt for one of several workers. If it dies, another can claim it when the lease has ended."""
     row, now = attempt.elicitation, clock.now()
-    moot = row.over or row.overdue or row.head.over or attempt.expires_at <= now or not row.agent.enabled
+    moot = row.over or row.overdue or row.head.over or not row.agent.enabled
     next_at = None if moot else now + POLL.lease
     if not leases.claim(attempt, "poll_at", only={"used_at": None}, poll_at=next_at) or moot:
         return None
@@ -135,18 +135,26 @@ def _take(asked: Asked, answer: Future[Finish | Again | Wait]) -> None:
             provider_failed(attempt.elicitation, "poll")
         else:
             provider_answered(attempt.elicitation)
+        now = clock.now()
+        if attempt.expires_at <= now:  # the poll after the end was for a code that was typed in the last interval
+            _end(attempt, RAN_OUT)
+            return
         stash = vault.open_stash(attempt.stash, attempt.state_hash) | {"kind": outcome.stash}
         sealed = vault.seal_stash(stash, attempt.state_hash)
-        _mine(attempt).update(stash=sealed, poll_at=clock.now() + timedelta(seconds=outcome.seconds))
+        _mine(attempt).update(stash=sealed, poll_at=now + timedelta(seconds=outcome.seconds))
     elif isinstance(outcome, Again):
-        # End the attempt. The page says why, and the person may start again.
         if outcome.code == ClientUnknown.code:
             forget_client(attempt.elicitation)
-        sealed = vault.seal_stash({"url": "", "kind": {}, "over": outcome.reason}, attempt.state_hash)
-        _mine(attempt).update(stash=sealed, used_at=clock.now(), poll_at=None)
+        _end(attempt, outcome.reason)
     elif not _recorded(attempt, outcome) and outcome.grant and (provider := provider_of(attempt.elicitation)):
         log.info("elicitation %s no longer waits for the grant that came: it is not kept", attempt.elicitation_id)
         vault.revoke_unkept_grant(provider, outcome.grant)
+
+
+def _end(attempt: Attempt, reason: str) -> None:
+    """The page says why, and the person may start again."""
+    sealed = vault.seal_stash({"url": "", "kind": {}, "over": reason}, attempt.state_hash)
+    _mine(attempt).update(stash=sealed, used_at=clock.now(), poll_at=None)
 
 
 def _recorded(attempt: Attempt, outcome: Finish) -> bool:

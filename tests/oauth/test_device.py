@@ -201,14 +201,31 @@ def test_what_else_a_provider_answers_ends_the_polling(
         assert code_of(begun)
 
 
-def test_after_its_time_nobody_asks_and_the_page_says_so(
+def test_what_was_typed_in_the_last_interval_is_fetched(
     double: Provider, known: Known, moving_clock: MovingClock
 ) -> None:
     double.device_reply = {"expires_in": 30, "interval": 31}
     row = ask(known)
     press(row)
-    assert poll(moving_clock, 32) == 0
-    assert (double.calls["token"], over(row)) == (0, "The time for it ran out.")
+    double.enter(code_of(row))
+    assert poll(moving_clock, 32) == 1
+    assert answer(row, "yes").status == "completed"
+
+
+@pytest.mark.parametrize("said", ["authorization_pending", None])
+def test_after_its_time_one_poll_is_the_last_and_the_page_says_so(
+    double: Provider, known: Known, moving_clock: MovingClock, said: str | None
+) -> None:
+    double.device_reply = {"expires_in": 30, "interval": 31}
+    row = ask(known)
+    press(row)
+    double.scripted["token"] = json_response({"error": said}, 400) if said else NO_ANSWER
+    moving_clock.forward(seconds=30)
+    assert over(row) == "The time for it ran out."
+    assert poll(moving_clock, 2) == 1
+    assert (poll(moving_clock, 100), double.calls["token"], over(row)) == (0, 1, "The time for it ran out.")
+    press(row, "another")
+    assert code_of(row)
 
 
 @pytest.mark.parametrize("end", ["cancel", "decline", "press", "expire"])
