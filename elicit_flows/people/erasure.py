@@ -103,7 +103,7 @@ def _go_on(erasure: Erasure) -> bool:
     contacts.forget(erasure.claim, erasure.asked_at)
     account = local_accounts.of(erasure.claim)
     if account and account.created_at <= erasure.asked_at:
-        account.delete()
+        local_accounts.delete(account, erasure.pk)
     left = vault.forget(erasure.claim, until=erasure.asked_at, ended_before=before)
     if not (left or money_left or _of(erasure).exists() or _events(erasure).exists()):
         log.info("erasure %s is done", erasure.pk)

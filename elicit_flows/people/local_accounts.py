@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from datetime import timedelta
 
 from django.conf import settings
+from django.contrib.admin.models import LogEntry
+from django.contrib.contenttypes.models import ContentType
 from django.db import IntegrityError, transaction
 
 from elicit_flows.domain.errors import Conflict, Invalid, NotFound
@@ -121,3 +124,14 @@ def about(claim: Claim) -> Json | None:
         for one in row.passkeys.order_by("created_at")
     ]
     return {"name": row.name, "created_at": clock.rfc3339(row.created_at), "passkeys": passkeys}
+
+
+def delete(member: Member, name: str) -> None:
+    """Delete the account. The operators' log keeps what they did with it, with ``name`` and without its own names."""
+    about = ContentType.objects.get_for_model(Member)
+    with transaction.atomic():
+        for entry in LogEntry.objects.filter(content_type=about, object_id=str(member.pk)):
+            # Their values are in quotes, as JSON; that somebody was switched off is not.
+            said = re.sub(r'"(\\.|[^"\\])*"', '""', entry.change_message)
+            LogEntry.objects.filter(pk=entry.pk).update(object_repr=name, change_message=said)
+        member.delete()

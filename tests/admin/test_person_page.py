@@ -13,12 +13,14 @@ from django.test.utils import CaptureQueriesContext
 from pytest_django import Settings
 
 from elicit_flows import people
-from elicit_flows.admin import persons
+from elicit_flows.admin import audit_log, persons
+from elicit_flows.domain.values import Claim
 from elicit_flows.lib import clock
-from elicit_flows.models import Agent, Connection, Elicitation, Mandate, Member, Payment, Provider, SignOut
+from elicit_flows.models import Agent, Connection, Elicitation, Erasure, Mandate, Member, Payment, Provider, SignOut
 from elicit_flows.web.session_store import SessionStore, stored_key
 from tests.admin.rows import ALICE, CANARIES, ISSUER, Rows, agent, elicitation, payment
 from tests.admin.test_grants import enter
+from tests.support.moving import MovingClock
 
 
 def address(rows: Rows) -> str:
@@ -93,6 +95,29 @@ def test_somebody_with_an_account_of_this_service_and_nothing_else_is_found(
     assert "No agent can use an account of theirs." in shown
     for wrong in ("member-", "member-x", f"member-{ines.pk}0", "el_nothing", "re_1", "x"):
         assert admin.get(f"/admin/person/{wrong}/").status_code == 404, wrong
+
+
+def test_t119_the_log_forgets_the_names_of_an_erased_account_and_not_what_was_done(
+    admin: Client, settings: Settings, moving_clock: MovingClock
+) -> None:
+    for name, on in (('Ines "I\\" Sol', "on"), ("Mia Sol", "on"), ("Mia Sol", "")):
+        row = Member.objects.first()
+        path = f"{row.pk}/change/" if row else "add/"
+        assert admin.post(f"/admin/elicit_flows/member/{path}", {"name": name, "enabled": on}).status_code == 302
+    other = Member.objects.create(name="Ben Sol")
+    audit_log.record(User.objects.get(), 'Changed Name from "Ann Sol" to "Ben Sol".', other)
+    gone = Member.objects.get(name="Mia Sol")
+    people.request_erasure(Claim(settings.ELICIT_PUBLIC_URL, gone.sub))
+    moving_clock.forward(minutes=61)
+    assert people.sweep_erasures() == 1
+    entries = LogEntry.objects.filter(object_id=gone.pk).order_by("pk").values_list("object_repr", "change_message")
+    name = Erasure.objects.get().pk
+    assert list(entries) == [
+        (name, 'Added. Name "".'),
+        (name, 'Changed Name from "" to "".'),
+        (name, "Changed Enabled from true to false."),
+    ]
+    assert "Ann Sol" in LogEntry.objects.get(object_id=other.pk).change_message
 
 
 def test_t113_one_connection_those_at_a_provider_or_all_are_ended_and_each_is_noted(
