@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -16,9 +17,15 @@ from elicit_flows.domain.values import Answer, Claim, Secret
 from elicit_flows.identity import id_token, jwt_claims, signature
 from elicit_flows.identity.errors import SignInRefused
 
+log = logging.getLogger(__name__)
+
 DEADLINE = 5.0
+USERINFO_DEADLINE = 3.0
 MAX_CODE = 4096
 MAX_EMAIL = 254  # characters (RFC 5321, section 4.5.3.1.3, without the angle brackets)
+NAMES = ("name", "preferred_username", "nickname")  # what calls the person something, the best one first
+# Of what a scope asks for (OpenID Connect Core, section 5.4), the claims that pages and messages need.
+CLAIMS = {"profile": NAMES, "email": ("email", "email_verified")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +135,7 @@ def finish(
         since=began,
     )
     id_token.check(signed, expected)
-    return _signed_in(signed.claims, tokens)
+    return _signed_in(_with_userinfo(op, found, signed.claims, tokens.access_token), tokens)
 
 
 def _metadata(op: OpenIdProvider) -> oauth.Metadata:
@@ -168,6 +175,30 @@ def client_of(op: OpenIdProvider, found: oauth.Metadata) -> oauth.Client:
     return oauth.Client(op.client_id, secret, auth, op.issuer)
 
 
+def _with_userinfo(
+    op: OpenIdProvider, found: oauth.Metadata, said: dict[str, Any], access_token: str
+) -> dict[str, Any]:
+    """The ID token's claims ``said``, and what its scopes ask for and only the userinfo endpoint says.
+
+    By the standard that endpoint has them wherever there is an access token; Authelia and ZITADEL put none into the ID
+    token. The person is signed in without them too, so an endpoint that fails does not matter.
+    """
+    asked = [scope for scope in CLAIMS if scope in op.scopes and not any(name in said for name in CLAIMS[scope])]
+    if not asked or not found.userinfo_endpoint:
+        return said
+    try:
+        more = oauth.userinfo(
+            found.userinfo_endpoint, client_of(op, found), access_token=access_token, deadline=USERINFO_DEADLINE
+        )
+    except oauth.OAuthError as error:
+        log.warning("the userinfo endpoint of identity provider %s gave nothing: %s", op.slug, error)
+        return said
+    if more.get("sub") != said["sub"]:  # section 5.3.2
+        log.warning("the userinfo endpoint of identity provider %s spoke of somebody else", op.slug)
+        return said
+    return {**said, **{name: more[name] for scope in asked for name in CLAIMS[scope] if name in more}}
+
+
 def _signed_in(said: dict[str, Any], tokens: oauth.Tokens) -> SignedIn:
     at = jwt_claims.seconds(said.get("auth_time"))
     return SignedIn(
@@ -185,7 +216,7 @@ def _signed_in(said: dict[str, Any], tokens: oauth.Tokens) -> SignedIn:
 
 def label_of(said: dict[str, Any]) -> str:
     """The person's name on pages."""
-    names = (oauth.visible(said.get(name), 100) for name in ("name", "preferred_username", "nickname", "sub"))
+    names = (oauth.visible(said.get(name), 100) for name in (*NAMES, "sub"))
     return next((name for name in names if name), "")
 
 

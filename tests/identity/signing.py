@@ -22,18 +22,27 @@ NONCE = "n0nce-of-this-sign-in"
 ACCESS = "access-token"
 
 
-def config(provider: Provider, max_age: int | None = None) -> identity.OpenIdProvider:
+def config(
+    provider: Provider, max_age: int | None = None, scopes: tuple[str, ...] = ("openid",)
+) -> identity.OpenIdProvider:
     secret = Secret(provider.client_secret) if provider.client_secret else None
-    return identity.OpenIdProvider("corp", provider.issuer, provider.client_id, secret, max_age=max_age)
+    return identity.OpenIdProvider("corp", provider.issuer, provider.client_id, secret, scopes, max_age)
 
 
 def sign_in(
-    provider: Provider, *, nonce: str = NONCE, max_age: int | None = None, since: float | None = None
+    provider: Provider,
+    *,
+    nonce: str = NONCE,
+    max_age: int | None = None,
+    since: float | None = None,
+    scopes: tuple[str, ...] = ("openid",),
 ) -> identity.SignedIn:
     """Away and back, with ``nonce`` expected in the end."""
-    op, verifier = config(provider, max_age), new_verifier()
+    op, verifier = config(provider, max_age, scopes), new_verifier()
     url = identity.begin(op, redirect_uri=CALLBACK, state="s", nonce=NONCE, verifier=verifier)
-    return back(provider, provider.visit(url), nonce=nonce, verifier=verifier, max_age=max_age, since=since)
+    return back(
+        provider, provider.visit(url), nonce=nonce, verifier=verifier, max_age=max_age, since=since, scopes=scopes
+    )
 
 
 def back(
@@ -44,9 +53,10 @@ def back(
     nonce: str = NONCE,
     max_age: int | None = None,
     since: float | None = None,
+    scopes: tuple[str, ...] = ("openid",),
 ) -> identity.SignedIn:
     return identity.finish(
-        config(provider, max_age),
+        config(provider, max_age, scopes),
         redirect_uri=CALLBACK,
         answer=Answer(fields),
         nonce=nonce,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
@@ -22,7 +23,7 @@ SECRET = "a-secret-of-forty-characters:+for%the-te"
 
 @pytest.fixture(scope="module")
 def shared(new_op: Callable[..., Op]) -> Op:
-    op = new_op(name="real")
+    op = new_op(name="real", scopes=["profile", "email"], thin_id_tokens=True)
     op.add_client("app", BACK, secret=SECRET)
     op.add_client("public", BACK)
     return op
@@ -59,6 +60,12 @@ def sign_in(
 def test_alice_signs_in(op: Op, http_user: HttpUser, client_id: str) -> None:
     signed_in = sign_in(config(op, client_id), http_user, "alice", "allow")
     assert signed_in.claim == Claim(op.issuer, "alice")
+
+
+def test_her_name_is_asked_for_since_the_id_token_has_none(op: Op, http_user: HttpUser) -> None:
+    asked = replace(config(op), scopes=("openid", "profile", "email"))
+    assert sign_in(asked, http_user, "alice", "allow").label == "Alice"
+    assert op.counts()["userinfo"] == 1
 
 
 def test_another_account_is_asked_for(op: Op, http_user: HttpUser) -> None:

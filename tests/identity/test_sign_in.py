@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
@@ -230,3 +231,75 @@ def test_an_answer_without_id_token_is_refused(provider: Provider) -> None:
     with pytest.raises(identity.SignInRefused) as caught:
         sign_in(provider)
     assert caught.value.code == "bad_id_token"
+
+
+WITH_NAMES = ("openid", "profile", "email")
+SAID = {"sub": "alice", "name": "Alice Example", "email": "alice@example.com", "email_verified": True}
+
+
+def thin(provider: Provider) -> None:
+    """Its ID tokens have no names and no address, as OpenID Connect Core says in section 5.4."""
+    provider.user = dict(SAID)
+    provider.claims = dict.fromkeys(set(SAID) - {"sub"})
+
+
+def test_names_and_address_are_asked_for_where_the_id_token_has_none(provider: Provider) -> None:
+    thin(provider)
+    signed_in = sign_in(provider, scopes=WITH_NAMES)
+    assert (signed_in.label, signed_in.email) == ("Alice Example", "alice@example.com")
+    assert provider.calls["userinfo"] == 1
+
+
+@pytest.mark.parametrize(
+    ("scopes", "said", "label", "calls"),
+    [
+        (("openid",), {}, "alice", 0),
+        (WITH_NAMES, SAID, "Alice Example", 0),
+        (("openid", "email"), {"email": "alice@example.com"}, "alice", 0),
+        (("openid", "email"), {}, "alice", 1),
+        (("openid", "profile"), {"nickname": "Ali"}, "Ali", 0),
+    ],
+)
+def test_nothing_is_asked_for_that_is_known_or_was_no_scope(
+    provider: Provider, scopes: tuple[str, ...], said: dict[str, Any], label: str, calls: int
+) -> None:
+    thin(provider)
+    provider.claims |= said
+    assert sign_in(provider, scopes=scopes).label == label
+    assert provider.calls["userinfo"] == calls
+
+
+def test_t159_an_address_is_not_verified_by_what_is_said_of_another(provider: Provider) -> None:
+    thin(provider)
+    provider.claims |= {"email": "bob@example.com"}
+    signed_in = sign_in(provider, scopes=WITH_NAMES)
+    assert (signed_in.label, signed_in.email) == ("Alice Example", "")
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        Response(503),
+        Response(204),
+        json_response({"error": "invalid_token"}, 401),
+        json_response([SAID]),
+        json_response({**SAID, "sub": "bob"}),
+        json_response({name: value for name, value in SAID.items() if name != "sub"}),
+        Response(200, {"content-type": "application/jwt"}, b"eyJhbGciOiJSUzI1NiJ9.e30.c2ln"),
+        redirect("https://elsewhere.example.com/"),
+    ],
+)
+def test_t28_without_an_answer_about_them_the_person_is_signed_in_by_the_id_token(
+    provider: Provider, answer: Response
+) -> None:
+    thin(provider)
+    provider.scripted["userinfo"] = answer
+    signed_in = sign_in(provider, scopes=WITH_NAMES)
+    assert (signed_in.claim, signed_in.label, signed_in.email) == (Claim(provider.issuer, "alice"), "alice", "")
+    assert provider.calls["userinfo"] == 1
+
+
+def test_a_provider_without_that_endpoint_signs_in_too(provider: Provider) -> None:
+    thin(provider)
+    provider.metadata["userinfo_endpoint"] = None
+    assert sign_in(provider, scopes=WITH_NAMES).label == "alice"

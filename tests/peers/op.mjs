@@ -22,6 +22,7 @@ const defaults = {
     { sub: 'bob', name: 'Bob', email: 'bob@example.com' },
   ],
   scopes: [], // beside openid
+  thin_id_tokens: false, // name and address only at its userinfo endpoint, for the scopes profile and email
   pkce: true, // required of every client
   rotate_refresh_tokens: true,
   revocation: true,
@@ -85,7 +86,9 @@ function setup() {
     findAccount,
     loadExistingGrant,
     scopes: ['openid', 'offline_access', ...config.scopes],
-    claims: { openid: ['sub', 'name', 'email'] },
+    claims: config.thin_id_tokens
+      ? { openid: ['sub'], profile: ['name'], email: ['email', 'email_verified'] }
+      : { openid: ['sub', 'name', 'email'] },
     conformIdTokenClaims: true,
     clientDefaults: { grant_types: ['authorization_code', 'refresh_token'] },
     cookies: {
