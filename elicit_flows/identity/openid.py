@@ -24,6 +24,9 @@ USERINFO_DEADLINE = 3.0
 MAX_CODE = 4096
 MAX_EMAIL = 254  # characters (RFC 5321, section 4.5.3.1.3, without the angle brackets)
 NAMES = ("name", "preferred_username", "nickname")  # what calls the person something, the best one first
+# Who asks for another account gets the former one again where a provider does not know prompt=login. Google names none,
+# consent and select_account alone: https://developers.google.com/identity/openid-connect/openid-connect#prompt
+PROMPTS = {"https://accounts.google.com": {"login": "select_account"}}
 # Of what a scope asks for (OpenID Connect Core, section 5.4), the claims that pages and messages need.
 CLAIMS = {"profile": NAMES, "email": ("email", "email_verified")}
 
@@ -84,7 +87,7 @@ def begin(
         state=state,
         verifier=verifier,
         nonce=nonce,
-        prompt=prompt,
+        prompt=prompt and PROMPTS.get(op.issuer, {}).get(prompt, prompt),
         ui_locales=ui_locales,
         max_age=None if op.max_age is None else str(op.max_age),
     )

@@ -11,6 +11,7 @@ import pytest
 from elicit_flows import identity
 from elicit_flows.domain import errors
 from elicit_flows.domain.values import Claim
+from elicit_flows.identity.openid import PROMPTS
 from elicit_flows.oauth import new_verifier
 from tests.doubles.provider import Provider
 from tests.doubles.raw import dripping, listening
@@ -38,6 +39,15 @@ def test_the_browser_leaves_with_state_nonce_and_pkce(provider: Provider) -> Non
     assert (query["state"], query["nonce"], query["scope"]) == ("st4te", NONCE, "openid")
     assert (query["prompt"], query["max_age"], query["redirect_uri"]) == ("select_account", "0", CALLBACK)
     assert "v" * 43 not in url
+
+
+@pytest.mark.parametrize(("prompt", "sent"), [("login", "select_account"), (None, None)])
+def test_another_account_is_asked_for_as_google_wants_it(
+    provider: Provider, monkeypatch: pytest.MonkeyPatch, prompt: str | None, sent: str | None
+) -> None:
+    monkeypatch.setitem(PROMPTS, provider.issuer, PROMPTS["https://accounts.google.com"])
+    query = parse_qs(urlsplit(leave(provider, "v" * 43, prompt=prompt)).query)
+    assert query.get("prompt", [None]) == [sent]
 
 
 def test_a_public_client_signs_in_too(provider: Provider) -> None:

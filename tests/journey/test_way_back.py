@@ -161,6 +161,8 @@ def test_t25_a_code_that_was_redeemed_meanwhile_is_given_back(
 ):
     asked = stage.ask(provider="bad")
     usual = doubles.bad.routes()["/token"][1]
+    # An account that no other test of this service has connected: it would stay connected, and nothing be given back.
+    doubles.bad.user = {"sub": f"called-off-{how}"}
 
     def meanwhile(request: object) -> object:
         _call_off(stage, http_user, asked, how)
