@@ -27,6 +27,8 @@ NewUser = Callable[..., HttpUser]
 
 def test_t28_userinfo_about_another_account_connects_nothing(stage: Stage, http_user: HttpUser, doubles: Doubles):
     asked = stage.ask(provider="bad")
+    # Nobody else's account: one that another test has connected would stay connected.
+    doubles.bad.user = {"sub": "misnamed", "name": "Alice"}
     doubles.bad.scripted["userinfo"] = json_response({"sub": "mallory", "name": "Alice"})
     http_user.connect(asked["url"], "alice")
     found = stage.look(asked)
