@@ -7,6 +7,7 @@ import time
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
+from urllib.parse import urlsplit
 
 from django.core.exceptions import ValidationError
 from django.core.validators import validate_email
@@ -23,6 +24,9 @@ DEADLINE = 5.0
 USERINFO_DEADLINE = 3.0
 MAX_CODE = 4096
 MAX_EMAIL = 254  # characters (RFC 5321, section 4.5.3.1.3, without the angle brackets)
+# Microsoft's clouds. Their tokens say nothing of email_verified, and xms_edov where the app's optional claims have it:
+# whether the domain's owner is verified (https://learn.microsoft.com/en-us/entra/identity-platform/optional-claims-reference).
+ENTRA = ("login.microsoftonline.com", "login.microsoftonline.us", "login.partner.microsoftonline.cn")
 NAMES = ("name", "preferred_username", "nickname")  # what calls the person something, the best one first
 # Who asks for another account gets the former one again where a provider does not know prompt=login. Google names none,
 # consent and select_account alone: https://developers.google.com/identity/openid-connect/openid-connect#prompt
@@ -230,6 +234,8 @@ def verified_email(said: dict[str, Any]) -> str:
     unverified address may be somebody else (OpenID Connect Core, section 5.7).
     """
     address, verified = said.get("email"), said.get("email_verified")
+    if verified is None and urlsplit(str(said.get("iss"))).hostname in ENTRA:
+        verified = said.get("xms_edov") in (True, "true", "1")
     if not (verified is True or verified == "true") or not isinstance(address, str) or len(address) > MAX_EMAIL:
         return ""
     try:

@@ -45,6 +45,26 @@ def test_t159_only_a_verified_address_is_one(said: dict[str, Any], found: str) -
     assert openid.verified_email(said) == found
 
 
+@pytest.mark.parametrize(
+    ("iss", "said", "found"),
+    [
+        ("https://login.microsoftonline.com/a-tenant/v2.0", {"xms_edov": True}, "a@example.com"),
+        ("https://login.microsoftonline.com/a-tenant/v2.0", {"xms_edov": "1"}, "a@example.com"),
+        ("https://login.microsoftonline.us/a-tenant/v2.0", {"xms_edov": 1}, "a@example.com"),
+        ("https://login.microsoftonline.com/a-tenant/v2.0", {"xms_edov": False}, ""),
+        ("https://login.microsoftonline.com/a-tenant/v2.0", {"xms_edov": "0"}, ""),
+        ("https://login.microsoftonline.com/a-tenant/v2.0", {"xms_edov": True, "email_verified": False}, ""),
+        ("https://login.microsoftonline.com/a-tenant/v2.0", {}, ""),
+        ("https://login.microsoftonline.com.example.com/a-tenant/v2.0", {"xms_edov": True}, ""),
+        ("https://idp.example.com", {"xms_edov": True}, ""),
+    ],
+)
+def test_t159_of_microsoft_an_address_is_verified_by_the_owner_of_its_domain(
+    iss: str, said: dict[str, Any], found: str
+) -> None:
+    assert openid.verified_email({"iss": iss, "email": "a@example.com", **said}) == found
+
+
 def test_t159_an_address_that_is_no_longer_verified_is_forgotten(mail: MailServer, ask: Ask) -> None:
     signs_in()
     signs_in("")
