@@ -130,3 +130,9 @@ def test_an_entry_without_a_fact_is_not_counted_for_it() -> None:
     worded = entry.scopes.model_copy(update={"words": {"repo": "Everything"}})
     assert not facts(entry.model_copy(update={"scopes": worded}))["scopes in words"]
     assert not facts(catalogue.entries()["twilio"].model_copy(update={"find_url": None}))["revocation"]
+
+
+def test_a_server_of_ones_own_ends_grants_as_github_does() -> None:
+    calls = [catalogue.entries()[slug].revoke_call for slug in ("github", "github-enterprise")]
+    there, own = [call.model_dump(exclude={"source_url"}) for call in calls if call]
+    assert own == {**there, "url": "https://{host}/api/v3/applications/{client_id}/grant"}
