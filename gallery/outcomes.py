@@ -35,8 +35,8 @@ def connected_page() -> Context:
     return {**outcome_page(), "gained": [gained], "returns": True}
 
 
-def late_page(status: str) -> Context:
-    more = {"answered": True, "yes_or_no": True, "finished_at": clock.now()}
+def late_page(status: str, days: int = 0) -> Context:
+    more = {"answered": True, "yes_or_no": True, "finished_at": clock.now() - timedelta(days=days)}
     more["undo_url"] = "/account/connections/cn_1" if status == "completed" else ""
     return {**outcome_page(status), **more}
 

@@ -116,6 +116,7 @@ PAGES: dict[str, tuple[str, str, Callable[[], Context]]] = {
     "connected": ("connect/done.html", "done", connected_page),
     "answered before": ("connect/done.html", "done", lambda: late_page("completed")),
     "declined before": ("connect/done.html", "done", lambda: late_page("declined")),
+    "declined days before": ("connect/done.html", "done", lambda: late_page("declined", days=2)),
     "link": ("connect/consent.html", "consent", link_page),
     "payment": ("connect/consent.html", "consent", payment_page),
     "payment, nothing paid": ("connect/consent.html", "consent", lambda: payment_page(came_back=True)),

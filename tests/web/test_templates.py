@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
+from datetime import UTC, datetime
 
 import pytest
 
@@ -12,7 +13,7 @@ from elicit_flows.lib import text
 from gallery.account import USES, connection_page, ended_page, just_ended, payments_page, sessions, uses
 from gallery.asking import request_page
 from gallery.everywhere import Context
-from gallery.outcomes import payment_outcome_page
+from gallery.outcomes import late_page, payment_outcome_page
 from gallery.states import PAGES
 from tests.web.samples import ROOT, STATES, Page, render, shown
 
@@ -418,6 +419,18 @@ def test_what_a_page_is_for_is_its_first_button():
 def test_what_was_answered_before_leads_back_first_and_to_the_connection_then():
     source = shown("answered before").source
     assert source.index("Go back to") < source.index("See the connection, and disconnect it")
+
+
+@pytest.mark.parametrize("status", ["completed", "declined"])
+@pytest.mark.parametrize("yes_or_no", [True, False])
+def test_an_answer_of_another_day_has_its_date(status: str, yes_or_no: bool):
+    said = "said no" if status == "declined" else "answered Yes" if yes_or_no else "answered this"
+    at = datetime(2026, 11, 28, 14, 5, tzinfo=UTC)
+    page = {**late_page(status), "yes_or_no": yes_or_no}
+    texts = [render("connect/done.html", {**page, **more}).text() for more in ({}, {"finished_at": at})]
+    assert f"You already {said} at " in texts[0]
+    assert f"You already {said} at " not in texts[1]
+    assert f"You already {said} November 28, 2026, 2:05" in " ".join(texts[1].split())
 
 
 def test_a_failure_says_why_and_a_success_does_not():
