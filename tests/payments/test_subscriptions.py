@@ -250,6 +250,18 @@ def test_a_trial_is_free_until_the_day_that_the_page_says_and_then_costs_what_it
     assert told(till, asked) == ["subscription.renewed"]
 
 
+def test_what_goes_back_of_a_subscription_that_began_with_a_trial_is_found(till: Till, http_user: HttpUser) -> None:
+    asked, subscription = trial(till, http_user)
+    till.stripe.order("renew", subscription=subscription)
+    until(lambda: renewals(till, asked), "the first charge is told", timeout=15)
+    till.stripe.order("refund", of=subscription, amount=500)
+    till.stripe.order("dispute", of=subscription, outcome="open")
+    let_a_day_pass(till, asked)
+    until(lambda: till.payment(asked)["dispute"] == "open", "the sweep has looked", timeout=15)
+    assert till.payment(asked)["amount_refunded"] == 500
+    assert entitlement(till)["usable"] is False
+
+
 def test_who_cancels_within_the_trial_pays_nothing(till: Till, http_user: HttpUser) -> None:
     asked, subscription = trial(till, http_user)
     press(till, http_user, asked, "unsubscribe")

@@ -261,7 +261,9 @@ def _look(stripe_client: stripe.StripeClient, ref: str) -> Snapshot:
     subscription = reading.id_of(found.get("subscription"))
     invoices = _invoices(stripe_client, subscription) if subscription else []
     intent = None  # of refunds and disputes, if anything was paid
-    if found.get("status") == "complete" and (found.get("payment_status") == "paid" or reading.is_captured(found)):
+    # A trial leaves "no_payment_required" for good; its renewals are paid all the same.
+    settled = found.get("payment_status") in ("paid", "no_payment_required") or reading.is_captured(found)
+    if found.get("status") == "complete" and settled:
         renews = found.get("mode") == "subscription"
         intent = _latest_intent(stripe_client, invoices) if renews else reading.id_of(found.get("payment_intent"))
     if intent is None:
