@@ -100,7 +100,7 @@ def entries(period: Period) -> Iterator[Entry]:
             for row in _ordered(period.charges(), "paid_at")
         ),
         (
-            _entry(row.subscription.payment, "renewal", row.paid_at, row.amount, row.ref)
+            _entry(row.subscription.payment, "renewal", row.paid_at, row.amount, row.ref, row.currency)
             for row in _ordered(period.renewals(), "paid_at", "subscription__payment__")
         ),
         (
@@ -115,11 +115,11 @@ def _ordered(rows: QuerySet[Any], moment: str, path: str = "") -> Iterator[Any]:
     return rows.select_related(f"{path}agent", f"{path}account").order_by(moment, "pk").iterator()
 
 
-def _entry(payment: Payment, sort: str, at: datetime, amount: int, ref: str) -> Entry:
+def _entry(payment: Payment, sort: str, at: datetime, amount: int, ref: str, currency: str = "") -> Entry:
     account = payment.account
     return Entry(
-        at, sort, amount, payment.currency, account.slug, account.livemode, payment.agent.slug, payment.pk, ref,
-        payment.description, payment.known_tax if sort == "charge" else None,
+        at, sort, amount, currency or payment.currency, account.slug, account.livemode, payment.agent.slug, payment.pk,
+        ref, payment.description, payment.known_tax if sort == "charge" else None,
     )  # fmt: skip
 
 

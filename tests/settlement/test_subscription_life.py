@@ -28,7 +28,7 @@ from elicit_flows.models import (
     Subscription,
 )
 from elicit_flows.payments import cancellations, checkouts, queries
-from elicit_flows.payments.bookkeeping import Period
+from elicit_flows.payments.bookkeeping import Period, entries, totals
 from tests.settlement.conftest import Till
 from tests.support import rows
 from tests.support.moving import MovingClock
@@ -350,6 +350,13 @@ def test_t240_a_renewal_at_another_price_is_told_to_agent_and_operator(life: Lif
     assert life.told() == ["subscription.renewed", "payment.mismatch"]
     assert f"{amount} {currency}, agreed was 500 eur" in Payment.objects.get().problem
     assert Event.objects.get(type="payment.mismatch").data["problem"]["code"] == "renewal"
+
+
+def test_the_books_have_a_renewal_in_the_currency_that_was_charged(life: Life) -> None:
+    life.hear(State.ACTIVE, 1, life.invoice(2, amount=540, currency="usd"))
+    period = Period(clock.now() - DAY, clock.now() + DAY)
+    lines = [(one.amount, one.currency) for one in entries(period)]
+    assert lines == [(one.charged, one.currency) for one in totals(period)] == [(500, "eur"), (540, "usd")]
 
 
 def test_t240_one_that_costs_less_is_none_of_their_business(life: Life) -> None:
