@@ -73,7 +73,8 @@ class Period:
         return self._within(paid, "paid_at")
 
     def renewals(self) -> QuerySet[Renewal]:
-        return self._within(Renewal.objects.filter(status=Renewal.Status.PAID), "paid_at", "subscription__")
+        paid = Renewal.objects.filter(status=Renewal.Status.PAID, amount__gt=0)  # a credit may cover all of one
+        return self._within(paid, "paid_at", "subscription__")
 
     def refunds(self) -> QuerySet[Refund]:
         return self._within(Refund.objects.filter(status=Refund.Status.DONE), "done_at", "payment__")

@@ -13,7 +13,7 @@ from elicit_flows import elicitations
 from elicit_flows.api.owned_rows import own_subscription
 from elicit_flows.domain.errors import Conflict, NotFound
 from elicit_flows.domain.values import Claim
-from elicit_flows.kinds.payment.values import InvoiceSeen, RefundSeen, State
+from elicit_flows.kinds.payment.values import BalanceLine, InvoiceSeen, Movement, RefundSeen, State
 from elicit_flows.lib import clock
 from elicit_flows.models import (
     Cancellation,
@@ -29,6 +29,7 @@ from elicit_flows.models import (
 )
 from elicit_flows.payments import cancellations, checkouts, queries
 from elicit_flows.payments.bookkeeping import Period, entries, totals
+from elicit_flows.payments.reconciliation import Reconciliation
 from tests.settlement.conftest import Till
 from tests.support import rows
 from tests.support.moving import MovingClock
@@ -357,6 +358,17 @@ def test_the_books_have_a_renewal_in_the_currency_that_was_charged(life: Life) -
     period = Period(clock.now() - DAY, clock.now() + DAY)
     lines = [(one.amount, one.currency) for one in entries(period)]
     assert lines == [(one.charged, one.currency) for one in totals(period)] == [(500, "eur"), (540, "usd")]
+
+
+def test_a_renewal_that_a_credit_has_paid_moved_no_money(life: Life) -> None:
+    life.hear(State.ACTIVE, 1, life.invoice(2, amount=0))
+    compared = Reconciliation(life.till.account, clock.now() - DAY, clock.now() + DAY)
+    bought = Payment.objects.get()
+    line = BalanceLine("txn_1", Movement.CHARGE, clock.now(), 500, "eur", bought.payment_ref, life.checkout.pk)
+    compared.add([line])
+    assert compared.differences() == []
+    [total] = totals(Period(compared.since, compared.until))
+    assert (total.charges, total.charged) == (1, 500)
 
 
 def test_t240_one_that_costs_less_is_none_of_their_business(life: Life) -> None:
