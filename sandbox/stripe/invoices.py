@@ -142,7 +142,7 @@ def invoice_payment(shop: Shop, made: Thing, intent: Thing) -> Thing:
         "object": "invoice_payment",
         "amount_paid": made["amount_paid"],
         "amount_requested": made["amount_due"],
-        "created": shop.now,
+        "created": made["created"],  # Stripe makes it with the invoice, before the first attempt
         "currency": made["currency"],
         "invoice": made["id"],
         "is_default": True,

@@ -63,7 +63,14 @@ SIMULATED: dict[str, set[str]] = {
     "DELETE /v1/subscriptions/:id": {"expand"},
     "GET /v1/subscriptions": {*_PAGE, *_CREATED, "customer"},
     "GET /v1/invoices": {*_PAGE, *_CREATED, "customer", "status", "subscription"},
-    "GET /v1/invoice_payments": {*_PAGE, *_CREATED, "invoice", "status"},
+    "GET /v1/invoice_payments": {
+        *_PAGE,
+        *_CREATED,
+        "invoice",
+        "payment.payment_intent",
+        "payment.type",
+        "status",
+    },
     "POST /v1/customers": {"expand", "description", "email", "metadata", "name"},
     "POST /v1/refunds": {
         *("expand", "amount", "charge", "metadata", "payment_intent", "reason", "refund_application_fee"),

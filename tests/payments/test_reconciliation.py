@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Callable
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Any
 
@@ -13,6 +13,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from elicit_flows.models import PaymentAccount
+from tests.payments.test_hints import settled
 from tests.payments.test_policies import policy
 from tests.payments.till import Json, Till
 from tests.support.box import Box
@@ -161,6 +162,26 @@ def test_renewals_that_only_one_side_knows_are_found(till: Till, http_user: Http
             ("charge_unknown", payment, "", "300 eur"), ("charge_missing", payment, "300 eur", ""),
         ]
     )  # fmt: skip
+
+
+@pytest.mark.slow
+def test_what_comes_of_a_renewal_weeks_later_is_of_its_subscription(till: Till, http_user: HttpUser) -> None:
+    asked = paid(till, http_user, amount=300, mode="subscribe", interval="month")
+    subscription, payment = intent(till, asked), till.payment_id(asked)
+    then = datetime.now(UTC) + timedelta(days=20)
+    around = [f"--since={then - timedelta(days=1):%Y-%m-%d}", f"--until={then + timedelta(days=1):%Y-%m-%d}"]
+    till.stripe.order("renew", subscription=subscription, outcome="fail")
+    till.stripe.order("clock", seconds=20 * 86_400)
+    till.stripe.order("collect", subscription=subscription, outcome="ok")
+    until(partial(renewed, till, 1), "the renewal is recorded", timeout=20)
+    settled(till)
+    assert reconciled(till, "--foreign", *around) == []
+    till.stripe.order("refund", of=subscription, amount=100)
+    till.stripe.order("dispute", of=subscription, outcome="open")
+    assert sorted(reconciled(till, "--foreign", *around)) == [
+        ("dispute_unknown", payment, "", "200 eur"),
+        ("refund_unknown", payment, "", "100 eur"),
+    ]
 
 
 @pytest.mark.slow

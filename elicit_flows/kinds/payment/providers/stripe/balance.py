@@ -12,7 +12,7 @@ from elicit_flows.kinds.payment.providers.stripe.client import plain
 from elicit_flows.kinds.payment.providers.stripe.session import OUR_ID
 from elicit_flows.kinds.payment.values import BalanceLine, BalancePage, Movement
 
-PAGE = 100
+PAGE = 25  # some of them take a request of their own, and all of a page share one deadline
 FIRST = "subscription_create"  # the reason of an invoice that the checkout itself paid
 INVOICE_SLACK = 3600  # seconds between a charge and the record that its invoice was paid by it
 # The category, and whether money came in. The amounts of refunds and disputes are positive at their objects.
@@ -36,11 +36,19 @@ def page(client: stripe.StripeClient, since: datetime, until: datetime, after: s
     found = plain(client.v1.balance_transactions.list(params), "data")
     # A subscription's charges name neither the subscription nor our id.
     unnamed = [
-        one["created"]
+        one
         for one in found["data"]
         if one.get("reporting_category") in _CATEGORIES and OUR_ID not in reading.within(one, "source", "metadata")
     ]
-    invoices = _invoices(client, min(unnamed), max(unnamed)) if unnamed else {}
+    times = [one["created"] for one in unnamed]
+    around = {"gte": min(times) - INVOICE_SLACK, "lte": max(times) + INVOICE_SLACK} if times else {}
+    invoices = _invoices(client, {"created": around}) if times else {}
+    for source in (reading.within(one, "source") for one in unnamed):
+        intent = reading.id_of(source.get("payment_intent"))
+        # Stripe makes that record with the invoice. The bank may take the charge, and the payer it back, weeks later.
+        if intent and intent not in invoices and (source.get("object") != "charge" or source.get("customer")):
+            of_one = {"payment": {"type": "payment_intent", "payment_intent": intent}}
+            invoices |= {intent: {}} | _invoices(client, of_one)
     more = bool(found.get("has_more") and found["data"])
     lines = tuple(_line(one, invoices) for one in found["data"])
     return BalancePage(lines, found["data"][-1]["id"] if more else "")
@@ -66,14 +74,9 @@ def _line(transaction: reading.Thing, invoices: dict[str, reading.Thing]) -> Bal
     )
 
 
-def _invoices(client: stripe.StripeClient, first: int, last: int) -> dict[str, reading.Thing]:
-    """The invoice that each PaymentIntent of this time paid (seconds since the epoch)."""
-    params: Any = {
-        "created": {"gte": first - INVOICE_SLACK, "lte": last + INVOICE_SLACK},
-        "status": "paid",
-        "limit": PAGE,
-        "expand": ["data.invoice"],
-    }
+def _invoices(client: stripe.StripeClient, which: dict[str, Any]) -> dict[str, reading.Thing]:
+    """The invoice that each PaymentIntent paid, of the records that ``which`` filters."""
+    params: Any = {**which, "status": "paid", "limit": PAGE, "expand": ["data.invoice"]}
     found: dict[str, reading.Thing] = {}
     while True:
         answer = plain(client.v1.invoice_payments.list(params), "data")
