@@ -77,7 +77,11 @@ class Period:
         return self._within(paid, "paid_at", "subscription__")
 
     def refunds(self) -> QuerySet[Refund]:
+        """Also of money that is not among the charges: it differed from its request, or came twice."""
         return self._within(Refund.objects.filter(status=Refund.Status.DONE), "done_at", "payment__")
+
+    def refunds_of_charges(self) -> QuerySet[Refund]:
+        return self.refunds().filter(payment__status__in=MONEY_CAME, payment_ref=F("payment__payment_ref"))
 
     def mismatches(self) -> QuerySet[Payment]:
         return self._within(Payment.objects.filter(status=Payment.Status.MISMATCH), "created_at")
@@ -106,7 +110,7 @@ def entries(period: Period) -> Iterator[Entry]:
         ),
         (
             _entry(row.payment, "refund", row.done_at, -row.amount, row.ref or "")
-            for row in _ordered(period.refunds(), "done_at", "payment__")
+            for row in _ordered(period.refunds_of_charges(), "done_at", "payment__")
         ),
         key=lambda one: (one.at, one.payment),
     )
@@ -131,7 +135,7 @@ def totals(period: Period) -> list[Total]:
     for number, amount, rows, path, measured in (
         ("charges", "charged", charges, "", money),
         ("charges", "charged", period.renewals(), "subscription__", money),
-        ("refunds", "refunded", period.refunds(), "payment__", money),
+        ("refunds", "refunded", period.refunds_of_charges(), "payment__", money),
         ("disputes", "disputed", charges.exclude(disputed=""), "", money),
         ("mismatches", "", period.mismatches(), "", Count("pk")),
         ("mandates", "", period.mandates(), "", Count("pk")),

@@ -13,6 +13,7 @@ from elicit_flows.kinds.payment.values import DisputeSeen, RefundSeen, State
 from elicit_flows.lib import clock
 from elicit_flows.models import Checkout, Entitlement, Event, Payment, Refund
 from elicit_flows.payments import checkouts, entitlements
+from elicit_flows.payments.bookkeeping import Period, entries, totals
 from tests.settlement.conftest import Till
 from tests.support.moving import MovingClock
 from tests.support.sweeps import spread
@@ -130,6 +131,21 @@ def test_t105_what_is_paid_twice_goes_back_once(till: Till) -> None:
     assert till.stands(row) == ("completed", "paid")
     assert till.told(row).count("elicitation.completed") == 1
     assert till.told(row).count("payment.mismatch") == 1
+
+
+@pytest.mark.parametrize("came", ["twice", "otherwise"])
+def test_what_was_no_charge_and_went_back_is_no_refund_in_the_books(till: Till, came: str) -> None:
+    row = till.ask()
+    first = till.open(row)
+    if came == "twice":
+        till.hear(first, State.EXPIRED)
+        till.hear(till.open(row), State.PAID)
+    till.hear(first, State.PAID, amount=400 if came == "otherwise" else 500, refunds=(RefundSeen("re_1", 400, "done"),))
+    assert Refund.objects.filter(status="done").count() == 1
+    period = Period(clock.now() - timedelta(hours=1), clock.now() + timedelta(hours=1))
+    [total] = totals(period)
+    assert (total.refunds, total.net) == (0, 500 if came == "twice" else 0)
+    assert sum(one.amount for one in entries(period)) == total.net
 
 
 def test_what_is_paid_after_the_agent_took_it_back_goes_back(till: Till) -> None:
