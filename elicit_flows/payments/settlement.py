@@ -5,8 +5,6 @@ from __future__ import annotations
 import logging
 from enum import StrEnum
 
-from django.db.models import Q
-
 from elicit_flows import events
 from elicit_flows.kinds.payment import order
 from elicit_flows.kinds.payment.values import ENDS, SUCCESSES, Snapshot, State
@@ -93,8 +91,10 @@ def _won(payment: Payment, checkout: Checkout, said: Snapshot) -> Verdict:
         # Record a payment that differs from the request. It is never a success and always reported. A person or the
         # account's policy decides about the money. Another currency is always left to a person, because refunds are
         # counted in the requested currency.
-        changed = Payment.objects.filter(pk=payment.pk).filter(Q(status=Status.OPEN) | Q(status=Status.PROCESSING))
-        changed.update(status=Status.MISMATCH, payment_ref=said.payment_ref or "")
+        unpaid = (Status.OPEN, Status.PROCESSING, Status.CLOSED)
+        Payment.objects.filter(pk=payment.pk, status__in=unpaid).update(
+            status=Status.MISMATCH, payment_ref=said.payment_ref or ""
+        )
         alert(payment, "mismatch", f"A payment arrived, but {problem}.")
         if payment.trial_days and said.payment_ref:
             # Nothing came that a person could decide about, and after the trial another price would be charged.

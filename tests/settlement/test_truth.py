@@ -108,6 +108,17 @@ def test_t104_money_that_came_otherwise_than_asked_is_never_a_success_and_never_
     assert not Entitlement.objects.exists()
 
 
+def test_t104_what_came_otherwise_after_its_page_was_over_waits_for_a_person_too(till: Till) -> None:
+    row = till.ask()
+    checkout = till.open(row)
+    elicitations.cancel(row)
+    till.hear(checkout, State.EXPIRED)
+    assert till.stands(row) == ("cancelled", "closed")
+    till.hear(checkout, State.PAID, amount=400)
+    assert till.stands(row) == ("cancelled", "mismatch")
+    assert Payment.objects.get().payment_ref == f"pi_{checkout.ref}", "it can be found and refunded"
+
+
 def test_t105_a_second_page_is_not_opened_while_the_first_can_be_paid(till: Till) -> None:
     row = till.ask()
     first = till.open(row)
