@@ -231,15 +231,14 @@ def record_settlement(checkout: Checkout, said: Snapshot) -> None:
         payment, fresh = settlement.locked(checkout)
         verdict = settlement.apply(payment, fresh, said)
         row = payment.elicitation
-        if row is not None:
+        if verdict is Verdict.PAID and (row or payment.mode != charges.MODE):
+            if not completed(row, payment):
+                settlement.paid_late(payment, said)
+            elif payment.mode == "mandate":
+                mandates.given(payment, said)
+        elif row is not None:
             if verdict is Verdict.PROCESSING:
                 move(row, Status.SETTLING, only=[Status.STARTED])
-            elif verdict is Verdict.PAID:
-                move(row, Status.SETTLING, only=[Status.STARTED])
-                if not move(row, Status.COMPLETED, only=[Status.SETTLING], result=result(payment)):
-                    settlement.paid_late(payment, said)
-                elif payment.mode == "mandate":
-                    mandates.given(payment, said)
             elif verdict is Verdict.MISMATCH:
                 error = {
                     "code": "payment_mismatch",
@@ -253,6 +252,14 @@ def record_settlement(checkout: Checkout, said: Snapshot) -> None:
         if payment.mode == charges.MODE:
             _charge_settled(payment, verdict, said)
         settlement.follow(payment, fresh, said)
+
+
+def completed(row: Elicitation | None, payment: Payment) -> bool:
+    """Whether it is so now, by this payment. One that is deleted was over before."""
+    if row is None:
+        return False
+    move(row, Status.SETTLING, only=[Status.STARTED])
+    return move(row, Status.COMPLETED, only=[Status.SETTLING], result=result(payment))
 
 
 def _above_maximum(payment: Payment, said: Snapshot) -> Json:

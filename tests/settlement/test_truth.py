@@ -9,6 +9,7 @@ import pytest
 from django.db import IntegrityError, transaction
 
 from elicit_flows import elicitations
+from elicit_flows.jobs.purge import purge
 from elicit_flows.kinds.payment.values import DisputeSeen, RefundSeen, State
 from elicit_flows.lib import clock
 from elicit_flows.models import Checkout, Entitlement, Event, Payment, Refund
@@ -168,6 +169,20 @@ def test_what_is_paid_after_the_agent_took_it_back_goes_back(till: Till) -> None
     assert Refund.objects.get().amount == 500
     assert Entitlement.objects.get().status == "revoked"
     assert till.told(row)[-1] == "payment.mismatch", "money that came has an event that says so"
+
+
+def test_what_is_paid_after_the_elicitation_was_deleted_goes_back(till: Till, moving_clock: MovingClock) -> None:
+    """A bank may take longer than finished elicitations are kept."""
+    row = till.ask(item="report")
+    checkout = till.open(row)
+    till.hear(checkout, State.PROCESSING)
+    elicitations.cancel(row)
+    moving_clock.forward(days=91)
+    assert purge()["elicitations"] == 1
+    till.hear(Checkout.objects.get(), State.PAID)
+    assert Refund.objects.get().amount == 500
+    assert Entitlement.objects.get().status == "revoked"
+    assert Event.objects.filter(type="payment.mismatch").exists()
 
 
 def test_t106_time_does_not_end_what_may_still_be_paid(till: Till, moving_clock: MovingClock) -> None:
