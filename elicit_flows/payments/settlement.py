@@ -180,8 +180,11 @@ def paid_late(payment: Payment, said: Snapshot) -> None:
         entitlements.revoke(payment)
         cancellations.ask(payment, Mandate.By.POLICY, at_once=True)
         return
-    alert(payment, "late", "Paid after the elicitation was over: the payment is refunded.")
     entitlements.revoke(payment)
+    if payment.mode == "save":
+        alert(payment, "late", "Saved after the elicitation was over: nothing was paid, and its payer may remove it.")
+        return
+    alert(payment, "late", "Paid after the elicitation was over: the payment is refunded.")
     left = payment.amount - sum(one.amount for one in said.refunds if one.state != "failed")
     if payment.payment_ref and left > 0:
         refunds.give_back(payment, payment.payment_ref, left, "Paid after the elicitation was over.")

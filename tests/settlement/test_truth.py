@@ -171,6 +171,17 @@ def test_what_is_paid_after_the_agent_took_it_back_goes_back(till: Till) -> None
     assert till.told(row)[-1] == "payment.mismatch", "money that came has an event that says so"
 
 
+def test_a_method_that_is_saved_too_late_is_not_said_to_be_refunded(till: Till) -> None:
+    row = till.ask(mode="save", amount=0, item="report")
+    checkout = till.open(row)
+    elicitations.cancel(row)
+    till.hear(checkout, State.SAVED, amount=0)
+    assert till.stands(row) == ("cancelled", "saved")
+    told = Event.objects.get(type="payment.mismatch").data["problem"]
+    assert (told["code"], "nothing was paid" in told["message"], "refunded" in told["message"]) == ("late", True, False)
+    assert Entitlement.objects.get().status == "revoked"
+
+
 def test_what_is_paid_after_the_elicitation_was_deleted_goes_back(till: Till, moving_clock: MovingClock) -> None:
     """A bank may take longer than finished elicitations are kept."""
     row = till.ask(item="report")
