@@ -107,9 +107,11 @@ def collect(double: Double, values: Values) -> Thing:
 
 
 def cancel(double: Double, values: Values) -> Thing:
-    """Cancel at the end of the paid period."""
+    """Cancel at the end of the paid period. ``dated``: by its date alone, as the dashboard and the portal may."""
     shop, found = thing(double, values["subscription"], subscriptions.KIND)
-    return shown(subscriptions.change(shop, found, {"cancel_at_period_end": True}))
+    last = max(one["current_period_end"] for one in found["items"]["data"])
+    change = {"cancel_at": last} if values.get("dated") else {"cancel_at_period_end": True}
+    return shown(subscriptions.change(shop, found, change))
 
 
 def reprice(double: Double, values: Values) -> Thing:

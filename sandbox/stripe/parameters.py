@@ -56,7 +56,7 @@ SIMULATED: dict[str, set[str]] = {
     "GET /v1/payment_intents": {*_PAGE, *_CREATED, "customer"},
     "GET /v1/charges": {*_PAGE, *_CREATED, "customer", "payment_intent"},
     "POST /v1/subscriptions/:id": {
-        *("expand", "cancel_at_period_end", "default_payment_method", "proration_behavior", "items[].id"),
+        *("expand", "cancel_at", "cancel_at_period_end", "default_payment_method", "proration_behavior", "items[].id"),
         *("items[].price_data.currency", "items[].price_data.product", "items[].price_data.unit_amount"),
         *("items[].price_data.recurring.interval", "items[].price_data.recurring.interval_count"),
     },
@@ -85,6 +85,8 @@ OFF = {path for path in SIMULATED["POST /v1/checkout/sessions"] if path.endswith
     "allow_promotion_codes"
 }
 
+UNSET = {"cancel_at"}  # by an empty string
+
 
 def checked(call: str, given: dict[str, Any]) -> dict[str, Any]:
     """The parameters with numbers and booleans converted. Raises StripeError for what Stripe would refuse."""
@@ -107,6 +109,8 @@ class Check:
             return self.hash(shape, value, said, path)
         if path.removesuffix("[]") not in self.simulated and path not in self.simulated:
             raise unsimulated(said)
+        if path in UNSET and value == "":
+            return value
         found = leaf(shape[""] if isinstance(shape, dict) else shape, value, said)
         if path in OFF and found is True:
             raise unsimulated(said)

@@ -157,7 +157,7 @@ def period_end(start: int, rhythm: Thing) -> int:
 
 def renew(shop: Shop, subscription: Thing, *, ok: bool = True) -> Thing:
     """Begin and invoice the next period, which the bank takes or refuses. A cancelled subscription ends instead."""
-    if subscription["cancel_at_period_end"]:
+    if subscription["cancel_at"]:
         return end(shop, subscription)
     items = subscription["items"]["data"]
     for one in items:
@@ -170,18 +170,18 @@ def renew(shop: Shop, subscription: Thing, *, ok: bool = True) -> Thing:
 
 
 def change(shop: Shop, subscription: Thing, params: Thing) -> Thing:
-    """Cancel it at the end of the paid period, or take that back; charge another method; give an item another price.
-    Raises StripeError for one that has ended.
+    """Cancel it at the end of the paid period or by a date, or take that back, each by its parameter; charge another
+    method; give an item another price. Raises StripeError for one that has ended.
     """
     if subscription["status"] == "canceled":
         sentence = "A canceled subscription can only update its cancellation_details and metadata."
         raise StripeError(400, sentence, code="resource_missing")
-    if "cancel_at_period_end" in params:
-        ends = params["cancel_at_period_end"]
+    ends, at = params.get("cancel_at_period_end", subscription["cancel_at_period_end"]), params.get("cancel_at")
+    if ends != subscription["cancel_at_period_end"] or at is not None:
         last = max(one["current_period_end"] for one in subscription["items"]["data"])
         before = {name: subscription[name] for name in ("cancel_at_period_end", "cancel_at", "canceled_at")}
-        subscription |= {"cancel_at_period_end": ends, "cancel_at": last if ends else None}
-        subscription["canceled_at"] = shop.now if ends else None
+        subscription |= {"cancel_at_period_end": ends, "cancel_at": at or (last if ends else None)}
+        subscription["canceled_at"] = shop.now if subscription["cancel_at"] else None
         shop.emit("customer.subscription.updated", subscription, before)
     if "default_payment_method" in params:
         method = shop.get("payment_method", params["default_payment_method"], "default_payment_method", 400)

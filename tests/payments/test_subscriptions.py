@@ -106,6 +106,18 @@ def test_a_payer_who_cancelled_keeps_it_after_all(each_till: Till, http_user: Ht
     until(lambda: life(till, asked)["ends_at"], "it can be cancelled again", timeout=15)
 
 
+@pytest.mark.parametrize("dated", [False, True])
+def test_a_payer_keeps_what_was_cancelled_at_the_provider(till: Till, http_user: HttpUser, dated: bool) -> None:
+    asked, subscription = subscribed(till, http_user)
+    till.stripe.order("cancel", subscription=subscription, dated=dated)
+    until(lambda: life(till, asked)["ends_at"], "it is cancelled", timeout=15)
+    keep(till, http_user, asked)
+    assert "You keep the subscription." in http_user.text
+    assert at_stripe(till, subscription)["cancel_at"] is None
+    till.stripe.order("renew", subscription=subscription)
+    until(lambda: renewals(till, asked), "it goes on", timeout=15)
+
+
 @pytest.mark.parametrize("at", ["period_end", "now"])
 def test_an_agent_cancels_at_the_end_of_the_period_or_now(till: Till, http_user: HttpUser, at: str) -> None:
     asked, subscription = subscribed(till, http_user)

@@ -168,9 +168,12 @@ class Stripe:
         """Repeating has no further effect, so ``key`` is not sent, as in ``cancel``."""
         with calling(changes=True):
             stripe_client = client(account)
-            subscription = _subscription(stripe_client, ref)
-            if not _has_ended(stripe_client, subscription):
-                stripe_client.v1.subscriptions.update(subscription, {"cancel_at_period_end": False})
+            found = plain(stripe_client.v1.subscriptions.retrieve(_subscription(stripe_client, ref)), "id", "status")
+            # The dashboard and Stripe's portal may give it a date, which the flag alone does not take back.
+            by_flag = found.get("cancel_at_period_end") is True
+            if found["status"] not in reading.ENDED and (by_flag or found.get("cancel_at")):
+                back: Any = {"cancel_at_period_end": False} if by_flag else {"cancel_at": ""}
+                stripe_client.v1.subscriptions.update(found["id"], back)
             return _look(stripe_client, ref)
 
     def change_price(self, account: Account, ref: str, amount: int) -> Snapshot:
