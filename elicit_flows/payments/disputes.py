@@ -28,10 +28,10 @@ def sync(payment: Payment, said: Snapshot) -> None:
         entitlements.suspend(payment)
     elif state == "won":
         entitlements.restore(payment)
-        if before == "lost" and not payment.problem and payment.refunded < payment.amount:
-            entitlements.give_again(payment)
     else:
         entitlements.revoke(payment)
+    if before == "lost" and not payment.problem and payment.refunded < payment.amount:
+        entitlements.give_again(payment)  # reversed; or appealed, and suspended until that is decided
     events.publish(payment.agent, "payment.disputed", {"payment": payment.summary()}, payment.elicitation)
 
 

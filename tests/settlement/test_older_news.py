@@ -74,6 +74,18 @@ def test_case_29_a_refund_that_fails_while_the_payment_is_disputed_leaves_it_sus
     assert Entitlement.objects.get().status == "suspended"
 
 
+@pytest.mark.parametrize(("refunded", "suspended", "won"), [(0, "suspended", "active"), (500, "revoked", "revoked")])
+def test_case_29_a_dispute_that_is_won_on_appeal_gives_back_what_it_took(
+    till: Till, refunded: int, suspended: str, won: str
+) -> None:
+    """PayPal takes a dispute up again when the merchant appeals its decision."""
+    checkout = till.open(till.ask(item="report"))
+    refunds = (RefundSeen("re_1", 500, "done"),) if refunded else ()
+    for state, then in (("lost", "revoked"), ("open", suspended), ("won", won)):
+        till.hear(checkout, State.PAID, refunds=refunds, disputes=(DisputeSeen("PP-D-1", 500, state),))
+        assert Entitlement.objects.get().status == then
+
+
 @pytest.mark.parametrize(("refunded", "entitlement"), [(0, "active"), (500, "revoked")])
 def test_case_29_a_chargeback_that_is_reversed_gives_back_what_it_took(
     till: Till, refunded: int, entitlement: str
