@@ -11,6 +11,7 @@ from ninja import Query, Router
 
 from elicit_flows import elicitations
 from elicit_flows.api import mandate_shapes, openapi, parsing, schemas
+from elicit_flows.api.elicitations import MAX_METADATA
 from elicit_flows.api.owned_rows import own_mandate
 from elicit_flows.api.responses import AgentRequest, answer, listed
 from elicit_flows.domain.errors import Invalid, NotFound
@@ -90,6 +91,8 @@ def charge(request: AgentRequest, mandate_id: str, ask: mandate_shapes.ChargeReq
     mandate, key = own_mandate(request.auth, mandate_id), parsing.idempotency_key(request.headers)
     if key is None:
         raise Invalid.at("Idempotency-Key", "Send this header with a key of your own, so that a retry charges once.")
+    if len(json.dumps(ask.metadata)) > MAX_METADATA:
+        raise Invalid.at("metadata", f"Give at most {MAX_METADATA} bytes of JSON.")
     given = ask.model_dump(exclude={"metadata"})
     try:
         clean = kind("payment").clean({**given, "currency": mandate.currency})  # the rules of every payment

@@ -139,6 +139,14 @@ def test_a_charge_needs_a_key_of_the_agents_own(till: Till, http_user: HttpUser)
     assert intents(till, mandate) == []
 
 
+def test_the_metadata_of_a_charge_has_the_limit_of_a_questions(till: Till, http_user: HttpUser) -> None:
+    mandate = given(till, http_user)
+    answer = charge(till, mandate, 500, "large", metadata={"note": "x" * 8192})
+    assert (answer.status_code, answer.json()["errors"][0]["loc"]) == (422, ["metadata"])
+    assert intents(till, mandate) == []
+    assert charge(till, mandate, 500, "small", metadata={"note": "x" * 8000}).status_code == 201
+
+
 @pytest.mark.parametrize(("outcome", "failure"), [("declined", "generic_decline"), ("insufficient_funds",) * 2])
 def test_what_the_bank_refuses_is_told_and_gives_its_room_back(
     till: Till, http_user: HttpUser, outcome: str, failure: str
