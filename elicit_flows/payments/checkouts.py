@@ -137,10 +137,18 @@ def begun_at(checkout: Checkout) -> datetime:
 
 
 def look_again(checkout: Checkout, *, soon: bool = False) -> bool:
-    """Claim the next look; one of several workers gets it. The older the checkout, the longer the pause."""
+    """Claim the next look; one of several workers gets it. The older the checkout, the longer the pause, in which the
+    next attempt waits if this one fails.
+    """
     now = clock.now()
     pause = LOOK_EVERY if soon else max(LOOK_EVERY, (now - begun_at(checkout)) / 8)
+    if is_looked_at_daily(checkout.payment):
+        pause = min(pause, LOOK_WHILE_ACTIVE)
     return leases.claim(checkout, "look_at", look_at=now + pause)
+
+
+def is_looked_at_daily(payment: Payment) -> bool:
+    return payment.status == Payment.Status.ACTIVE or payment.disputed == "open"
 
 
 def lock_payment(row: Elicitation) -> None:
@@ -165,7 +173,7 @@ def schedule_next_check(payment: Payment, checkout: Checkout, said: Snapshot) ->
     now, since = clock.now(), payment.paid_at or checkout.created_at
     if checkout.surplus and said.state in SUCCESSES:
         checkout.look_at = now
-    elif payment.status == Payment.Status.ACTIVE or payment.disputed == "open":
+    elif is_looked_at_daily(payment):
         checkout.look_at = now + LOOK_WHILE_ACTIVE
     else:
         if payment.status == Payment.Status.ENDED and said.period_end:

@@ -77,6 +77,20 @@ def test_a_subscription_is_looked_at_every_day_until_it_ends(till: Till, moving_
     assert Checkout.objects.get().look_at == ended + timedelta(hours=1), "its last payment may still go back"
 
 
+def test_an_old_subscription_is_looked_at_the_day_after_its_provider_was_away(
+    till: Till, moving_clock: MovingClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    checkout = till.open(till.ask(mode="subscribe", interval="month"))
+    moving_clock.forward(days=400)
+    till.hear(checkout, State.ACTIVE, payment_ref="sub_1", period_end=clock.now() + timedelta(days=30))
+    moving_clock.forward(days=1, seconds=1)
+    monkeypatch.setattr(payment, "plug_in", lambda _: KnowsNothing())
+    assert jobs.sweep_payments() == 1
+    at = Checkout.objects.get().look_at
+    assert at
+    assert timedelta(0) < at - clock.now() <= timedelta(days=1)
+
+
 def test_a_payment_is_looked_at_every_day_while_it_is_disputed(till: Till, moving_clock: MovingClock) -> None:
     checkout = till.open(till.ask())
     till.hear(checkout, State.PAID)
