@@ -17,10 +17,13 @@ def sync(payment: Payment, said: Snapshot) -> None:
     A snapshot without a dispute changes nothing: it is older than the dispute, or about another period of a
     subscription.
     """
-    before, last = payment.disputed, said.disputes[-1] if said.disputes else None
-    if last is None:
+    if not said.disputes:
         return
-    state, payment.disputed, payment.evidence_due = last.state, last.state, last.evidence_due
+    # What one of them has taken is gone, however another ends.
+    states = {one.state for one in said.disputes}
+    before, state = payment.disputed, next((one for one in ("lost", "open") if one in states), "won")
+    payment.disputed = state
+    payment.evidence_due = min((one.evidence_due for one in said.disputes if one.evidence_due), default=None)
     payment.save(update_fields=["disputed", "evidence_due"])
     if state == before:
         return

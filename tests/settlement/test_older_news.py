@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
 
 from elicit_flows import elicitations
 from elicit_flows.kinds.payment.values import DisputeSeen, RefundSeen, State
+from elicit_flows.lib import clock
 from elicit_flows.models import Entitlement, Payment
 from tests.settlement.conftest import Till
 
@@ -84,6 +87,17 @@ def test_case_29_a_dispute_that_is_won_on_appeal_gives_back_what_it_took(
     for state, then in (("lost", "revoked"), ("open", suspended), ("won", won)):
         till.hear(checkout, State.PAID, refunds=refunds, disputes=(DisputeSeen("PP-D-1", 500, state),))
         assert Entitlement.objects.get().status == then
+
+
+def test_case_29_another_dispute_that_is_won_gives_nothing_back_of_one_that_was_lost(till: Till) -> None:
+    """A payer may ask PayPal first, and then the bank of their card."""
+    checkout, due = till.open(till.ask(item="report")), clock.now() + timedelta(days=7)
+    till.hear(checkout, State.PAID)
+    lost = DisputeSeen("PP-D-1", 500, "lost")
+    for state, evidence_due in (("open", due), ("won", None)):
+        till.hear(checkout, State.PAID, disputes=(lost, DisputeSeen("PP-D-2", 500, state, evidence_due)))
+        assert (Payment.objects.get().disputed, Payment.objects.get().evidence_due) == ("lost", evidence_due)
+        assert Entitlement.objects.get().status == "revoked"
 
 
 @pytest.mark.parametrize(("refunded", "entitlement"), [(0, "active"), (500, "revoked")])
