@@ -41,6 +41,8 @@ def ask(payment: Payment, amount: int | None, by: Refund.By, reason: str = "", k
             if (None if earlier.unnamed_amount else earlier.amount) != amount:
                 raise IdempotencyMismatch(detail="This Idempotency-Key was used for a refund of another amount.")
             return earlier
+        if payment.status in (Payment.Status.ACTIVE, Payment.Status.ENDED):
+            raise Conflict("Payments of a subscription are refunded at the provider, by your operator.")
         left = 0  # what is neither refunded nor being refunded of the payment that counts
         if payment.status in (Payment.Status.PAID, Payment.Status.MISMATCH):
             gone = payment.refunds.filter(payment_ref=payment.payment_ref).exclude(status=Status.FAILED)

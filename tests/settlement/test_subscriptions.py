@@ -6,10 +6,11 @@ from datetime import datetime, timedelta
 
 import pytest
 
+from elicit_flows.domain.errors import Conflict
 from elicit_flows.kinds.payment.values import RefundSeen, State
 from elicit_flows.lib import clock
 from elicit_flows.models import Checkout, Elicitation, Entitlement, Payment, Refund
-from elicit_flows.payments import entitlements
+from elicit_flows.payments import entitlements, refunds
 from tests.settlement.conftest import Till
 from tests.support.moving import MovingClock
 
@@ -73,6 +74,17 @@ def test_case_32_a_subscription_that_ends_takes_what_it_gave_and_is_told_once(
     assert till.stands(row) == ("completed", "ended")
     assert till.told(row) == [*DONE, "payment.ended"]
     assert till.ask(mode="subscribe", interval="month", item="news").status == "pending", "it can be had anew"
+
+
+@pytest.mark.parametrize("state", [State.ACTIVE, State.CANCELLED])
+def test_who_asks_to_refund_a_subscription_is_told_where_that_is_done(
+    till: Till, row: Elicitation, checkout: Checkout, state: State
+) -> None:
+    hear(till, checkout, State.ACTIVE, end_of(1))
+    hear(till, checkout, state, end_of(1))
+    with pytest.raises(Conflict, match="at the provider"):
+        refunds.ask(Payment.objects.get(elicitation=row), None, Refund.By.AGENT)
+    assert not Refund.objects.exists()
 
 
 def test_case_32_a_renewal_that_is_not_paid_lasts_no_longer_and_may_still_be_paid(
