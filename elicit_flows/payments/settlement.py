@@ -23,6 +23,7 @@ from elicit_flows.payments import (
 
 log = logging.getLogger(__name__)
 Status = Payment.Status
+_UNPAID = (Status.OPEN, Status.PROCESSING, Status.CLOSED)
 WON = {State.PAID: Status.PAID, State.SAVED: Status.SAVED, State.ACTIVE: Status.ACTIVE}
 OF_MODE = {
     "pay": State.PAID,
@@ -91,19 +92,20 @@ def _won(payment: Payment, checkout: Checkout, said: Snapshot) -> Verdict:
         # Record a payment that differs from the request. It is never a success and always reported. A person or the
         # account's policy decides about the money. Another currency is always left to a person, because refunds are
         # counted in the requested currency.
-        unpaid = (Status.OPEN, Status.PROCESSING, Status.CLOSED)
-        Payment.objects.filter(pk=payment.pk, status__in=unpaid).update(
-            status=Status.MISMATCH, payment_ref=said.payment_ref or ""
-        )
+        unpaid = Payment.objects.filter(pk=payment.pk, status__in=_UNPAID)
+        first = unpaid.update(status=Status.MISMATCH, payment_ref=said.payment_ref or "")
         alert(payment, "mismatch", f"A payment arrived, but {problem}.")
-        if payment.trial_days and said.payment_ref:
+        if not first and payment.mode == "subscribe":  # what came first stands, and goes on alone
+            checkout.surplus = True
+            checkout.save(update_fields=["surplus"])
+        elif payment.trial_days and said.payment_ref:
             # Nothing came that a person could decide about, and after the trial another price would be charged.
             cancellations.ask(payment, Mandate.By.POLICY, at_once=True)
         by_itself = payment.account.refund_mismatch and said.currency == payment.currency
         if by_itself and said.payment_ref and said.amount:
             refunds.give_back(payment, said.payment_ref, said.amount, "The payment differs from the request.")
         return Verdict.MISMATCH
-    if payment.status not in (Status.OPEN, Status.PROCESSING, Status.CLOSED):
+    if payment.status not in _UNPAID:
         return _again(payment, checkout, said)
     payment.status, payment.paid_at = WON[said.state], clock.now()
     payment.payment_ref, payment.receipt_url = said.payment_ref or "", said.receipt_url or ""
