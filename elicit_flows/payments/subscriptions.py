@@ -122,6 +122,8 @@ def _renewed(row: Subscription, seen: InvoiceSeen) -> Iterator[tuple[str, str]]:
     renewal = Renewal.objects.filter(subscription=row, ref=seen.ref).first()
     if renewal is not None and (renewal.status == Renewal.Status.PAID or seen.state == "open"):
         return
+    if renewal is not None and renewal.status == Renewal.Status.VOID and seen.state != "paid":
+        return  # an older answer
     refused = renewal is not None and renewal.status == Renewal.Status.FAILED
     renewal = renewal or Renewal(subscription=row, ref=seen.ref)
     renewal.amount, renewal.currency, renewal.status = seen.amount, seen.currency, Renewal.Status(seen.state)

@@ -233,6 +233,11 @@ def test_a_renewal_that_was_given_up_is_not_due(life: Life) -> None:
     life.hear(State.ACTIVE, 1, life.invoice(2, "failed"))
     life.hear(State.ACTIVE, 1, life.invoice(2, "void"))
     assert (life.now.status, life.now.grace_until, Renewal.objects.get().status) == ("active", None, "void")
+    told = life.told()
+    life.hear(State.ACTIVE, 1, life.invoice(2, "failed"))  # an answer from before that
+    assert (life.now.status, Renewal.objects.get().status, life.told()) == ("active", "void", told)
+    life.hear(State.ACTIVE, 2, life.invoice(2, "paid"))  # what was given up may be paid all the same
+    assert (Renewal.objects.get().status, life.told()) == ("paid", [*told, "subscription.renewed"])
 
 
 def test_months_that_nobody_told_of_are_found_by_one_look(life: Life) -> None:
