@@ -32,7 +32,7 @@ from elicit_flows import http, vault
 from elicit_flows.domain.values import Secret
 from elicit_flows.http import for_requests
 from elicit_flows.models import NotificationSettings
-from elicit_flows.notifications.messages import Message, NoAddress, NotSent, Refused, Unknown
+from elicit_flows.notifications.messages import Message, NoAddress, NotSent, Refused, Unknown, of_all
 from elicit_flows.people.contacts import Addresses
 
 PLACE = "{email}"
@@ -134,7 +134,7 @@ def send(message: Message, to: Addresses, offered: NotificationSettings) -> None
     failures = [failure for url in urls if (failure := _send(message, _filled(url, to.email)))]
     if len(failures) < len(urls):
         return
-    raise next((one for one in failures if isinstance(one, Unknown)), failures[-1])
+    raise of_all(failures)
 
 
 def _send(message: Message, url: str) -> NotSent | Unknown | None:

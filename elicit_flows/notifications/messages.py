@@ -4,6 +4,7 @@ itself, no amount, and no secret: the link is worth nothing to anybody but its p
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from django.conf import settings
@@ -38,6 +39,13 @@ class NoAddress(Exception):
 
 class Unknown(Exception):
     """The connection broke off: it may have been sent."""
+
+
+def of_all(failures: Sequence[NotSent | Unknown]) -> NotSent | Unknown:
+    """What became of a message that none of a person's addresses took: it may have been sent, else it may be tried
+    again, else it was refused.
+    """
+    return min(failures, key=lambda one: (Unknown, NotSent, Refused).index(type(one)))
 
 
 @dataclass(frozen=True, slots=True)

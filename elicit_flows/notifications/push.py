@@ -14,7 +14,7 @@ from elicit_flows import http, vault
 from elicit_flows.domain.values import Secret
 from elicit_flows.lib import clock, web_push
 from elicit_flows.models import NotificationSettings, PushSubscription
-from elicit_flows.notifications.messages import Message, NoAddress, NotSent, Refused, Unknown
+from elicit_flows.notifications.messages import Message, NoAddress, NotSent, Refused, Unknown, of_all
 from elicit_flows.people.contacts import Addresses
 from elicit_flows.people.push import takes
 
@@ -37,7 +37,7 @@ def send(message: Message, to: Addresses, offered: NotificationSettings) -> None
     failures = [failure for row in to.browsers if (failure := _send(message, row, offered, key))]
     if len(failures) < len(to.browsers):
         return
-    raise next((one for one in failures if isinstance(one, Unknown)), failures[-1])
+    raise of_all(failures)
 
 
 def _send(

@@ -92,6 +92,16 @@ def test_what_it_answers_says_what_became_of_it(ask: Ask, receiver: Sink, status
     assert receiver.received("/inside") == [], "no redirect is followed"
 
 
+def test_a_url_that_is_busy_is_tried_again_though_another_one_refuses(ask: Ask, receiver: Sink) -> None:
+    offers(*(f"json://127.0.0.1:{receiver.port}/{path}" for path in ("busy", "gone")))
+    receiver.status("/busy", 503)
+    receiver.status("/gone", 404)
+    signs_in()
+    row = ask()
+    jobs.notify()
+    assert outcomes(row) == {"chat": ""}
+
+
 def test_an_answer_that_is_lost_is_not_asked_for_again(ask: Ask, receiver: Sink) -> None:
     signs_in()
     for path in ("/tell/alice@example.com", "/tell/alice%40example.com"):

@@ -136,6 +136,19 @@ def test_once_one_browser_shows_it_the_others_are_not_tried_again_and_an_ended_o
     assert outcomes(row) == {"push": "refused"}
 
 
+def test_a_push_service_that_is_busy_is_asked_again_though_another_browser_has_ended(
+    ask: Ask, service: PushService, moving_clock: MovingClock
+) -> None:
+    for status in (503, 410):
+        subscribe(service.subscription(status))
+    row = ask()
+    jobs.notify()
+    assert outcomes(row) == {"push": ""}
+    moving_clock.forward(seconds=30)
+    jobs.notify()
+    assert len(service.received()) == 3
+
+
 @pytest.mark.parametrize(
     "endpoint",
     [
