@@ -91,12 +91,12 @@ def unsubscribe(person: str, agent: Agent | None) -> None:
         OptOut.objects.get_or_create(person=person, agent=agent)
 
 
-def choose(claim: Claim, everything: bool, agents: set[str]) -> None:
-    """Replace the person's choice: told at all, and of the requests of which agents (slugs) among those that they can
-    choose from.
+def choose(claim: Claim, everything: bool, shown: set[str], agents: set[str]) -> None:
+    """Replace the person's choice: told at all, and of the requests of which agents among those that were ``shown``
+    (slugs). One that has asked since then was not chosen against.
     """
     with transaction.atomic():
-        for agent in choices(claim):
+        for agent in choices(claim).filter(slug__in=shown):
             if agent.slug in agents:
                 opt_outs(claim).filter(agent=agent).delete()
             else:

@@ -49,7 +49,8 @@ def unsubscribe(request: HttpRequest, token: str) -> HttpResponse:
 @require_POST
 @pages.for_person
 def choose(request: HttpRequest, me: session.Person) -> HttpResponse:
-    contacts.choose(me.claim, request.POST.get("told") == "yes", set(request.POST.getlist("agent")))
+    shown, ticked = (set(request.POST.getlist(name)) for name in ("shown", "agent"))
+    contacts.choose(me.claim, request.POST.get("told") == "yes", shown, ticked)
     return pages.SeeOther("/account/security?saved=notifications")
 
 

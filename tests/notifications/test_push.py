@@ -210,7 +210,7 @@ def test_t220_who_signs_out_everywhere_or_unsubscribes_is_told_in_no_browser(ask
     subscribe(service.subscription())
     contacts.unsubscribe(contacts.person_of(ALICE_CLAIM), None)
     assert told(ask) == {"push": "opted_out"}
-    contacts.choose(ALICE_CLAIM, everything=True, agents={"bot"})
+    contacts.choose(ALICE_CLAIM, everything=True, shown={"bot"}, agents={"bot"})
     people.end_sessions(ALICE_CLAIM)
     assert told(ask) == {"push": "no_address"}
     assert service.received() == []

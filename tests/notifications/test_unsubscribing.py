@@ -109,20 +109,29 @@ def test_the_account_page_shows_and_changes_it(link: str, ask: Ask, known: Known
     text = Page(alice.get("/account/security").text).text()
     assert "alice@example.com" in text
     assert "Bot" in text
-    answer = alice.post("/account/notifications", {"told": "yes"})  # the box of the agent is not ticked
+    answer = alice.post("/account/notifications", {"told": "yes", "shown": ["bot"]})  # the box is not ticked
     assert answer["Location"] == "/account/security?saved=notifications"
     assert told(ask) == {"email": "opted_out"}
-    alice.post("/account/notifications", {"told": "yes", "agent": ["bot"]})
+    alice.post("/account/notifications", {"told": "yes", "shown": ["bot"], "agent": ["bot"]})
     assert told(ask) == {"email": "sent"}
-    alice.post("/account/notifications", {"agent": ["bot"]})
+    alice.post("/account/notifications", {"shown": ["bot"], "agent": ["bot"]})
     assert told(ask) == {"email": "opted_out"}
-    alice.post("/account/notifications", {"told": "yes", "agent": ["bot"]})
+    alice.post("/account/notifications", {"told": "yes", "shown": ["bot"], "agent": ["bot"]})
     assert not OptOut.objects.exists()
 
 
+def test_an_agent_that_asked_since_the_page_was_opened_was_not_chosen_against(link: str, ask: Ask) -> None:
+    page = Page(browser().get("/account/security").text)
+    sent = {name: [one["value"] for one in page.all("input") if one.get("name") == name] for name in ("shown", "agent")}
+    other = rows.agent("other", notify=True)
+    assert told(lambda: ask(of=other)) == {"email": "sent"}
+    browser().post("/account/notifications", {"told": "yes", **sent})
+    assert told(lambda: ask(of=other)) == {"email": "sent"}
+
+
 def test_t162_nobody_else_changes_it(link: str, ask: Ask) -> None:
-    browser("bob").post("/account/notifications", {})
-    assert Client().post("/account/notifications", {}).status_code == 403
+    browser("bob").post("/account/notifications", {"shown": ["bot"]})
+    assert Client().post("/account/notifications", {"shown": ["bot"]}).status_code == 403
     assert contacts.wants(ALICE_CLAIM, Agent.objects.get(slug="bot"))
     assert told(ask) == {"email": "sent"}
 
