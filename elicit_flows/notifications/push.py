@@ -73,8 +73,11 @@ def _send(
 
 
 def body(message: Message) -> bytes:
-    """What static/elicit/push-worker.js shows. ``path``: of the request or mandate, at this service."""
+    """What static/elicit/push-worker.js shows. ``path``: of the request or mandate, at this service. Messages about
+    several charges have the same.
+    """
     said = {
+        "id": message.name,
         "title": message.brand,
         "body": message.subject,
         "language": message.language,

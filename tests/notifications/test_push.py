@@ -109,6 +109,7 @@ def test_t219_a_browser_that_asked_for_it_shows_who_asks_and_nothing_of_the_requ
     assert MESSAGE not in json.dumps(got)
     message = got["message"]
     assert "Bot" in message.pop("body")
+    assert message.pop("id") == row.notifications.get().pk
     assert message == {"title": "Elicit Flows", "language": "ar", "direction": "rtl", "path": f"/c/{row.pk}"}
     assert got["vapid"]["key"] == vault.contacts.push_public_key(offers_push)
     assert got["vapid"]["sub"].startswith("http")

@@ -3,7 +3,7 @@
 
 self.addEventListener("push", (event) => {
   const said = event.data.json();
-  const options = { body: said.body, lang: said.language, dir: said.direction, tag: said.path, data: said.path };
+  const options = { body: said.body, lang: said.language, dir: said.direction, tag: said.id, data: said.path };
   event.waitUntil(self.registration.showNotification(said.title, options));
 });
 
