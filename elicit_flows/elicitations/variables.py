@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from elicit_flows import vault
 from elicit_flows.domain.errors import Invalid
 from elicit_flows.domain.values import Json
+from elicit_flows.lib import text
 from elicit_flows.lib.sentences import sentence
 from elicit_flows.models import Elicitation, Provider
 
@@ -87,8 +88,8 @@ def asked(provider: Provider | None, values: Mapping[str, str]) -> list[AskedVar
 
 
 def from_form(fields: Mapping[str, str]) -> dict[str, str]:
-    """What the person typed, without the white space that copying adds."""
-    return {name.removeprefix(FIELD): value.strip() for name, value in fields.items() if name.startswith(FIELD)}
+    """What the person typed, without what copying adds."""
+    return {name.removeprefix(FIELD): text.bare(value) for name, value in fields.items() if name.startswith(FIELD)}
 
 
 def checked(provider: Provider, typed: Mapping[str, str]) -> dict[str, str]:

@@ -23,6 +23,11 @@ _UNSEEN = re.compile(
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff"
     "\U000e0000-\U000e007f]"
 )
+# White space, and what draws nothing. Address books and office programs put both around what is copied from them.
+_AROUND = "".join(map(chr, (
+    *range(9, 14), *range(28, 33), 0x85, 0xA0, 0xAD, 0x61C, 0x1680, 0x180E, *range(0x2000, 0x2010),
+    *range(0x2028, 0x2030), *range(0x205F, 0x2070), 0x3000, 0xFEFF,
+)))  # fmt: skip
 _MARKS = 8  # no script needs more combining marks on one letter; more would cover the lines around it
 
 _HTTP = re.compile(r"https?://[^\x00-\x20\x7f\\]+", re.IGNORECASE)
@@ -75,6 +80,11 @@ def visible(text: str) -> str:
         if marks <= _MARKS:
             kept.append(char)
     return _BLANK_LINES.sub("\n\n", "".join(kept)).strip()
+
+
+def bare(text: str) -> str:
+    """``text`` without the white space and the invisible characters around it."""
+    return text.strip(_AROUND)
 
 
 def spelled(text: str) -> str:

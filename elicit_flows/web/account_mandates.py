@@ -13,6 +13,7 @@ from elicit_flows.domain.errors import Invalid
 from elicit_flows.domain.values import Json
 from elicit_flows.lib import locales, money
 from elicit_flows.lib.sentences import sentence
+from elicit_flows.lib.text import bare
 from elicit_flows.lib.thread_pools import asks_outside
 from elicit_flows.models import Mandate
 from elicit_flows.models.mandate import LIMITS
@@ -34,7 +35,7 @@ def show(request: HttpRequest, me: session.Person, mandate_id: str) -> HttpRespo
 def lower(request: HttpRequest, me: session.Person, mandate_id: str) -> HttpResponse:
     """Lower the limits that were changed. An empty field leaves its limit as it is."""
     row = elicitations.own_mandate(me.claim, mandate_id)
-    typed = {name: request.POST.get(name, "").strip() for name in LIMITS}
+    typed = {name: bare(request.POST.get(name, "")) for name in LIMITS}
     try:
         wanted = {name: _minor(name, text, row.currency) for name, text in typed.items() if text}
     except Invalid as unread:

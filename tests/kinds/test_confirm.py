@@ -60,7 +60,7 @@ class TestDangerous(PageContract):
     name = "confirm"
     good = TestConfirm.good
     bad = TestConfirm.bad
-    right = [YES | {"typed": [typed]} for typed in ("CONFIRM", "confirm", " Confirm ")]
+    right = [YES | {"typed": [typed]} for typed in ("CONFIRM", "confirm", " Confirm ", "\u200fConfirm\u200b")]
     wrong: list[tuple[dict[str, list[str]], str | None]] = [
         (YES, "typed"), (YES | {"typed": [""]}, "typed"), (YES | {"typed": ["delete"]}, "typed"),
         (YES | {"typed": ["confirm", "confirm"]}, "typed"), ({"typed": ["confirm"]}, None),

@@ -9,6 +9,7 @@ from django.utils.translation import gettext
 from elicit_flows.domain.errors import BadCallback, Invalid
 from elicit_flows.domain.values import Answer, Finish, Json, Leave, Visit
 from elicit_flows.kinds.confirm import params
+from elicit_flows.lib import text
 from elicit_flows.lib.sentences import sentence
 
 
@@ -44,7 +45,7 @@ class Confirm:
         if answer.one("confirm") != "yes":
             raise BadCallback("This is neither a yes nor a no.")
         word = _word(visit.params)
-        if word and (answer.one("typed") or "").strip().casefold() != word.casefold():
+        if word and text.bare(answer.one("typed") or "").casefold() != word.casefold():
             raise Invalid.at("typed", sentence("Type %(word)s to confirm.", word=word))
 
     def resume(self, visit: Visit, answer: Answer) -> Finish:

@@ -102,8 +102,8 @@ def _fields(asked: Json, config: CredentialsProvider | None) -> Sequence[Json]:
 
 
 def _typed(field: Json, answer: Answer) -> str:
-    """The value without the white space that copying adds."""
-    return (answer.one(field["name"]) or "").strip()
+    """The value without what copying adds."""
+    return text.bare(answer.one(field["name"]) or "")
 
 
 def _problem(field: Json, config: CredentialsProvider | None, typed: Mapping[str, str]) -> str:

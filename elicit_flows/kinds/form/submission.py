@@ -14,6 +14,7 @@ from elicit_flows.kinds.form.fields import NUMERIC, Field, Questions, Sort
 from elicit_flows.kinds.form.limits import MAX_NUMBER, MAX_REASON
 from elicit_flows.kinds.form.validation import check_one, missing, show
 from elicit_flows.lib import locales
+from elicit_flows.lib.text import bare
 
 YES, NO = "yes", "no"
 OWN = " own"  # the choice "write your own answer"; an option's value cannot begin with a space
@@ -74,13 +75,13 @@ def value_of(field: Field, answer: Answer) -> Any:
     sent = _one(answer, field.name)
     if field.format == "date-time":
         zone = _one(answer, field.name + ZONE).strip()
-        return formats.join(sent.strip(), zone) if sent.strip() else None
+        return formats.join(bare(sent), zone) if bare(sent) else None
     if field.sort == Sort.TEXT:
-        # The text with plain line ends. If it has a format, spaces around it are removed.
+        # The text with plain line ends. If it has a format, what copying adds around it is removed.
         text = sent.replace("\r\n", "\n").replace("\r", "\n")
-        text = text.strip() if field.format else text
-        return text if text.strip() else None
-    sent = sent.strip()
+        text = bare(text) if field.format else text
+        return text if bare(text) else None
+    sent = bare(sent)
     if field.sort in NUMERIC:
         return _number(field, sent) if sent else None
     return {YES: True, NO: False, "": None}.get(sent, sent)
@@ -111,7 +112,7 @@ def to_type(number: float) -> str:
 
 def _chosen(field: Field, answer: Answer) -> Any:
     """The selection; ``{value, freeformValues}`` if free-form input is allowed."""
-    own = [text] if field.freeform and (text := _one(answer, field.name + OWN_TEXT).strip()) else []
+    own = [text] if field.freeform and (text := bare(_one(answer, field.name + OWN_TEXT))) else []
     if field.sort == Sort.MANY:
         picked = answer.fields.get(field.name, [])
         if len(picked) > len(field.options):

@@ -108,6 +108,15 @@ def test_the_values_travel_wrapped_and_are_no_part_of_the_result() -> None:
     assert outcome.result is None  # type: ignore[union-attr]
 
 
+def test_what_cannot_be_seen_is_not_kept_with_a_key_and_is_no_key() -> None:
+    copied = {"key": ["\ufeff sk-typed\u200b\u00a0"], "team": ["\u202ablue\u202c"]}
+    outcome = KIND.resume(visit(), Answer(copied))
+    assert outcome.credentials == {"key": Secret("sk-typed"), "team": Secret("blue")}  # type: ignore[union-attr]
+    with pytest.raises(Invalid) as refused:
+        KIND.check_answer(visit(), Answer({**copied, "key": ["\u200b"]}))
+    assert list(refused.value.by_field()) == ["key"]
+
+
 def test_a_refusal_repeats_nothing_of_what_was_typed() -> None:
     with pytest.raises(Invalid) as refused:
         KIND.check_answer(visit(), Answer({"key": ["sk-typed\0"]}))

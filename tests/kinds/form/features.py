@@ -47,9 +47,10 @@ OPTIONS = [{"id": "a", "label": "A"}, {"id": "b", "label": "B", "description": "
 SCHEMA_FEATURES = [
     Feature("string", one(TEXT), [
         ("x", "x"), ("", None), ("  \r\n", None), ({}, None), ("a\r\nb\rc", "a\nb\nc"), (" a ", " a "), ("é😀", "é😀"),
+        ("\u200b", None), ("\u202da\u202c", "\u202da\u202c"),
         ("x" * 2000, "x" * 2000),
     ], ["x" * 2001, "a\0b", "a\x1bb", "\x7f"]),
-    Feature("required string", one(TEXT, required=True), [("x", "x")], ["", " ", {}]),
+    Feature("required string", one(TEXT, required=True), [("x", "x")], ["", " ", "\u2060\n", {}]),
     Feature("minLength", one(TEXT | {"minLength": 3}), [("abc", "abc"), ("", None), ("😀é😀", "😀é😀")], ["ab", "😀é"]),
     Feature("maxLength", one(TEXT | {"maxLength": 3}), [("abc", "abc"), ("😀é😀", "😀é😀"), ("a\r\nb", "a\nb")],
         ["abcd"]),
@@ -61,10 +62,12 @@ SCHEMA_FEATURES = [
     Feature("anchored pattern", one(TEXT | {"pattern": "^[A-Z]{2}$"}), [("AB", "AB")], ["ABC", "ab", "AB\n"]),
     Feature("format email", one(TEXT | {"format": "email"}), [
         ("a@example.com", "a@example.com"), (" a.b+c@x.example ", "a.b+c@x.example"), ("a@localhost", "a@localhost"),
+        ("\u202aa@example.com\u202c\u200b", "a@example.com"),
     ], ["a", "a@", "@b", "a b@c.d", "a@b@c", "a@-b.c", "a@b..c", f"a@{'b' * 64}.c", "a@b.c\nx", "é@b.c"]),
     Feature("format uri", one(TEXT | {"format": "uri"}), [
         ("https://example.com/a?b=c#d", "https://example.com/a?b=c#d"), ("mailto:a@b.c", "mailto:a@b.c"),
         ("urn:isbn:1", "urn:isbn:1"), (" https://e.com/%20 ", "https://e.com/%20"),
+        ("\ufeffhttps://e.com/\u200b", "https://e.com/"),
     ], ["example.com", "/a", "https://", "http:x", "https:///a", "https://a b", "https://a/%2",
         "https://a/<b>", "é:a"]),
     Feature("format date", one(TEXT | {"format": "date"}), [("2024-02-29", "2024-02-29")], [
@@ -74,7 +77,7 @@ SCHEMA_FEATURES = [
         (moment("2026-01-31T14:30"), "2026-01-31T14:30:00Z"),
         (moment("2026-01-31T14:30:15", "+05:45"), "2026-01-31T14:30:15+05:45"),
         (moment("2026-01-31T14:30:15.5", "-02:30"), "2026-01-31T14:30:15.5-02:30"),
-        (moment(""), None), ({}, None),
+        (moment("\u200e2026-01-31T14:30\u200e"), "2026-01-31T14:30:00Z"), (moment(""), None), ({}, None),
     ], [moment("2026-01-31"), moment("2026-02-31T14:30"), moment("2026-01-31T25:00"), moment("x"), "2026-01-31T14:30",
         moment("2026-01-31T14:30", "CET"), moment("2026-01-31T14:30", "+99:00")]),
     Feature("enum", one(TEXT | {"enum": LETTERS}), [("a", "a"), ("", None), ({}, None)], ["d", "A", " a"]),

@@ -22,6 +22,7 @@ def written(text: str, locale: str) -> object:
     [
         ("3,5", "de", 3.5), ("3,5", "pt_BR", 3.5), ("-0,25", "fr", -0.25), ("3.5", "de", 3.5), ("3.5", "en", 3.5),
         ("3.5", "es_MX", 3.5), ("٣٫٥", "ar", 3.5), ("2026", "de", 2026),
+        ("\u200f٣٫٥\u200f", "ar", 3.5), ("\u202d-2\u202c", "en", -2),
     ],
 )  # fmt: skip
 def test_a_number_may_have_the_readers_decimal_mark(text: str, locale: str, number: float) -> None:
