@@ -46,7 +46,8 @@ def passkeys(request: HttpRequest) -> HttpResponse:
     me = session.person(request)
     member = _of(me)
     if me is None or member is None:
-        return pages.signin(request, PAGE, choices=[{"slug": _accounts().slug, "label": _accounts().slug}])
+        ours = _accounts().slug
+        return pages.signin(request, PAGE, choices=[one for one in pages.choices() if one["slug"] == ours])
     return render(request, "account/passkeys.html", {"me": me, "passkeys": member.passkeys.order_by("created_at")})
 
 

@@ -38,3 +38,12 @@ def test_a_link_that_is_not_there_says_what_to_do_and_leads_on(client: Client) -
     assert "We can't find this request" in page.text()
     assert "Check that you copied all of it, or ask for a new one." in page.text()
     assert [link["href"] for link in page.all("a") if link.get("class") == "button"] == ["/account"]
+
+
+def test_the_page_of_passkeys_names_the_accounts_as_every_other_page_does(client: Client) -> None:
+    rows.identity_provider()
+    ours = IdentityProvider.Sort.ACCOUNTS
+    IdentityProvider.objects.create(slug="here", sort=ours, issuer="https://flows.test/here", name="Acme account")
+    page = Page(client.get("/account/passkeys").content.decode())
+    assert "Continue with Acme account" in page.text()
+    assert [one["value"] for one in page.all("button") if one.get("name") == "provider"] == ["here"]
