@@ -74,6 +74,14 @@ def test_a_person_stops_one_agent_or_all(link: str, ask: Ask) -> None:
     assert told(lambda: ask(of=other)) == {"email": "opted_out"}
 
 
+def test_each_page_says_that_it_is_about_messages_of_charges_too(link: str) -> None:
+    said = "This includes messages about charges that you allowed."
+    pages = [browser().get("/account/security"), strict().get(link)]
+    pages += [strict().post(link), strict().post(link, {"all": "yes"})]
+    for page in pages:
+        assert said in Page(page.text).text()
+
+
 def test_it_ends_the_messages_of_its_person_and_agent_alone(link: str, ask: Ask) -> None:
     signs_in("bob@example.com", claim=BOB)
     strict().post(link, ONE_CLICK)
