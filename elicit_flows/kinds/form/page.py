@@ -34,7 +34,7 @@ def describe(field: Field) -> Json:
         "required": field.required,
         "control": _control(field),
         "low": _bound(field.low if field.sort in NUMERIC else field.low or None),
-        "high": _bound(field.high),
+        "high": _bound(longest(field) if field.sort == Sort.TEXT and field.high is not None else field.high),
         **_typed(field),
         **_choices(field),
     }

@@ -27,6 +27,8 @@ CONTROLS: list[tuple[Json, Json]] = [
     (one(TEXT, required=True), {"required": True}),
     (one(TEXT | {"minLength": 2, "maxLength": 200}), {"control": "line", "least": 2, "most": 400, "high": "200"}),
     (one(TEXT | {"maxLength": 201}), {"control": "area", "value": ""}),
+    (one(TEXT | {"maxLength": 90_000}), {"high": "10000"}),
+    (one(TEXT | {"maxLength": 5000, "pattern": "^[^<>]*$"}), {"high": "2000"}),
     (one(TEXT | {"default": "a\nb"}), {"control": "area", "value": "a\nb"}),
     (one(TEXT | {"format": "email", "default": "a@b.c"}), {"type": "email", "autocomplete": "email", "value": "a@b.c"}),
     (one(TEXT | {"format": "uri", "maxLength": 900}), {"control": "line", "type": "url"}),
