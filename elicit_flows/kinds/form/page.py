@@ -10,7 +10,7 @@ from elicit_flows.kinds.form import formats
 from elicit_flows.kinds.form.fields import NUMERIC, Field, Sort
 from elicit_flows.kinds.form.limits import LONG
 from elicit_flows.kinds.form.submission import NO, OWN, OWN_TEXT, WHY, YES, ZONE, to_type
-from elicit_flows.kinds.form.validation import example_of, longest, show
+from elicit_flows.kinds.form.validation import example_of, longest
 from elicit_flows.lib import text
 
 RADIOS = 7  # more options are shown as a menu, unless they have descriptions, which a menu cannot show
@@ -41,7 +41,7 @@ def describe(field: Field) -> Json:
 
 
 def _bound(number: float | None) -> str | None:
-    return None if number is None else show(number)
+    return None if number is None else to_type(number)
 
 
 def _control(field: Field) -> str:

@@ -14,6 +14,7 @@ from elicit_flows.kinds.form.fields import NUMERIC, Field, Questions, Sort
 from elicit_flows.kinds.form.limits import MAX_NUMBER, MAX_REASON
 from elicit_flows.kinds.form.validation import check_one, missing, show
 from elicit_flows.lib import locales
+from elicit_flows.lib.sentences import Sentence
 from elicit_flows.lib.text import bare
 
 YES, NO = "yes", "no"
@@ -46,6 +47,9 @@ def read(questions: Questions, answer: Answer) -> Sent:
     for field in questions.fields:
         value = value_of(field, answer)
         said = check_one(field, value) if value is not None else (missing(field) if field.required else "")
+        # 1.125 would be over a thousand to a reader in German.
+        if isinstance(said, Sentence) and locales.may_be_grouped(bound := str(said.values.get("bound"))):
+            said.values["bound"] = bound.replace(".", locales.decimal_mark())
         if said:
             sent.wrong[field.name] = said
         elif value is not None:

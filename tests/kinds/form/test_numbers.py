@@ -7,7 +7,8 @@ from babel import Locale
 
 from elicit_flows.domain.values import Answer
 from elicit_flows.kinds.form import drafts, page, params, submission
-from elicit_flows.lib import locales
+from elicit_flows.kinds.form.fields import Questions
+from elicit_flows.lib import locales, sentences
 from tests.kinds.form.asked import of_schema
 
 
@@ -60,3 +61,14 @@ def test_a_number_that_the_page_shows_comes_back_as_it_was(number: float, locale
         default = page.describe(field)["value"]
         [draft] = drafts.controls(field, {"state": drafts.DRAFT, "value": number})[field.name]
     assert written(default, locale) == written(draft, locale) == number
+
+
+@pytest.mark.parametrize(("locale", "shown"), [("de", "1,125"), ("es", "1,125"), ("en", "1.125"), ("fr", "1.125")])
+def test_a_bound_is_not_shown_as_one_a_thousand_times_as_large(locale: str, shown: str) -> None:
+    for rule, typed in (("minimum", "1"), ("maximum", "2")):
+        [field] = params.read(of_schema({"x": {"type": "number", rule: 1.125}}))[1].fields
+        with locales.reading(Locale.parse(locale)):
+            described = page.describe(field)
+            said = submission.read(Questions((field,)), Answer({field.name: [typed]})).wrong[field.name]
+        assert shown in (described["low"], described["high"])
+        assert f" {shown}." in sentences.spoken(said, str, lambda one, several, count: several)
