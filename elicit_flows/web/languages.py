@@ -29,9 +29,11 @@ _LINK = re.compile(r"/c/(el_[\w-]{1,60})(?:/.*)?")
 # The pages that the switch leads back to; from any other it leads to the front page. Only the catalogue and the admin
 # keep their query: that of a callback contains a code and a state, which no page may repeat.
 _PAGE = re.compile(
-    r"/(?:(?:c|account|device|invitation)(?:/[\w/-]*)?|catalogue(?:\?[\w=&%.+-]*)?"
+    r"/(?:(?:c|account|code|device|invitation)(?:/[\w/-]*)?|unsubscribe/[\w.-]+|login/[\w-]+/passkey"
+    r"|catalogue(?:\?[\w=&%.+-]*)?"
     r"|admin/(?!logout/)[\w/-]*(?:\?[\w=&%.+/-]*)?)?"
 )
+ASKING = ("/account/delete", "/account/passkeys")  # of the account, those that are shown and take a form
 YEAR = 365 * 24 * 3600
 
 
@@ -127,6 +129,8 @@ def same_page(request: HttpRequest) -> str:
     shown = request.method in ("GET", "HEAD")
     link = "" if shown else _link(request)
     addresses = (f"/c/{link}" if link else "", request.get_full_path() if shown else "", request.path)
+    if not shown and request.path.startswith("/account/") and request.path not in ASKING:
+        return "/account"
     return next((one for one in addresses if one and _is_ours(one)), "/")
 
 

@@ -231,3 +231,21 @@ def test_a_time_stays_on_one_line(language: str) -> None:
 
 def test_a_tag_is_spelled_as_others_spell_it() -> None:
     assert [locales.tag(code) for code in ("en", "pt-br", "zh-hans")] == ["en", "pt-BR", "zh-Hans"]
+
+
+@pytest.mark.parametrize(
+    "path", ["/code", "/device", "/unsubscribe/v1.k-1.AA_x", "/login/here/passkey", "/account/delete"]
+)
+def test_the_switch_leads_back_to_a_page_that_can_be_opened_again(path: str, client: Client) -> None:
+    for answer in (client.get(path), client.post(path)):
+        here = Switch(answer.content.decode()).fields["here"]
+        assert here == path
+        assert client.post("/language", {"language": "de", "here": here})["Location"] == path
+
+
+@pytest.mark.parametrize(
+    "path", ["/account/payments/mandates/x/lower", "/account/sessions/1/end", "/account/notifications"]
+)
+def test_the_switch_leads_to_no_address_that_takes_forms_alone(path: str, client: Client) -> None:
+    assert client.get(path).status_code == 405
+    assert Switch(client.post(path).content.decode()).fields["here"] == "/account"
