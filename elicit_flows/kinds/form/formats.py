@@ -9,6 +9,8 @@ from elicit_flows.lib.sentences import sentence
 from elicit_flows.lib.text import gettext_noop
 
 FORMATS = ("email", "uri", "date", "date-time")
+# How many characters an answer may need, and how many it may have alone: a time has 25, or 20 in UTC.
+LENGTHS = {"date": (10, 10), "date-time": (25, 20)}
 
 # WHATWG HTML, "valid e-mail address"; a whole address has at most 254 characters (RFC 5321, section 4.5.3.1.3).
 _LABEL = r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?"

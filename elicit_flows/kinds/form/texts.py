@@ -26,8 +26,11 @@ def text(reader: Reader, bounds: tuple[str, str], common: Json, required: bool) 
         pattern=_pattern(reader),
         **common,
     )
-    if low is not None and low > longest(field) and (high is None or low <= high):
-        reader.fault(bounds[0], f"An answer here has at most {longest(field)} characters.")
+    needs, has = formats.LENGTHS.get(field.format, (0, longest(field)))
+    if high is not None and high < needs:
+        reader.fault(bounds[1], f"Allow {needs} characters, or leave it out: a {field.format} may need as many.")
+    elif low is not None and low > has and (high is None or low <= high):
+        reader.fault(bounds[0], f"An answer here may have no more than {has} characters.")
     return field
 
 
