@@ -79,7 +79,7 @@ SCHEMA_FEATURES = [
         (moment("2026-01-31T14:30:15.5", "-02:30"), "2026-01-31T14:30:15.5-02:30"),
         (moment("\u200e2026-01-31T14:30\u200e"), "2026-01-31T14:30:00Z"), (moment(""), None), ({}, None),
     ], [moment("2026-01-31"), moment("2026-02-31T14:30"), moment("2026-01-31T25:00"), moment("x"), "2026-01-31T14:30",
-        moment("2026-01-31T14:30", "CET"), moment("2026-01-31T14:30", "+99:00")]),
+        moment("2026-01-31T14:30", "CET"), moment("2026-01-31T14:30", "+99:00"), moment("2026-01-31T14:30", "+05:60")]),
     Feature("enum", one(TEXT | {"enum": LETTERS}), [("a", "a"), ("", None), ({}, None)], ["d", "A", " a"]),
     Feature("required enum", one(TEXT | {"enum": LETTERS}, required=True), [("a", "a")], ["", {}]),
     Feature("enum with enumNames", one(TEXT | {"enum": LETTERS, "enumNames": ["X", "Y", "Z"]}), [("b", "b")], ["Y"]),
