@@ -14,6 +14,7 @@ from elicit_flows.domain.errors import BadRequest, Conflict
 from elicit_flows.domain.values import Claim, Json
 from elicit_flows.lib import ids, web_push
 from elicit_flows.models import NotificationSettings, PushSubscription
+from elicit_flows.models.upsert import upsert
 
 # Those of Chrome and what is made from it, Firefox, Safari and Edge, with the hosts below them.
 SERVICES = ("fcm.googleapis.com", "push.services.mozilla.com", "push.apple.com", "notify.windows.com")
@@ -53,9 +54,8 @@ def subscribe(claim: Claim, address: Json, browser: str, system: str) -> None:
     )
     vault.contacts.seal_push(row, address)
     with transaction.atomic():
-        PushSubscription.objects.filter(name=row.name).delete()
-        row.save()
-        kept = of(claim).order_by("-pk").values("pk")[:MAX_BROWSERS]
+        upsert(row, "name")
+        kept = of(claim).order_by("-created_at", "-pk").values("pk")[:MAX_BROWSERS]
         of(claim).exclude(pk__in=[one["pk"] for one in kept]).delete()
 
 

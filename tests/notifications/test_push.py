@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import httpx2
 import pytest
 from cryptography.hazmat.primitives.asymmetric import ec
+from django.db import connections
 
 from elicit_flows import http, people, vault
 from elicit_flows.config_file import notifications as rules
@@ -205,6 +207,23 @@ def test_t220_a_browser_shows_messages_of_whoever_asked_last_and_stops_when_aske
     [form] = [one for one in page.all("form") if one.get("data-action") == "end-push"]
     assert browser("bob").post(form["action"])["Location"] == "/account/security?saved=push-ended"
     assert not push.of(BOB).exists()
+
+
+def test_two_presses_of_the_button_at_once_are_one_browser(service: PushService, on_postgres: str) -> None:
+    NotificationSettings.objects.create(push=True)
+    given = service.subscription()
+
+    def press(_: int) -> None:
+        try:
+            push.subscribe(ALICE_CLAIM, given, "Firefox", "Linux")
+        finally:
+            connections.close_all()
+
+    for _ in range(3):
+        PushSubscription.objects.all().delete()
+        with ThreadPoolExecutor(8) as pool:
+            list(pool.map(press, range(8)))
+        assert push.of(ALICE_CLAIM).count() == 1
 
 
 def test_t220_who_signs_out_everywhere_or_unsubscribes_is_told_in_no_browser(ask: Ask, service: PushService) -> None:
