@@ -23,6 +23,7 @@ from elicit_flows.models import (
     Agent,
     Contact,
     Elicitation,
+    Mandate,
     NotificationSettings,
     OptOut,
     PushSubscription,
@@ -108,10 +109,14 @@ def choose(claim: Claim, everything: bool, shown: set[str], agents: set[str]) ->
 
 
 def choices(claim: Claim) -> QuerySet[Agent]:
-    """The agents that may have people told and have asked this person, and those that they unsubscribed from."""
-    asked = Elicitation.objects.filter(iss=claim.iss, sub=claim.sub).values("agent")
+    """The agents that may have people told and have asked this person, those that may charge this person, and those
+    that they unsubscribed from.
+    """
+    mine = {"iss": claim.iss, "sub": claim.sub}
+    asked = Elicitation.objects.filter(**mine).values("agent")
+    charging = Mandate.objects.filter(**mine, status=Mandate.Status.ACTIVE).values("agent")
     return Agent.objects.filter(
-        Q(pk__in=asked, notify=True, enabled=True) | Q(pk__in=opt_outs(claim).values("agent"))
+        Q(pk__in=asked, notify=True, enabled=True) | Q(pk__in=charging) | Q(pk__in=opt_outs(claim).values("agent"))
     ).order_by("name", "pk")
 
 

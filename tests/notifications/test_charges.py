@@ -36,6 +36,8 @@ from tests.support import jobs, money
 from tests.support.mail import MailServer, part
 from tests.support.moving import MovingClock
 from tests.support.rows import ALICE_CLAIM, Known
+from tests.web.samples import Page
+from tests.web.test_room import browser
 
 ASKED = {"amount": 1290, "description": "Ticket to Bern", "item": None, "uses": None, "metadata": {}}
 
@@ -150,6 +152,18 @@ def test_who_wants_no_messages_gets_none_and_a_charge_is_made_all_the_same(
     jobs.notify()
     assert mail.received() == []
     assert (outcomes(charge), charge.status) == (["opted_out"], "announced")
+
+
+def test_a_person_chooses_in_their_account_whether_to_hear_of_an_agents_charges(
+    mail: MailServer, allowed: Callable[..., Mandate], known: Known
+) -> None:
+    mandate = allowed()
+    boxes = [one for one in Page(browser().get("/account/security").text).all("input") if one["name"] == "agent"]
+    assert [(one["value"], "checked" in one) for one in boxes] == [(known.row.slug, True)]
+    browser().post("/account/notifications", {"told": "yes", "shown": [known.row.slug]})
+    charge = announce(mandate)
+    jobs.notify()
+    assert outcomes(charge) == ["opted_out"]
 
 
 def test_t161_charges_count_toward_the_limits_of_requests(
