@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -22,6 +23,8 @@ _ZONE = re.compile(r"[A-Za-z][A-Za-z0-9_+-]{1,30}(?:/[A-Za-z0-9_+-]{1,30}){0,2}"
 _BEFORE_YEAR = re.compile(r"\u00a0(?=(?:de\u00a0)?[0-9]{4}$)")
 _GROUPED = re.compile(r"[+-]?[1-9]\d{0,2}(?:\.\d{3})+")
 _JOINT = re.compile(r"(?<=[年月])(?=[0-9])|(?<=[0-9])(?=[年月日])")  # of a date
+# The signs of numbers on keyboards for Arabic, Chinese and Japanese, and a typographer's minus.
+_SIGNS = str.maketrans("\u066b\uff0b\uff0c\uff0d\uff0e\u2212", ".+,-.-")
 _reader: ContextVar[Locale | None] = ContextVar("reader_locale", default=None)
 
 
@@ -77,6 +80,11 @@ def tag(language: str) -> str:
 def decimal_mark() -> str:
     """What the reader writes before decimals: ``,`` in German. A phone's keyboard for numbers may have only that."""
     return str(get_decimal_symbol(_reader.get() or Locale("en")))
+
+
+def in_ascii(number: str) -> str:
+    """What was typed as a number, with the digits and signs of ASCII: ``12.5`` for ``١٢٫٥`` and ``１２．５``."""
+    return "".join(str(unicodedata.decimal(one, one)) for one in number.translate(_SIGNS))
 
 
 def may_be_grouped(number: str) -> bool:

@@ -125,7 +125,7 @@ def shown(row: Mandate) -> Json:
 
 def _minor(name: str, typed: str, currency: str) -> int:
     """Minor units of what was typed: 12, 12.5 or 12,50. Raises Invalid."""
-    found, places = _TYPED.fullmatch(typed), money.digits(currency) or 0
+    found, places = _TYPED.fullmatch(locales.in_ascii(typed)), money.digits(currency) or 0
     decimals = (found[2] or "") if found else ""
     if found is None or len(decimals) > places:
         raise Invalid.at(name, sentence("Give an amount such as 12.50, in the currency of the limit."))

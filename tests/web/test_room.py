@@ -82,6 +82,9 @@ def test_the_limits_to_lower_are_written_as_the_reader_writes_them_and_read_back
     assert alice.post(f"{at}/lower", form, headers={"accept-language": "de"}).status_code == 303
     mandate.refresh_from_db()
     assert (mandate.per_charge, mandate.total) == (1050, 100000)
+    assert alice.post(f"{at}/lower", {"total": "٩٩٩٫٥"}, headers={"accept-language": "ar"}).status_code == 303
+    mandate.refresh_from_db()
+    assert mandate.total == 99950
 
 
 @pytest.mark.parametrize("typed", ["2000,00", "much"])

@@ -98,7 +98,7 @@ def _one(answer: Answer, name: str) -> str:
 
 
 def _number(field: Field, sent: str) -> Any:
-    sent, mark = sent.replace("\u2212", "-").replace("\u066b", "."), locales.decimal_mark()
+    sent, mark = locales.in_ascii(sent), locales.decimal_mark()
     if locales.may_be_grouped(sent):  # a thousand or one: the person is asked to write it again
         return sent
     if sent.count(mark) == 1 and "." not in sent:
