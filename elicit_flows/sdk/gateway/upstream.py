@@ -112,10 +112,13 @@ class Upstream:
         self._task = asyncio.create_task(self._run(ready))
         try:
             async with asyncio.timeout(START_SECONDS):
-                await asyncio.shield(ready)
+                await ready
         except TimeoutError as late:
             await self.stop()
             raise StartError(f"The server {self.name!r} did not answer within {START_SECONDS:.0f} s.") from late
+        except asyncio.CancelledError:
+            self._task.cancel()  # nobody else would end it
+            raise
 
     async def stop(self) -> None:
         """End the connection, and the process if there is one."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
+import sys
 import time
 from pathlib import Path
 from types import SimpleNamespace
@@ -129,6 +131,34 @@ def from_client(program: str, era: str) -> Any:
         request=SimpleNamespace(headers={} if modern else {"mcp-session-id": program}),
         session=SimpleNamespace(client_params=InitializeRequestParams.model_validate(HELLO)),
     )
+
+
+def test_a_server_that_starts_for_a_cancelled_call_is_ended(tmp_path: Path) -> None:
+    """Each attempt of a client that waits less long than the server needs would leave one behind."""
+    file, began = tmp_path / "guard.toml", tmp_path / "began"
+    program = json.dumps(f"import os, time; open({str(began)!r}, 'w').write(f'{{os.getpid()}}.'); time.sleep(60)")
+    file.write_text(f'name = "g"\n[servers.a]\ncommand = "{sys.executable}"\nargs = ["-c", {program}]\n')
+    found = Peers(read(file), Client({}, {}, modern=False), None, lambda peers, message: False)
+
+    def running() -> bool:
+        try:
+            os.kill(int(began.read_text().rstrip(".")), 0)
+        except ProcessLookupError:
+            return False
+        return True
+
+    async def run() -> None:
+        call = asyncio.create_task(found.upstream("a"))
+        async with asyncio.timeout(30):
+            while not began.exists() or not began.read_text().endswith("."):
+                await asyncio.sleep(0.05)
+            call.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await call
+            while running():
+                await asyncio.sleep(0.05)
+
+    asyncio.run(run())
 
 
 @pytest.mark.parametrize("era", [LATEST_MODERN_VERSION, "2025-11-25"])
