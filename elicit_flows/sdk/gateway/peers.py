@@ -181,14 +181,16 @@ class Peers:
                 headers=own if by_address else {},
                 auth=None if own else self.sign_ins.get(name),
             )
-            await made.start()
             if own and by_address:
                 made.param_headers = (await self.upstream(name)).param_headers  # of what was listed there
-            if own:  # a token was renewed: what has the old one ends, once nothing waits for it
-                for old in [one for one in self._upstreams if one[0] == name and one[1] not in ("{}", key[1])]:
-                    if not self._upstreams[old].busy:
-                        await self._upstreams.pop(old).stop()
+            await made.start()
             self._upstreams[key] = made
+            if own:  # a token was renewed: what has the old one ends, once nothing waits for it
+                old = [
+                    one for one, its in self._upstreams.items()
+                    if its is not made and not its.busy and one[0] == name and json.loads(one[1]).keys() == own.keys()
+                ]  # fmt: skip
+                await asyncio.gather(*(self._upstreams.pop(one).stop() for one in old))
             return made
 
     def beside(self, tool: str, asked: Callable[[str, str], Sequence[Any]]) -> tuple[Owned, Upstream] | None:

@@ -23,6 +23,7 @@ from elicit_flows.sdk.gateway.gateway import Gateway
 from elicit_flows.sdk.gateway.listing import Listing
 from elicit_flows.sdk.gateway.peers import HELD, Exchange, Peers
 from elicit_flows.sdk.gateway.wire import CLIENT_META, VERSION_META, Client
+from tests.sdk.gateway.conftest import DISK, filled
 from tests.sdk.gateway.raw_lines import HELLO
 
 
@@ -157,6 +158,25 @@ def test_a_server_that_starts_for_a_cancelled_call_is_ended(tmp_path: Path) -> N
                 await call
             while running():
                 await asyncio.sleep(0.05)
+
+    asyncio.run(run())
+
+
+def test_a_process_with_another_variable_goes_on_until_its_own_token_is_renewed(tmp_path: Path) -> None:
+    """Two tools of a server may need two accounts, and what a process remembers would be lost with each call."""
+    file = tmp_path / "guard.toml"
+    file.write_text(f'name = "g"\n{filled(DISK, tmp_path / "ran")}')
+    found = Peers(read(file), Client(HELLO["clientInfo"], {}, modern=False), None, lambda peers, message: False)
+
+    async def run() -> None:
+        acme, other = await found.upstream("disk", {"ACME": "1"}), await found.upstream("disk", {"OTHER": "1"})
+        try:
+            assert await found.upstream("disk", {"ACME": "1"}) is acme
+            renewed = await found.upstream("disk", {"ACME": "2"})
+            assert found.connected == [other, renewed]
+            assert not acme.alive
+        finally:
+            await found.close()
 
     asyncio.run(run())
 
