@@ -124,7 +124,7 @@ def result_of(answer: Json) -> Json:
 
 def without(secrets: Iterable[str], value: Any) -> Any:
     """``value`` with no secret in any of its texts and names."""
-    known = [one for one in secrets if len(one) >= SHORTEST]
+    known = sorted((one for one in secrets if len(one) >= SHORTEST), key=len, reverse=True)  # one may contain another
     if not known:
         return value
     spelled = {one: json.dumps(one)[1:-1] for one in known}

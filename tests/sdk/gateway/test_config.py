@@ -182,6 +182,11 @@ def test_t182_a_token_is_taken_out_of_every_text() -> None:
     assert clean == {"content": [{"text": f'got {REMOVED} and {{"t": "{REMOVED}"}}'}], REMOVED: 1, "n": None}
 
 
+def test_t182_a_secret_that_begins_with_another_is_taken_out_whole() -> None:
+    """Such as a key that begins with the name of the team, which the user gave too."""
+    assert without(["team", "team-5f3a"], ["team-5f3a", "my team"]) == [REMOVED, f"my {REMOVED}"]
+
+
 def confirm(message: str) -> Asked:
     return asked({"ask": "confirm", "message": message, "words": {"detail": "In {path}"}}, "here")
 
