@@ -94,7 +94,7 @@ class Gateway:
             with peers.at_work():
                 result = await self._answer(peers, context)
         except StartError as failed:
-            raise MCPError(INTERNAL_ERROR, str(failed)) from failed
+            raise MCPError(INTERNAL_ERROR, peers.shown(str(failed))) from failed
         return result_for(context.protocol_version, method, result)
 
     @property

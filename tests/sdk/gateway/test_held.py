@@ -162,6 +162,31 @@ def test_a_server_that_starts_for_a_cancelled_call_is_ended(tmp_path: Path) -> N
     asyncio.run(run())
 
 
+REFUSES = """
+import json, os, sys
+for line in sys.stdin:
+    error = {"code": -1, "message": "No entry with " + os.environ["T"]}
+    print(json.dumps({"jsonrpc": "2.0", "id": json.loads(line)["id"], "error": error}), flush=True)
+"""
+
+
+def test_t182_what_a_server_says_as_it_starts_has_no_token(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file, program, token = tmp_path / "guard.toml", tmp_path / "refuses.py", "token-1234"
+    program.write_text(REFUSES)
+    file.write_text(f'name = "g"\n[servers.a]\ncommand = "{sys.executable}"\nargs = ["{program}"]\n')
+    config = read(file)
+
+    async def starts(self: Gateway, peers: Peers, context: Any) -> Json:
+        peers.hide([token])
+        await peers.upstream("a", {"T": token})
+        return {}
+
+    monkeypatch.setattr(Gateway, "_answer", starts)
+    call = Gateway(config, {}, Listing(config))(from_client("desk", "2025-11-25"), NotImplemented)
+    with pytest.raises(MCPError, match=r"No entry with \[removed\]$"):
+        asyncio.run(call)
+
+
 def test_a_process_with_another_variable_goes_on_until_its_own_token_is_renewed(tmp_path: Path) -> None:
     """Two tools of a server may need two accounts, and what a process remembers would be lost with each call."""
     file = tmp_path / "guard.toml"
