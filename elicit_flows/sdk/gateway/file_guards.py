@@ -87,7 +87,10 @@ class Asked:
         into.env.update({name: str(values[of]) for name, of in self.place.env.items() if of in values})
         for name, of in self.place.header.items():
             if of in values:
-                into.headers[name] = bearer if of == TOKEN and name.lower() == "authorization" else str(values[of])
+                text = bearer if of == TOKEN and name.lower() == "authorization" else str(values[of]).strip()
+                if not (text.isascii() and text.isprintable()):
+                    raise NotRun(refused("What the user gave has a character that no header can have.", "bad_value"))
+                into.headers[name] = text
 
     async def _brought(self, elicit: Elicit, done: Completed, into: Put, url: str | None) -> tuple[Json, str]:
         """By field; and the value of an Authorization header."""

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
 
 from elicit_flows.domain.values import Json
+from elicit_flows.sdk import Elicit, Elicitation
 from elicit_flows.sdk.cli import main
 from elicit_flows.sdk.gateway.config import Config, ConfigError, read
-from elicit_flows.sdk.gateway.file_guards import Asked, AskError, asked, filled, own
+from elicit_flows.sdk.gateway.file_guards import Asked, AskError, Put, asked, filled, own
 from elicit_flows.sdk.gateway.forwarded import Forwarded
 from elicit_flows.sdk.gateway.gateway import Gateway
 from elicit_flows.sdk.gateway.listing import Listing, check_names
@@ -19,6 +22,7 @@ from elicit_flows.sdk.gateway.server_sign_in import own_sign_ins
 from elicit_flows.sdk.gateway.wire import REMOVED, Client, request_for, result_for, without
 from elicit_flows.sdk.mcp.messages import NotRun
 from elicit_flows.sdk.outcomes import Completed
+from tests.sdk.fake import COMPLETED
 
 ONE = '\n[servers.a]\ncommand = "a"\n'
 HERS = '\n[user]\niss = "https://idp.test"\nsub = "alice"\n'
@@ -230,6 +234,18 @@ def test_t183_a_place_that_stays_empty_is_not_the_models() -> None:
     schema = {"type": "object", "properties": {"plan": {"type": "string"}}}
     form = asked({"ask": "form", "message": "Which?", "schema": schema, "argument": {"plan": "plan"}}, "here")
     assert own({"plan": "forged", "what": "x"}, (form,)) == {"what": "x"}
+
+
+@pytest.mark.parametrize(("typed", "sent"), [("k-1 ", "k-1"), ("k-1…", None), ("k-1\nX: y", None), ("k-1\u200b", None)])
+def test_t182_what_a_header_cannot_hold_is_refused_before_it_is_sent(typed: str, sent: str | None) -> None:
+    """The library would end the connection of all calls, and write what the user gave to the log."""
+    schema = {"type": "object", "properties": {"key": {"type": "string"}}}
+    form = asked({"ask": "form", "message": "Which?", "schema": schema, "header": {"X-Key": "key"}}, "here")
+    done = Completed(Elicitation.read(COMPLETED | {"kind": "form", "result": {"content": {"key": typed}}}))
+    elicit, put = Elicit("http://127.0.0.1:1", "key"), Put()
+    with pytest.raises(NotRun, match="a character that no header can have") if sent is None else nullcontext():
+        asyncio.run(form.put(elicit, done, put, "https://a.test/mcp"))
+    assert put.headers == ({} if sent is None else {"X-Key": sent})
 
 
 def test_t258_no_client_sees_the_gateways_token(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
