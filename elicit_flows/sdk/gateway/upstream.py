@@ -23,7 +23,7 @@ from mcp_types import CONNECTION_CLOSED, METHOD_NOT_FOUND
 from mcp_types.version import LATEST_HANDSHAKE_VERSION, LATEST_MODERN_VERSION, MODERN_PROTOCOL_VERSIONS
 
 from elicit_flows.domain.values import Json
-from elicit_flows.sdk.gateway.config import Config, ServerSection
+from elicit_flows.sdk.gateway.config import Config, ConfigError, ServerSection
 from elicit_flows.sdk.gateway.lines import Lines, Waits, from_server, messages, process
 from elicit_flows.sdk.gateway.server_sign_in import KEPT_OUT, ClientCredentials, headers_of, kept_out, lacking
 from elicit_flows.sdk.gateway.wire import (
@@ -288,7 +288,7 @@ class Upstream:
                         if task is not None:
                             task.cancel()
                     await asyncio.gather(receiving, ending, *([listening] if listening else []), return_exceptions=True)
-        except (OSError, ValueError, MCPError, httpx2.HTTPError, TimeoutError, ExceptionGroup) as failed:
+        except (OSError, ValueError, ConfigError, MCPError, httpx2.HTTPError, TimeoutError, ExceptionGroup) as failed:
             if ready.done():
                 log.warning("the connection to the server %s ended: %s", self.name, why(failed))
             else:

@@ -248,6 +248,19 @@ def test_t182_what_a_header_cannot_hold_is_refused_before_it_is_sent(typed: str,
     assert put.headers == ({} if sent is None else {"X-Key": sent})
 
 
+@pytest.mark.parametrize(
+    "server", ['command = "a"\nenv_from = ["NONE"]', 'url = "http://x"\nheaders_from = { X = "NONE" }']
+)
+def test_a_variable_that_is_not_there_is_said_at_the_start(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], server: str
+) -> None:
+    monkeypatch.setenv("ELICIT_API_KEY", "key-of-the-tests")
+    file = tmp_path / "guard.toml"
+    file.write_text(f'name = "g"\n[servers.a]\n{server}\n')
+    assert main(["guard", "--check", "--config", str(file)]) == 1
+    assert "There is no environment variable NONE, or it is empty." in capsys.readouterr().err.splitlines()[0]
+
+
 def test_t258_no_client_sees_the_gateways_token(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("S", "its secret")
     signed_in = SIGNED_IN.replace("<issuer>", "https://i.test")
