@@ -144,7 +144,7 @@ def headers_of(config: Config, name: str, own: Mapping[str, str]) -> httpx2.Head
     section = config.servers[name]
     headers = httpx2.Headers(section.headers)
     for header, variable in section.headers_from.items():
-        headers[header] = config.variable(variable, f"servers.{name}.headers_from.{header}")
+        headers[header] = config.variable(variable, f"servers.{name}.headers_from.{header}").strip()
     headers.update(own)
     return headers
 

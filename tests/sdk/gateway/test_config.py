@@ -18,7 +18,7 @@ from elicit_flows.sdk.gateway.gateway import Gateway
 from elicit_flows.sdk.gateway.listing import Listing, check_names
 from elicit_flows.sdk.gateway.names import exposed
 from elicit_flows.sdk.gateway.peers import Peers
-from elicit_flows.sdk.gateway.server_sign_in import own_sign_ins
+from elicit_flows.sdk.gateway.server_sign_in import headers_of, own_sign_ins
 from elicit_flows.sdk.gateway.wire import REMOVED, Client, request_for, result_for, without
 from elicit_flows.sdk.mcp.messages import NotRun
 from elicit_flows.sdk.outcomes import Completed
@@ -259,6 +259,13 @@ def test_a_variable_that_is_not_there_is_said_at_the_start(
     file.write_text(f'name = "g"\n[servers.a]\n{server}\n')
     assert main(["guard", "--check", "--config", str(file)]) == 1
     assert "There is no environment variable NONE, or it is empty." in capsys.readouterr().err.splitlines()[0]
+
+
+def test_the_line_end_behind_a_key_from_a_file_is_not_sent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The library refuses it with an error that has the key in it."""
+    monkeypatch.setenv("KEY", "Bearer key-1\n")
+    config = told(tmp_path, 'name = "g"\n[servers.a]\nurl = "http://x"\nheaders_from = { X-Key = "KEY" }\n')
+    assert headers_of(config, "a", {})["X-Key"] == "Bearer key-1"
 
 
 def test_t258_no_client_sees_the_gateways_token(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
