@@ -56,7 +56,10 @@ class OpenAIAgentsFlows(NamedRunsFlows):
         approval: Approval | None = getattr(guarded, APPROVAL, None)
         if approval is None:
             raise TypeError("tool: Put a guard below it, such as @flows.confirm(…).")
-        return function_tool(needs_approval=approval, **options)(guarded)
+        made = function_tool(needs_approval=approval, **options)(guarded)
+        # With its own object, the SDK pauses where it changes arguments, as by a default, though nobody is asked.
+        made.on_invoke_tool = made.on_invoke_tool.__call__
+        return made
 
     async def waiting(self, result: RunResult | RunResultStreaming) -> list[Json]:
         """The questions at which a run has ended, empty when it is over.
@@ -114,7 +117,10 @@ class Approval:
 
     async def seen(self, context: RunContextWrapper[Any], params: dict[str, Any], call_id: str) -> Elicitation | None:
         """The call's question, None if it has none."""
-        args, kwargs = self.schema.to_call_args(self.schema.params_pydantic_model(**params))
+        try:
+            args, kwargs = self.schema.to_call_args(self.schema.params_pydantic_model(**params))
+        except ValueError:  # The SDK calls the tool, and tells the model what is wrong with its arguments.
+            return None
         call, arguments = self.function.given(Call(context, call_id), *args, **kwargs)
         pending = await self.flows._pending(self.function, call, arguments)
         if pending is None:
