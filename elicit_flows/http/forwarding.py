@@ -88,12 +88,14 @@ def _check_path(path: bytes) -> None:
 
 
 def plain(called: Target) -> str:
-    """Host and path as a server may read them, for comparing: decoded, in lower case, without parameters."""
+    """Host and path as a server may read them, for comparing: decoded, in lower case, without parameters and empty
+    parts.
+    """
     path = called.path.partition("?")[0].encode("ascii")
     for _ in range(_DECODINGS):
         path = unquote_to_bytes(path)
     parts = [part.partition(b";")[0] for part in path.lower().split(b"/")]
-    return called.authority + b"/".join(parts).decode("latin-1").rstrip("/")
+    return called.authority + b"".join(b"/" + part for part in parts if part).decode("latin-1")
 
 
 def without(query: bytes, names: Iterable[str]) -> bytes:

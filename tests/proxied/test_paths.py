@@ -104,13 +104,16 @@ def test_t163_an_absolute_request_line_is_read_as_its_path(
     assert upstream.last.path == "/v2/me"
 
 
-@pytest.mark.parametrize("path", ["/token", "/TOKEN/", "/t%6Fken", "/token;x", "/revoke", "/token?x=1"])
+@pytest.mark.parametrize(
+    "path",
+    ["/o/token", "/O/TOKEN/", "/o/t%6Fken", "/o/token;x", "/revoke", "/o/token?x=1", "/o%2f/token", "/o;x/%2F%2ftoken"],
+)
 def test_t163_the_endpoints_for_tokens_are_not_called(
     agent: httpx2.Client, known: Known, upstream: Api, path: str
 ) -> None:
     row = rows.provider(slug="same", api_urls=[upstream.url])
     ProviderRow.objects.filter(pk=row.pk).update(
-        token_url=f"{upstream.url}/token", revocation_url=f"{upstream.url}/revoke"
+        token_url=f"{upstream.url}/o/token", revocation_url=f"{upstream.url}/revoke"
     )
     made = rows.connection(known, row)
     answer = agent.post(f"/v1/connections/{made.pk}/proxy{path}")
