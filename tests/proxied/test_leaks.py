@@ -147,6 +147,20 @@ def test_t165_what_a_user_typed_is_in_no_header_of_the_answer(
     assert (got["x-other"], "x-echo" in got) == ("x", False)
 
 
+def test_a_header_of_the_answer_like_one_that_each_request_has_is_passed_on(
+    agent: httpx2.Client, known: Known, upstream: Api
+) -> None:
+    fields = [{"name": "key", "label": "Key", "secret": True}]
+    headers = {"Accept": "application/json", "Api-Version": "2026-11-28", "X-Api-Key": "{key}"}
+    verify = {"url": f"{upstream.url}/check", "headers": headers}
+    row = ProviderRow.objects.create(slug="keys", name="Keys", sort="credentials", fields=fields, verify=verify)
+    made = vault.keep_credentials(known.row, rows.ALICE_CLAIM, row, "", {"key": Secret("s3cret-key")})
+    said = {"Content-Type": "application/json; charset=utf-8", "Api-Version-Selected": "2026-11-28"}
+    upstream.scripted["/me"] = Response(200, b"{}", said)
+    got = agent.get(f"/v1/connections/{made.pk}/proxy/me").headers
+    assert {name: got.get(name) for name in said} == said
+
+
 def exchange(served: Served, known: Known, held: Connection, head: str, body: bytes = b"") -> bytes:
     """What comes back for a request whose bytes are as they are."""
     address = urlsplit(served.url)
