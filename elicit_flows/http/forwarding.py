@@ -129,7 +129,7 @@ def request_headers(given: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
 def reply_headers(given: Mapping[str, str], secrets: Iterable[str]) -> list[tuple[bytes, bytes]]:
     """The headers of the reply that are passed on, without any that contains one of ``secrets``."""
     listed = _listed(given.get("connection", "").encode("latin-1").splitlines())
-    known = [one for one in secrets if one]
+    known = list(secrets)
     found = []
     for name, text in given.items():
         raw, value = name.encode("latin-1"), text.encode("latin-1")
@@ -138,11 +138,18 @@ def reply_headers(given: Mapping[str, str], secrets: Iterable[str]) -> list[tupl
             or name in _NOT_RETURNED | listed
             or name.startswith(_NOT_RETURNED_PREFIXES)
             or not (_NAME.fullmatch(raw) and _VALUE.fullmatch(value))
-            or any(one in text for one in known)
+            or shows(text, known)
         ):
             continue
         found.append((raw, value))
     return found
+
+
+def shows(text: str, secrets: Iterable[str]) -> bool:
+    """Whether one of ``secrets`` stands in the value of a header, also with escapes as in an address."""
+    raw = text.encode("latin-1")
+    both = raw, unquote_to_bytes(raw)
+    return any(one.encode() in read for one in secrets if one for read in both)
 
 
 def location(given: str, called: Target, hosts: Iterable[str]) -> str | None:

@@ -213,5 +213,6 @@ def _typed(row: Connection, said: Json) -> tuple[dict[str, str], dict[str, str],
         raise Conflict("The provider asks for other credentials today. Create a new elicitation.") from None
     escaped = {name: quote(value, safe="") for name, value in query.items()}
     sent = [value for value in headers.values() if value not in verify.headers.values()]  # others are no secret
+    sent += [value.partition(" ")[2] for value in sent]  # it may come back without its scheme, such as "Basic"
     shown = (*(secret.reveal() for secret in named.values()), *sent, *escaped.values())
     return headers, escaped, tuple(one for one in shown if len(one) >= 8)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import re
 import socket
 from collections.abc import Callable
@@ -159,6 +160,22 @@ def test_a_header_of_the_answer_like_one_that_each_request_has_is_passed_on(
     upstream.scripted["/me"] = Response(200, b"{}", said)
     got = agent.get(f"/v1/connections/{made.pk}/proxy/me").headers
     assert {name: got.get(name) for name in said} == said
+
+
+def test_t165_no_spelling_of_the_credential_is_in_a_header_of_the_answer(
+    agent: httpx2.Client, known: Known, upstream: Api
+) -> None:
+    """As in the address of the next page, and without the scheme before it."""
+    verify = {"url": f"{upstream.url}/check", "basic": ["name", "key"]}
+    fields = [{"name": name, "label": name} for name in ("name", "key")]
+    row = ProviderRow.objects.create(slug="pairs", name="Pairs", sort="credentials", fields=fields, verify=verify)
+    typed = {"name": Secret("acme-desk"), "key": Secret("s3cret/key+1")}
+    made = vault.keep_credentials(known.row, rows.ALICE_CLAIM, row, "", typed)
+    pair = base64.b64encode(b"acme-desk:s3cret/key+1").decode()
+    said = {"Link": '</me?key=s3cret%2Fkey%2B1>; rel="next"', "X-Pair": pair, "X-Other": "100%25"}
+    upstream.scripted["/me"] = Response(302, b"", said | {"Location": "/me?key=s3cret%2fkey%2b1"})
+    got = agent.get(f"/v1/connections/{made.pk}/proxy/me").headers
+    assert (got["x-other"], {"link", "x-pair", "location"} & set(got)) == ("100%25", set())
 
 
 def exchange(served: Served, known: Known, held: Connection, head: str, body: bytes = b"") -> bytes:

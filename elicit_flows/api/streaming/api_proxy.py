@@ -370,7 +370,7 @@ class _Call:
         if "transfer-encoding" in reply.headers or reply.status in (204, 304):
             headers = [one for one in headers if one[0] != b"content-length"]
         to = forwarding.location(reply.headers.get("location", ""), target, access.hosts)
-        if to and not any(secret in to for secret in access.secrets):
+        if to and not forwarding.shows(to, access.secrets):
             headers.append((b"location", to.encode("ascii")))
         headers += [*self._proxy.headers, self._number, (ANSWERED_BY, target.authority.encode())]
         self.status = reply.status
