@@ -39,7 +39,7 @@ async def stream(transport: Transport, after: str | None, retry_for: float) -> A
                     if message.data:
                         cursor = message.id or cursor
                         yield transport.understood(partial(_event, cursor), message.data)
-        except httpx2.TransportError as error:
+        except httpx2.RequestError as error:
             broken = transport.unreachable(error)
         except ElicitError as error:
             if error.status is not None and error.status < 500 and error.status != httpx2.codes.TOO_MANY_REQUESTS:

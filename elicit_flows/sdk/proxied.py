@@ -64,7 +64,7 @@ class Proxied(ABC):
             answer = await self._transport.http.request(
                 method, url, headers=headers, timeout=SILENCE, follow_redirects=False, **rest
             )
-        except httpx2.TransportError as error:
+        except httpx2.RequestError as error:
             raise self._transport.unreachable(error) from error
         return check_answered(answer)
 

@@ -182,7 +182,7 @@ class Transport:
                 response = await self.http.request(
                     method, self.url + path, headers=headers, timeout=timeout, follow_redirects=False, **request
                 )
-            except httpx2.TransportError as error:
+            except httpx2.RequestError as error:
                 refusal = self.unreachable(error)
                 never_connected = isinstance(error, httpx2.ConnectError | httpx2.ConnectTimeout)
                 if not repeatable and not never_connected:

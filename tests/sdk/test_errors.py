@@ -246,6 +246,16 @@ async def test_an_answer_of_another_shape_is_a_sentence(service: FakeService, br
     assert raised.value.code == "unexpected_answer"
 
 
+async def test_an_answer_that_cannot_be_decoded_is_one_that_did_not_come(service: FakeService, elicit: Elicit) -> None:
+    """As when a proxy breaks off a compressed answer, or names the wrong encoding."""
+    broken = Reply(ELICITATION, headers={"Content-Encoding": "gzip"})
+    service.on(*ONE, broken, Reply(ELICITATION))
+    assert (await elicit.get("el_1")).id == "el_1"
+    service.on("GET", "/v1/connections/cn_1/proxy/me", broken)
+    with pytest.raises(sdk.UnreachableError):
+        await elicit.request("cn_1", "GET", "/me")
+
+
 async def test_so_it_is_with_every_call(service: FakeService, brisk: Elicit) -> None:
     async def drained(many: AsyncIterator[object]) -> None:
         async for _ in many:
