@@ -9,7 +9,7 @@ from functools import partial
 import httpx2
 
 from elicit_flows.domain.values import Json
-from elicit_flows.sdk.errors import ElicitError, UnreachableError
+from elicit_flows.sdk.errors import ElicitError, UnexpectedAnswerError, UnreachableError
 from elicit_flows.sdk.shapes import Event
 from elicit_flows.sdk.transport import RetryLimit, Transport, problem
 
@@ -39,6 +39,8 @@ async def stream(transport: Transport, after: str | None, retry_for: float) -> A
                     if message.data:
                         cursor = message.id or cursor
                         yield transport.understood(partial(_event, cursor), message.data)
+        except httpx2.SSEError as error:
+            raise UnexpectedAnswerError("unexpected_answer", str(error), status=200) from error
         except httpx2.RequestError as error:
             broken = transport.unreachable(error)
         except ElicitError as error:

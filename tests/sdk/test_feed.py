@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from typing import Any
 
 import pytest
 
-from elicit_flows.sdk import Elicit, ElicitError, Event
+from elicit_flows.sdk import Elicit, ElicitError, Event, UnexpectedAnswerError
 from tests.sdk.fake import DROP, FakeService, Reply, problem, stream
 
 pytestmark = pytest.mark.anyio
@@ -57,6 +58,15 @@ async def test_a_stream_that_is_refused_says_so(service: FakeService, elicit: El
     with pytest.raises(ElicitError) as refused:
         await first(1, elicit.events())
     assert refused.value.code == "unauthenticated"
+    assert len(service.asked) == 1
+
+
+async def test_a_page_in_place_of_the_stream_is_an_error(service: FakeService, elicit: Elicit) -> None:
+    """As at a wrong address, or of a proxy: it was asked for again several times a second, without end."""
+    service.on(*FEED, Reply(lines="<p>Welcome</p>", headers={"Content-Type": "text/html"}))
+    async with asyncio.timeout(5):
+        with pytest.raises(UnexpectedAnswerError, match="text/html"):
+            await first(1, elicit.events())
     assert len(service.asked) == 1
 
 
