@@ -74,6 +74,10 @@ async function* connection(
   try {
     const response = await transport.send(transport.prepare("GET", EVENTS, { query, headers }), limit.signal);
     if (!response.ok) throw problem(response.status, parsed(await response.text()), response.headers);
+    if (!response.headers.get("content-type")?.startsWith("text/event-stream")) {
+      const said = `The answer from ${transport.url} is no stream of events`;
+      throw new UnexpectedAnswerError("unexpected_answer", said, { status: response.status });
+    }
     limit.again(SILENCE_SECONDS);
     yield null;
     let message: Message = { id: "", data: "" };

@@ -38,5 +38,8 @@ const pieces = new ReadableStream<Uint8Array>({
     controller.close();
   },
 });
-say("pieces", await first(1, new Elicit({ fetch: async () => new Response(pieces) }).events()));
+const headers = { "content-type": "text/event-stream" };
+say("pieces", await first(1, new Elicit({ fetch: async () => new Response(pieces, { headers }) }).events()));
+const page = new Elicit({ fetch: async () => new Response("<p>Welcome</p>") });
+say("page", await first(1, page.events()).catch((error) => error.name));
 say("end", true);
