@@ -112,6 +112,11 @@ def test_a_person_is_invited_makes_a_passkey_and_signs_in_with_it(
     with_a_device(user)
     user.open(invitation)
     assert user.url == f"{home}/invitation", "the token is gone from the address"
+    user.page.reload()
+    for language, title in (("de", "Sie sind eingeladen"), ("en", "You are invited")):
+        user.page.get_by_role("combobox").select_option(language)
+        user.page.locator("form.language button").click()
+        user.page.get_by_role("heading", name=title).wait_for()
     user.press("accept")
     assert "Alice Liddell" in user.text
     user.press("passkey")

@@ -57,7 +57,7 @@ class OpenAIAgentsFlows(NamedRunsFlows):
         if approval is None:
             raise TypeError("tool: Put a guard below it, such as @flows.confirm(…).")
         made = function_tool(needs_approval=approval, **options)(guarded)
-        # With its own object, the SDK pauses where it changes arguments, as by a default, though nobody is asked.
+        # The SDK wants an approval where its own invoker changed arguments, as by a default; not where a function did.
         made.on_invoke_tool = made.on_invoke_tool.__call__
         return made
 

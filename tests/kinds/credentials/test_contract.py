@@ -57,6 +57,7 @@ class TestCredentials(PageContract):
         ({"fields": [KEY | {"name": "Key"}]}, [[AT, "fields", 0, "name"]]),
         ({"fields": [KEY | {"name": "a" * 41}]}, [[AT, "fields", 0, "name"]]),
         ({"fields": [KEY | {"name": "csrf-token"}]}, [[AT, "fields", 0, "name"]]),
+        ({"fields": [KEY | {"name": "csrfmiddlewaretoken"}]}, [[AT, "fields", 0, "name"]]),
         ({"fields": [KEY | {"label": "two\nlines"}]}, [[AT, "fields", 0, "label"]]),
         ({"fields": [KEY | {"secret": 1}]}, [[AT, "fields", 0, "secret"]]),
         ({"fields": [KEY | {"help": "x" * 501}]}, [[AT, "fields", 0, "help"]]),
