@@ -129,6 +129,14 @@ CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 # Publishing is never worth waiting for: beat's next task finds what a lost one would have found.
 CELERY_TASK_PUBLISH_RETRY = False
 CELERY_BROKER_TRANSPORT_OPTIONS = {"socket_connect_timeout": 1, "socket_timeout": 5}
+# By itself Celery checks no certificate of a rediss:// address, and not the name in that of an amqps:// one. What the
+# address says of them, as in ?ssl_ca_certs=/ca.pem, counts instead. A list of addresses (;) has no one name.
+_broker = urlsplit((CELERY_BROKER_URL or "").partition(";")[0])
+_tls: dict[str, dict[str, str | None]] = {
+    "rediss": {"ssl_cert_reqs": "required"},
+    "amqps": {} if ";" in (CELERY_BROKER_URL or "") else {"server_hostname": _broker.hostname},
+}
+CELERY_BROKER_USE_SSL = _tls.get(_broker.scheme, False)
 JOB_SECONDS = {job.name: job.every for job in JOBS}  # between two looks for what is due
 CELERY_BEAT_SCHEDULE = {job.name: {"task": job.task, "schedule": JOB_SECONDS[job.name]} for job in JOBS}
 CELERY_BEAT_SCHEDULER = "config.broker:Scheduler"
