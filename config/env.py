@@ -176,6 +176,46 @@ def origin(name: str, default: str, *, allow_http: bool) -> str:
     return value
 
 
+def redis(name: str, *, password: str | None) -> str | None:
+    """The address of a Redis. ``password`` replaces the one in it."""
+    value = text(name)
+    if not value:
+        return None
+    scheme, found = value.partition("://")[0], ports_are_numbers(value)
+    if found and scheme != "unix":
+        parts = urlsplit(value)
+        found = scheme in {"redis", "rediss"} and bool(parts.hostname) and not parts.path.strip("/0123456789")
+    if not found:  # the value is not repeated: it may hold a password
+        raise ImproperlyConfigured(
+            f"{name} must be redis://host:port/number, rediss:// with TLS, or unix:///path: put a password with "
+            "characters such as / # ? @ % into REDIS_PASSWORD."
+        )
+    return with_password(value, password)
+
+
+def broker(name: str, default: str | None) -> str | None:
+    """The address of a message broker that Celery knows, or several with semicolons."""
+    value = text(name, default)
+    if not value:
+        return None
+    known = importlib.import_module("kombu.transport").TRANSPORT_ALIASES
+    for one in value.split(";"):
+        scheme, separator, _ = one.partition("://")
+        if not separator or scheme.partition("+")[0] not in known or not ports_are_numbers(one):
+            raise ImproperlyConfigured(
+                f"{name} (or else REDIS_URL) must be redis://host:port/number, redis+socket:///path, "
+                "amqp://user:password@host:port/name, or rediss:// or amqps:// with TLS."
+            )
+    return value
+
+
+def ports_are_numbers(address: str) -> bool:
+    """Whether the address can be read; a password that is not percent-encoded often makes its port no number."""
+    with suppress(ValueError):
+        return urlsplit(address).port != 0
+    return False
+
+
 def with_password(address: str | None, password: str | None) -> str | None:
     """Add a password from a variable of its own to ``redis://host:6379/0``, so that nobody has to percent-encode it."""
     if not (address and password):

@@ -105,7 +105,7 @@ env.limit_sessions(
 ELICIT_DATABASE_IDLE = env.number("ELICIT_DATABASE_IDLE", 60, low=1, high=86400)
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
-REDIS_URL = env.with_password(env.text("REDIS_URL"), env.text("REDIS_PASSWORD"))
+REDIS_URL = env.redis("REDIS_URL", password=env.text("REDIS_PASSWORD"))
 CACHES: dict[str, dict[str, Any]] = {"default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}}
 if REDIS_URL:
     CACHES["default"] = {
@@ -114,7 +114,7 @@ if REDIS_URL:
         "OPTIONS": {"SOCKET_CONNECT_TIMEOUT": 1, "SOCKET_TIMEOUT": 1},
     }
 
-CELERY_BROKER_URL = env.text("CELERY_BROKER_URL", REDIS_URL)
+CELERY_BROKER_URL = env.broker("CELERY_BROKER_URL", REDIS_URL)
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False  # its logs are ours: LOGGING below
 CELERY_WORKER_REDIRECT_STDOUTS = False  # what is printed is not for the log, such as the audit log

@@ -114,6 +114,67 @@ def test_redis_gets_the_password_as_it_is(said: str) -> None:
     assert env.with_password(None, STRANGE) is None
 
 
+@pytest.mark.parametrize(
+    "said",
+    [
+        "localhost:6379",
+        "redis:6379",
+        "redis://",
+        "redis://localhost:port/0",
+        "redis://localhost:99999/0",
+        "redis://:can/ary@localhost:6379/0",
+        "redis://localhost:6379/cache",
+        "Redis://localhost:6379/0",
+        "http://localhost:6379/0",
+    ],
+)
+def test_an_address_of_no_redis_stops_the_start(monkeypatch: pytest.MonkeyPatch, said: str) -> None:
+    """Each request that wakes others would end in an error, after it was committed."""
+    monkeypatch.setenv("REDIS_URL", said)
+    with pytest.raises(ImproperlyConfigured, match=r"^REDIS_URL must be redis://host:port/number") as raised:
+        env.redis("REDIS_URL", password=None)
+    assert "can/ary" not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "redis://redis", "redis://redis:6379", "redis://redis:6379/", "redis://[::1]:6379/0", "redis://me:pw@redis/12",
+        "rediss://redis:6380/0?ssl_ca_certs=/config/ca.pem", "unix:///run/redis.sock?db=1",
+    ],
+)  # fmt: skip
+def test_an_address_of_a_redis_is_taken_as_it_is(monkeypatch: pytest.MonkeyPatch, said: str) -> None:
+    monkeypatch.setenv("REDIS_URL", said)
+    assert env.redis("REDIS_URL", password=None) == said
+    parse_url(said)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "localhost:6379", "bogus://localhost", "redis://localhost:port/0", "unix:///run/redis.sock",
+        "amqp://rabbit:5672;amqp//rabbit2",
+    ],
+)  # fmt: skip
+def test_an_address_of_no_broker_stops_the_start(monkeypatch: pytest.MonkeyPatch, said: str) -> None:
+    monkeypatch.setenv("CELERY_BROKER_URL", said)
+    with pytest.raises(ImproperlyConfigured, match=r"^CELERY_BROKER_URL \(or else REDIS_URL\) must be redis://"):
+        env.broker("CELERY_BROKER_URL", None)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "redis://redis:6379/0", "rediss://redis/0", "redis+socket:///run/redis.sock", "amqps://me:pw@rabbit/flows",
+        "pyamqp://a:5672;pyamqp://b:5672", "memory://",
+    ],
+)  # fmt: skip
+def test_an_address_of_a_broker_is_taken_as_it_is(monkeypatch: pytest.MonkeyPatch, said: str) -> None:
+    monkeypatch.setenv("CELERY_BROKER_URL", said)
+    assert env.broker("CELERY_BROKER_URL", None) == said
+    assert Connection(said).get_transport_cls()
+
+
 def test_a_password_that_breaks_the_address_stops_the_start_with_a_sentence() -> None:
     ran = subprocess.run(
         [sys.executable, "manage.py", "check"],

@@ -42,6 +42,8 @@ READERS: Final = (
     "sender",
     "kept",
     "database",
+    "redis",
+    "broker",
     "installed",
 )
 
