@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import ipaddress
 import os
+import re
 import secrets
 import ssl
 import tempfile
@@ -20,6 +21,7 @@ from django.core.validators import validate_email
 from elicit_flows.lib import egress_proxy, line_sinks, mail_server
 from elicit_flows.lib import networks as allowed
 
+ORIGIN = re.compile(r"(https?)://([a-z0-9][a-z0-9.-]*|\[[0-9a-f:.]+\])(?::([0-9]{1,5}))?")
 CONNECTION_AGE = 600  # seconds: the longest life of a connection, so that none outlives a failover for long
 
 
@@ -166,14 +168,21 @@ def gone(name: str, instead: str) -> None:
 
 
 def origin(name: str, default: str, *, allow_http: bool) -> str:
-    """An absolute URL without path: scheme, host and port."""
-    value = (text(name) or default).rstrip("/")
-    parts = urlsplit(value)
-    if parts.scheme not in {"http", "https"} or not parts.hostname or parts.path or parts.query or parts.username:
-        raise ImproperlyConfigured(f"{name} is {value!r}: it must be an address like https://flows.example.com.")
-    if parts.scheme == "http" and not (allow_http or parts.hostname in {"127.0.0.1", "localhost", "::1"}):
+    """An absolute URL without path: scheme, host and port, as browsers write it (RFC 6454, section 6.2). Django would
+    take another form of it for another origin, and refuse what people send from the pages.
+    """
+    value = text(name) or default
+    found = ORIGIN.fullmatch(value.lower().rstrip("/"))
+    scheme, host, port = found.groups() if found else ("", "", "")
+    if not host or not 0 < int(port or 1) < 65536:
+        raise ImproperlyConfigured(
+            f"{name} is {value!r}: it must be an address like https://flows.example.com, with a name of other letters "
+            "than a to z in its form xn--."
+        )
+    if scheme == "http" and not (allow_http or host in {"127.0.0.1", "localhost", "[::1]"}):
         raise ImproperlyConfigured(f"{name} is {value!r}: only https is safe for a host that others can reach.")
-    return value
+    usual = {"http": 80, "https": 443}[scheme]
+    return f"{scheme}://{host}" if int(port or usual) == usual else f"{scheme}://{host}:{int(port)}"
 
 
 def redis(name: str, *, password: str | None) -> str | None:

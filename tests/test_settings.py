@@ -72,6 +72,48 @@ def test_t89_a_wrong_word_about_requests_to_others_stops_the_start(name: str, sa
     assert "canary" not in ran.stderr
 
 
+@pytest.mark.parametrize(
+    "said",
+    [
+        "https://[::1",
+        "https://flows.example.com:99999",
+        "https://flows.example.com:0",
+        "https://flows.example.com/flows",
+        "https://flows.example.com#top",
+        "https://flows.example.com?",
+        "https://me@flows.example.com",
+        "https://flows example.com",
+        "https://flows_1.example.com",
+        "https://flöws.example.com",
+        "flows.example.com",
+    ],
+)
+def test_a_public_address_at_which_no_page_would_work_stops_the_start(
+    monkeypatch: pytest.MonkeyPatch, said: str
+) -> None:
+    monkeypatch.setenv("ELICIT_PUBLIC_URL", said)
+    with pytest.raises(ImproperlyConfigured, match=r"^ELICIT_PUBLIC_URL is .*: it must be an address like https://"):
+        env.origin("ELICIT_PUBLIC_URL", "", allow_http=False)
+
+
+@pytest.mark.parametrize(
+    ("said", "read"),
+    [
+        ("HTTPS://Flows.Example.com/", "https://flows.example.com"),
+        ("https://flows.example.com:443", "https://flows.example.com"),
+        ("https://flows.example.com:8443", "https://flows.example.com:8443"),
+        ("http://[::1]:80", "http://[::1]"),
+        ("http://127.0.0.1:8000", "http://127.0.0.1:8000"),
+    ],
+)
+def test_the_public_address_is_written_as_browsers_name_their_origin(
+    monkeypatch: pytest.MonkeyPatch, said: str, read: str
+) -> None:
+    """Otherwise the origin of no form is trusted, and with HTTPS:// the cookies are not secure."""
+    monkeypatch.setenv("ELICIT_PUBLIC_URL", said)
+    assert env.origin("ELICIT_PUBLIC_URL", "", allow_http=False) == read
+
+
 def test_the_old_name_stops_the_start() -> None:
     ran = subprocess.run(
         [sys.executable, "manage.py", "check"],
