@@ -31,8 +31,9 @@ def text(name: str, default: str | None = None) -> str | None:
     if path:
         try:
             return Path(path).read_text(encoding="utf-8").strip()
-        except OSError as error:
-            raise ImproperlyConfigured(f"{name}_FILE: {path} cannot be read ({error.strerror}).") from error
+        except (OSError, UnicodeDecodeError) as error:
+            why = error.strerror if isinstance(error, OSError) else "not text in UTF-8"
+            raise ImproperlyConfigured(f"{name}_FILE: {path} cannot be read ({why}).") from None
     return os.environ.get(name) or default
 
 
@@ -308,6 +309,8 @@ def kept(name: str, path: Path, make: str) -> str:
     value = text(name)
     if value:
         return value
+    if value == "":  # of a file that was named: a secret in its place would go with the container
+        raise ImproperlyConfigured(f"{name}_FILE: {os.environ[f'{name}_FILE']} is empty.")
     try:
         if not path.exists():
             path.parent.mkdir(mode=0o700, exist_ok=True)

@@ -258,6 +258,29 @@ def test_a_secret_is_there_only_once_it_is_complete(tmp_path: Path, monkeypatch:
         env.kept("SOME_KEY", path, "third")
 
 
+@pytest.mark.parametrize("name", ["SECRET_KEY", "ELICIT_VAULT_KEYS"])
+def test_for_a_secret_file_that_is_empty_no_other_secret_is_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """What is sealed with one in a container's var/ could not be opened after the container is made anew."""
+    (tmp_path / "given").write_text("\n")
+    monkeypatch.setenv(f"{name}_FILE", str(tmp_path / "given"))
+    with pytest.raises(ImproperlyConfigured, match=f"^{name}_FILE: .*/given is empty"):
+        env.kept(name, tmp_path / "made", "another")
+    assert not (tmp_path / "made").exists()
+
+
+def test_a_secret_file_that_is_no_text_stops_the_start_with_a_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As PowerShell writes it with ``>``. The error shows nothing of it."""
+    (tmp_path / "given").write_text("canary", encoding="utf-16")
+    monkeypatch.setenv("REDIS_PASSWORD_FILE", str(tmp_path / "given"))
+    with pytest.raises(ImproperlyConfigured, match=r"^REDIS_PASSWORD_FILE: .*not text in UTF-8") as raised:
+        env.text("REDIS_PASSWORD")
+    assert raised.value.__cause__ is None
+
+
 def test_of_several_processes_one_makes_the_secret(tmp_path: Path) -> None:
     code = (
         "import sys; from pathlib import Path; from config import env; "
