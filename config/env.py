@@ -30,7 +30,7 @@ def text(name: str, default: str | None = None) -> str | None:
     path = os.environ.get(f"{name}_FILE")
     if path:
         try:
-            return Path(path).read_text(encoding="utf-8").strip()
+            return Path(path).read_text(encoding="utf-8-sig").strip()
         except (OSError, UnicodeDecodeError) as error:
             why = error.strerror if isinstance(error, OSError) else "not text in UTF-8"
             raise ImproperlyConfigured(f"{name}_FILE: {path} cannot be read ({why}).") from None

@@ -270,6 +270,12 @@ def test_for_a_secret_file_that_is_empty_no_other_secret_is_made(
     assert not (tmp_path / "made").exists()
 
 
+def test_a_byte_order_mark_is_no_part_of_a_secret(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "given").write_text("canary\n", encoding="utf-8-sig")
+    monkeypatch.setenv("REDIS_PASSWORD_FILE", str(tmp_path / "given"))
+    assert env.text("REDIS_PASSWORD") == "canary"
+
+
 def test_a_secret_file_that_is_no_text_stops_the_start_with_a_sentence(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

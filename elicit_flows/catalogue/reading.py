@@ -108,7 +108,7 @@ def _read(folder: Path) -> tuple[dict[str, Entry], list[str]]:
     faults: list[str] = []
     for file in sorted(folder.glob("*.toml")):
         try:
-            found[file.stem] = read(file.read_text(encoding="utf-8"), file.stem, str(file))
+            found[file.stem] = read(file.read_text(encoding="utf-8-sig"), file.stem, str(file))
         except BadCatalogue as bad:
             faults += bad.faults
         except (OSError, UnicodeDecodeError) as error:

@@ -98,7 +98,7 @@ class Tables:
 def read(raw: bytes) -> Tables:
     """Raises InvalidFile when it is not TOML. Other faults are collected, and ``check`` adds to them."""
     try:
-        text = raw.decode("utf-8")
+        text = raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = raw.count(b"\n", 0, error.start) + 1
         raise InvalidFile([Fault(line, "toml", "the file must be text in UTF-8")]) from None

@@ -130,7 +130,7 @@ def secret(check: Callable[[Secret], None] | None = None) -> Rule:
                 raise InvalidValue(sentence("names the environment variable %(name)s, which is not set", name=name))
         elif source == "file":
             try:
-                content = Path(name).read_text(encoding="utf-8").strip()
+                content = Path(name).read_text(encoding="utf-8-sig").strip()
             except (OSError, ValueError) as error:
                 why = error.strerror if isinstance(error, OSError) else "not text in UTF-8"
                 raise InvalidValue(

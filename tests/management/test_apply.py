@@ -192,6 +192,14 @@ def test_secrets_come_from_files_without_the_line_end(operator: Operator, tmp_pa
     assert vault.client_secret(Provider.objects.get()) == Secret("kept-in-a-file")
 
 
+def test_a_byte_order_mark_is_part_of_no_file_and_no_secret(operator: Operator, tmp_path: Path) -> None:
+    """Editors on Windows may put one first; nobody sees it."""
+    (tmp_path / "secret").write_text("of our client", encoding="utf-8-sig")
+    ran = operator.apply(SMALL.replace("of-our-client", f"file:{tmp_path}/secret").encode("utf-8-sig"))
+    assert (ran.failed, ran.said[1:]) == (0, [])
+    assert vault.client_secret(Provider.objects.get()) == Secret("of our client")
+
+
 def test_a_preset_fills_in_what_the_file_leaves_out_and_yields_to_what_it_says(operator: Operator) -> None:
     operator.apply(WHOLE)
     github = vault.oauth(Provider.objects.get(slug="github"))
