@@ -12,7 +12,7 @@ from celery import Celery
 from celery.signals import heartbeat_sent, worker_init, worker_process_shutdown, worker_shutdown, worker_shutting_down
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
-from django.db import connections
+from django.db import DatabaseError, connections
 from kombu.entity import Exchange, Queue
 from kombu.transport import TRANSPORT_ALIASES
 
@@ -55,7 +55,9 @@ app.autodiscover_tasks(["elicit_flows.jobs"])
 
 @worker_init.connect
 def check_database(**_: Any) -> None:
-    """Refuse to start on an older schema or without the right vault keys, as the server does."""
+    """Refuse to start on an older schema, without the right vault keys, or without a database that says which they are,
+    as the server does. Celery logs any other error and starts.
+    """
     from elicit_flows import checks, vault  # noqa: PLC0415  Django's apps are not loaded earlier
 
     try:
@@ -63,6 +65,9 @@ def check_database(**_: Any) -> None:
         vault.verify_keys()
     except ImproperlyConfigured as error:
         logging.getLogger(__name__).critical("%s", error)
+        sys.exit(1)
+    except DatabaseError as error:
+        logging.getLogger(__name__).critical("DATABASE_URL: the database does not answer (%s).", error)
         sys.exit(1)
     for sentence in checks.outgoing_requests():
         logging.getLogger(__name__).warning("%s", sentence)

@@ -16,6 +16,7 @@ from tests.events.worker_checks import BUSY, ask, check_stops_with_its_work_done
 from tests.support import box_settings
 from tests.support.box import AgentClient, Box
 from tests.support.op import Op
+from tests.support.ports import free_port
 from tests.support.process import until
 from tests.support.services import Postgres, Redis
 from tests.support.sink import Sink
@@ -191,3 +192,17 @@ def test_a_worker_does_not_start_on_an_older_schema(new_box: Callable[..., Box],
     assert worker.stop() == 1
     assert "run `manage.py migrate` first" in worker.output()
     assert "ready." not in worker.output()
+
+
+def test_t79_a_worker_does_not_start_before_the_database_has_said_which_keys_are_right(
+    new_box: Callable[..., Box],
+) -> None:
+    """Otherwise it would go on unchecked as soon as the database is back."""
+    box = new_box(
+        "full", start=False, configure=False, database_url=f"postgres://postgres@127.0.0.1:{free_port()}/none"
+    )
+    worker = box.processes["worker"]
+    worker.start()
+    until(lambda: not worker.alive, "it ends")
+    assert worker.stop() == 1
+    assert "DATABASE_URL: the database does not answer" in worker.output()

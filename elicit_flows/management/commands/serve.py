@@ -14,7 +14,7 @@ from django.conf import settings
 from django.core.checks import Tags
 from django.core.exceptions import ImproperlyConfigured
 from django.core.management.base import BaseCommand, CommandError
-from django.db import OperationalError
+from django.db import DatabaseError
 from django.utils.module_loading import import_string
 
 from elicit_flows import checks, vault
@@ -55,7 +55,7 @@ class Command(BaseCommand):
             vault.verify_keys()
         except ImproperlyConfigured as error:
             raise CommandError(str(error)) from error
-        except OperationalError as error:
+        except DatabaseError as error:
             raise CommandError(f"DATABASE_URL: the database does not answer ({error}).") from error
         self._say(
             f"Elicit Flows on http://{host}:{port}, public as {settings.ELICIT_PUBLIC_URL}; "

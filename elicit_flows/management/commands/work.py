@@ -10,7 +10,7 @@ from typing import Any
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 from django.core.management.base import BaseCommand, CommandError
-from django.db import connections
+from django.db import DatabaseError, connections
 
 from elicit_flows import checks, vault
 from elicit_flows.job_table import BY_NAME
@@ -44,6 +44,8 @@ class Command(BaseCommand):
             vault.verify_keys()
         except ImproperlyConfigured as error:
             raise CommandError(str(error)) from error
+        except DatabaseError as error:
+            raise CommandError(f"DATABASE_URL: the database does not answer ({error}).") from error
         connections.close_all()
         for sentence in checks.outgoing_requests():
             self.stderr.write(sentence)
