@@ -6,6 +6,7 @@ import sys
 
 from django.core.exceptions import ImproperlyConfigured
 from django.core.management import execute_from_command_line
+from django.db import OperationalError
 
 if __name__ == "__main__":
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
@@ -15,3 +16,7 @@ if __name__ == "__main__":
         if "--traceback" in sys.argv:
             raise
         sys.exit(str(error))
+    except OperationalError as error:
+        if "--traceback" in sys.argv or getattr(error.__cause__, "sqlstate", None):  # the database has answered
+            raise
+        sys.exit(f"DATABASE_URL: the database does not answer ({error}).")

@@ -266,6 +266,13 @@ def database(name: str, default: str, base: Path, password: str | None = None) -
             },
         }
     if parts.scheme in {"postgres", "postgresql"} and parts.path.strip("/"):
+        options = query_options(parts.query)
+        psycopg = importlib.import_module("psycopg")
+        try:
+            psycopg.conninfo.make_conninfo(**options)
+            psycopg.conninfo.timeout_from_conninfo(options)
+        except psycopg.ProgrammingError as error:
+            raise ImproperlyConfigured(f"{name}: {error}.") from error
         return {
             "ENGINE": "elicit_flows.lib.postgresql",
             "NAME": parts.path.strip("/"),
@@ -276,7 +283,7 @@ def database(name: str, default: str, base: Path, password: str | None = None) -
             "CONN_MAX_AGE": CONNECTION_AGE,
             "CONN_HEALTH_CHECKS": True,
             # Prepare at the first use, where a cursor prepares at all: elicit_flows/lib/postgresql.
-            "OPTIONS": {"connect_timeout": 5, "prepare_threshold": 0, **query_options(parts.query)},
+            "OPTIONS": {"connect_timeout": 5, "prepare_threshold": 0, **options},
         }
     raise ImproperlyConfigured(f"{name} must be sqlite:///path or postgres://user:password@host:port/name.")
 

@@ -14,6 +14,7 @@ from kombu.connection import Connection
 from redis.connection import parse_url
 
 from config import env
+from tests.support.ports import free_port
 from tests.support.process import PROJECT, clean_env
 
 
@@ -225,6 +226,40 @@ def test_a_password_that_breaks_the_address_stops_the_start_with_a_sentence() ->
     )  # fmt: skip
     assert ran.returncode == 1
     assert "DATABASE_URL cannot be read: put a password with characters" in ran.stderr.strip().splitlines()[-1]
+
+
+@pytest.mark.parametrize(
+    ("said", "why"),
+    [
+        ("postgres://db/elicit?ssl=require", 'invalid connection option "ssl"'),
+        ("postgres://db/elicit?connect_timeout=soon", "bad value for connect_timeout"),
+    ],
+)
+def test_an_option_that_postgresql_does_not_have_stops_the_start(
+    monkeypatch: pytest.MonkeyPatch, said: str, why: str
+) -> None:
+    monkeypatch.setenv("DATABASE_URL", said)
+    with pytest.raises(ImproperlyConfigured, match=f"^DATABASE_URL: {why}"):
+        env.database("DATABASE_URL", "", PROJECT)
+
+
+def test_options_of_postgresql_are_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    said = "sslmode=verify-full&sslrootcert=/config/ca.pem&connect_timeout=3&options=-c%20search_path%3Dflows"
+    monkeypatch.setenv("DATABASE_URL", f"postgres://db/elicit?{said}")
+    read = env.database("DATABASE_URL", "", PROJECT)["OPTIONS"]
+    assert (read["sslmode"], read["connect_timeout"], read["options"]) == ("verify-full", "3", "-c search_path=flows")
+
+
+@pytest.mark.parametrize("command", [["migrate", "--no-input"], ["rotate"], ["work"]])
+def test_a_database_that_does_not_answer_is_said_in_one_sentence(command: list[str]) -> None:
+    ran = subprocess.run(
+        [sys.executable, "manage.py", *command],
+        cwd=PROJECT, env=clean_env({"DATABASE_URL": f"postgres://elicit@127.0.0.1:{free_port()}/elicit"}),
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert ran.returncode == 1
+    assert "DATABASE_URL: the database does not answer (connection failed" in ran.stderr
+    assert "Traceback" not in ran.stderr
 
 
 def test_what_is_deleted_is_overwritten_in_the_file(tmp_path: Path) -> None:
