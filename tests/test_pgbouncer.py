@@ -11,6 +11,7 @@ import psycopg
 import pytest
 from pytest_django.plugin import DjangoDbBlocker
 
+from elicit_flows.jobs import readiness
 from elicit_flows.lib.paging import in_pages
 from elicit_flows.models import Agent
 from tests.journey.stage import Stage
@@ -100,6 +101,21 @@ def test_pages_go_on_when_somebody_else_has_the_connection_of_the_first(
         assert next(pages).pk == made[0]
         other.execute("SELECT 1")  # on the connection of before; its transaction stays open
         assert [one.pk for one in pages] == made[1:]
+
+
+def test_whether_the_database_is_well_is_asked_without_a_limit_for_whoever_is_next(
+    bouncer: Bouncer, postgres: Postgres, django_db_blocker: DjangoDbBlocker
+) -> None:
+    """It would end a migration, or an export, that got the connection after a probe."""
+    through = bouncer("transaction", 1).url(postgres.database())
+    with default_database(through, django_db_blocker), psycopg.connect(through, autocommit=True) as other:
+        for suspected in (False, True):
+            readiness.forget()
+            if suspected:
+                readiness.suspect()
+            until(lambda: readiness.state().ready, "it is asked")
+            assert other.execute("SHOW statement_timeout").fetchone() == ("0",)
+    readiness.forget()
 
 
 def test_it_refuses_the_limits_that_are_sent_at_the_start_and_the_users_own_count(

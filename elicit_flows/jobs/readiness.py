@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Generic, TypeVar
@@ -173,14 +174,13 @@ def forget() -> None:
 def _check_database() -> Database:
     began, schema, worker = time.monotonic(), CURRENT, RUNS
     try:
-        with connection.cursor() as cursor:
-            cursor.execute(
-                f"PRAGMA busy_timeout = {BUSY}"
-                if connection.vendor == "sqlite"
-                else f"SET statement_timeout = {STATEMENT}"
-            )
-        schema = CURRENT if schema_version.is_current() else OTHER
-        ran = last_runs()
+        if connection.vendor == "sqlite":
+            with connection.cursor() as cursor:
+                cursor.execute(f"PRAGMA busy_timeout = {BUSY}")
+        # On SQLite a transaction would wait for whoever writes. Reading alone does not.
+        with nullcontext() if connection.vendor == "sqlite" else limited():
+            schema = CURRENT if schema_version.is_current() else OTHER
+            ran = last_runs()
         worker = (WORKER_LATE if late_jobs(ran) else RUNS) if ran else NEVER
         _write()
         said = WRITABLE
@@ -189,6 +189,18 @@ def _check_database() -> Database:
     finally:
         connections.close_all()  # of this thread
     return Database(said, schema, worker, time.monotonic() - began)
+
+
+@contextmanager
+def limited() -> Iterator[None]:
+    """A transaction, whose statements have the time limit of a check. It ends with the transaction: PgBouncer may give
+    the connection to others then.
+    """
+    with transaction.atomic():
+        if connection.vendor == "postgresql":
+            with connection.cursor() as cursor:
+                cursor.execute(f"SET LOCAL statement_timeout = {STATEMENT}")
+        yield
 
 
 def _meaning(error: DatabaseError) -> str:
@@ -204,16 +216,18 @@ def _meaning(error: DatabaseError) -> str:
 def _write() -> None:
     """Write one row and roll it back. After a failure, commit rows that need new disk space, and delete them."""
     if not _suspected.is_set():
-        with transaction.atomic():
+        with limited():
             Tally.objects.create(hour=EVER, name="check", labels=ids.name("look"))
             transaction.set_rollback(True)
         return
     mark = ids.name("look")
     rows = [Tally(hour=EVER, name="check", labels=f"{mark} {number} {'.' * 150}") for number in range(FILLER)]
     try:
-        Tally.objects.bulk_create(rows)
+        with limited():
+            Tally.objects.bulk_create(rows)
     finally:
-        Tally.objects.filter(name="check", labels__startswith=mark).delete()
+        with limited():
+            Tally.objects.filter(name="check", labels__startswith=mark).delete()
     _suspected.clear()
 
 
