@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
+from datetime import timedelta
 from pathlib import Path
 
 import psycopg
@@ -12,8 +13,11 @@ import pytest
 from pytest_django.plugin import DjangoDbBlocker
 
 from elicit_flows.jobs import readiness
+from elicit_flows.lib import clock
 from elicit_flows.lib.paging import in_pages
-from elicit_flows.models import Agent
+from elicit_flows.models import Agent, Payment, PaymentAccount, Refund
+from elicit_flows.payments.bookkeeping import Period, entries
+from elicit_flows.payments.reconciliation import Fault, Reconciliation
 from tests.journey.stage import Stage
 from tests.support import rows
 from tests.support.box import Box
@@ -32,7 +36,7 @@ NO_LIMITS = {
 }  # fmt: skip
 SETTINGS = {"session": NO_LIMITS, "transaction": {**NO_LIMITS, "ELICIT_PREPARED_STATEMENTS": "off"}}
 PEOPLE = 8
-Bouncer = Callable[[str, int], PgBouncer]
+Bouncer = Callable[..., PgBouncer]
 
 
 @pytest.fixture
@@ -40,8 +44,8 @@ def bouncer(postgres: Postgres) -> Iterator[Bouncer]:
     """Starts one: ``bouncer("transaction", 3)`` has three connections to PostgreSQL."""
     with ExitStack() as stack:
 
-        def make(mode: str, size: int) -> PgBouncer:
-            made = PgBouncer(postgres, mode, size)
+        def make(mode: str, size: int, **more: str) -> PgBouncer:
+            made = PgBouncer(postgres, mode, size, **more)
             stack.callback(made.remove)
             return made.start()
 
@@ -101,6 +105,28 @@ def test_pages_go_on_when_somebody_else_has_the_connection_of_the_first(
         assert next(pages).pk == made[0]
         other.execute("SELECT 1")  # on the connection of before; its transaction stays open
         assert [one.pk for one in pages] == made[1:]
+
+
+def test_the_books_are_read_when_each_statement_has_another_connection(
+    bouncer: Bouncer, postgres: Postgres, django_db_blocker: DjangoDbBlocker
+) -> None:
+    """The file of the page of money, and ``manage.py reconcile``."""
+    through = bouncer("transaction", 2, server_round_robin="1").url(postgres.database())
+    with default_database(through, django_db_blocker), psycopg.connect(through) as other:
+        other.execute("SELECT 1")  # so that the next needs the second connection
+        account = PaymentAccount.objects.create(slug="main", provider="stripe")
+        other.rollback()
+        paid = Payment.objects.create(
+            agent=rows.agent().row, account=account, mode="pay", status="paid", amount=500, currency="eur",
+            paid_at=clock.now(), payment_ref="pi_1",
+        )  # fmt: skip
+        Refund.objects.create(
+            payment=paid, payment_ref="pi_1", amount=200, by="agent", status="done", done_at=clock.now(), ref="re_1"
+        )
+        since, until = clock.now() - timedelta(days=1), clock.now() + timedelta(days=1)
+        assert [one.amount for one in entries(Period(since, until))] == [500, -200]
+        found = Reconciliation(account, since, until).differences()
+    assert [one.fault for one in found] == [Fault.CHARGE_MISSING, Fault.REFUND_MISSING]
 
 
 def test_whether_the_database_is_well_is_asked_without_a_limit_for_whoever_is_next(

@@ -11,6 +11,7 @@ from typing import Any
 
 from django.db.models import Count, F, QuerySet, Sum
 
+from elicit_flows.lib.paging import in_pages
 from elicit_flows.models import Agent, Mandate, Payment, PaymentAccount, Refund, Renewal
 
 MONEY_CAME = (Payment.Status.PAID, Payment.Status.ACTIVE, Payment.Status.ENDED)
@@ -117,7 +118,7 @@ def entries(period: Period) -> Iterator[Entry]:
 
 
 def _ordered(rows: QuerySet[Any], moment: str, path: str = "") -> Iterator[Any]:
-    return rows.select_related(f"{path}agent", f"{path}account").order_by(moment, "pk").iterator()
+    return in_pages(rows.select_related(f"{path}agent", f"{path}account"), moment)
 
 
 def _entry(payment: Payment, sort: str, at: datetime, amount: int, ref: str, currency: str = "") -> Entry:

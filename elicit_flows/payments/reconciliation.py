@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 
 from elicit_flows.kinds.payment.values import BalanceLine, Movement
+from elicit_flows.lib.paging import in_pages
 from elicit_flows.models import Checkout, Payment, PaymentAccount, Refund, Renewal
 from elicit_flows.payments.bookkeeping import MONEY_CAME, Period
 
@@ -125,11 +126,11 @@ class Reconciliation:
         """Every difference of the period, oldest first. FOREIGN ones are among them."""
         found = [*self._found, *self._refunds_compared()]
         period = Period(self.since, self.until, account=self.account)
-        for row in period.charges().iterator():
+        for row in in_pages(period.charges(), "paid_at"):
             if row.pk not in self._charged:
                 when, here = row.paid_at or row.created_at, f"{row.amount} {row.currency}"
                 found.append(Difference(Fault.CHARGE_MISSING, when, row.pk, row.payment_ref, here, ""))
-        for one in period.renewals().select_related("subscription").iterator():
+        for one in in_pages(period.renewals().select_related("subscription"), "paid_at"):
             if one.pk not in self._charged:
                 when, here = one.paid_at or one.created_at, f"{one.amount} {one.currency}"
                 found.append(Difference(Fault.CHARGE_MISSING, when, one.subscription.payment_id, one.ref, here, ""))
@@ -150,7 +151,8 @@ class Reconciliation:
                 if recorded != there:
                     said = f"{recorded} {row.payment.currency}", f"{there} {line.currency}"
                     yield Difference(Fault.REFUND_AMOUNT, line.at, row.payment_id, ref, *said)
-        for row in Period(self.since, self.until, account=self.account).refunds().select_related("payment").iterator():
+        given_back = Period(self.since, self.until, account=self.account).refunds()
+        for row in in_pages(given_back.select_related("payment"), "done_at"):
             if row.ref not in self._refunds:
                 here = f"{row.amount} {row.payment.currency}"
                 when = row.done_at or row.created_at
