@@ -72,7 +72,7 @@ env.installed("OTEL_EXPORTER_OTLP_ENDPOINT", "opentelemetry.sdk", _OTEL)
 SERVICE_NAME = "Elicit Flows"
 
 SECRET_KEY = env.kept("SECRET_KEY", VAR_DIR / "secret.key", env.new_secret())
-SECRET_KEY_FALLBACKS = [key for key in (env.text("SECRET_KEY_FALLBACKS") or "").split(",") if key]
+SECRET_KEY_FALLBACKS = [key.strip() for key in (env.text("SECRET_KEY_FALLBACKS") or "").split(",") if key.strip()]
 ELICIT_VAULT_KEYS = env.kept(
     "ELICIT_VAULT_KEYS", VAR_DIR / "vault.keys", "k1:" + base64.b64encode(os.urandom(32)).decode()
 )

@@ -134,6 +134,16 @@ def test_t124_three_agents_that_wait_all_they_may_leave_places_to_others() -> No
     assert 0 < 3 * int(ran.stdout) < 100
 
 
+def test_earlier_keys_are_read_without_what_is_around_their_commas() -> None:
+    """With a blank before it a key would verify nothing, and nobody would be told."""
+    said = "from django.conf import settings; print(settings.SECRET_KEY_FALLBACKS)"
+    env = {"SECRET_KEY_FALLBACKS": "one, two,\nthree,", "DJANGO_SETTINGS_MODULE": "config.settings"}
+    ran = subprocess.run(
+        [sys.executable, "-c", said], cwd=PROJECT, env=clean_env(env), capture_output=True, text=True, check=True
+    )
+    assert ran.stdout == "['one', 'two', 'three']\n"
+
+
 STRANGE = "p/a#s?s@w%41:&+ é"
 
 
