@@ -5,17 +5,21 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import sqlite3
 import subprocess
 import sys
 import zipfile
+from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
 from django.core.management import CommandError, call_command
-from django.db import DatabaseError, transaction
+from django.db import DatabaseError, connection, transaction
 from django.test import Client
+from pytest_django import DjangoDbBlocker
 
 from elicit_flows import vault
 from elicit_flows.admin.audit_log import record
@@ -23,6 +27,7 @@ from elicit_flows.events.publish import publish
 from elicit_flows.jobs import audit_lines
 from elicit_flows.models import Event
 from tests.support import rows
+from tests.support.in_process import default_database
 from tests.support.process import PROJECT, clean_env
 from tests.web.test_room import browser
 
@@ -76,6 +81,28 @@ def test_what_was_interrupted_leaves_no_half_file_behind(
     assert sorted(path.name for path in tmp_path.iterdir()) == ["audit.jsonl", "audit.jsonl.jws"]
     call_command("audit", str(tmp_path / "again"), stdout=io.StringIO())
     assert verify(tmp_path / "again")
+
+
+def test_on_sqlite_others_write_while_the_audit_log_is_exported(
+    migrated_sqlite: Path, tmp_path: Path, django_db_blocker: DjangoDbBlocker
+) -> None:
+    """A long log takes minutes, and whoever writes waits for twenty seconds at most."""
+    database = tmp_path / "db"
+    database.write_bytes(migrated_sqlite.read_bytes())
+    other = sqlite3.connect(database, timeout=0, isolation_level=None)
+    written: list[str] = []
+
+    def write(execute: Callable[..., Any], sql: str, *given: Any) -> Any:
+        if sql.startswith("SELECT") and "elicit_flows_event" in sql:
+            other.execute("BEGIN IMMEDIATE")
+            other.execute("ROLLBACK")
+            written.append(sql)
+        return execute(sql, *given)
+
+    at = f"sqlite:///{database}"
+    with closing(other), default_database(at, django_db_blocker), connection.execute_wrapper(write):
+        call_command("audit", str(tmp_path / "audit.jsonl"), stdout=io.StringIO())
+    assert written
 
 
 def test_days_are_chosen(audit: Path, tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from argparse import ArgumentParser
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 from datetime import UTC, date, datetime, timedelta
 from heapq import merge
 from pathlib import Path
@@ -13,7 +13,7 @@ from typing import Any
 
 from django.contrib.admin.models import LogEntry
 from django.core.management.base import BaseCommand, CommandError
-from django.db import transaction
+from django.db import connection, transaction
 
 from elicit_flows.events.publish import LIVE
 from elicit_flows.jobs import audit_lines
@@ -47,8 +47,10 @@ class Command(BaseCommand):
         try:
             # Never overwrites a file. Only its owner can read it, because it names people.
             opened = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-            # One transaction, since PgBouncer may give the next one another connection, without these cursors.
-            with _whole(file), os.fdopen(opened, "w", encoding="utf-8") as out, transaction.atomic():
+            # One transaction, since PgBouncer may give the next one another connection, without these cursors. On
+            # SQLite it would keep everybody from writing for as long as this takes.
+            whole = transaction.atomic() if connection.vendor == "postgresql" else nullcontext()
+            with _whole(file), os.fdopen(opened, "w", encoding="utf-8") as out, whole:
                 of_entries = ((row.action_time, audit_lines.admin_line(row)) for row in entries.iterator())
                 of_events = ((row.created_at, audit_lines.event_line(row)) for row in events.iterator())
                 for _, line in merge(of_entries, of_events):
