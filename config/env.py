@@ -282,6 +282,8 @@ def database(name: str, default: str, base: Path, password: str | None = None) -
             "PORT": port,
             "CONN_MAX_AGE": CONNECTION_AGE,
             "CONN_HEALTH_CHECKS": True,
+            # A cursor is there only on its own connection, and PgBouncer may give the next statement another one.
+            "DISABLE_SERVER_SIDE_CURSORS": True,
             # Prepare at the first use, where a cursor prepares at all: elicit_flows/lib/postgresql.
             "OPTIONS": {"connect_timeout": 5, "prepare_threshold": 0, **options},
         }

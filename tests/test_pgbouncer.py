@@ -10,8 +10,13 @@ from pathlib import Path
 
 import psycopg
 import pytest
+from django.contrib.auth.models import User
+from django.db import connection
+from django.test import Client
+from pytest_django import Settings
 from pytest_django.plugin import DjangoDbBlocker
 
+from config import env
 from elicit_flows.jobs import readiness
 from elicit_flows.lib import clock
 from elicit_flows.lib.paging import in_pages
@@ -105,6 +110,22 @@ def test_pages_go_on_when_somebody_else_has_the_connection_of_the_first(
         assert next(pages).pk == made[0]
         other.execute("SELECT 1")  # on the connection of before; its transaction stays open
         assert [one.pk for one in pages] == made[1:]
+
+
+def test_a_form_of_the_admin_is_shown_when_each_statement_has_another_connection(
+    bouncer: Bouncer, postgres: Postgres, django_db_blocker: DjangoDbBlocker, settings: Settings
+) -> None:
+    """Django reads the choices of a form by itself, and would use a cursor."""
+    settings.ELICIT_ADMIN_SECOND_FACTOR = False
+    through = bouncer("transaction", 2, server_round_robin="1").url(postgres.database())
+    with default_database(through, django_db_blocker), psycopg.connect(through) as other:
+        env.prepare_nothing(connection.settings_dict)
+        other.execute("SELECT 1")  # so that the next needs the second connection
+        rows.identity_provider()
+        other.rollback()
+        browser = Client()
+        browser.force_login(User.objects.create_superuser("olga"))
+        assert "corp" in browser.get("/admin/elicit_flows/agent/add/").text
 
 
 def test_the_books_are_read_when_each_statement_has_another_connection(

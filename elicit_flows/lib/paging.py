@@ -15,7 +15,7 @@ M = TypeVar("M", bound=Model)
 
 
 def in_pages(rows: QuerySet[M], moment: str, size: int = 500) -> Iterator[M]:
-    """By the field ``moment``, which needs an index, and the primary key."""
+    """By the field ``moment``, which needs an index where there are many rows, and the primary key."""
     ordered = rows.order_by(moment, "pk")
     page = list(ordered[:size])
     while page:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from argparse import ArgumentParser
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager
 from datetime import UTC, date, datetime, timedelta
 from heapq import merge
 from pathlib import Path
@@ -13,11 +13,11 @@ from typing import Any
 
 from django.contrib.admin.models import LogEntry
 from django.core.management.base import BaseCommand, CommandError
-from django.db import connection, transaction
 
 from elicit_flows.events.publish import LIVE
 from elicit_flows.jobs import audit_lines
 from elicit_flows.lib import clock
+from elicit_flows.lib.paging import in_pages
 from elicit_flows.models import Event
 from elicit_flows.people import signed_exports
 
@@ -40,19 +40,18 @@ class Command(BaseCommand):
         last = until if until and until < date.max else None  # no day comes after that one
         end = clock.midnight(last) + timedelta(days=1) if last else datetime.max.replace(tzinfo=UTC)
         entries = LogEntry.objects.filter(action_time__gte=first, action_time__lt=end)
-        entries = entries.select_related("user", "content_type").order_by("action_time", "pk")
+        entries = entries.select_related("user", "content_type")
         events = Event.objects.filter(created_at__gte=first, created_at__lt=end).exclude(type__in=LIVE)
-        events = events.select_related("agent").order_by("created_at", "pk")
+        events = events.select_related("agent")
         count, signature = 0, file.with_name(f"{file.name}.jws")
         try:
             # Never overwrites a file. Only its owner can read it, because it names people.
             opened = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-            # One transaction, since PgBouncer may give the next one another connection, without these cursors. On
-            # SQLite it would keep everybody from writing for as long as this takes.
-            whole = transaction.atomic() if connection.vendor == "postgresql" else nullcontext()
-            with _whole(file), os.fdopen(opened, "w", encoding="utf-8") as out, whole:
-                of_entries = ((row.action_time, audit_lines.admin_line(row)) for row in entries.iterator())
-                of_events = ((row.created_at, audit_lines.event_line(row)) for row in events.iterator())
+            with _whole(file), os.fdopen(opened, "w", encoding="utf-8") as out:
+                of_entries = (
+                    (row.action_time, audit_lines.admin_line(row)) for row in in_pages(entries, "action_time")
+                )
+                of_events = ((row.created_at, audit_lines.event_line(row)) for row in in_pages(events, "created_at"))
                 for _, line in merge(of_entries, of_events):
                     out.write(f"{line}\n")
                     count += 1
