@@ -19,9 +19,11 @@ from elicit_flows.models import (
     Elicitation,
     Erasure,
     Inbound,
+    Mandate,
     Notification,
     PaymentAccount,
     PendingGrant,
+    PriceChange,
     Provider,
     Refund,
 )
@@ -36,15 +38,19 @@ _RECEIVERS = Agent.objects.filter(enabled=True, webhook_disabled_at=None, webhoo
 def oldest() -> dict[str, datetime | None]:
     """By name, when the oldest row became due that no worker has claimed; None if there is none.
 
-    elicitation: overdue and not yet expired; payment: a look, a notice, a refund or a cancellation; code: one typed at
-    a provider; notification: a message to a person; erasure: of a person. The job table names them all.
+    elicitation: overdue and not yet expired; payment: a look, a notice, a refund, a cancellation, a change of a price,
+    or the end of a mandate; code: one typed at a provider; notification: a message to a person; erasure: of a person.
+    The job table names them all.
     """
     now, accounts = clock.now(), PaymentAccount.objects.all()
+    ending = Mandate.objects.filter(status=Mandate.Status.ACTIVE, until__lte=now)
     payments = (
         first_due(accounts, Checkout.objects.filter(account=OuterRef("pk"), look_at__lte=now), "look_at"),
         first_due(accounts, Inbound.objects.filter(account=OuterRef("pk"), try_at__lte=now), "try_at"),
+        first_due(accounts, ending.filter(account=OuterRef("pk")), "until"),
         _first(Refund.objects.filter(try_at__lte=now), "try_at"),
         _first(Cancellation.objects.filter(try_at__lte=now), "try_at"),
+        _first(PriceChange.objects.filter(try_at__lte=now), "try_at"),
     )
     told = vault.Connection.objects.filter(upstream="pending", upstream_next_at__lte=now)
     revocations = (

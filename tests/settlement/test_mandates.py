@@ -18,6 +18,7 @@ from elicit_flows import elicitations, vault
 from elicit_flows.domain.errors import Conflict, OverLimit
 from elicit_flows.elicitations import payment as payments_flow
 from elicit_flows.elicitations import receipts
+from elicit_flows.jobs import lag
 from elicit_flows.kinds.payment.providers.base import Busy
 from elicit_flows.kinds.payment.values import RefundSeen, Snapshot, State
 from elicit_flows.lib import clock
@@ -55,6 +56,15 @@ def hear(till: Till, charge: MandateCharge, state: State, **more: Any) -> None:
     checkout.refresh_from_db()
     said = {"amount": charge.payment.amount, "payment_ref": checkout.ref} | more
     payments_flow.record_settlement(checkout, till.says(checkout, state, **said))
+
+
+def test_a_mandate_that_nobody_ends_in_time_is_seen_as_late(till: Till) -> None:
+    given = give(till)
+    Checkout.objects.update(look_at=None)
+    assert lag.oldest()["payment"] is None
+    over = clock.now() - timedelta(minutes=5)
+    Mandate.objects.filter(pk=given.pk).update(until=over)
+    assert lag.oldest()["payment"] == over
 
 
 def told() -> list[str]:

@@ -12,9 +12,10 @@ from elicit_flows import elicitations
 from elicit_flows.domain.errors import Invalid, OverLimit
 from elicit_flows.domain.values import Claim, Question
 from elicit_flows.elicitations import price_change
+from elicit_flows.jobs import lag
 from elicit_flows.kinds.payment.values import Snapshot, State
 from elicit_flows.lib import clock
-from elicit_flows.models import Elicitation, Event, Payment, PriceChange, SpendLimit, Subscription
+from elicit_flows.models import Checkout, Elicitation, Event, Payment, PriceChange, SpendLimit, Subscription
 from elicit_flows.payments import price_changes
 from tests.settlement.conftest import Till
 from tests.settlement.test_subscription_life import Life, on_trial
@@ -43,6 +44,14 @@ def test_whoever_presses_again_while_the_provider_is_told_does_not_tell_it_too(l
     row = ask(life)
     assert price_changes.claim(press(row))
     assert not price_changes.claim(press(row))
+
+
+def test_a_price_that_nobody_tells_the_provider_is_seen_as_late(life: Life) -> None:
+    Checkout.objects.update(look_at=None)
+    assert lag.oldest()["payment"] is None
+    change = press(ask(life))
+    assert change.try_at is not None
+    assert lag.oldest()["payment"] == change.try_at
 
 
 def says(life: Life, price: int | None, *, state: State = State.ACTIVE, **more: Any) -> Snapshot:
