@@ -266,13 +266,6 @@ def database(name: str, default: str, base: Path, password: str | None = None) -
             },
         }
     if parts.scheme in {"postgres", "postgresql"} and parts.path.strip("/"):
-        options = query_options(parts.query)
-        psycopg = importlib.import_module("psycopg")
-        try:
-            psycopg.conninfo.make_conninfo(**options)
-            psycopg.conninfo.timeout_from_conninfo(options)
-        except psycopg.ProgrammingError as error:
-            raise ImproperlyConfigured(f"{name}: {error}.") from error
         return {
             "ENGINE": "elicit_flows.lib.postgresql",
             "NAME": parts.path.strip("/"),
@@ -285,7 +278,7 @@ def database(name: str, default: str, base: Path, password: str | None = None) -
             # A cursor is there only on its own connection, and PgBouncer may give the next statement another one.
             "DISABLE_SERVER_SIDE_CURSORS": True,
             # Prepare at the first use, where a cursor prepares at all: elicit_flows/lib/postgresql.
-            "OPTIONS": {"connect_timeout": 5, "prepare_threshold": 0, **options},
+            "OPTIONS": {"connect_timeout": 5, "prepare_threshold": 0, **query_options(name, parts.query)},
         }
     raise ImproperlyConfigured(f"{name} must be sqlite:///path or postgres://user:password@host:port/name.")
 
@@ -307,8 +300,16 @@ def limit_sessions(database: dict[str, Any], *, statement: int, lock: int, idle:
         database["OPTIONS"]["options"] = options
 
 
-def query_options(query: str) -> dict[str, str]:
-    return {key: unquote(value) for key, _, value in (part.partition("=") for part in query.split("&") if part)}
+def query_options(name: str, query: str) -> dict[str, str]:
+    """The options of PostgreSQL's library in an address."""
+    options = {key: unquote(value) for key, _, value in (part.partition("=") for part in query.split("&") if part)}
+    psycopg = importlib.import_module("psycopg")
+    try:
+        psycopg.conninfo.make_conninfo(**options)
+        psycopg.conninfo.timeout_from_conninfo(options)
+    except psycopg.ProgrammingError as error:
+        raise ImproperlyConfigured(f"{name}: {error}.") from error
+    return options
 
 
 def kept(name: str, path: Path, make: str) -> str:
