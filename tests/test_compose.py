@@ -43,7 +43,7 @@ DOCKERFILE = (PROJECT / "Dockerfile").read_text().replace("\\\n", "")
 IGNORED_BY_DOCKER = (PROJECT / ".dockerignore").read_text()
 READERS = {
     "text", "flag", "number", "address", "networks", "allowed_networks", "proxy", "authorities", "audit_log", "origin",
-    "database", "kept", "one_of",
+    "database", "redis", "broker", "kept", "one_of",
 }  # fmt: skip
 NEEDED = (
     "LICENSE",
