@@ -20,8 +20,8 @@ MAX_VALUE = 8192  # a private key in PEM has about 3,000 characters
 MAX_MATCHED = 2000  # lower for a field with a pattern, because matching takes time for each character
 AGENTS = ("name", "label", "secret", "help", "pattern")  # keys that an agent may give for a field
 OPERATORS = (*AGENTS, "example")  # keys that an operator may give
-NAME = re.compile(r"(?!csrfmiddlewaretoken$)[a-z][a-z0-9_]{0,39}")
-_BAD_NAME = "Give a name of 1 to 40 characters from a-z, 0-9 and _, beginning with a letter. The page has a csrfmiddlewaretoken."
+NAME = re.compile(r"[a-z][a-z0-9_]{0,39}")
+TAKEN = "csrfmiddlewaretoken"  # the page's own
 
 Fault = tuple[list[Any], str]
 
@@ -73,8 +73,9 @@ def _faults(place: int, field: Any, keys: Sequence[str]) -> Iterator[Fault]:
         if name not in keys:
             yield [place, name], f"There is no such key; use {', '.join(keys)}."
     name = field.get("name")
-    if not isinstance(name, str) or not NAME.fullmatch(name):
-        yield [place, "name"], _BAD_NAME
+    if not isinstance(name, str) or not NAME.fullmatch(name) or name == TAKEN:
+        rule = "Give a name of 1 to 40 characters from a-z, 0-9 and _, beginning with a letter."
+        yield [place, "name"], f"{rule} {TAKEN} is the page's own."
     if not is_line(field.get("label"), MAX_LABEL):
         yield [place, "label"], f"Give a label of 1 to {MAX_LABEL} visible characters on one line."
     if not isinstance(field.get("secret", True), bool):
