@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote, unquote, urlsplit
+from urllib.parse import parse_qsl, quote, unquote, urlsplit
 
 from django.core.exceptions import ImproperlyConfigured, ValidationError
 from django.core.validators import validate_email
@@ -200,6 +200,8 @@ def redis(name: str, *, password: str | None) -> str | None:
             f"{name} must be redis://host:port/number, rediss:// with TLS, or unix:///path: put a password with "
             "characters such as / # ? @ % into REDIS_PASSWORD."
         )
+    if dict(parse_qsl(urlsplit(value).query)).get("ssl_cert_reqs", "required") not in {"required", "optional", "none"}:
+        raise ImproperlyConfigured(f"{name}: ssl_cert_reqs must be required, optional or none.")
     return with_password(value, password)
 
 

@@ -202,6 +202,15 @@ def test_an_address_of_a_redis_is_taken_as_it_is(monkeypatch: pytest.MonkeyPatch
     parse_url(said)
 
 
+def test_the_check_of_a_redis_certificate_is_spelled_as_its_library_reads_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Celery's own spelling, in which the cache would not connect."""
+    monkeypatch.setenv("REDIS_URL", "rediss://redis:6380/0?ssl_cert_reqs=CERT_REQUIRED")
+    with pytest.raises(ImproperlyConfigured, match=r"^REDIS_URL: ssl_cert_reqs must be required, optional or none\.$"):
+        env.redis("REDIS_URL", password=None)
+    monkeypatch.setenv("REDIS_URL", "rediss://redis:6380/0?ssl_cert_reqs=none")
+    assert env.redis("REDIS_URL", password=None)
+
+
 @pytest.mark.parametrize(
     "said",
     [
