@@ -589,7 +589,7 @@ class Migration(migrations.Migration):
                 ('id', models.CharField(default=functools.partial(elicit_flows.lib.ids.name, *('pa',), **{}), max_length=64, primary_key=True, serialize=False, verbose_name='ID')),
                 ('iss', models.CharField(max_length=500, verbose_name='issuer (iss)')),
                 ('sub', models.CharField(max_length=255, verbose_name='user (sub)')),
-                ('mode', models.CharField(choices=[('pay', 'One payment'), ('save', 'Saved payment method'), ('subscribe', 'Subscription'), ('mandate', 'Mandate')], max_length=16, verbose_name='mode')),
+                ('mode', models.CharField(choices=[('pay', 'One payment'), ('save', 'Saved payment method'), ('subscribe', 'Subscription'), ('mandate', 'Mandate'), ('charge', 'Charge of a mandate')], max_length=16, verbose_name='mode')),
                 ('amount', models.BigIntegerField(verbose_name='amount')),
                 ('currency', models.CharField(max_length=3)),
                 ('description', models.CharField(max_length=500, verbose_name='description')),

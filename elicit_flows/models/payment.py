@@ -43,6 +43,7 @@ class Payment(models.Model):
         SAVE = "save", pgettext_lazy("mode of a payment", "Saved payment method")
         SUBSCRIBE = "subscribe", pgettext_lazy("mode of a payment", "Subscription")
         MANDATE = "mandate", pgettext_lazy("mode of a payment", "Mandate")
+        CHARGE = "charge", pgettext_lazy("mode of a payment", "Charge of a mandate")
 
     class Dispute(models.TextChoices):
         OPEN = "open", pgettext_lazy("dispute", "Open")

@@ -316,6 +316,13 @@ def test_kinds_and_modes_are_named_in_words(
         assert not re.search(r"\b(oauth|subscribe)\b", words), path
 
 
+def test_charges_of_mandates_are_found_by_their_mode(admin: Client, rows: Rows) -> None:
+    Payment.objects.filter(pk=rows.payment.pk).update(mode="charge")
+    shown = admin.get(list_url(Payment)).text
+    assert "Charge of a mandate" in shown
+    assert f"{rows.payment.pk}" in admin.get(list_url(Payment), {"mode__exact": "charge"}).text
+
+
 def test_the_audit_log_and_the_name_of_an_export_are_in_english(admin: Client, rows: Rows, settings: Settings) -> None:
     admin.cookies[settings.LANGUAGE_COOKIE_NAME] = "de"
     mia = Member.objects.create(name="Mia", enabled=True)
