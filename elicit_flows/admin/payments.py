@@ -162,7 +162,7 @@ class PaymentAdmin(AccountRowAdmin):
     @admin.action(description=_("Refund what is left"), permissions=["refund"])
     def refund(self, request: HttpRequest, rows: QuerySet[Payment]) -> None:
         """The worker requests the refunds from the provider."""
-        requested = 0
+        requested, renewing = 0, rows.filter(status__in=(Payment.Status.ACTIVE, Payment.Status.ENDED)).count()
         for row in rows:
             try:
                 with transaction.atomic():
@@ -174,7 +174,10 @@ class PaymentAdmin(AccountRowAdmin):
                 continue  # nothing is left to refund; the message below says how many there were
         said = ngettext("%(count)d refund was requested.", "%(count)d refunds were requested.", requested)
         self.message_user(request, said % {"count": requested})
-        if requested < len(rows):
+        if renewing:
+            said = _("Payments of a subscription are refunded at the provider, each period by itself.")
+            self.message_user(request, said, messages.WARNING)
+        if requested + renewing < len(rows):
             self.message_user(request, _("The others have nothing left to refund."), messages.WARNING)
 
 

@@ -267,6 +267,16 @@ def test_t113_refunding_again_gives_back_and_notes_nothing(admin: Client, olga: 
     assert "The others have nothing left to refund." in page
 
 
+@pytest.mark.parametrize("status", ["active", "ended"])
+def test_who_refunds_a_subscription_reads_where_that_is_done(admin: Client, rows: Rows, status: str) -> None:
+    going = payment(rows.agent, rows.account, status=status, mode="subscribe", payment_ref="sub_1")
+    act(admin, "payment", "refund", going.pk)
+    page = admin.get("/admin/elicit_flows/payment/").text
+    assert "Payments of a subscription are refunded at the provider, each period by itself." in page
+    assert "The others have nothing left to refund." not in page
+    assert not Refund.objects.filter(payment=going).exists()
+
+
 def test_t113_exports_of_money_hold_no_formula_and_are_noted(admin: Client, olga: User, rows: Rows) -> None:
     [paid] = exported(admin, "payment", rows.payment.pk)
     [refund] = exported(admin, "refund", rows.refund.pk)
