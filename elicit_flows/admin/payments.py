@@ -175,8 +175,8 @@ class PaymentAdmin(AccountRowAdmin):
         said = ngettext("%(count)d refund was requested.", "%(count)d refunds were requested.", requested)
         self.message_user(request, said % {"count": requested})
         if renewing:
-            said = _("Payments of a subscription are refunded at the provider, each period by itself.")
-            self.message_user(request, said, messages.WARNING)
+            where = _("Payments of a subscription are refunded at the provider, each period by itself.")
+            self.message_user(request, where, messages.WARNING)
         if requested + renewing < len(rows):
             self.message_user(request, _("The others have nothing left to refund."), messages.WARNING)
 
