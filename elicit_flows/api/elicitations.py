@@ -14,7 +14,7 @@ from pydantic import Field
 from elicit_flows import elicitations
 from elicit_flows.api import elicitation_shapes, openapi, parsing, schemas
 from elicit_flows.api.owned_rows import own_elicitation
-from elicit_flows.api.responses import AgentRequest, answer, listed
+from elicit_flows.api.responses import AgentRequest, answer, dumps, listed
 from elicit_flows.domain.errors import Invalid
 from elicit_flows.domain.status import OPEN, Status
 from elicit_flows.domain.values import Claim, Json, Question
@@ -35,7 +35,7 @@ class Filter(schemas.OfUser, schemas.Paging):
 
 def question_of(ask: schemas.CreateElicitation, idempotency_key: str | None) -> Question:
     """What a create asks. Raises Invalid."""
-    if len(json.dumps(ask.metadata)) > MAX_METADATA:
+    if len(dumps(ask.metadata)) > MAX_METADATA:
         raise Invalid.at("metadata", f"Give at most {MAX_METADATA} bytes of JSON.")
     # Without defaults, so that a member that a later version adds does not make a retry another request.
     body = json.dumps(ask.model_dump(exclude_defaults=True), sort_keys=True, separators=(",", ":"))

@@ -13,7 +13,7 @@ from elicit_flows import elicitations
 from elicit_flows.api import mandate_shapes, openapi, parsing, schemas
 from elicit_flows.api.elicitations import MAX_METADATA
 from elicit_flows.api.owned_rows import own_mandate
-from elicit_flows.api.responses import AgentRequest, answer, listed
+from elicit_flows.api.responses import AgentRequest, answer, dumps, listed
 from elicit_flows.domain.errors import Invalid, NotFound
 from elicit_flows.domain.values import Json
 from elicit_flows.kinds import get as kind
@@ -91,7 +91,7 @@ def charge(request: AgentRequest, mandate_id: str, ask: mandate_shapes.ChargeReq
     mandate, key = own_mandate(request.auth, mandate_id), parsing.idempotency_key(request.headers)
     if key is None:
         raise Invalid.at("Idempotency-Key", "Send this header with a key of your own, so that a retry charges once.")
-    if len(json.dumps(ask.metadata)) > MAX_METADATA:
+    if len(dumps(ask.metadata)) > MAX_METADATA:
         raise Invalid.at("metadata", f"Give at most {MAX_METADATA} bytes of JSON.")
     given = ask.model_dump(exclude={"metadata"})
     try:

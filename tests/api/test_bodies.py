@@ -8,6 +8,7 @@ import json
 import httpx2
 import pytest
 
+from elicit_flows.api.elicitations import MAX_METADATA
 from elicit_flows.models import Elicitation, Provider
 from tests.support import rows
 from tests.support.rows import Known, question
@@ -95,6 +96,13 @@ def test_t68_nor_where_a_body_may_be_left_out(api: httpx2.Client, known: Known, 
     answer = api.post(f"/v1/connections/{held}/token", content=body, headers=headers)
     assert answer.status_code in expected | {422} or (name == "empty" and answer.status_code == 200), answer.text
     assert "access_token" not in answer.text or name == "empty"
+
+
+def test_metadata_is_measured_in_the_bytes_that_are_sent(api: httpx2.Client) -> None:
+    room = MAX_METADATA - len('{"note":""}')
+    for text, status in (("é" * (room // 2), 201), ("x" * room, 201), ("x" * (room + 1), 422), ("é" * 4096, 422)):
+        asked = api.post("/v1/elicitations", json=question(metadata={"note": text}))
+        assert (asked.status_code, text[0]) == (status, text[0])
 
 
 ODD: tuple[object, ...] = (

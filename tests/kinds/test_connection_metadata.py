@@ -194,6 +194,7 @@ def test_the_whole_has_a_size() -> None:
     assert 2 < len(large) < MOST_NAMES
     assert len(json.dumps(large)) <= MOST_WHOLE
     assert merged({"a": 1, "b": 2}, {"b": 3}) == {"a": 1, "b": 3}
+    assert len(merged({}, {f"n{number}": "客" * 900 for number in range(8)})) == 8
 
 
 BASE = Named("base", "token", ("base",), "url", HOSTS)

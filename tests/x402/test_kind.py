@@ -42,6 +42,7 @@ class TestX402(PageContract):
         ),
         (challenge(error="Payment required", extensions={"bazaar": {}}), CLEAN),
         (challenge(resource=RESOURCE | {"mimeType": "application/json"}), CLEAN),
+        (challenge(error="支" * 10_000), CLEAN),
     ]
     bad: list[tuple[Json, list[list[Any]]]] = [
         ({"url": "ftp://x", "challenge": ASKED}, [["params", "url"]]),

@@ -204,7 +204,7 @@ def merged(kept: Mapping[str, Any], found: Mapping[str, Any]) -> Json:
     """``kept`` with ``found`` over it. What would make it too large is left out."""
     whole: Json = {}
     for name, value in {**kept, **found}.items():
-        if len(whole) == MOST_NAMES or len(json.dumps({**whole, name: value})) > MOST_WHOLE:
+        if len(whole) == MOST_NAMES or len(json.dumps({**whole, name: value}, ensure_ascii=False)) > MOST_WHOLE:
             log.warning("metadata %s was left out: there is too much of it", name)
         else:
             whole[name] = value

@@ -76,7 +76,7 @@ def _host(url: str) -> tuple[str, int | None]:
 
 
 def _challenge(given: Any) -> tuple[Json, list[Fault]]:
-    if not isinstance(given, dict) or len(json.dumps(given, default=str)) > MAX_CHALLENGE:
+    if not isinstance(given, dict) or len(json.dumps(given, ensure_ascii=False, default=str)) > MAX_CHALLENGE:
         what = f"Give what the server sent with its 402, as an object of at most {MAX_CHALLENGE} characters."
         return {}, [fault("challenge", what)]
     if given.get("x402Version") != VERSION:
