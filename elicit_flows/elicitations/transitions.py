@@ -28,6 +28,7 @@ log = logging.getLogger(__name__)
 
 STEPS = "steps"  # stands for a kind where an elicitation has several, one after the other
 CHANGING = ("status", "seq", "result", "error", "settling_since", "finished_at")  # columns that a move may change
+TOLD = (*CHANGING, "message", "params")  # those of an event that anything may change: a form may be asked anew
 REFUSALS_TOLD = 5  # per elicitation: a stranger must not fill the agent's feed
 
 
@@ -64,7 +65,7 @@ def _move_whole(row: Elicitation, allowed: list[Status], changes: Json, uses_up:
             setattr(row, name, value)
         if events.publish_changed(f"elicitation.{row.status}", row, *updates):
             break
-        row.refresh_from_db(fields=CHANGING)
+        row.refresh_from_db(fields=TOLD)
         if row.status not in allowed or row.seq == read:
             return False
     # Count the outcome and the duration. Steps are not counted separately.
@@ -184,7 +185,7 @@ def refuse(row: Elicitation, where: str) -> None:
     with transaction.atomic():
         if Event.objects.filter(elicitation=row, type="elicitation.refused").count() < REFUSALS_TOLD:
             Elicitation.objects.filter(pk=row.pk).update(seq=F("seq") + 1)
-            row.refresh_from_db(fields=["status", "seq"])
+            row.refresh_from_db(fields=TOLD)
             events.publish(row.agent, "elicitation.refused", row.snapshot(), row)
 
 
