@@ -159,18 +159,19 @@ def ask_again(row: Elicitation, message: str | None, asked: Json | None) -> Elic
 
     Raises Invalid, Conflict, AlreadyOver.
     """
-    former = questions_of(row)
+    questions_of(row)  # raises Conflict for another kind
     shared = params.is_shared(row.params)
     if asked is not None and asked.get("shared") not in (None, shared):
         raise Invalid.at("params.shared", "This is set when the form is created, and cannot be changed.")
-    again = row.params if asked is None else {**asked, "shared": shared}
-    kept, questions = params.read(again) if asked is not None else (row.params, former)
-    if message is not None:
-        secret_detection.check_message(questions, message)
-    fields = {field.key: field for field in questions.fields}
+    given = None if asked is None else params.read({**asked, "shared": shared})
     with transaction.atomic():
         locked = _locked(row)
-        head = _number(locked, message=locked.message if message is None else message, params=kept)
+        kept, questions = given or (locked.params, questions_of(locked))
+        said = locked.message if message is None else message
+        if message is not None:
+            secret_detection.check_message(questions, message)
+        head = _number(locked, message=said, params=kept)
+        fields = {field.key: field for field in questions.fields}
         # Delete the answers to removed questions. Clear those that no longer fit: readers see that as a change.
         seq = head.seq if shared else _newest(locked) + 1
         for one in rows_of(locked):

@@ -54,6 +54,19 @@ def test_the_end_of_a_form_that_was_just_changed_tells_what_was_asked(
     assert row.snapshot() == now
 
 
+def test_other_words_keep_the_questions_that_were_just_changed(api: httpx2.Client) -> None:
+    made = question(kind="form", params=form("plan") | {"shared": True})
+    asked = api.post("/v1/elicitations", json=made).json()["id"]
+    row = Elicitation.objects.select_related("agent").get(pk=asked)
+    api.patch(f"/v1/elicitations/{asked}", json={"params": form("plan", "seats")})
+    said = {"answer": {"state": "submitted", "value": "two"}}
+    assert api.put(f"/v1/elicitations/{asked}/draft/seats", json=said).status_code == 200
+    elicitations.ask_again(row, "Or so?", None)
+    now = api.get(f"/v1/elicitations/{asked}").json()
+    assert (now["message"], list(now["params"]["schema"]["properties"])) == ("Or so?", ["plan", "seats"])
+    assert api.get(f"/v1/elicitations/{asked}/draft").json()["answers"]["seats"]["value"] == "two"
+
+
 def test_a_refusal_tells_the_result_that_came_meanwhile(api: httpx2.Client, monkeypatch: pytest.MonkeyPatch) -> None:
     asked = api.post(
         "/v1/elicitations",
