@@ -168,8 +168,7 @@ def ask_again(row: Elicitation, message: str | None, asked: Json | None) -> Elic
         locked = _locked(row)
         kept, questions = given or (locked.params, questions_of(locked))
         said = locked.message if message is None else message
-        if message is not None:
-            secret_detection.check_message(questions, message)
+        secret_detection.check_message(questions, said)
         head = _number(locked, message=said, params=kept)
         fields = {field.key: field for field in questions.fields}
         # Delete the answers to removed questions. Clear those that no longer fit: readers see that as a change.

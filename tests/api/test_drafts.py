@@ -329,6 +329,8 @@ def test_t144_the_message_asks_for_no_secret_either(api: httpx2.Client) -> None:
         assert (refused.status_code, refused.json()["errors"][0]["loc"]) == (422, ["message"]), message
         fine = api.post("/v1/elicitations", json=body | {"params": {"questions": tick}})
         assert fine.status_code == 201, "a yes or no carries no secret"
+        refused = api.patch(f"/v1/elicitations/{fine.json()['id']}", json={"params": {"questions": text}})
+        assert (refused.status_code, refused.json()["errors"][0]["loc"]) == (422, ["message"]), "and text does"
     refused = api.post("/v1/elicitations", json=question(kind="steps", params={"steps": steps}))
     assert refused.json()["errors"][0]["loc"] == ["params", "steps", 1, "message"]
     asked = form(api)
