@@ -32,14 +32,16 @@ _ORDER: list[str] = [Status.ASKED, Status.PENDING, Status.DONE, Status.FAILED]
 def ask(payment: Payment, amount: int | None, by: Refund.By, reason: str = "", key: str | None = None) -> Refund:
     """Refund ``amount`` minor units; None refunds what is left. The worker tells the provider.
 
-    The same ``key`` and ``amount`` again are the same refund. Raises Conflict, Invalid and IdempotencyMismatch.
+    The same ``key``, ``amount`` and ``reason`` again are the same refund. Raises Conflict, Invalid and
+    IdempotencyMismatch.
     """
     with transaction.atomic():
         payment = Payment.objects.select_for_update().get(pk=payment.pk)
         earlier = payment.refunds.filter(idempotency_key=key).first() if key else None
         if earlier:
-            if (None if earlier.unnamed_amount else earlier.amount) != amount:
-                raise IdempotencyMismatch(detail="This Idempotency-Key was used for a refund of another amount.")
+            if (None if earlier.unnamed_amount else earlier.amount, earlier.reason) != (amount, reason):
+                what = "This Idempotency-Key was used for a refund of another amount or with another reason."
+                raise IdempotencyMismatch(detail=f"{what} Use a new key.")
             return earlier
         if payment.status in (Payment.Status.ACTIVE, Payment.Status.ENDED):
             raise Conflict("Payments of a subscription are refunded at the provider, by your operator.")
