@@ -75,6 +75,8 @@ def complete(whole: Elicitation, answers: Json | None = None) -> Elicitation:
     Raises Invalid, Conflict, NotSubmitted, AlreadyOver.
     """
     row = current_step(whole)
+    if row.kind == STEPS:  # there is no step left
+        raise AlreadyOver(f"The elicitation is {Status.COMPLETED} already.")
     if row.kind == "form":
         form_drafts.accept(row, answers or {})
     elif answers:

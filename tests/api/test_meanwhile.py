@@ -80,3 +80,12 @@ def test_a_refusal_tells_the_result_that_came_meanwhile(api: httpx2.Client, monk
     now = api.get(f"/v1/elicitations/{asked}").json()
     assert (now["status"], now["result"]) == ("completed", {})
     assert told(api) == now
+
+
+def test_whoever_completes_the_last_step_again_is_told_that_it_is_over(api: httpx2.Client) -> None:
+    link = {"kind": "link", "params": {"url": "https://example.com/terms", "completion": "by_agent"}}
+    asked = api.post("/v1/elicitations", json=question(kind="steps", params={"steps": [link, link]})).json()["id"]
+    answers = [api.post(f"/v1/elicitations/{asked}/complete") for _ in range(3)]
+    assert [one.json().get("status") for one in answers] == ["started", "completed", 409]
+    assert answers[2].json()["code"] == "already_over"
+    assert "completed already" in answers[2].json()["detail"]
