@@ -156,7 +156,7 @@ def _arrival(row: Delivery) -> str:
             row.tries,
         )
     elif row.agent.webhook_disabled_at is not None:
-        said = _("It waits: the webhooks of this agent were stopped, because its endpoint failed for too long.")
+        said = _("It waits: the webhooks of this agent were stopped, because its endpoint answered 410 Gone.")
     elif row.tries:
         said = ngettext(
             "Not yet: %(count)d try failed. Last answer: %(last)s. Next try: %(at)s.",

@@ -90,7 +90,7 @@ class ThisAgent(Schema):
     wallets: list[UsableWallet]
     return_urls: list[str]
     webhook_url: str | None
-    webhook_disabled: bool = Field(description="Whether deliveries were stopped because it failed for too long.")
+    webhook_disabled: bool = Field(description="Whether deliveries were stopped because it answered 410 Gone.")
     import_connections: bool = Field(
         description="Whether you may import tokens of accounts that were connected elsewhere."
     )

@@ -81,7 +81,8 @@ def test_whether_the_agent_was_told_is_said_for_each_event(admin: Client, rows: 
     assert "Given up after 10 tries. Last answer: 500." in shown
     assert "No webhook was sent" in shown
     Agent.objects.update(webhook_disabled_at=clock.now())
-    assert "the webhooks of this agent were stopped" in admin.get(address(row)).text
+    stopped = "the webhooks of this agent were stopped, because its endpoint answered 410 Gone"
+    assert stopped in admin.get(address(row)).text
 
 
 def test_what_went_wrong_stands_out(admin: Client, rows: Rows) -> None:

@@ -78,6 +78,11 @@ def test_providers_accounts_issuers_and_limits_are_its_own_alone(
     assert [one["slug"] for one in new_client(few).get("/v1/agent").json()["providers"]] == ["ai"]
 
 
+def test_what_stops_webhooks_is_said_as_it_is(described: Described) -> None:
+    said = described.root["components"]["schemas"]["ThisAgent"]["properties"]["webhook_disabled"]
+    assert "410 Gone" in said["description"], "no number of other failures does"
+
+
 def test_a_kind_that_is_not_named_cannot_be_asked_and_one_that_is_can(api: httpx2.Client, known: Known) -> None:
     params = {"amount": 500, "currency": "eur", "description": "A report"}
     pay = question(kind="payment", params=params)

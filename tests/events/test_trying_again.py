@@ -113,6 +113,7 @@ def test_t96_an_endpoint_that_says_gone_is_left_alone_and_the_agent_is_told(
     told = api.get("/v1/events").json()["data"]
     assert [event["type"] for event in told] == ["connection.refreshed", "webhook.disabled"]
     assert told[-1]["data"]["url"] == hooked.receiver.url(hooked.path)
+    assert api.get("/v1/agent").json()["webhook_disabled"]
     later = hooked.tell()
     moving_clock.forward(hours=80)
     deliver()
