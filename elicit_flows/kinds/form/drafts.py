@@ -48,10 +48,13 @@ def clean(field: Field, given: Json, at: tuple[str, ...] = ("answer",)) -> Json:
         if reason is not None and not is_line(reason, MAX_REASON):
             raise _refused(at, "reason", f"Say why in 1 to {MAX_REASON} visible characters on one line.")
         return {"state": SKIPPED} | ({"reason": reason} if reason else {})
-    said = fault(field, given.get("value"), submitted=state == SUBMITTED)
+    value = given.get("value")
+    if field.sort == Sort.INTEGER and isinstance(value, float) and value.is_integer():
+        value = int(value)  # 5.0 is an integer in JSON Schema, and some clients write it so
+    said = fault(field, value, submitted=state == SUBMITTED)
     if said:
         raise _refused(at, "value", said)
-    return {"state": state, "value": given["value"]}
+    return {"state": state, "value": value}
 
 
 def _refused(at: tuple[str, ...], name: str, message: str) -> Invalid:

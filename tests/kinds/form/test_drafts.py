@@ -59,6 +59,15 @@ def test_t69_whatever_a_viewer_says_is_a_draft_that_a_page_can_show_or_is_refuse
         drafts.kept(field, kept)
 
 
+@pytest.mark.parametrize("state", ["draft", "submitted"])
+def test_an_integer_may_be_written_with_a_zero_after_its_point(state: str) -> None:
+    [field] = fields_of({"schema": {"type": "object", "properties": {"seats": {"type": "integer", "maximum": 9}}}})
+    kept = cleaned(field, {"state": state, "value": 5.0})
+    assert json.dumps(kept) == json.dumps({"state": state, "value": 5})
+    for wrong in (5.5, 1e300, "5"):
+        assert cleaned(field, {"state": state, "value": wrong}) is None
+
+
 @given(schemas(), BODIES)
 @example({"type": "object", "properties": {"f g": {"type": "string", "format": "date-time"}}}, {"q0": ["abc"]})
 @times(3)
