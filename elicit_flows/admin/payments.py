@@ -166,7 +166,7 @@ class PaymentAdmin(AccountRowAdmin):
         for row in rows:
             try:
                 with transaction.atomic():
-                    refund = refunds.ask(row, None, Refund.By.OPERATOR)
+                    refund, _known = refunds.ask(row, None, Refund.By.OPERATOR)
                     amount = amounts.show(refund.amount, row.currency, "en")
                     self.log_change(request, row, f"Requested a refund of {amount}.")
                 requested += 1

@@ -69,8 +69,5 @@ def refund(request: AgentRequest, payment_id: str, ask: schemas.RefundRequest | 
     """
     row, key = own_payment(request.auth, payment_id), parsing.idempotency_key(request.headers)
     amount, reason = (ask.amount, ask.reason or "") if ask else (None, "")
-    replayed = key is not None and queries.refunds_of(row).filter(idempotency_key=key).exists()
-    made = refunds.ask(row, amount, Refund.By.AGENT, reason, key)
-    if replayed:
-        return answer(made.summary(), Idempotency_Replayed="true")
-    return answer(made.summary(), status=201)
+    made, known = refunds.ask(row, amount, Refund.By.AGENT, reason, key)
+    return answer(made.summary(), Idempotency_Replayed="true") if known else answer(made.summary(), status=201)

@@ -29,8 +29,11 @@ SEEN = {"pending": Status.PENDING, "done": Status.DONE, "failed": Status.FAILED}
 _ORDER: list[str] = [Status.ASKED, Status.PENDING, Status.DONE, Status.FAILED]
 
 
-def ask(payment: Payment, amount: int | None, by: Refund.By, reason: str = "", key: str | None = None) -> Refund:
-    """Refund ``amount`` minor units; None refunds what is left. The worker tells the provider.
+def ask(
+    payment: Payment, amount: int | None, by: Refund.By, reason: str = "", key: str | None = None
+) -> tuple[Refund, bool]:
+    """Refund ``amount`` minor units; None refunds what is left. The worker tells the provider. Returns the refund, and
+    whether an earlier request made it.
 
     The same ``key``, ``amount`` and ``reason`` again are the same refund. Raises Conflict, Invalid and
     IdempotencyMismatch.
@@ -42,7 +45,7 @@ def ask(payment: Payment, amount: int | None, by: Refund.By, reason: str = "", k
             if (None if earlier.unnamed_amount else earlier.amount, earlier.reason) != (amount, reason):
                 what = "This Idempotency-Key was used for a refund of another amount or with another reason."
                 raise IdempotencyMismatch(detail=f"{what} Use a new key.")
-            return earlier
+            return earlier, True
         if payment.status in (Payment.Status.ACTIVE, Payment.Status.ENDED):
             raise Conflict("Payments of a subscription are refunded at the provider, by your operator.")
         left = 0  # what is neither refunded nor being refunded of the payment that counts
@@ -53,9 +56,10 @@ def ask(payment: Payment, amount: int | None, by: Refund.By, reason: str = "", k
             raise Conflict("Nothing of this payment is left to refund.")
         if amount is not None and not 0 < amount <= left:
             raise Invalid.at("amount", f"Give 1 to {left}: that is what is left to refund, in minor units.")
-        return _make(
+        made = _make(
             payment, payment.payment_ref, amount or left, by, reason, unnamed_amount=amount is None, idempotency_key=key
         )
+    return made, False
 
 
 def give_back(payment: Payment, payment_ref: str, amount: int, reason: str) -> None:

@@ -150,7 +150,7 @@ def test_what_was_charged_is_what_limits_refunds_books_and_receipt_say(till: Til
     assert (entry.amount, entry.tax) == (1189, 190)
     with pytest.raises(Invalid, match="1 to 1189"):
         refunds.ask(paid, 1190, Refund.By.AGENT)
-    assert refunds.ask(paid, None, Refund.By.AGENT).amount == 1189
+    assert refunds.ask(paid, None, Refund.By.AGENT)[0].amount == 1189
     claims = elicitations.receipt(paid).split(".")[1]
     said = json.loads(base64.urlsafe_b64decode(claims + "=" * (-len(claims) % 4)))
     assert (said["amount"], said["tax"], said["order"]["tax"]) == (1189, 190, "provider")
