@@ -52,7 +52,7 @@ class RateLimits:
         self._windows[agent_id] = (ends, used)
         # now + 60 - now can be a little more than 60
         reset = math.ceil(min(ends - now, MINUTE))
-        return RateLimitState(per_minute, per_minute - used, reset, refused)
+        return RateLimitState(per_minute, max(0, per_minute - used), reset, refused)
 
     @contextmanager
     def in_flight(self, agent_id: int) -> Iterator[None]:

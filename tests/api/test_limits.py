@@ -222,6 +222,14 @@ def test_t124_a_limit_that_was_changed_holds_at_once(small: Served, monkeypatch:
         assert left(client.get("/v1/elicitations")) == (100, 97)
 
 
+def test_a_limit_that_was_lowered_leaves_nothing_and_not_less() -> None:
+    limits = rate_limits.RateLimits(in_flight=1)
+    for _ in range(5):
+        limits.take(1, 10)
+    lowered = limits.take(1, 2)
+    assert (lowered.limit, lowered.remaining, lowered.refused) == (2, 0, True)
+
+
 def test_a_wrong_key_is_told_of_no_limit(small: Served) -> None:
     with httpx2.Client(base_url=small.url, trust_env=False) as nobody:
         refused = nobody.get("/v1/elicitations", headers={"authorization": "Bearer wrong"})
