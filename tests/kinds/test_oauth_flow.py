@@ -266,6 +266,33 @@ def test_t30_the_scopes_that_were_granted_are_the_ones_kept(
     assert outcome.result["scopes"] == list(kept)
 
 
+@pytest.mark.parametrize(
+    ("ticked", "kept"),
+    [
+        ("read,files.read", ("files.read",)),
+        ("files.read w x", ("files.read", "w")),
+        ("FilesRead", ("files.read", "w")),
+        ("", ("files.read", "w")),
+    ],
+)
+def test_t30_what_the_person_left_ticked_is_read_beside_the_code_where_the_tokens_say_nothing(
+    provider: Provider, ticked: str, kept: tuple[str, ...]
+) -> None:
+    """As at Strava (developers.strava.com/docs/authentication, "Details About Requesting Access")."""
+    provider.reply = {"scope": None}
+    back, answer = away(provider, visit(by_urls(provider), ("files.read", "w")))
+    outcome = KIND.resume(back, Answer({**answer.fields, "scope": [ticked]}))
+    assert isinstance(outcome, Finish)
+    assert outcome.grant
+    assert outcome.grant.scopes == kept
+    provider.reply = {}
+    back, answer = away(provider, visit(by_urls(provider), ("files.read", "w")))
+    told = KIND.resume(back, Answer({**answer.fields, "scope": ["w"]}))
+    assert isinstance(told, Finish)
+    assert told.grant
+    assert told.grant.scopes == ("files.read", "w"), "the token endpoint knows better"
+
+
 def test_a_callback_with_both_code_and_error_is_no_answer(provider: Provider) -> None:
     back, answer = away(provider, visit(by_issuer(provider)))
     with pytest.raises(errors.BadCallback):

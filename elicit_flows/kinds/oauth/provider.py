@@ -249,8 +249,13 @@ def finish_with(visit: Visit, endpoints: Endpoints, tokens: oauth.Tokens, came: 
         return Finish.failed("provider_error", str(mismatch))
     if config.metadata_url:
         asked.keep(connection_metadata.CALL, asked.api(config.metadata_url))
+    scopes = scopes_to_request(visit.params, config)
+    # Strava says beside the code what the person left ticked, and nothing at the token endpoint.
+    ticked = ((came and came.one("scope")) or "").replace(",", " ").split()
+    if set(ticked) & set(scopes):
+        scopes = tuple(one for one in scopes if one in (*ticked, OFFLINE))
     granted = replace(
-        grant(tokens, scopes_to_request(visit.params, config), account),
+        grant(tokens, scopes, account),
         dpop_key=Secret(key) if key else None,
         bound_to=config.hosts,
         variables=config.variables,
