@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from elicit_flows import events
 from elicit_flows.domain.values import Claim, Grant
 from elicit_flows.models import Agent, Connection, ConnectionUse, Provider
@@ -17,6 +19,8 @@ def import_connection(
         return None
     # With the person's own addresses, so that the tokens are bound to the hosts that these name.
     provider = provider_settings.for_person(provider, grant.variables)
+    if provider.quirks().renew_token and not grant.refresh_token:
+        grant = replace(grant, refresh_token=grant.access_token)  # the token itself is exchanged for the next one
     row = connections.keep(agent, claim, provider, grant, by, there=there)
     events.publish(agent, "connection.imported", row.summary())
     return row

@@ -5,15 +5,18 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from contextlib import nullcontext
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from elicit_flows import catalogue, oauth, vault
+from elicit_flows import catalogue, elicitations, oauth, vault
+from elicit_flows.api.connection_import import ImportConnection
 from elicit_flows.domain.values import Secret
 from elicit_flows.kinds.oauth import revoke_grant
 from elicit_flows.kinds.oauth.provider import OAuthProvider
+from elicit_flows.lib import clock
 from elicit_flows.models import Connection
 from elicit_flows.models import Provider as ProviderRow
 from elicit_flows.oauth import DescribedCall, described_call
@@ -22,7 +25,7 @@ from tests.doubles.provider import Provider
 from tests.doubles.server import Request, Response, Server, json_response
 from tests.oauth.journey import ask, come_back, press
 from tests.support import jobs, rows
-from tests.support.rows import Known
+from tests.support.rows import ISSUER, Known
 
 ENTRY = """\
 name = "Drive"
@@ -127,6 +130,19 @@ def test_the_first_token_is_exchanged_and_the_longer_one_renewed_by_itself(known
     assert vault.token(known.row, row.pk)["access_token"] == f"{first}+"
     rows.expire(row)
     assert vault.token(known.row, row.pk)["access_token"] == f"{first}++", "the newer one renews itself"
+
+
+def test_an_imported_token_is_renewed_by_itself_too(known: Known, double: Described) -> None:
+    said = {"provider": "drive", "subject": {"iss": ISSUER, "sub": "alice"}, "access_token": "brought"}
+    brought = ImportConnection.model_validate({**said, "expires_at": clock.rfc3339(clock.now() + timedelta(days=50))})
+    row = elicitations.import_connection(
+        known.row, brought.claim(), "drive", brought.grant(), vault.ConnectionUse.Actor.AGENT
+    )
+    assert row
+    assert row.refresh_due_at
+    assert row.health == "ok"
+    rows.expire(row)
+    assert vault.token(known.row, row.pk)["access_token"] == "brought+"
 
 
 def test_t86_a_grant_is_ended_as_the_entry_describes(known: Known, double: Described) -> None:
