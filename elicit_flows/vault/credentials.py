@@ -39,6 +39,7 @@ def keep_credentials(
     row.account_label = "" if provider else label[:255]
     row.status, row.own_client = Connection.Status.ACTIVE, grant is not None
     row.bound_to = provider_settings.bound_hosts(provider) if provider else {}
+    row.metadata = {}  # what was typed may be of another account
     if grant:
         connections.store_tokens(row, grant)
     else:

@@ -299,6 +299,23 @@ def test_a_token_without_an_end_is_asked_for_once(known: Known, house: ProviderR
     assert (double.calls["token"], now(row).refresh_token) == (1, "")
 
 
+def test_typed_again_nothing_that_the_former_client_was_told_stays(
+    known: Known, house: ProviderRow, double: Provider
+) -> None:
+    house.metadata = [{"name": "region", "from": "token", "path": ["region"]}]
+    house.save()
+    double.reply = {"region": "eu"}
+    assert typed(known, house).metadata == {"region": "eu"}
+    double.reply = {}
+    again = typed(known, house)
+    assert vault.token(known.row, again.pk)["metadata"] == {}
+    double.reply = {"region": "us"}
+    typed(known, house)
+    with transaction.atomic():
+        plain = vault.keep_credentials(known.row, ALICE_CLAIM, house, "", {"key": Secret("plain")})
+    assert (now(plain).pk, now(plain).metadata) == (again.pk, {})
+
+
 def test_typed_again_without_tokens_it_is_the_agents_to_read(
     known: Known, held: Connection, house: ProviderRow
 ) -> None:
