@@ -14,19 +14,14 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 
 from elicit_flows import oauth
-from elicit_flows.domain.errors import (
-    Conflict,
-    Forbidden,
-    ProviderBroken,
-    ProviderUnavailable,
-    ReauthorizationRequired,
-)
+from elicit_flows.domain.errors import Conflict, Forbidden, ProviderBroken, ProviderUnavailable
 from elicit_flows.domain.values import Json, Secret
 from elicit_flows.kinds.oauth.provider import client
 from elicit_flows.lib import clock, ids
 from elicit_flows.models import Agent, Connection, ConnectionUse, Provider
 from elicit_flows.oauth import installation
 from elicit_flows.vault import connections, minted, provider_settings, tokens
+from elicit_flows.vault.rejected_tokens import report_rejected_token
 from elicit_flows.vault.seal import seal
 
 log = logging.getLogger(__name__)
@@ -66,7 +61,8 @@ def installation_token(
         try:
             kept = _issued(row, provider, way, key, number, set(names), permissions)
         except oauth.InvalidGrant:
-            raise ReauthorizationRequired("The provider no longer accepts the user's token.") from None
+            connections.require_usable(report_rejected_token(agent, row.pk))
+            raise ProviderUnavailable("The provider refused the user's token. Try again.", retry_after=2) from None
         except oauth.Transient as error:
             raise ProviderUnavailable(str(error), retry_after=2) from None
         except oauth.ProviderError as error:
@@ -91,6 +87,8 @@ def _issued(
     try:
         found = installation.reached(way, who, tokens.access_token(row), number, names)
     except oauth.ProviderError as error:
+        if error.status == 401:
+            raise oauth.InvalidGrant(str(error)) from None
         if error.status not in (403, 404):
             raise
         raise Forbidden("The user does not reach this installation.") from None

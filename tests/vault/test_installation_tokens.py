@@ -15,6 +15,7 @@ from elicit_flows.domain.errors import (
     Forbidden,
     NotFound,
     ProviderBroken,
+    ProviderUnavailable,
     ReauthorizationRequired,
     TokensNeverLeave,
     Unavailable,
@@ -27,6 +28,7 @@ from tests.doubles.github import GitHub
 from tests.doubles.policy import loopback_allowed
 from tests.oauth.journey import ask, come_back, press
 from tests.support import jobs, rows
+from tests.support.moving import MovingClock
 from tests.support.rows import ISSUER, Known
 
 ENTRY = """\
@@ -221,3 +223,23 @@ def test_without_a_key_of_the_app_there_are_no_such_tokens(known: Known, double:
     app_row.save()
     with pytest.raises(Conflict, match="app_key"):
         token(known, row, 7, ["api"], READ)
+
+
+@pytest.mark.parametrize("renewable", [False, True])
+def test_a_users_token_that_is_refused_there_is_renewed_or_the_user_is_asked(
+    known: Known, double: GitHub, moving_clock: MovingClock, renewable: bool
+) -> None:
+    """Else a new question would be answered with this connection, whose token is refused again."""
+    row = connect(known, double)
+    if not renewable:
+        Connection.objects.filter(pk=row.pk).update(refresh_token="", expires_at=None)
+    moving_clock.forward(minutes=1)
+    double.tokens = {f"former-{one}": issued for one, issued in double.tokens.items()}
+    with pytest.raises(ProviderUnavailable if renewable else ReauthorizationRequired):
+        token(known, row, 7, ["api"], READ)
+    row.refresh_from_db()
+    if renewable:
+        assert token(known, row, 7, ["api"], READ)["access_token"] in double.minted
+    else:
+        assert row.status == "reauthorization_required"
+        assert ask(known, scopes=[]).status == "pending"
