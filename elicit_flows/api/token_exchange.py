@@ -11,12 +11,20 @@ from django.http.request import QueryDict
 from ninja import Body, Router, Schema
 from pydantic import ConfigDict, Field, ValidationError
 
-from elicit_flows import identity, vault
+from elicit_flows import identity, oauth, vault
 from elicit_flows.api import auth, parsing
 from elicit_flows.api.oauth_errors import OAUTH_ERRORS, refusal
 from elicit_flows.api.responses import answer
 from elicit_flows.api.schemas import Absent, Metadata, Strict
-from elicit_flows.domain.errors import BadRequest, Conflict, FlowError, TooLarge, UnsupportedGrant, UnsupportedMedia
+from elicit_flows.domain.errors import (
+    BadRequest,
+    Conflict,
+    FlowError,
+    InvalidScope,
+    TooLarge,
+    UnsupportedGrant,
+    UnsupportedMedia,
+)
 from elicit_flows.domain.values import Claim, Json
 from elicit_flows.lib import clock
 from elicit_flows.lib.thread_pools import asks_outside
@@ -100,7 +108,11 @@ def create(request: HttpRequest) -> HttpResponse:
         row = vault.of_person(
             agent, claim, connection_id=ask.connection or "", provider=ask.audience or "", scopes=scopes
         )
-        given = vault.token(agent, row.pk)
+        sets = oauth.split_scopes(scopes, row.provider.quirks().scope_sets if row.provider else ())
+        wanted = [name for name, some in sets.items() if some]
+        if len(wanted) > 1:
+            raise InvalidScope("These scopes are of several tokens. Ask for one token at a time.")
+        given = vault.token(agent, row.pk, scope_set=wanted[0] if wanted else None)
         if given["token_secret"] is not None:
             raise Conflict("A token of OAuth 1.0a has two parts. Ask for the token of this connection.")
         lasting = (

@@ -108,6 +108,24 @@ def test_the_users_own_token_gets_the_providers(
     assert agent.post("/v1/token", data=as_id).status_code == 200
 
 
+def test_t213_scopes_of_another_set_get_the_token_of_that_set(
+    agent: httpx2.Client, careful: Known, op: Provider, drive_row: ProviderRow
+) -> None:
+    ProviderRow.objects.filter(pk=drive_row.pk).update(preset="slack-bot")
+    app, user = rows.grant(), replace(rows.grant(), scopes=("search:read",))
+    given = replace(app, scopes=("chat:write", "user/search:read"), sets={"user": user})
+    rows.connection(careful, drive_row, given, Claim(op.issuer, "alice"))
+    for scope, grant, said in (
+        (None, app, "chat:write"),
+        ("chat:write", app, "chat:write"),
+        ("user/search:read", user, "search:read"),
+    ):
+        answer = agent.post("/v1/token", data=asking(ours(op), scope=scope)).json()
+        assert (answer["access_token"], answer["scope"]) == (grant.access_token.reveal(), said), scope
+    both = agent.post("/v1/token", data=asking(ours(op), scope="chat:write user/search:read"))
+    assert (both.status_code, both.json()["error"]) == (400, "invalid_scope")
+
+
 def test_a_client_of_the_users_own_gives_its_token_and_the_secret_to_nobody(
     agent: httpx2.Client, careful: Known, op: Provider, drive_row: ProviderRow
 ) -> None:
