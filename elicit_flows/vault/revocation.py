@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from functools import partial
 
 from django.db import transaction
-from django.db.models import OuterRef, QuerySet
+from django.db.models import OuterRef, Q, QuerySet
 
 from elicit_flows import events
 from elicit_flows.domain.errors import Unavailable
@@ -82,11 +82,14 @@ def is_connected(provider: Provider | None, account_id: str | None, ended: Conne
     """Whether anybody has a connection with this account. What would end it is then not revoked: many providers revoke
     all tokens of an account together.
 
-    With ``ended``, a revoked connection, only those made since count. Without a known account these are its person's.
+    With ``ended``, a revoked connection, only those made or made again since count. Without a known account these are
+    its person's.
     """
     same = Connection.objects.filter(provider=provider, account_id=account_id or "")
     if ended is not None:
-        same = same.filter(created_at__gte=ended.revoked_at)
+        since = ended.revoked_at
+        connected = Q(uses__action=ConnectionUse.Action.CONNECTED, uses__last_at__gte=since)
+        same = same.filter(Q(created_at__gte=since) | connected)
         same = same if account_id else same.filter(iss=ended.iss, sub=ended.sub)
     return same.exclude(status=Status.REVOKED).exists()
 

@@ -114,6 +114,26 @@ def test_t86_a_provider_told_late_does_not_end_what_was_connected_since(
     assert (double.calls["revoke"], now(other).upstream) == (1, "done")
 
 
+@pytest.mark.parametrize("again", [True, False])
+def test_t86_nor_an_earlier_connection_that_was_connected_again_since(
+    known: Known, drive_row: ProviderRow, held: Connection, double: Provider, moving_clock: MovingClock, again: bool
+) -> None:
+    """Of another agent with the same account, whose tokens the first try may have ended."""
+    other = rows.agent()
+    theirs = rows.connection(other, drive_row, rows.grant(double))
+    moving_clock.forward(seconds=10)
+    double.scripted["revoke"] = Response(503)
+    vault.revoke(held)
+    tell_all()
+    moving_clock.forward(seconds=10)
+    if again:
+        assert rows.connection(other, drive_row, rows.grant(double)).pk == theirs.pk
+    del double.scripted["revoke"]
+    double.calls.clear()
+    tell_all()
+    assert (double.calls["revoke"], now(held).upstream) == ((0, "none") if again else (1, "done"))
+
+
 def test_t86_revoking_twice_tells_once(held: Connection, double: Provider) -> None:
     vault.revoke(held)
     vault.revoke(now(held))
