@@ -249,6 +249,7 @@ class OtherQuirks(Part):
 
     scope_param: Line = "scope"
     scope_names: Annotated[dict[Scope, Scope], Field(max_length=20)] = {}
+    scope_prefix: Annotated[str, StringConstraints(max_length=100)] = ""
     implied_scopes: Annotated[dict[Scope, tuple[Scope, ...]], Field(max_length=50)] = {}
     client_id_param: Line = "client_id"
     client_secret_param: Line = "client_secret"

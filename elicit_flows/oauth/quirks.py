@@ -52,6 +52,7 @@ class Quirks:
     scope_separator: str = " "
     scope_param: str = "scope"
     scope_names: Mapping[str, str] = field(default_factory=dict)  # its answers' names for scopes, by what is asked
+    scope_prefix: str = ""  # may stand before a scope, which is the same with it
     implied_scopes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # left out of its answers, by the wider
     client_id_param: str = "client_id"
     client_secret_param: str = "client_secret"
@@ -87,6 +88,10 @@ class Quirks:
     installation: Installation | None = None  # how tokens of an installed app are issued
     scope_sets: tuple[ScopeSet, ...] = ()  # beside the scopes of the usual parameter
     dead_grant: tuple[DeadGrant, ...] = ()  # in addition to invalid_grant (RFC 6749, section 5.2)
+
+    def scope_name(self, scope: str) -> str:
+        """The one name of a scope that has several."""
+        return self.scope_names.get(scope, scope).removeprefix(self.scope_prefix)
 
 
 R = TypeVar("R", bound=http.Reply)

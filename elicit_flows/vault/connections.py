@@ -173,8 +173,7 @@ def has_scopes(row: Connection, wanted: set[str]) -> bool:
         return wanted <= held
     quirks = row.provider.quirks()
     held.update(*(quirks.implied_scopes.get(one, ()) for one in row.scopes))
-    names = quirks.scope_names
-    return {names.get(one, one) for one in wanted} <= {names.get(one, one) for one in held}
+    return {quirks.scope_name(one) for one in wanted} <= {quirks.scope_name(one) for one in held}
 
 
 def owned(agent: Agent) -> QuerySet[Connection]:

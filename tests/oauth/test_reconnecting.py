@@ -294,6 +294,22 @@ def test_a_scope_that_the_provider_names_otherwise_is_known_by_both_names(
         vault.of_person(known.row, ALICE_CLAIM, provider="drive", scopes=["profile"])
 
 
+@pytest.mark.parametrize(("preset", "variables"), [("microsoft", {}), ("microsoft-tenant", {"tenant": "example.com"})])
+def test_a_scope_of_microsoft_is_the_same_with_the_address_of_graph_before_it(
+    known: Known, double: Provider, drive_row: ProviderRow, preset: str, variables: dict[str, str]
+) -> None:
+    """learn.microsoft.com, "Scopes and permissions": User.Read is equivalent to https://graph.microsoft.com/User.Read."""
+    graph = "https://graph.microsoft.com/"
+    ProviderRow.objects.filter(pk=drive_row.pk).update(preset=preset, variables=variables)
+    double.reply = {"scope": f"openid Mail.Read {graph}User.Read"}
+    connect(double, known, scopes=["Mail.Read", "User.Read"])
+    for asked in (["User.Read"], ["Mail.Read", f"{graph}User.Read"], [f"{graph}Mail.Read"]):
+        assert ask(known, scopes=asked).reused, asked
+        assert vault.of_person(known.row, ALICE_CLAIM, provider="drive", scopes=asked)
+    for asked in (["Mail.Send"], ["https://outlook.office.com/Mail.Read"]):
+        assert not ask(known, scopes=asked).reused, asked
+
+
 @pytest.mark.parametrize(
     ("preset", "variables"), [("github", {}), ("github-enterprise", {"host": "github.example.com"})]
 )
