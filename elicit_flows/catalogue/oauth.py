@@ -248,6 +248,7 @@ class OtherQuirks(Part):
     """The quirks that are neither scopes nor parameters, under the names of ``oauth.Quirks``."""
 
     scope_param: Line = "scope"
+    scope_field: Line = "scope"
     scope_names: Annotated[dict[Scope, Scope], Field(max_length=20)] = {}
     scope_prefix: Annotated[str, StringConstraints(max_length=100)] = ""
     implied_scopes: Annotated[dict[Scope, tuple[Scope, ...]], Field(max_length=50)] = {}

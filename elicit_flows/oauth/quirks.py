@@ -51,6 +51,7 @@ class Quirks:
 
     scope_separator: str = " "
     scope_param: str = "scope"
+    scope_field: str = "scope"
     scope_names: Mapping[str, str] = field(default_factory=dict)  # its answers' names for scopes, by what is asked
     scope_prefix: str = ""  # may stand before a scope, which is the same with it
     implied_scopes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # left out of its answers, by the wider
@@ -177,6 +178,8 @@ def normalize_response(reply: R, quirks: Quirks) -> R:
     tokens = {**body, **inner} if isinstance(inner, dict) else dict(body)
     if quirks.token_field != "access_token":
         tokens["access_token"] = tokens.pop(quirks.token_field, None)
+    if quirks.scope_field != "scope":
+        tokens["scope"] = tokens.pop(quirks.scope_field, None)
     if quirks.token_type == "unsaid":
         tokens[TYPE_SAID] = tokens.get("token_type")
         tokens["token_type"] = "Bearer"

@@ -224,7 +224,8 @@ class Odd:
             unit
         ]
         tokens: dict[str, Any] = {"access_token": access, "refresh_token": refresh}
-        tokens |= {self.quirk("expires_field", "expires_in"): life, "scope": self.separator.join(self.scopes)}
+        tokens |= {self.quirk("expires_field", "expires_in"): life}
+        tokens[self.quirk("scope_field", "scope")] = self.separator.join(self.scopes)
         if self.quirk("token_type", "bearer") == "bearer":
             tokens["token_type"] = "bearer"
         body = tokens

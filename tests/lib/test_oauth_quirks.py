@@ -9,6 +9,7 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 
 import pytest
 
+from elicit_flows import catalogue
 from elicit_flows.http import Reply
 from elicit_flows.oauth import PLAIN, Quirks, adapt_url, value_at
 from elicit_flows.oauth.quirks import adapt_request, normalize_response
@@ -92,6 +93,22 @@ def test_tokens_are_found_where_and_as_the_provider_has_them(odd: Quirks, reply:
 def test_scopes_of_an_answer_are_split_as_they_were_joined() -> None:
     reply = answer({"access_token": "x", "token_type": "bearer", "scope": "a|b"})
     assert read_tokens(normalize_response(reply, Quirks(scope_separator="|"))).scopes == ("a", "b")
+
+
+@pytest.mark.parametrize(
+    ("said", "kept"),
+    [
+        ({"permissions": "instagram_business_basic,instagram_business_manage_comments"},
+         ("instagram_business_basic", "instagram_business_manage_comments")),
+        ({"permissions": ["instagram_business_basic"]}, ("instagram_business_basic",)),
+        ({}, None),
+    ],
+)  # fmt: skip
+def test_t30_the_permissions_that_instagram_names_are_its_scopes(said: Any, kept: tuple[str, ...] | None) -> None:
+    """developers.facebook.com, "Business Login for Instagram": a list of the permissions granted by the app user."""
+    odd = catalogue.entries()["instagram"].oddities()
+    reply = answer({"data": [{"access_token": "x", "user_id": 1, **said}]})
+    assert read_tokens(normalize_response(reply, odd)).scopes == kept
 
 
 @pytest.mark.parametrize("body", [b"\xff", b"[1]", b"{", b"<html>"])
