@@ -190,7 +190,9 @@ def _record(row: Elicitation, outcome: Finish, provider: Provider | None) -> boo
 def expected_connection(row: Elicitation, grant: Grant) -> Connection | None:
     """The connection that was to be connected again, if ``grant`` is for another account; else None."""
     meant = vault.connection_to_renew(row)
-    return None if meant is None or meant.account_id == (grant.account_id or "") else meant
+    if meant is None or (meant.account_id == (grant.account_id or "") and meant.is_at(grant.variables)):
+        return None
+    return meant
 
 
 def choose(elicitation_id: str, claim: Claim, choice: str, held: str, earlier: str = "") -> Elicitation:

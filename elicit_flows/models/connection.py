@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import UTC
 from functools import partial
 
@@ -27,7 +28,7 @@ class Connection(models.Model):
 
     ``account_id`` is the provider's id of the account, "" if the provider does not give one. Several such connections
     of one person are told apart by ``unnamed``: "" for the first, their own id for the others, because the person said
-    that they belong to other accounts.
+    that they belong to other accounts. So are those with one id at several sites (``variables``).
 
     ``metadata``: what the provider said beside the tokens, by the names of its entry. Nothing of it is secret.
     ``variables``: what the person named in the provider's addresses, such as their shop.
@@ -178,6 +179,10 @@ class Connection(models.Model):
     @property
     def account(self) -> Json | None:
         return {"id": self.account_id, "label": self.account_label} if self.account_id else None
+
+    def is_at(self, variables: Mapping[str, str]) -> bool:
+        """Whether it is at the shop, site or tenant that ``variables`` name. Each may count its accounts by itself."""
+        return all(self.variables.get(name, value) == value for name, value in variables.items())
 
     @property
     def label(self) -> str:

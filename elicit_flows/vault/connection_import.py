@@ -15,7 +15,7 @@ def import_connection(
 ) -> Connection | None:
     """Runs in the caller's transaction. Returns None if the account is already connected."""
     there = connections.live_connections(agent, claim, provider, lock=True)
-    if any(one.account_id == (grant.account_id or "") for one in there):
+    if any(one.account_id == (grant.account_id or "") and one.is_at(grant.variables) for one in there):
         return None
     # With the person's own addresses, so that the tokens are bound to the hosts that these name.
     provider = provider_settings.for_person(provider, grant.variables)

@@ -63,20 +63,21 @@ def keep(
 ) -> Connection:
     """Store a grant, in the caller's transaction.
 
-    If the provider names the account, the grant replaces the tokens of that account's connection. If it does not, the
+    If the provider names the account, the grant replaces the tokens of its connection at that site. If it does not, the
     grant replaces only ``same``, the connection that the person said it belongs to. ``beside`` means the person said
     that it is an account other than those already connected. If neither is given, the database refuses a second
     connection.
     """
     if there is None:
         there = live_connections(agent, claim, provider, lock=True)
-    row = same or next((one for one in there if grant.account_id and one.account_id == grant.account_id), None)
+    named = [one for one in there if grant.account_id and one.account_id == grant.account_id]
+    row = same or next((one for one in named if one.is_at(grant.variables)), None)
     if row is None:
         row = Connection(agent=agent, provider=provider, iss=claim.iss, sub=claim.sub, generation=0)
         row.unnamed = row.pk if beside and possible_accounts(there, grant.account_id) else ""
     row.provider = provider  # already loaded: saves a query
     if grant.account_id:
-        row.account_id, row.unnamed = grant.account_id, ""
+        row.account_id, row.unnamed = grant.account_id, "" if {one.pk for one in named} <= {row.pk} else row.pk
     row.status = Status.ACTIVE
     row.account_label = grant.account_label or grant.account_id or ""
     row.refresh_token, row.minted, row.metadata = "", "", {}  # a new grant replaces all of the old one

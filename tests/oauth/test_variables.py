@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from elicit_flows.models import Connection, Elicitation, PendingGrant
 from elicit_flows.models import Provider as ProviderRow
 from tests.doubles.provider import Provider, shop_entry
 from tests.oauth.journey import BROWSER, ask, query
+from tests.oauth.test_importing import line, run
 from tests.support import jobs, rows
 from tests.support.rows import ALICE_CLAIM, Known
 
@@ -259,3 +261,32 @@ def test_t149_only_what_cannot_choose_the_site_may_be_left_to_people(tmp_path: P
                 entry.settings()
     finally:
         catalogue.configure(None)
+
+
+def test_t29_an_account_at_another_shop_is_another_one_though_its_id_is_the_same(
+    known: Known, double: Provider, shops: ProviderRow
+) -> None:
+    """Sites that count their users for themselves have the same ids, as Egnyte's domains do."""
+    first: Any = connect(double, known, "hers").result
+    second: Any = connect(double, known, "his").result
+    found = {row.pk: row.variables for row in Connection.objects.all()}
+    assert first["connection"] != second["connection"]
+    assert found == {first["connection"]: {"shop": "hers"}, second["connection"]: {"shop": "his"}}
+    for shop, result in (("hers", first), ("his", second)):
+        again: Any = connect(double, known, shop).result
+        assert again["connection"] == result["connection"]
+    swapped = connect(double, known, "his", connection=first["connection"])
+    assert swapped.status == "started", "the person is asked"
+    assert {row.pk: row.variables for row in Connection.objects.all()} == found
+    brought = replace(rows.grant(account="alice"), variables={"shop": "theirs"})
+    actor = vault.ConnectionUse.Actor.AGENT
+    assert elicitations.import_connection(known.row, ALICE_CLAIM, "drive", brought, actor)
+    assert elicitations.import_connection(known.row, ALICE_CLAIM, "drive", brought, actor) is None
+
+
+def test_a_file_brings_accounts_with_one_id_at_several_shops(known: Known, shops: ProviderRow, tmp_path: Path) -> None:
+    account = {"id": "1", "label": "Admin"}
+    lines = [line(known, account=account, variables={"shop": shop}) for shop in ("hers", "his", "his")]
+    assert "Line 2 has this account already" in run(tmp_path / "tokens.jsonl", *lines)[1]
+    run(tmp_path / "tokens.jsonl", *lines[:2])
+    assert sorted(row.variables["shop"] for row in Connection.objects.all()) == ["hers", "his"]

@@ -68,8 +68,8 @@ class Lines:
             read = self._read(number, said, agents)
             if not isinstance(read, LineFault):
                 one = read[1]
-                account = one.account.id if one.account else ""
-                key = (one.agent, one.subject.iss, one.subject.sub, one.provider, account)
+                account = (one.account.id, str(sorted(one.variables.items()))) if one.account else ()
+                key = (one.agent, one.subject.iss, one.subject.sub, one.provider, *account)
                 first = seen.setdefault(key, number)
                 if first != number:
                     read = LineFault(number, self.format.place("account"), f"Line {first} has this account already.")
