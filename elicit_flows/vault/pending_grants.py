@@ -100,8 +100,8 @@ def revoke_rejected_grant(row: PendingGrant) -> bool:
     try:
         # None when the operator has deleted it: there is nobody to tell.
         provider = Provider.objects.filter(slug=slug, sort=Provider.Sort.OAUTH).first()
-        if provider and not revocation.is_connected(provider, row.account_id):
-            grant = _opened(row)
+        grant = _opened(row)
+        if provider and not revocation.is_connected(provider, row.account_id, grant.variables):
             provider = provider_settings.for_person(provider, grant.variables)
             config = provider_settings.oauth(provider)
             if grant.bound_to is not None:

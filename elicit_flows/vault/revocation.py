@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from datetime import datetime, timedelta
 from functools import partial
 
@@ -78,9 +78,11 @@ def drop_late_tokens(row: Connection) -> None:
     )
 
 
-def is_connected(provider: Provider | None, account_id: str | None, ended: Connection | None = None) -> bool:
-    """Whether anybody has a connection with this account. What would end it is then not revoked: many providers revoke
-    all tokens of an account together.
+def is_connected(
+    provider: Provider | None, account_id: str | None, variables: Mapping[str, str], ended: Connection | None = None
+) -> bool:
+    """Whether anybody has a connection with this account, at the shop or site that ``variables`` name. What would end
+    it is then not revoked: many providers revoke all tokens of an account together.
 
     With ``ended``, a revoked connection, only those made or made again since count. Without a known account these are
     its person's.
@@ -91,14 +93,15 @@ def is_connected(provider: Provider | None, account_id: str | None, ended: Conne
         connected = Q(uses__action=ConnectionUse.Action.CONNECTED, uses__last_at__gte=since)
         same = same.filter(Q(created_at__gte=since) | connected)
         same = same if account_id else same.filter(iss=ended.iss, sub=ended.sub)
-    return same.exclude(status=Status.REVOKED).exists()
+    live = same.exclude(status=Status.REVOKED)
+    return any(one.is_at(variables) for one in live.only("variables")) if variables else live.exists()
 
 
 def revoke_unkept_grant(provider: Provider, grant: Grant) -> None:
     """Revoke a grant that came too late to be stored (RFC 7009), if the provider can be reached now, unless its account
     is connected.
     """
-    if is_connected(provider, grant.account_id):
+    if is_connected(provider, grant.account_id, grant.variables):
         return
     provider = provider_settings.for_person(provider, grant.variables)
     try:
@@ -188,7 +191,7 @@ def _tell_provider(row: Connection) -> bool:
     ended = minted.end_all(row, provider or connections.provider_of(row))
     if not (access or refresh):
         return True
-    if is_connected(row.provider, row.account_id, ended=row):
+    if is_connected(row.provider, row.account_id, row.variables, ended=row):
         log.info("connection %s: its account was connected again, so its revocation is not told", row.pk)
         return ended
     at = provider_settings.oauth(provider or connections.provider_of(row))

@@ -20,6 +20,7 @@ from tests.doubles.provider import Provider, shop_entry
 from tests.oauth.journey import BROWSER, ask, query
 from tests.oauth.test_importing import line, run
 from tests.support import jobs, rows
+from tests.support.moving import MovingClock
 from tests.support.rows import ALICE_CLAIM, Known
 
 # What would leave the shop's part of the address, were it not refused.
@@ -290,3 +291,20 @@ def test_a_file_brings_accounts_with_one_id_at_several_shops(known: Known, shops
     assert "Line 2 has this account already" in run(tmp_path / "tokens.jsonl", *lines)[1]
     run(tmp_path / "tokens.jsonl", *lines[:2])
     assert sorted(row.variables["shop"] for row in Connection.objects.all()) == ["hers", "his"]
+
+
+def test_t86_a_grant_at_one_shop_is_given_back_though_its_account_is_connected_at_another(
+    known: Known, double: Provider, shops: ProviderRow, moving_clock: MovingClock
+) -> None:
+    vault.revoke(Connection.objects.get(pk=(connect(double, known, "hers").result or {})["connection"]))
+    moving_clock.forward(seconds=1)
+    his = connect(double, known, "his").result or {}
+    jobs.tell_due_providers()
+    assert Connection.objects.get(status="revoked").upstream == "done"
+    double.requests.clear()
+    row = connect(double, known, "theirs", connection=his["connection"])
+    elicitations.choose(row.pk, row.claim, "back", PendingGrant.objects.get().pk)
+    assert jobs.revoke_rejected_grants() == 1
+    assert [request.headers["host"] for name, request in double.requests if name == "revoke"] == [
+        f"theirs.shops.localhost:{double.port}"
+    ]
