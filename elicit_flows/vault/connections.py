@@ -266,14 +266,14 @@ def of_person(
     agent: Agent, claim: Claim, *, connection_id: str = "", provider: str = "", scopes: Iterable[str] = ()
 ) -> Connection:
     """The person's connection with that id. Or, for the slug of a provider, the best one: active, with all of
-    ``scopes``, the newest.
-
-    Raises NotFound, InvalidScope.
+    ``scopes``, with a token that has not expired or can be renewed, the newest. Raises NotFound, InvalidScope.
     """
     theirs = owned(agent).filter(iss=claim.iss, sub=claim.sub)
     rows = theirs.filter(pk=connection_id) if connection_id else theirs.filter(provider__slug=provider)
     wanted = set(scopes)
-    found = sorted(rows, key=lambda row: (row.status == Status.ACTIVE, has_scopes(row, wanted), row.issued_at))
+    found = sorted(rows, key=lambda row: (
+        row.status == Status.ACTIVE, has_scopes(row, wanted), alive(row) or row.renewable, row.issued_at
+    ))  # fmt: skip
     if not found:
         raise NotFound("This person has no such connection. Ask them first.")
     if not has_scopes(found[-1], wanted):

@@ -16,6 +16,7 @@ from elicit_flows.domain.values import Claim, Secret
 from elicit_flows.identity import ACCESS, jwks
 from elicit_flows.identity.user_token import ID
 from elicit_flows.kinds.credentials import client_credentials
+from elicit_flows.lib import clock
 from elicit_flows.models import Connection, IdentityProvider
 from elicit_flows.models import Provider as ProviderRow
 from elicit_flows.sdk import ElicitError, SyncElicit
@@ -124,6 +125,18 @@ def test_t213_scopes_of_another_set_get_the_token_of_that_set(
         assert (answer["access_token"], answer["scope"]) == (grant.access_token.reveal(), said), scope
     both = agent.post("/v1/token", data=asking(ours(op), scope="chat:write user/search:read"))
     assert (both.status_code, both.json()["error"]) == (400, "invalid_scope")
+
+
+def test_of_two_accounts_the_one_whose_token_is_over_for_good_is_not_given(
+    agent: httpx2.Client, careful: Known, op: Provider, drive_row: ProviderRow
+) -> None:
+    good, over = (held(careful, op, drive_row, account=account) for account in ("first", "second"))
+    Connection.objects.filter(pk=over.pk).update(refresh_token="", expires_at=over.issued_at, issued_at=clock.now())
+    answer = agent.post("/v1/token", data=asking(ours(op)))
+    assert (answer.status_code, answer.json().get("connection")) == (200, good.pk)
+    Connection.objects.filter(pk=good.pk).update(scopes=[])
+    wanting = agent.post("/v1/token", data=asking(ours(op), scope="files.read"))
+    assert (wanting.status_code, wanting.json()["code"]) == (400, "reauthorization_required")
 
 
 def test_a_client_of_the_users_own_gives_its_token_and_the_secret_to_nobody(
