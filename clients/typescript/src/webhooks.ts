@@ -78,7 +78,8 @@ function unsigned(): ElicitError {
 /** The bytes behind base64, or null. */
 function decoded(text: string): Uint8Array<ArrayBuffer> | null {
   if (!/^[A-Za-z0-9+/]*={0,2}$/.test(text) || text.replaceAll("=", "").length % 4 === 1) return null;
-  return Uint8Array.from(atob(text), (one) => one.charCodeAt(0));
+  // atob refuses padding of a wrong length, and needs none
+  return Uint8Array.from(atob(text.replaceAll("=", "")), (one) => one.charCodeAt(0));
 }
 
 function joined(first: Uint8Array, second: Uint8Array): Uint8Array<ArrayBuffer> {

@@ -69,3 +69,18 @@ def test_a_secret_from_a_file_may_end_with_a_line_end_as_in_python() -> None:
     given, known = delivery("el_1", "run-1"), secret(KEY) + "\n"
     said = printed(VERIFIED.replace("GIVEN", json.dumps(given)).replace("SECRET", json.dumps(known)))
     assert said == verify_webhook(given["headers"], given["body"].encode(), known).type
+
+
+REFUSED = """
+const { WebhookApp } = await import("SRC/webhook-app.ts");
+const { headers, body } = GIVEN;
+const app = new WebhookApp({ secret: SECRET, goOn: () => {} });
+const said = async (signature) =>
+  await app.receive({ ...headers, "Webhook-Signature": signature }, new TextEncoder().encode(body));
+console.log(JSON.stringify(await Promise.all(["v1,", "v1,==", "v1,AA=", "v1,AAAA="].map(said))));
+"""
+
+
+def test_a_signature_whose_padding_is_wrong_is_refused_and_no_error() -> None:
+    given, known = json.dumps(delivery("el_1", "run-1")), json.dumps(secret(KEY))
+    assert printed(REFUSED.replace("GIVEN", given).replace("SECRET", known)) == [400, 400, 400, 400]
