@@ -22,9 +22,9 @@ from elicit_flows import __version__
 from elicit_flows.sdk.errors import ElicitError, UnexpectedAnswerError, UnreachableError
 
 T = TypeVar("T")
-# Is called with each answer of the service as it came, but for the stream of events.
+# Called with each answer as it came, but for the stream of events.
 OnResponse = Callable[[httpx2.Response], object]
-TIMEOUT = 10.0  # seconds, to connect and between two pieces of an answer
+TIMEOUT = 10.0  # seconds
 MAX_RETRIES = 5
 RETRY_FOR = 5.0
 LONGEST = 30.0  # seconds that a plain call waits for a service that is away, and because the service says so
@@ -88,12 +88,8 @@ def problem(response: httpx2.Response) -> ElicitError:
 
 
 class Transport:
-    """The HTTP client of one agent. Redirects are not followed: the key is sent to the configured host only.
-
-    ``timeout``: seconds to connect, and between two pieces of an answer. ``max_retries``: how often a call that does
-    not wait is retried; if None, 5 times, and as often as there is time for while the service is away. ``http_client``:
-    an ``httpx2.AsyncClient`` that the caller made and closes. ``on_response`` gets each answer as it came, also those
-    that are retried.
+    """The HTTP client of one agent, with the settings of ``Elicit``. Redirects are not followed: the key is sent to the
+    configured host only.
     """
 
     def __init__(
@@ -176,7 +172,8 @@ class Transport:
         else:
             usual = away = RetryLimit(retry_for)
         timeout = httpx2.Timeout(self.timeout, read=hold + self.timeout)
-        headers = self.headers | request.pop("headers", {})
+        # UTF-8: the service refuses a key that is not ASCII.
+        headers = httpx2.Headers(self.headers | request.pop("headers", {}), "utf-8")
         while True:
             try:
                 response = await self.http.request(
