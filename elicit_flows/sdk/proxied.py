@@ -48,14 +48,13 @@ class Proxied(ABC):
         ``path`` is below the API's address, such as ``/v1/me``. ``host`` chooses one of the API's hosts, if it has
         several. ``user_token`` is the user's own access token, for an agent that has to show it. Nothing is retried.
 
-        Raises ElicitError for an answer that is not the API's but the service's: ``reauthorization_required`` (ask the
-        user again), ``connection_revoked``, ``no_api``, ``bad_path``, ``provider_unavailable``, ``provider_broken``.
+        Raises ElicitError for an answer of the service's own: ``reauthorization_required`` (ask the user again),
+        ``connection_revoked``, ``no_api``, ``bad_path``, ``provider_unavailable``, ``provider_broken``.
         """
-        given = {HOST: host, USER_TOKEN: user_token}
-        ours = {name: value for name, value in given.items() if value is not None}
+        ours = {HOST: host, USER_TOKEN: user_token, "Authorization": self._transport.headers["Authorization"]}
         rest: dict[str, Any] = {**sending}
-        key = {"Authorization": self._transport.headers["Authorization"]}
-        headers = {**(rest.pop("headers", None) or {}), **ours, **key}
+        headers = httpx2.Headers(rest.pop("headers", None))
+        headers.update({name: value for name, value in ours.items() if value is not None})
         below = _proxy(self._transport, connection)
         url = httpx2.URL(f"{below}{path}")
         if not _covers(below, url):

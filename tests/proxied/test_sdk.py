@@ -37,6 +37,14 @@ def test_a_request_returns_the_apis_answer_whatever_its_status(
         assert elicit.request(held.pk, "GET", "/gone").json() == {"message": "gone"}
 
 
+def test_a_callers_own_authorization_is_not_sent_in_whichever_case(
+    served: Served, known: Known, held: Connection, upstream: Api
+) -> None:
+    own = {"authorization": "Bearer own", "elicit-api-host": "elsewhere.example"}
+    with SyncElicit(served.url, known.who.api_key) as elicit:
+        assert elicit.request(held.pk, "GET", "/me", headers=own, host=upstream.host).status_code == 200
+
+
 def test_what_the_service_refuses_is_an_error(served: Served, known: Known, held: Connection) -> None:
     with SyncElicit(served.url, known.who.api_key) as elicit:
         with pytest.raises(NotFoundError):
