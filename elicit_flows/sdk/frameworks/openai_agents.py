@@ -8,7 +8,6 @@ from typing import Any
 
 from agents import (
     Agent,
-    FunctionTool,
     RunContextWrapper,
     Runner,
     RunResult,
@@ -33,7 +32,7 @@ APPROVAL = "__elicit_approval__"
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """What there is of a call before it is approved."""
+    """A call before it is approved."""
 
     context: RunContextWrapper[Any]
     tool_call_id: str
@@ -68,10 +67,10 @@ class OpenAIAgentsFlows(NamedRunsFlows):
         """
         found = []
         for item in result.interruptions:
-            tools = [one for one in item.agent.tools if isinstance(one, FunctionTool) and one.name == item.tool_name]
-            for approval in (one.needs_approval for one in tools):
-                if isinstance(approval, Approval) and item.call_id:
-                    seen = await approval.seen(result.context_wrapper, json.loads(item.arguments or "{}"), item.call_id)
+            for tool in item.agent.tools:
+                approval = getattr(tool, "needs_approval", None)
+                if isinstance(approval, Approval) and tool.name == item.tool_name and item.call_id:
+                    seen = await approval.seen(result.context_wrapper, item.arguments or "{}", item.call_id)
                     found += [asked(seen)] if seen else []
         return found
 
@@ -115,11 +114,12 @@ class Approval:
         seen = await self.seen(context, params, call_id)
         return seen is not None and not seen.over
 
-    async def seen(self, context: RunContextWrapper[Any], params: dict[str, Any], call_id: str) -> Elicitation | None:
-        """The call's question, None if it has none."""
+    async def seen(self, context: RunContextWrapper[Any], params: Any, call_id: str) -> Elicitation | None:
+        """The call's question, None if it has none. ``params`` may be JSON."""
         try:
+            params = json.loads(params) if isinstance(params, str) else params
             args, kwargs = self.schema.to_call_args(self.schema.params_pydantic_model(**params))
-        except ValueError:  # The SDK calls the tool, and tells the model what is wrong with its arguments.
+        except (TypeError, ValueError):  # The SDK tells the model what is wrong with its arguments.
             return None
         call, arguments = self.function.given(Call(context, call_id), *args, **kwargs)
         pending = await self.flows._pending(self.function, call, arguments)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.sdk.frameworks.contract import Author, TwoCallsContract
 
 
@@ -19,3 +21,11 @@ class TestOpenAIAgents(TwoCallsContract):
         [kept] = author.folder.glob("run-*.json")
         assert "reports is gone" in kept.read_text()
         assert "An error occurred while running the tool" in kept.read_text()
+
+    @pytest.mark.parametrize("said", ["{folder", "[1]", "null"])
+    def test_a_call_whose_arguments_are_no_object_keeps_no_link_from_its_user(self, author: Author, said: str) -> None:
+        app = author.folder / "my_app.py"
+        app.write_text(app.read_text().replace("json.dumps(given)", 'given.get("said") or json.dumps(given)'))
+        author.model_calls("wipe", said=said)
+        author.model_calls("wipe", folder="reports")
+        assert len(author.links("start.py")) == 1
