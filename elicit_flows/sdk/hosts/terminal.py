@@ -3,25 +3,24 @@
 from __future__ import annotations
 
 import asyncio
-import math
 from collections.abc import Callable, Iterator
 from typing import Any
 
 from elicit_flows.domain.values import Json
+from elicit_flows.kinds.form.formats import FORMATS, fault
 from elicit_flows.sdk.hosts.links import WARNINGS, link
 from elicit_flows.wires.reply import ACCEPT, ACTIONS, CANCEL, DECLINE
 
+MOST = 1e308  # JSON has no infinity
 YES = {"y": True, "yes": True, "true": True, "n": False, "no": False, "false": False}
-NUMBERS: dict[str, Callable[[str], Any]] = {"integer": int, "number": float}
+READ: dict[str, Callable[[str], Any]] = {"integer": int, "number": float, "boolean": lambda line: YES[line.lower()]}
 
 
 class Terminal:
-    """An ``answer`` for ``run``: it prints each question and reads the answer.
+    """An ``answer`` for ``run``: it prints each question and reads the answer. The end of the input cancels.
 
-    For a link it prints all of it, its host and what to be careful of, and reads accept, decline or cancel; it opens
-    nothing itself, and declines what must not be opened. For a form
-    it reads one line for each property; an empty line leaves it out, or takes its default. The end of the input
-    cancels. ``read`` and ``write`` are ``input`` and ``print`` unless given.
+    A link is printed with its host and what to be careful of; none is opened, and one that must not be is declined. Of
+    a form each property is read from a line, until it fits; an empty line leaves it out, or takes its default.
     """
 
     def __init__(self, read: Callable[[str], str] = input, write: Callable[[str], object] = print) -> None:
@@ -59,14 +58,14 @@ class Terminal:
             self._write(shown(prop["description"]))
         of = prop.get("items", prop)
         options = of.get("enum") or [one["const"] for one in of.get("oneOf") or of.get("anyOf") or ()]
-        hint = f" ({', '.join(map(shown, options))})" if options else ""
+        hint = ", ".join(map(shown, options)) or shown(prop.get("format") or "")
         while True:
-            line = self._read(f"{label}{hint}: ").strip()
+            line = self._read(f"{label} ({hint}): " if hint else f"{label}: ").strip()
             if not line and ("default" in prop or not required):
                 return prop.get("default")
             try:
                 return _read_as(prop, line, options)
-            except ValueError:
+            except (KeyError, ValueError):
                 self._write("That does not fit.")
 
 
@@ -76,23 +75,21 @@ def shown(text: Any) -> str:
 
 
 def _read_as(prop: Json, line: str, options: list[Any]) -> Any:
-    """The value that ``line`` means. Raises ValueError if it does not fit."""
+    """The value that ``line`` means. Raises ValueError or KeyError if it does not fit."""
     kind = prop.get("type")
+    found: Any = line
     if kind == "array":
-        chosen = list(_chosen(line, options))
-        if not prop.get("minItems", 0) <= len(chosen) <= prop.get("maxItems", len(chosen)):
-            raise ValueError(line)
-        return chosen
-    if options and line not in options:
+        found = list(_chosen(line, options))
+    elif not line or (options and line not in options):
         raise ValueError(line)
-    if kind == "boolean":
-        if line.lower() not in YES:
-            raise ValueError(line)
-        return YES[line.lower()]
-    if not line:
+    elif kind in READ:
+        found = READ[kind](line)
+    elif prop.get("format") in FORMATS and fault(prop["format"], line):
         raise ValueError(line)
-    found = NUMBERS[kind](line) if kind in NUMBERS else line
-    if isinstance(found, float) and not math.isfinite(found):
+    least = "minItems" if kind == "array" else "minimum" if kind in READ else "minLength"
+    low, high = prop.get(least), prop.get(least.replace("min", "max"))
+    size = found if kind in READ else len(found)
+    if not (-MOST if low is None else low) <= size <= (MOST if high is None else high):
         raise ValueError(line)
     return found
 

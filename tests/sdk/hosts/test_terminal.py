@@ -127,3 +127,26 @@ async def test_an_option_with_a_comma_can_be_chosen_from_a_list() -> None:
         "k", asked(requestedSchema={"type": "object", "properties": {"to": {"type": "array", "items": items}}})
     )
     assert said == {"action": "accept", "content": {"to": ["Rome", "Oslo, Norway"]}}
+
+
+@pytest.mark.parametrize(
+    ("prop", "wrong", "right", "value"),
+    [
+        ({"type": "integer", "minimum": 1, "maximum": 9}, ["0", "10"], "9", 9),
+        ({"type": "number", "minimum": 0, "maximum": None}, ["-0.1", "1e999"], "0", 0.0),
+        ({"type": "string", "minLength": 2, "maxLength": 3}, ["a", "abcd"], "abc", "abc"),
+        ({"type": "string", "format": "email"}, ["alice"], "alice@example.org", "alice@example.org"),
+        ({"type": "string", "format": "date"}, ["1.2.2026", "2026-02-30"], "2026-02-28", "2026-02-28"),
+        ({"type": "string", "format": "of-its-own"}, [], "a", "a"),
+    ],
+)
+async def test_an_answer_is_asked_for_again_until_it_is_what_the_server_takes(
+    prop: dict[str, Any], wrong: list[str], right: str, value: Any
+) -> None:
+    at = At("accept", *wrong, right)
+    said = await at.answer(
+        "k", asked(requestedSchema={"type": "object", "required": ["it"], "properties": {"it": prop}})
+    )
+    assert said == {"action": "accept", "content": {"it": value}}
+    assert at.seen.count("That does not fit.") == len(wrong)
+    assert f"it ({prop['format']}): " in at.seen if "format" in prop else "it: " in at.seen
