@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import aclosing, contextmanager
+from collections.abc import Callable, Coroutine, Iterable, Iterator
+from contextlib import aclosing, contextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -30,10 +31,7 @@ def key_of(*said: Any) -> str:
 
 
 def named(what: str, name: str) -> str:
-    """Return ``name``, which keeps the questions of one ``what`` apart from those of others with the same API key.
-
-    Raises ValueError if it is not a text or is empty.
-    """
+    """Return ``name``. Raises ValueError if it is not a text or is empty."""
     if not isinstance(name, str) or not name.strip():
         raise ValueError(f"{what}: Give a name that no other {what} with the same API key has, not {name!r}.")
     return name
@@ -77,9 +75,8 @@ async def unfinished(elicit: Elicit, user: Claim, mine: Callable[[Elicitation], 
 
 
 async def withdraw(elicit: Elicit, questions: Iterable[Elicitation]) -> None:
-    """Cancel questions whose answers are of no use any more. The same call may ask them anew.
-
-    What its user answered before that stays answered. Raises ElicitError.
+    """Cancel questions whose answers are of no use any more. The same call may ask them anew. What was answered before
+    that stays answered. Raises ElicitError.
     """
     for one in questions:
         try:
@@ -90,6 +87,17 @@ async def withdraw(elicit: Elicit, questions: Iterable[Elicitation]) -> None:
         else:
             if seen.status is Status.CANCELLED:
                 await acted_on(elicit, seen)
+
+
+async def kept(elicit: Elicit, create: Coroutine[Any, Any, Elicitation]) -> Elicitation:
+    """The question that ``create`` makes, withdrawn if the caller is cancelled before it is there."""
+    made = asyncio.ensure_future(create)
+    try:
+        return await asyncio.shield(made)
+    except asyncio.CancelledError:
+        with suppress(ElicitError, TimeoutError):
+            await withdraw(elicit, [await asyncio.wait_for(made, SETTLING_SECONDS)])
+        raise
 
 
 async def handed_in(elicit: Elicit, elicitation: Elicitation, content: Json | None) -> Outcome:

@@ -1,12 +1,14 @@
 """One service in a box for all that drives it, with its users; and one that follows a script."""
 
+import asyncio
 import tempfile
 from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from elicit_flows.sdk import Elicit
+from elicit_flows.sdk import Elicit, Elicitation
 from elicit_flows.sdk.testing import ScriptedUser, Service, elicit_service, elicit_user
 from tests.sdk.fake import FakeService
 from tests.sdk.forked import ForkedService
@@ -51,6 +53,26 @@ def alice(elicit_user: Callable[[str], ScriptedUser]) -> ScriptedUser:
 @pytest.fixture
 def bob(elicit_user: Callable[[str], ScriptedUser]) -> ScriptedUser:
     return elicit_user("bob")
+
+
+class Slow(Elicit):
+    """A client that hears of what it created only a moment after the service has created it."""
+
+    def __init__(self, service: Service) -> None:
+        super().__init__(service.url, service.api_key)
+        self.created: asyncio.Queue[Elicitation] = asyncio.Queue()
+
+    async def create(self, *args: Any, **options: Any) -> Elicitation:
+        made = await super().create(*args, **options)
+        self.created.put_nowait(made)
+        await asyncio.sleep(0.1)
+        return made
+
+
+@pytest.fixture
+async def slow(elicit_box: Service, anyio_backend: str) -> AsyncIterator[Slow]:
+    async with Slow(elicit_box) as client:
+        yield client
 
 
 @pytest.fixture

@@ -11,10 +11,10 @@ from elicit_flows.sdk.acp.errors import CannotAsk, UnknownAnswer
 from elicit_flows.sdk.acp.peer import Peer
 from elicit_flows.sdk.client import Elicit
 from elicit_flows.sdk.errors import ElicitError
-from elicit_flows.sdk.idempotency import handed_in, taken_back
-from elicit_flows.sdk.outcomes import Cancelled, Outcome, outcome_of
+from elicit_flows.sdk.idempotency import handed_in, taken_back, withdraw
+from elicit_flows.sdk.outcomes import Outcome, outcome_of
 from elicit_flows.sdk.shapes import Elicitation
-from elicit_flows.wires.reply import ACCEPT, CANCEL, Reply
+from elicit_flows.wires.reply import ACCEPT, Reply
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class Asking:
         try:
             return await self._race(self.peer.mode(self.asked))
         except CannotAsk:
-            await self._drop()
+            await withdraw(self.elicit, [self.asked])
             raise
 
     async def _race(self, mode: str) -> Outcome:
@@ -59,7 +59,7 @@ class Asking:
             there = not self.peer.gone if mode == "form" else await self.peer.complete(self.asked)
             if there:
                 with suppress(ElicitError):
-                    await self._drop()
+                    await withdraw(self.elicit, [self.asked])
             raise
         else:
             return ended
@@ -76,11 +76,3 @@ class Asking:
             # Submit the content of a form. The service checks it as if it had been typed on its page.
             return await handed_in(self.elicit, self.asked, said.content) if mode == "form" else None
         return await taken_back(self.elicit, self.asked, said.action)
-
-    async def _drop(self) -> None:
-        """Cancel the question, and claim it so that nobody resumes it. If it ended in another way, ``resume``
-        finds it.
-        """
-        ended = await taken_back(self.elicit, self.asked, CANCEL)
-        if isinstance(ended, Cancelled):
-            await self.elicit.consume(ended.elicitation)

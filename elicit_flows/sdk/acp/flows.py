@@ -14,7 +14,7 @@ from elicit_flows.domain.values import Json
 from elicit_flows.sdk.acp.asking import Asking
 from elicit_flows.sdk.acp.peer import Peer
 from elicit_flows.sdk.client import Elicit
-from elicit_flows.sdk.idempotency import key_of, named, no_address, unfinished
+from elicit_flows.sdk.idempotency import kept, key_of, named, no_address, unfinished
 from elicit_flows.sdk.outcomes import Outcome, outcome_of
 from elicit_flows.sdk.questions import Options, Question, Questions
 from elicit_flows.sdk.shapes import Elicitation, User, claim
@@ -89,7 +89,10 @@ class AcpFlows:
             key = key_of(SCOPE, user.iss, user.sub, question.kind, question.params, question.message, options)
             options["idempotency_key"] = key
         with no_address():
-            asked = await self._elicit.create(question.kind, user, question.params, message=question.message, **options)
+            asked = await kept(
+                self._elicit,
+                self._elicit.create(question.kind, user, question.params, message=question.message, **options),
+            )
         return question.outcome(await self._see_through(asked, scope))
 
     async def _see_through(self, asked: Elicitation, scope: Json) -> Outcome:
@@ -109,7 +112,7 @@ class AcpFlows:
         return outcome
 
     async def aclose(self) -> None:
-        """Close the client that was made here. One that was given as ``elicit`` stays open."""
+        """Close the client that was made here."""
         if self._made:
             await self._elicit.aclose()
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import inspect
 from collections.abc import Awaitable
 from contextlib import suppress
 from typing import TypeVar
@@ -17,7 +16,7 @@ from elicit_flows.domain.values import Json
 from elicit_flows.sdk.asking import OnUrl
 from elicit_flows.sdk.client import Elicit
 from elicit_flows.sdk.errors import ElicitError, StillWaiting
-from elicit_flows.sdk.idempotency import acted_on, handed_in, taken_back
+from elicit_flows.sdk.idempotency import acted_on, handed_in, kept, taken_back
 from elicit_flows.sdk.outcomes import Completed, Failed, Outcome, outcome_of
 from elicit_flows.sdk.questions import Question, Questions
 from elicit_flows.sdk.shapes import Elicitation
@@ -66,7 +65,7 @@ class ActionQuestions(Questions[Awaitable[Outcome]]):
             raise ActionError.handler(f"The answers do not fit: {error}") from error
 
     async def _asked(self, question: Question) -> Outcome:
-        seen = await self._questions.ask(question)
+        seen = await kept(self._elicit, self._questions.ask(question))
         try:
             outcome = outcome_of(seen) if seen.over else await self._answered(seen)
         except Pending:
@@ -119,9 +118,7 @@ class ActionQuestions(Questions[Awaitable[Outcome]]):
         A user who has opened the page is not asked to open it again.
         """
         if self._show:
-            waited = self._show(seen.url)
-            if inspect.isawaitable(waited):
-                await waited
+            await self._elicit._show(self._show, seen.url)
             return None
         if seen.status == Status.PENDING:
             reply = await self._invocation.prompt(tesseron.params(_body(seen)))

@@ -16,6 +16,7 @@ from elicit_flows.sdk.acp import AcpFlows, CannotAsk, UnknownAnswer, peer
 from elicit_flows.sdk.testing import ScriptedUser, Service
 from tests.sdk.acp.client import BOTH, FORM, LINK
 from tests.sdk.acp.connection import Pair, capabilities
+from tests.sdk.conftest import Slow
 from tests.support.ports import free_port
 
 pytestmark = pytest.mark.anyio
@@ -332,6 +333,20 @@ async def test_a_form_in_the_client_is_taken_back_with_its_task(pair: Pair, elic
     assert asking.cancelled()
     assert await nothing_is_open(elicit, flows)
     assert pair.person.done.empty()
+
+
+async def test_a_question_that_is_being_created_is_taken_back_with_its_task(
+    pair: Pair, slow: Slow, alice: ScriptedUser
+):
+    flows = AcpFlows(pair.conn, capabilities(LINK), alice.claim, slow, agent="tests")
+    asking = ask(flows, None)
+    made = await slow.created.get()
+    asking.cancel()
+    await asyncio.gather(asking, return_exceptions=True)
+    assert asking.cancelled()
+    assert (await slow.get(made)).status == "cancelled"
+    assert await nothing_is_open(slow, flows)
+    assert pair.person.asked.empty()
 
 
 async def test_a_form_whose_client_has_gone_stays_open_for_its_next_connection(

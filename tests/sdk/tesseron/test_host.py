@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+import uuid
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,8 +12,10 @@ from typing import Any
 import pytest
 
 from elicit_flows.domain.values import Json
-from elicit_flows.sdk.tesseron import TesseronFlows
+from elicit_flows.sdk.tesseron import ActionQuestions, TesseronFlows
+from elicit_flows.sdk.tesseron.pending_question import PendingQuestions
 from elicit_flows.sdk.testing import ScriptedUser, Service
+from tests.sdk.conftest import Slow
 from tests.sdk.tesseron.conftest import Api, App, Dial, does
 from tests.sdk.tesseron.gateway import Refused, refuses, says
 from tests.support.machine import within
@@ -201,6 +204,17 @@ async def test_t_7_a_cancelled_invocation_takes_its_question_back(
                 await gateway.end(invocation)
             assert refused.value.code == CANCELLED
     assert api.question(question, wait=5)["status"] == "cancelled"
+
+
+async def test_t_7_a_question_that_is_being_created_is_taken_back_as_well(slow: Slow, alice: ScriptedUser) -> None:
+    nothing_yet: Any = None
+    questions = PendingQuestions(slow, alice.claim, ["asking", "agree", uuid.uuid4().hex])
+    asking = asyncio.ensure_future(ActionQuestions(nothing_yet, slow, questions, None).confirm("Shall I?"))
+    made = await slow.created.get()
+    asking.cancel()
+    await asyncio.gather(asking, return_exceptions=True)
+    assert asking.cancelled()
+    assert (await slow.get(made)).status == "cancelled"
 
 
 async def test_t_7_a_form_that_is_open_in_the_host_is_taken_back_as_well(asking: App, dialled: Dial, api: Api) -> None:
