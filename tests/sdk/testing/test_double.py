@@ -172,9 +172,11 @@ WRONG: list[tuple[str, Any, dict[str, Any], str]] = [
     ("confirm", {}, {"reuse": "no"}, "reuse"),
     ("confirm", {}, {"message": "x" * 2001}, "message"),
     ("confirm", {}, {"message": ""}, "message"),
+    ("confirm", {}, {"metadata": None}, "metadata"),
     ("nothing", {}, {}, "kind"),
     ("oauth", {}, {}, "params.provider"),
     ("oauth", {"provider": "acme", "scope": "files.read"}, {}, "params.scope"),
+    ("oauth", {"provider": "acme", "scopes": "files.read"}, {}, "params.scopes"),
     ("link", {"url": "http://agent.example", "completion": "by_agent"}, {}, "params.url"),
     ("link", {"url": "https://agent.example"}, {}, "params.completion"),
     ("credentials", {}, {}, "params.fields"),
@@ -217,8 +219,9 @@ def test_what_an_agent_may_complete_itself(elicit: SyncElicit, alice: Person) ->
         {"plan": {"state": "submitted", "value": "gold"}},
         {"plan": {"state": "skipped"}},
         {"plan": {"state": "?"}},
+        {"plan": "pro"},
     ]
-    assert [refused(form, one) for one in (*wrong, given | {"x": given["plan"]})] == ["invalid"] * 4
+    assert [refused(form, one) for one in (*wrong, given | {"x": given["plan"]})] == ["invalid"] * 5
     assert elicit.complete(form, given).result == {"content": {"plan": "pro"}}
     assert refused(form, given) == "already_over"
 

@@ -52,7 +52,7 @@ def there(name: str, known: Iterable[str]) -> str:
 
 
 def _check(field: Field, answer: Json) -> None:
-    state = answer.get("state")
+    state = answer.get("state") if isinstance(answer, dict) else None
     if state not in STATES:
         raise _refused("Give draft, submitted or skipped.", field.key, "state")
     if state == SKIPPED and field.required:

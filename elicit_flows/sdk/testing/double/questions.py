@@ -28,14 +28,14 @@ def check_question(given: Json) -> None:
     for name in given:
         if name not in MEMBERS + OPTIONS:
             raise Invalid.at(name, "Extra inputs are not permitted")
-    subject, params = given.get("subject"), given.get("params")
+    subject, options = given.get("subject"), {name: given[name] for name in OPTIONS if name in given}
     if not isinstance(subject, dict) or not all(isinstance(subject.get(one), str) for one in ("iss", "sub")):
         raise Invalid.at("subject", "Give iss and sub.")
-    if not isinstance(params, dict):
-        raise Invalid.at("params", "Give an object.")
-    options = {name: given[name] for name in OPTIONS if name in given}
+    for name, value in (("params", given.get("params")), ("metadata", given.get("metadata", {}))):
+        if not isinstance(value, dict):
+            raise Invalid.at(name, "Give an object.")
     try:
-        check(str(given.get("kind")), params, given.get("message", ""), options, OPTIONS)
+        check(str(given.get("kind")), given["params"], given.get("message", ""), options, OPTIONS)
     except InvalidQuestionError as wrong:
         raise Invalid(wrong.errors, wrong.detail) from wrong
 
@@ -51,6 +51,8 @@ def _oauth(given: Json) -> Json:
     _only(given, ("provider", "mcp", "scopes", "reasons", "connection", "variables"))
     if not any(isinstance(given.get(name), str) and given[name] for name in ("provider", "mcp")):
         raise Invalid.at("params.provider", "Name the provider by its slug, a non-empty string.")
+    if not isinstance(given.get("scopes", []), list):
+        raise Invalid.at("params.scopes", "Give a list of scopes.")
     return dict(given)
 
 
