@@ -42,7 +42,8 @@ export class WebhookApp {
 
   readonly fetch = async (request: Request): Promise<Response> => {
     if (request.method !== "POST") return new Response(null, { status: 405 });
-    return new Response(null, { status: await this.receive(request.headers, await request.arrayBuffer()) });
+    const body = await bodyOf(request);
+    return new Response(null, { status: body ? await this.receive(request.headers, body) : 413 });
   };
 
   /** Deals with a delivery; the status to answer with. `body`: the bytes of the request as they arrived. */
@@ -102,4 +103,21 @@ export class WebhookApp {
       if (this.#last.get(run) === ended) this.#last.delete(run);
     }
   }
+}
+
+/** The request's body, null if it is too long: then the rest of it is not read. */
+async function bodyOf(request: Request): Promise<ArrayBuffer | null> {
+  const pieces: Uint8Array<ArrayBuffer>[] = [];
+  const reader = request.body?.getReader();
+  for (let size = 0; reader; ) {
+    const { value, done } = await reader.read();
+    if (done) break;
+    size += value.byteLength;
+    if (size > MOST_BYTES) {
+      await reader.cancel();
+      return null;
+    }
+    pieces.push(value);
+  }
+  return await new Blob(pieces).arrayBuffer();
 }

@@ -84,3 +84,24 @@ console.log(JSON.stringify(await Promise.all(["v1,", "v1,==", "v1,AA=", "v1,AAAA
 def test_a_signature_whose_padding_is_wrong_is_refused_and_no_error() -> None:
     given, known = json.dumps(delivery("el_1", "run-1")), json.dumps(secret(KEY))
     assert printed(REFUSED.replace("GIVEN", given).replace("SECRET", known)) == [400, 400, 400, 400]
+
+
+ENDLESS = """
+const { WebhookApp } = await import("SRC/webhook-app.ts");
+let sent = 0;
+const body = new ReadableStream({
+  pull(controller) {
+    sent += 1;
+    if (sent > 64) controller.close();
+    else controller.enqueue(new Uint8Array(1 << 18));
+  },
+});
+const app = new WebhookApp({ secret: SECRET, goOn: () => {} });
+const request = (body) => new Request("http://a.example/", { method: "POST", body, duplex: "half" });
+const { status } = await app.fetch(request(body));
+console.log(JSON.stringify([status, sent < 10, (await app.fetch(request(undefined))).status]));
+"""
+
+
+def test_a_body_that_is_too_long_is_not_read_to_its_end() -> None:
+    assert printed(ENDLESS.replace("SECRET", json.dumps(secret(KEY)))) == [413, True, 400]
