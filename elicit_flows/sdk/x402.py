@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import binascii
 import json
 import uuid
 from abc import ABC, abstractmethod
@@ -37,19 +36,14 @@ class Paid:
 
 
 def challenge_of(response: httpx2.Response) -> Json:
-    """What a 402 asks for, to be passed to ``Elicit.x402``. Raises ValueError for a response without it, such as one
-    of x402 version 1.
-    """
+    """What a 402 asks for, for ``Elicit.x402``. Raises ValueError for a response without it, such as of version 1."""
     said = response.headers.get(REQUIRED)
     if response.status_code != httpx2.codes.PAYMENT_REQUIRED or said is None:
         raise ValueError("This response has no PAYMENT-REQUIRED header, which is how x402 version 2 asks for payment.")
     try:
-        challenge = json.loads(base64.b64decode(said, validate=True))
-    except (binascii.Error, ValueError) as error:
+        return {**json.loads(base64.b64decode(said, validate=True))}
+    except (TypeError, ValueError) as error:
         raise ValueError("The PAYMENT-REQUIRED header of this response cannot be read.") from error
-    if not isinstance(challenge, dict):
-        raise ValueError("The PAYMENT-REQUIRED header of this response is no object.")  # noqa: TRY004  as above
-    return challenge
 
 
 class Paying(ABC):
@@ -106,9 +100,11 @@ class Paying(ABC):
         It is repeated at most once: if the server then asks for another price, its 402 is returned. Redirects are not
         followed, so that nobody else gets the payment. ``timeout`` is how long to wait for the user, in seconds.
         ``http_client`` is an ``httpx2.AsyncClient`` of your own; ``request`` are arguments of its ``request``, such as
-        ``headers`` and ``json``. Raises ValueError for a 402 that is not x402 version 2; see also ``x402`` and
-        ``payment_header``.
+        ``headers`` and ``json``. Raises ValueError for a 402 that is not x402 version 2, and TypeError for a body that
+        cannot be sent twice; see also ``x402`` and ``payment_header``.
         """
+        if not isinstance(request.get("content") or "", str | bytes):
+            raise TypeError("content: Give a text or bytes, which can be sent twice.")
         request |= {"follow_redirects": False}
         client = http_client or httpx2.AsyncClient(timeout=TIMEOUT, trust_env=self._transport.trusts_environment)
         try:
@@ -117,15 +113,9 @@ class Paying(ABC):
                 return Paid(response)
             address = str(response.request.url)
             outcome = await self.x402(
-                user,
-                address,
-                challenge_of(response),
-                method=method.upper(),
-                account=account,
-                message=message,
-                on_url=on_url,
-                timeout=timeout,
-            )
+                user, address, challenge_of(response), method=method.upper(), account=account, message=message,
+                on_url=on_url, timeout=timeout,
+            )  # fmt: skip
             if not outcome:
                 return Paid(response, outcome)
             header = await self.payment_header(outcome)

@@ -6,6 +6,7 @@ import ast
 import asyncio
 import base64
 import json
+from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
@@ -55,6 +56,16 @@ def test_a_402_is_paid_after_the_persons_yes_and_the_request_is_repeated(buyer: 
 def test_a_body_and_headers_are_sent_again(buyer: Buyer, http_user: HttpUser) -> None:
     paid = bought(buyer, http_user, "/report", method="POST", json={"town": "Bern"}, headers={"x-call": "7"})
     assert paid.response.json() == {"report": "cloudy", "asked": {"town": "Bern"}}
+
+
+def test_a_body_that_cannot_be_sent_twice_is_refused_before_anybody_is_asked(buyer: Buyer, http_user: HttpUser) -> None:
+    async def body() -> AsyncIterator[bytes]:
+        yield b'{"town": "Bern"}'
+
+    before = len(buyer.agent.get("/v1/elicitations").json()["data"])
+    with pytest.raises(TypeError, match="sent twice"):
+        bought(buyer, http_user, "/report", method="POST", content=body())
+    assert len(buyer.agent.get("/v1/elicitations").json()["data"]) == before
 
 
 def test_a_no_pays_nothing(buyer: Buyer, http_user: HttpUser) -> None:

@@ -131,7 +131,8 @@ export abstract class Asking extends Paying {
     user: User, method: string, url: string, options: AskOptions & PayRequestOptions,
   ): Promise<Paid> {
     const { request = {}, fetch: send = fetch, ...rest } = options;
-    if (request.body instanceof ReadableStream) {
+    // Node's fetch takes every asynchronous iterable, such as a file's stream.
+    if (request.body instanceof ReadableStream || Symbol.asyncIterator in Object(request.body ?? {})) {
       throw new TypeError("request.body: A stream cannot be sent twice. Give a text or bytes.");
     }
     const asked = { ...request, method: method.toUpperCase(), redirect: "manual" as const };

@@ -41,3 +41,24 @@ console.log(JSON.stringify([timeout, retryFor]));
 
 def test_a_setting_that_is_not_said_is_not_changed() -> None:
     assert printed(CHANGED) == [30, 9]
+
+
+TWICE = """
+const { Elicit } = await import("SRC/client.ts");
+async function* body() {
+  yield new TextEncoder().encode("{}");
+}
+const sent = [];
+const fetch = async (url) => {
+  sent.push(String(url));
+  return new Response(null, { status: 402 });
+};
+const elicit = new Elicit({ apiKey: "k" });
+const request = { body: body(), duplex: "half" };
+const asked = elicit.payRequest(["i", "s"], "POST", "https://a.example/", { onUrl: () => {}, request, fetch });
+console.log(JSON.stringify([await asked.catch((error) => error.message), sent]));
+"""
+
+
+def test_a_body_that_cannot_be_sent_twice_is_not_sent_to_what_may_cost_something() -> None:
+    assert printed(TWICE) == ["request.body: A stream cannot be sent twice. Give a text or bytes.", []]
