@@ -89,10 +89,8 @@ class AcpFlows:
             key = key_of(SCOPE, user.iss, user.sub, question.kind, question.params, question.message, options)
             options["idempotency_key"] = key
         with no_address():
-            asked = await kept(
-                self._elicit,
-                self._elicit.create(question.kind, user, question.params, message=question.message, **options),
-            )
+            create = self._elicit.create(question.kind, user, question.params, message=question.message, **options)
+            asked = await kept(self._elicit, create)
         return question.outcome(await self._see_through(asked, scope))
 
     async def _see_through(self, asked: Elicitation, scope: Json) -> Outcome:

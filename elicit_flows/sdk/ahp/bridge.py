@@ -13,7 +13,7 @@ from elicit_flows.domain.values import Json
 from elicit_flows.sdk.ahp.flow import Dispatch, Flow
 from elicit_flows.sdk.client import Elicit
 from elicit_flows.sdk.errors import ElicitError
-from elicit_flows.sdk.idempotency import ADDRESSED, named, unfinished
+from elicit_flows.sdk.idempotency import ADDRESSED, kept, named, unfinished
 from elicit_flows.sdk.outcomes import Completed, Outcome
 from elicit_flows.sdk.questions import Options, Question, Questions
 from elicit_flows.sdk.shapes import Elicitation, User, claim
@@ -42,7 +42,7 @@ class AhpInputBridge(Questions[Awaitable[Outcome]]):
     chat's channel and those that begin with ``session/`` to the session's. It must not wait for the bridge. If nothing
     has to be asked, nothing is dispatched.
 
-    ``locale`` is the language of the chat's client (BCP 47), which the pages are then in. A question's own comes first.
+    ``locale`` is the language of the chat's client (BCP 47). A question's own comes first.
 
     Asking raises ElicitError when the service refuses the question or cannot be reached. Cancelling the task that waits
     leaves the question open; ``turn_ended`` cancels it.
@@ -85,7 +85,8 @@ class AhpInputBridge(Questions[Awaitable[Outcome]]):
         metadata = {**question.options.get("metadata", {}), CHAT: self._chat, HOST: self._host}
         options = cast(Options, {**self._language, **question.options, "metadata": metadata})
         turn = self._turn
-        asked = await self._elicit.create(question.kind, self._user, params, message=question.message, **options)
+        create = self._elicit.create(question.kind, self._user, params, message=question.message, **options)
+        asked = await kept(self._elicit, create)
         return question.outcome(await self._follow(asked, call, late=turn != self._turn))
 
     async def follow(self, asked: Elicitation, call: ToolCall | None = None) -> Outcome:

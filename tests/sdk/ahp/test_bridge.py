@@ -28,6 +28,7 @@ from tests.kinds.form.asked import QUESTIONS as SIX_KINDS
 from tests.sdk.ahp import actions
 from tests.sdk.ahp.actions import QUESTIONS, changed, completed, number, text
 from tests.sdk.ahp.chat import BareChat
+from tests.sdk.conftest import Slow
 from tests.support.machine import within
 
 pytestmark = pytest.mark.anyio
@@ -368,6 +369,19 @@ async def test_a_turn_whose_task_was_cancelled_takes_its_question_back_too(chat:
     await chat.bridge.turn_ended()
     assert (await chat.elicit.get(request)).status == Status.CANCELLED
     assert chat.types("session/") == ["session/inputNeededSet", "session/inputNeededRemoved"]
+
+
+async def test_a_task_that_is_cancelled_while_its_question_is_created_leaves_no_question(
+    slow: Slow, alice: ScriptedUser
+) -> None:
+    async with BareChat(slow, alice.claim) as chat:
+        task = asyncio.create_task(chat.bridge.open(Question("confirm", {}, "Sure?", {})))
+        made = await slow.created.get()
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+        await chat.bridge.turn_ended()
+        assert (await slow.get(made)).status == Status.CANCELLED
+        assert await chat.bridge.unfinished() == []
 
 
 class SlowToCancel(Elicit):
