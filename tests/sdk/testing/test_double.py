@@ -32,6 +32,8 @@ FORM = {
     },
 }  # fmt: skip
 
+NOTE = {"type": "object", "properties": {"note": {"type": "string"}}}
+
 
 @pytest.fixture(params=[pytest.param("service", marks=pytest.mark.slow), "double"])
 def place(request: pytest.FixtureRequest) -> Iterator[Place]:
@@ -159,6 +161,9 @@ def test_a_form_and_what_is_wrong_with_it(elicit: SyncElicit, alice: Person) -> 
         alice.submit(asked.url, plan="Gold")
     alice.submit(asked.url, plan="Professional", sure=True)
     assert elicit.get(asked).result == {"content": {"plan": "pro", "seats": 2, "sure": True}}
+    note = elicit.create("form", alice.claim, {"schema": NOTE}, message="Anything else?")
+    alice.submit(note.url, note="")
+    assert elicit.get(note).result == {"content": {}}
     with pytest.raises(InvalidRequestError, match="amount"):
         elicit.create("payment", alice.claim, {"amount": 5.5, "currency": "eur", "description": "d"}, message="Pay.")
     with pytest.raises(NotFoundError):
@@ -307,6 +312,12 @@ def test_a_connection_answers_again_until_it_is_revoked(elicit: SyncElicit, alic
     first = connect(alice.allow)
     assert isinstance(first, Completed)
     assert (connect(nobody).reused, connect(nobody).connection) == (True, first.connection)
+    again = elicit.oauth(
+        alice.claim, "acme", scopes=["files.read"], message="To list.", on_url=alice.allow, reuse="never"
+    )
+    assert isinstance(again, Completed)
+    assert again.connection == first.connection
+    assert [one.status for one in elicit.connections(alice.claim, provider="acme")].count("active") == 1
     assert elicit.token(first).token_type == "Bearer"
     elicit.revoke(first)
     with pytest.raises(GoneError):

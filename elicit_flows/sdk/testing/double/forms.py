@@ -23,7 +23,8 @@ def filled_in(params: Json, answers: dict[str, Answer]) -> Json | None:
     for name in answers:
         there(name, fields)
     given = {key: answers.get(key, field.default) for key, field in fields.items()}
-    content = _whole(questions, {key: _typed(fields[key], value) for key, value in given.items() if value is not None})
+    left = (None, "")
+    content = _whole(questions, {key: _typed(fields[key], one) for key, one in given.items() if one not in left})
     return None if any(check_content(questions, content).values()) else {"content": content}
 
 

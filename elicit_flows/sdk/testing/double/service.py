@@ -67,7 +67,7 @@ class Double:
         return DoubleUser(self.state, Claim(ISSUER, name))
 
     def crash(self) -> None:
-        """Do nothing: what the service would remember is in the test's own memory."""
+        """Do nothing."""
 
     def stop(self) -> None:
         """End the server and all streams."""

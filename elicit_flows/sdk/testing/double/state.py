@@ -84,7 +84,7 @@ class State:
         return self.asked[id]
 
     def expire(self) -> None:
-        """Expire what is overdue, as the service's worker does, whether or not anybody looks at it."""
+        """Expire what is overdue, as the service's worker does."""
         for one in list(self.asked.values()):
             if not one.over and datetime.fromisoformat(one.body["expires_at"]) <= datetime.now(UTC):
                 self.end(one, "expired")
@@ -190,8 +190,13 @@ class State:
         return self.connections[id]
 
     def connect(self, asked: Asked, secret: dict[str, str] | None = None) -> Json:
-        """A new connection of its user, for the step that is asked."""
+        """The connection of its user for the step that is asked, the earlier one of an account."""
         params, this = asked.step["params"], number("cn")
+        for one in self.connections.values():
+            same = one["subject"] == asked.body["subject"] and one["provider"] == params.get("provider")
+            if one["account"] and not secret and same and one["status"] == "active":
+                one["scopes"] = list(dict.fromkeys(one["scopes"] + list(params.get("scopes") or ())))
+                return one
         account = {"id": asked.body["subject"]["sub"], "label": f"{asked.body['subject']['sub']}@example.org"}
         self.connections[this] = {
             "id": this, "object": "connection", "provider": params.get("provider"), "subject": asked.body["subject"],
@@ -205,9 +210,7 @@ class State:
         return self.connections[this]
 
     def pay(self, asked: Asked) -> Json:
-        """The result of a payment for the step that is asked. What it leads to has an id, and nothing more of it is
-        known here.
-        """
+        """The result of a payment for the step that is asked."""
         params = asked.step["params"]
         result = {"payment": number("pa"), "livemode": False, "amount": params["amount"]}
         result |= {"currency": params["currency"], "status": "paid", "receipt_url": None}
