@@ -325,6 +325,24 @@ def test_a_connection_answers_again_until_it_is_revoked(elicit: SyncElicit, alic
     assert connect(alice.allow).connection != first.connection
 
 
+def test_two_mcp_servers_are_two_connections_in_the_double() -> None:
+    with Double() as double, double.sync_elicit() as elicit:
+        alice = double.user("alice")
+
+        def connect(server: str) -> Any:
+            asked = elicit.create("oauth", alice.claim, {"mcp": f"https://{server}.example/mcp"}, message="To search.")
+            if not asked.over:
+                alice.allow(asked.url)
+            return elicit.get(asked)
+
+        first, other, again = connect("one"), connect("two"), connect("one")
+        assert (first.reused, other.reused, again.reused) == (False, False, True)
+        assert first.result["connection"] == again.result["connection"] != other.result["connection"]
+        assert [one.mcp for one in elicit.connections(alice.claim)] == [
+            "https://two.example/mcp", "https://one.example/mcp",
+        ]  # fmt: skip
+
+
 def test_a_note(elicit: SyncElicit, alice: Person) -> None:
     asked = elicit.create("confirm", alice.claim, {}, message="May I?")
     assert elicit.note(asked) == {}

@@ -26,6 +26,7 @@ ACTIONS = {"completed": "accept", "declined": "decline", "cancelled": "cancel", 
 TERMS = ("item", "account", "mode", "currency", "amount", "interval", "uses", "order")
 MADE = (("subscribe", "subscription", "su"), ("mandate", "mandate", "ma"))  # by mode
 EXPIRES_IN = 900
+WHERE = ("provider", "mcp")
 EVERY_SECONDS = 0.2  # how often those who wait look at the clock
 
 
@@ -77,7 +78,7 @@ class State:
         self.events: list[Json] = []
 
     def find(self, id: str) -> Asked:
-        """Raises NotFound. A question whose time is up is expired first."""
+        """Raises NotFound."""
         if id not in self.asked:
             raise NotFound("There is no such elicitation.")
         self.expire()
@@ -128,7 +129,7 @@ class State:
             same_terms = (one for one in self.paid if one[:2] == (body["subject"], _terms(body["params"])))
             return next((result for *_, result in same_terms if "entitlement" in result), None)
         for one in self.connections.values():
-            same = one["subject"] == body["subject"] and one["provider"] == body["params"].get("provider")
+            same = one["subject"] == body["subject"] and all(one[name] == body["params"].get(name) for name in WHERE)
             if body["kind"] == "oauth" and same and one["status"] == "active" and wanted <= set(one["scopes"]):
                 return connected(one)
         return None
@@ -193,7 +194,7 @@ class State:
         """The connection of its user for the step that is asked, the earlier one of an account."""
         params, this = asked.step["params"], number("cn")
         for one in self.connections.values():
-            same = one["subject"] == asked.body["subject"] and one["provider"] == params.get("provider")
+            same = one["subject"] == asked.body["subject"] and all(one[name] == params.get(name) for name in WHERE)
             if one["account"] and not secret and same and one["status"] == "active":
                 one["scopes"] = list(dict.fromkeys(one["scopes"] + list(params.get("scopes") or ())))
                 return one
@@ -201,8 +202,8 @@ class State:
         self.connections[this] = {
             "id": this, "object": "connection", "provider": params.get("provider"), "subject": asked.body["subject"],
             "scopes": list(params.get("scopes") or ()), "status": "active", "account": None if secret else account,
-            "label": params.get("provider") or "Keys", "metadata": {}, "variables": {}, "mcp": None, "resource": None,
-            "health": "ok", "next_refresh_at": None, "last_refresh_error": None, "created_at": now(),
+            "label": params.get("provider") or "Keys", "metadata": {}, "variables": {}, "mcp": params.get("mcp"),
+            "resource": None, "health": "ok", "next_refresh_at": None, "last_refresh_error": None, "created_at": now(),
             "expires_at": None, "last_used_at": None, "revoked_at": None,
         }  # fmt: skip
         if secret:
@@ -233,7 +234,7 @@ class State:
         return self.authorizations[id]
 
     def sign(self, id: str, key: str) -> Json:
-        """The header that pays, and the event of it. Raises NotFound, AlreadyConsumed."""
+        """The header that pays. Raises NotFound, AlreadyConsumed."""
         made = self.authorization(id)
         known, header = made.header is not None, made.sign(key)
         if not known:
