@@ -8,6 +8,8 @@ from django.contrib import admin
 from django.contrib.admin import RelatedOnlyFieldListFilter
 from django.contrib.admin.models import LogEntry
 from django.contrib.auth.admin import GroupAdmin, UserAdmin
+from django.contrib.auth.forms import AdminPasswordChangeForm
+from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 
 from elicit_flows.admin.base import CHECKBOXES, AuditedMixin, FilteredMixin, ReadOnlyAdmin
@@ -21,6 +23,12 @@ class OperatorAdmin(AuditedMixin, FilteredMixin, UserAdmin):  # type: ignore[typ
     filter_horizontal = ()
     formfield_overrides: ClassVar[dict[Any, Any]] = CHECKBOXES
     readonly_fields = ("last_login", "date_joined")  # they say what happened
+
+    def construct_change_message(self, request: HttpRequest, form: Any, formsets: Any, add: bool = False) -> Any:
+        # That form names "password", which is no field of its own, as changed, and nothing when there is to be none.
+        if isinstance(form, AdminPasswordChangeForm):
+            return "Changed Password." if form.user.has_usable_password() else "Switched off the password."
+        return super().construct_change_message(request, form, formsets, add)
 
 
 class RoleAdmin(AuditedMixin, GroupAdmin):

@@ -24,6 +24,7 @@ from tests.admin.rows import API_KEY, HOOK, NO_LIMITS, OLD_HOOK, Rows, elicitati
 
 KEY = re.compile(r"<code>(ek_[\w-]{43})</code>")
 NEW_HOOK = re.compile(r"<code>(whsec_[A-Za-z0-9+/]+=*)</code>")
+TYPED = "corr3ct-horse-battery"
 
 
 def act(browser: Client, page: str, action: str, *pks: object) -> None:
@@ -135,6 +136,23 @@ def test_t113_a_changed_secret_is_noted_by_its_name_alone(admin: Client, olga: U
     assert vault.webhook_secrets(Agent.objects.get()) == [Secret(typed), Secret(HOOK)]
     assert notes(olga) == [(str(rows.agent.pk), "Changed Webhook secret.")]
     assert Secret(OLD_HOOK) not in vault.webhook_secrets(Agent.objects.get())
+
+
+@pytest.mark.parametrize(
+    ("form", "noted"),
+    [
+        ({"password1": TYPED, "password2": TYPED, "usable_password": "true"}, "Changed Password."),
+        ({"usable_password": "false", "unset-password": "1"}, "Switched off the password."),
+    ],
+)
+def test_another_operators_password_is_changed_and_noted(
+    admin: Client, olga: User, form: dict[str, str], noted: str
+) -> None:
+    otto = User.objects.create_user("otto", password="x", is_staff=True)
+    assert admin.post(f"/admin/auth/user/{otto.pk}/password/", form).status_code == 302
+    otto.refresh_from_db()
+    assert otto.check_password(TYPED) == otto.has_usable_password() == ("password1" in form)
+    assert notes(olga) == [(str(otto.pk), noted)]
 
 
 def exported(browser: Client, page: str, *pks: object) -> list[dict[str, str]]:
