@@ -18,7 +18,18 @@ from elicit_flows.admin.base import admin_url
 from elicit_flows.admin.connections import EXPORT_COLUMNS, SECRETS, csv_values
 from elicit_flows.domain.status import Status
 from elicit_flows.domain.values import Claim
-from elicit_flows.models import Agent, Connection, ConnectionUse, Delivery, Elicitation, Member, Payment
+from elicit_flows.models import (
+    Agent,
+    Authorization,
+    Connection,
+    ConnectionUse,
+    Delivery,
+    Elicitation,
+    Mandate,
+    Member,
+    Payment,
+    Subscription,
+)
 from elicit_flows.people import local_accounts
 
 Action = ConnectionUse.Action
@@ -141,7 +152,8 @@ def _subjects(wanted: AuditFilter) -> dict[type[Model], QuerySet[Any]]:
     """What belongs to the person and the agent."""
     whose = wanted.whose()
     found: dict[type[Model], QuerySet[Any]] = {
-        model: model._default_manager.filter(**whose) for model in (Elicitation, Connection, Payment)
+        model: model._default_manager.filter(**whose)
+        for model in (Elicitation, Connection, Payment, Subscription, Mandate, Authorization)
     }
     if wanted.claim is None:
         found[Delivery] = Delivery.objects.filter(**whose)

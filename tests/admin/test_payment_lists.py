@@ -67,6 +67,16 @@ def test_an_operator_finds_it_in_its_list_by_its_id_and_on_a_page_with_the_way_t
     assert admin.post(admin_url(row), {"status": "ended"}).status_code == 403, "it is looked at here"
 
 
+@pytest.mark.parametrize("model", SHOWN)
+def test_what_an_operator_did_on_the_page_that_it_leads_to_is_found_by_the_person(
+    admin: Client, going: dict[type[Model], Model], rows: Rows, model: type[Model]
+) -> None:
+    """The log names the row that led there, and no person."""
+    admin.post(f"/admin/person/{going[model].pk}/", {"action": "end_sessions"})
+    for asked in (f"person={rows.elicitation.pk}", f"agent={rows.agent.slug}"):
+        assert "Ended all sessions of the person." in admin.get(f"/admin/audit/?what=acts&{asked}").text, asked
+
+
 def test_a_subscription_shows_its_renewals_and_a_mandate_its_charges(
     admin: Client, going: dict[type[Model], Model]
 ) -> None:
