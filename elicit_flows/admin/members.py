@@ -13,18 +13,19 @@ from django.urls import URLPattern, path
 from django.utils.translation import gettext_lazy as _
 
 from elicit_flows import people
-from elicit_flows.admin.base import BaseAdmin, admin_url
+from elicit_flows.admin.base import SwitchableAdmin, admin_url
 from elicit_flows.admin.roles import CHANGE_IDENTITIES, may
 from elicit_flows.models import Member
 from elicit_flows.people import local_accounts
 
 
-class MemberAdmin(BaseAdmin):
+class MemberAdmin(SwitchableAdmin):
     """People are never deleted here, since their connections refer to their sub. Switching one off ends their sessions.
 
     Whoever has an invitation can sign in as that person. So only administrators may invite somebody who has a passkey.
     """
 
+    when_off = _("They cannot sign in, and can open nothing any more. What agents can use stays connected.")
     list_display = ("enabled", "name", "sub", "passkey_count", "created_at")
     list_display_links = ("name",)
     list_filter = ("enabled",)

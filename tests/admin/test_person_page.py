@@ -100,10 +100,10 @@ def test_somebody_with_an_account_of_this_service_and_nothing_else_is_found(
 def test_t119_the_log_forgets_the_names_of_an_erased_account_and_not_what_was_done(
     admin: Client, settings: Settings, moving_clock: MovingClock
 ) -> None:
-    for name, on in (('Ines "I\\" Sol', "on"), ("Mia Sol", "on"), ("Mia Sol", "")):
-        row = Member.objects.first()
-        path = f"{row.pk}/change/" if row else "add/"
-        assert admin.post(f"/admin/elicit_flows/member/{path}", {"name": name, "enabled": on}).status_code == 302
+    for name, path in (('Ines "I\\" Sol', "add/"), ("Mia Sol", "{}/change/"), ("", "{}/switch/")):
+        address = path.format(Member.objects.values_list("pk", flat=True).first())
+        form = {"name": name, "enabled": "on", "to": "off"}
+        assert admin.post(f"/admin/elicit_flows/member/{address}", form).status_code == 302
     other = Member.objects.create(name="Ben Sol")
     audit_log.record(User.objects.get(), 'Changed Name from "Ann Sol" to "Ben Sol".', other)
     gone = Member.objects.get(name="Mia Sol")
@@ -115,7 +115,7 @@ def test_t119_the_log_forgets_the_names_of_an_erased_account_and_not_what_was_do
     assert list(entries) == [
         (name, 'Added. Name "".'),
         (name, 'Changed Name from "" to "".'),
-        (name, "Changed Enabled from true to false."),
+        (name, "Switched off."),
     ]
     assert "Ann Sol" in LogEntry.objects.get(object_id=other.pk).change_message
 

@@ -12,7 +12,7 @@ from elicit_flows.api.auth import authenticate
 from elicit_flows.domain.errors import Forbidden, Invalid, ProviderUnavailable, Unauthenticated
 from elicit_flows.domain.values import Answer, Question
 from elicit_flows.elicitations import agent_access
-from elicit_flows.models import Provider
+from elicit_flows.models import Member, Provider
 from tests.admin.rows import ACCESS, ALICE, API_KEY, NO_LIMITS, Rows
 from tests.admin.test_secrets import FIELDS
 
@@ -80,6 +80,19 @@ def test_a_form_that_was_opened_before_switches_nothing_on_again(admin: Client, 
     assert admin.post(page, form | NO_LIMITS | {"name": "Another name", "enabled": "on"}).status_code == 302
     rows.refresh()
     assert (rows.agent.name, rows.agent.enabled) == ("Another name", False)
+
+
+def test_nor_does_one_that_was_opened_before_a_person_was_switched_off(admin: Client, rows: Rows) -> None:
+    ines = Member.objects.create(name="Ines")
+    page = f"/admin/elicit_flows/member/{ines.pk}/"
+    assert f"{page}switch/" in admin.get(f"{page}change/").text
+    switch(admin, "member", ines.pk, "off")
+    assert admin.post(f"{page}change/", {"name": "Ines B.", "enabled": "on"}).status_code == 302
+    ines.refresh_from_db()
+    assert (ines.name, ines.enabled) == ("Ines B.", False)
+    switch(admin, "member", ines.pk, "on")
+    ines.refresh_from_db()
+    assert ines.enabled
 
 
 def test_what_was_discovered_of_an_mcp_server_is_switched_and_not_changed(admin: Client, rows: Rows) -> None:
