@@ -129,6 +129,8 @@ def first_password(site: AdminSite, request: HttpRequest) -> HttpResponse:
     if pending_step(request) != FIRST_PASSWORD:
         return go_on(request)
     form = SetPasswordForm(request.user, request.POST or None)  # type: ignore[type-var]
+    if form.is_valid() and request.user.check_password(form.cleaned_data["new_password1"]):
+        form.add_error("new_password1", _("This is the password that you were given. Choose another one."))
     if not form.is_valid():
         return _page(site, request, "first_password.html", _("Choose a password"), form=form)
     form.save()

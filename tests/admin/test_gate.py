@@ -178,3 +178,16 @@ def test_a_given_password_is_changed_before_anything_else(admin: Client, olga: U
     assert opens(admin)
     assert Client().login(username=olga.username, password=chosen)
     assert said(olga)[0] == "Chose a password."
+
+
+def test_a_given_password_is_not_chosen_again(admin: Client, olga: User, settings: Settings) -> None:
+    """It stands in the terminal and in the message that it came with."""
+    settings.ELICIT_ADMIN_SECOND_FACTOR = False
+    Operator.objects.filter(pk=two_factor.operator(olga).pk).update(given_password=True)
+    olga.set_password(given := f"a password of {time.time()}")
+    olga.save()
+    browser = again(olga)
+    answer = browser.post("/admin/first-password/", {"new_password1": given, "new_password2": given})
+    assert "This is the password that you were given. Choose another one." in answer.text
+    assert not opens(browser)
+    assert Operator.objects.get().given_password
