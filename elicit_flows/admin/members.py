@@ -59,8 +59,9 @@ class MemberAdmin(SwitchableAdmin):
         context = {**self.admin_site.each_context(request), "opts": self.opts, "member": row, "title": row.name}
         if request.method == "POST":
             with transaction.atomic():
-                context["link"] = local_accounts.link(row)
+                context["link"], done = local_accounts.link(row), "Made an invitation."
                 if request.POST.get("forget"):
                     people.forget_passkeys(row)
-                self.log_change(request, row, "Made an invitation.")
+                    done = "Made an invitation, and deleted the passkeys."
+                self.log_change(request, row, done)
         return TemplateResponse(request, "admin/elicit_flows/member/invite.html", context)

@@ -29,6 +29,7 @@ from elicit_flows.admin import (
     search,
     sign_in,
 )
+from elicit_flows.admin.audit_log import record
 from elicit_flows.lib import rate_limits, text
 from elicit_flows.lib.thread_pools import asks_outside
 
@@ -57,6 +58,12 @@ class OperatorsSite(AdminSite):
         if form is not None and form.has_error(NON_FIELD_ERRORS, code="throttled"):
             response.status_code = 429
             response["Retry-After"] = str(rate_limits.OPERATOR_BY_NAME.seconds)
+        return response
+
+    def password_change(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> TemplateResponse:
+        response = super().password_change(request, extra_context)
+        if response.status_code == 302:
+            record(request.user, "Changed their own password.")
         return response
 
     def get_urls(self) -> list[URLPattern | URLResolver]:

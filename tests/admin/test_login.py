@@ -124,3 +124,14 @@ def test_t113_sign_ins_are_noted_and_so_are_those_that_fail(anybody: Client, olg
     enter(anybody, OLGA.username, OLGA.password, "192.0.2.8")
     said = [(one.user, one.get_change_message()) for one in LogEntry.objects.order_by("pk")]
     assert said == [(olga, "A sign-in failed, from 192.0.2.7."), (olga, "Signed in from 192.0.2.8.")]
+
+
+def test_an_own_password_that_is_changed_is_noted(admin: Client, olga: User) -> None:
+    chosen = {"new_password1": "corr3ct-horse-battery", "new_password2": "corr3ct-horse-battery"}
+    assert admin.post("/admin/password_change/", {"old_password": "wrong", **chosen}).status_code == 200
+    assert not LogEntry.objects.exists()
+    assert admin.post("/admin/password_change/", {"old_password": OLGA.password, **chosen}).status_code == 302
+    [noted] = LogEntry.objects.all()
+    assert (noted.user, noted.object_id) == (olga, str(olga.pk))
+    assert noted.get_change_message() == "Changed their own password."
+    assert admin.get("/admin/").status_code == 200

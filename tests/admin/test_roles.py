@@ -125,6 +125,8 @@ def test_t132_only_an_administrator_makes_an_invitation_for_somebody_who_has_a_p
     browser.post(address, {"forget": "yes"})
     assert ines.passkeys.count() == 1 - links
     assert Invitation.objects.count() - before in {0, links}
+    noted = [one.get_change_message() for one in LogEntry.objects.order_by("pk")]
+    assert noted == ["Made an invitation.", "Made an invitation, and deleted the passkeys."][: 1 + links]
     if not links:
         assert "only an administrator" in browser.get(f"/admin/elicit_flows/member/{ines.pk}/change/").text
 
