@@ -43,6 +43,15 @@ def test_an_operator_is_made_with_a_password_for_once_and_one_role(db: None) -> 
     assert password not in str(LogEntry.objects.values())
 
 
+@pytest.mark.parametrize("typed", ["Jos\u00e9", "Jose\u0301", "\uff2aos\u00e9"], ids=["composed", "decomposed", "wide"])
+def test_an_operator_signs_in_by_the_name_however_a_keyboard_writes_it(db: None, typed: str) -> None:
+    [password] = PASSWORD.findall(run(typed, "--role", "viewer"))
+    run(typed, "--role", "auditor")
+    assert User.objects.count() == 1
+    answer = Client().post("/admin/login/", {"username": typed, "password": password, "next": "/admin/"}, follow=True)
+    assert answer.redirect_chain[-1][0].startswith("/admin/first-password/")
+
+
 def test_t113_another_role_takes_the_place_of_the_one_before_and_is_noted(db: None) -> None:
     run("ole", "--role", "operator")
     run("ole", "--role", "auditor")

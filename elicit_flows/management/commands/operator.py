@@ -44,6 +44,7 @@ class Command(BaseCommand):
 
     @transaction.atomic
     def handle(self, *args: Any, name: str, role: str | None, **options: Any) -> None:
+        name = User.normalize_username(name)  # as the sign-in does with what is typed there
         user = User.objects.filter(username=name).first()
         if user is None:
             user = self._make(name, role)
