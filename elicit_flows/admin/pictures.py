@@ -62,7 +62,12 @@ class PictureField(forms.Field):
                 return pictures.store(_image(upload))
             except Unsafe as refusal:
                 raise ValidationError(as_sentence(InvalidValue(str(refusal)))) from None
-        return None if forget else Picture.objects.filter(pk=kept).first()
+        if forget or not kept:
+            return None
+        found = Picture.objects.filter(pk=kept).first()
+        if found is None:  # another operator has replaced it since the form was opened
+            raise ValidationError(_("This picture was replaced meanwhile. Save again to keep the present one."))
+        return found
 
     def bound_data(self, data: Any, initial: Any) -> str:
         upload, kept, forget = cast("Sent", data)
@@ -71,7 +76,9 @@ class PictureField(forms.Field):
                 return _image(upload).digest
             except Unsafe:
                 return kept
-        return "" if forget else kept
+        if forget:
+            return ""
+        return kept if not kept or Picture.objects.filter(pk=kept).exists() else initial or ""
 
     def has_changed(self, initial: Any, data: Any) -> bool:
         return self.bound_data(data, initial) != (initial or "")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
 from elicit_flows.brands import page_brand
+from elicit_flows.lib import clock
 from elicit_flows.models import Brand, Picture
 from tests.admin.rows import Rows
 from tests.brands.files import SVG, png, svg
@@ -57,6 +59,25 @@ def test_a_brand_is_saved_by_the_rules_of_the_file_and_logged(admin: Client) -> 
     assert Brand.objects.get().logo is None
     assert Picture.objects.exists(), "an open page may still load it"
     assert "Logo from" in LogEntry.objects.latest("pk").change_message
+
+
+def test_a_form_that_was_opened_before_takes_no_new_picture_away(admin: Client) -> None:
+    """Another operator has replaced one that was there for long, so the former one is gone."""
+    send(admin, name="Acme", logo=upload(SVG))
+    Picture.objects.update(created_at=clock.now() - timedelta(days=30))
+    row = Brand.objects.get()
+    change = f"/admin/elicit_flows/brand/{row.pk}/change/"
+    opened: dict[str, Any] = {"logo-kept": row.logo_id, "name": "Acme Inc."}
+    send(admin, change, name="Acme", logo=upload(png(2, 2), "logo.png"))
+    row.refresh_from_db()
+    newer = row.logo_id
+    assert not Picture.objects.filter(pk=opened["logo-kept"]).exists()
+    answer = send(admin, change, **opened)
+    assert "This picture was replaced meanwhile. Save again to keep the present one." in answer.text
+    assert f'name="logo-kept" value="{newer}"' in answer.text
+    assert send(admin, change, **opened | {"logo-kept": newer}).status_code == 302
+    row.refresh_from_db()
+    assert (row.name, row.logo_id) == ("Acme Inc.", newer)
 
 
 WRONG = {
