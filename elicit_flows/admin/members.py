@@ -13,6 +13,7 @@ from django.urls import URLPattern, path
 from django.utils.translation import gettext_lazy as _
 
 from elicit_flows import people
+from elicit_flows.admin import persons
 from elicit_flows.admin.base import SwitchableAdmin, admin_url
 from elicit_flows.admin.roles import CHANGE_IDENTITIES, may
 from elicit_flows.models import Member
@@ -41,6 +42,15 @@ class MemberAdmin(SwitchableAdmin):
     def get_urls(self) -> list[URLPattern]:
         view = self.admin_site.admin_view(self.invite)
         return [path("<int:pk>/invite/", view, name="elicit_flows_member_invite"), *super().get_urls()]
+
+    def switch(self, request: HttpRequest, pk: int) -> HttpResponse:
+        """Sessions from before are not to come back with the person."""
+        with transaction.atomic():
+            response = super().switch(request, pk)
+            row = self.get_object(request, str(pk))
+            if request.method == "POST" and row and not row.enabled:
+                people.end_sessions(persons.claim_of(row))
+        return response
 
     def invite(self, request: HttpRequest, pk: int) -> HttpResponse:
         """Show a link that adds a passkey. In the response itself, since a message would be stored in the session."""

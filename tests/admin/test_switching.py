@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from django.conf import settings
 from django.contrib.admin.models import LogEntry
 from django.test import Client
 
@@ -12,7 +13,8 @@ from elicit_flows.api.auth import authenticate
 from elicit_flows.domain.errors import Forbidden, Invalid, ProviderUnavailable, Unauthenticated
 from elicit_flows.domain.values import Answer, Question
 from elicit_flows.elicitations import agent_access
-from elicit_flows.models import Member, Provider
+from elicit_flows.lib import clock
+from elicit_flows.models import IdentityProvider, Member, Provider
 from tests.admin.rows import ACCESS, ALICE, API_KEY, NO_LIMITS, Rows
 from tests.admin.test_secrets import FIELDS
 
@@ -93,6 +95,21 @@ def test_nor_does_one_that_was_opened_before_a_person_was_switched_off(admin: Cl
     switch(admin, "member", ines.pk, "on")
     ines.refresh_from_db()
     assert ines.enabled
+
+
+def test_no_session_comes_back_with_a_person_who_was_switched_off(admin: Client, rows: Rows) -> None:
+    """A device may have been stolen meanwhile."""
+    own = IdentityProvider.objects.create(slug="own", sort="accounts", issuer=settings.ELICIT_PUBLIC_URL)
+    ines, browser = Member.objects.create(name="Ines"), Client()
+    session = browser.session
+    at = int(clock.now().timestamp())
+    claim = {"iss": own.issuer, "sub": ines.sub}
+    session["person"] = {**claim, "label": "Ines", "auth_time": at, "at": at, "browser": "b"}
+    session.save()
+    assert 'data-page="account"' in browser.get("/account").text
+    for to in ("off", "on"):
+        switch(admin, "member", ines.pk, to)
+        assert 'data-page="signin"' in browser.get("/account").text
 
 
 def test_what_was_discovered_of_an_mcp_server_is_switched_and_not_changed(admin: Client, rows: Rows) -> None:
