@@ -85,12 +85,13 @@ class ConnectionAdmin(ReadOnlyAdmin):
     @admin.action(description=_("Revoke"), permissions=["revoke"])
     def revoke(self, request: HttpRequest, rows: QuerySet[vault.Connection]) -> None:
         """Agents lose the connections at once. The worker revokes the grants at the providers."""
-        live = [row for row in rows if row.status != row.Status.REVOKED]
-        for row in live:
+        count = 0
+        for row in rows:
             with transaction.atomic():
-                vault.revoke(row, vault.ConnectionUse.Actor.OPERATOR)
-                self.log_change(request, row, "Revoked.")
-        count = len(live)
+                # Its person, or another operator, may have ended it since the rows were read.
+                if vault.revoke(row, vault.ConnectionUse.Actor.OPERATOR):
+                    self.log_change(request, row, "Revoked.")
+                    count += 1
         said = ngettext("%(count)d connection was revoked.", "%(count)d connections were revoked.", count)
         self.message_user(request, said % {"count": count})
 

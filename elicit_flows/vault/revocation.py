@@ -34,8 +34,10 @@ _FORGOTTEN = dict.fromkeys(("access_token", "token_secret", "refresh_token", "se
 Status, Upstream = Connection.Status, Connection.Upstream
 
 
-def revoke(row: Connection, by: ConnectionUse.Actor = ConnectionUse.Actor.SERVICE) -> None:
-    """Revoke the connection: it gives no more tokens, and the worker tells the provider. Can be repeated."""
+def revoke(row: Connection, by: ConnectionUse.Actor = ConnectionUse.Actor.SERVICE) -> bool:
+    """Revoke the connection: it gives no more tokens, and the worker tells the provider. Can be repeated: False if it
+    was revoked already.
+    """
     tell = _is_told(row)
     # Otherwise once the provider has been told.
     at_once = {} if tell else {"access_token": "", "token_secret": "", "secrets": "", "minted": "", "set_tokens": ""}
@@ -59,6 +61,7 @@ def revoke(row: Connection, by: ConnectionUse.Actor = ConnectionUse.Actor.SERVIC
             connections.log_access(row, ConnectionUse.Action.REVOKED, by)
             events.publish(row.agent, "connection.revoked", row.summary())
             transaction.on_commit(partial(wakeups.wake_workers, REVOCATIONS))
+    return mine == 1
 
 
 def drop_late_tokens(row: Connection) -> None:

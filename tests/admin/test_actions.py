@@ -19,7 +19,7 @@ from elicit_flows.domain.errors import Unauthenticated
 from elicit_flows.domain.values import Secret
 from elicit_flows.lib import clock, ids
 from elicit_flows.lib.csv_cells import escape_formula
-from elicit_flows.models import Agent, Delivery, Event, Provider
+from elicit_flows.models import Agent, ConnectionUse, Delivery, Event, Provider
 from tests.admin.rows import API_KEY, HOOK, NO_LIMITS, OLD_HOOK, Rows, elicitation
 
 KEY = re.compile(r"<code>(ek_[\w-]{43})</code>")
@@ -57,6 +57,22 @@ def test_t113_revoking_again_changes_and_notes_nothing(admin: Client, olga: User
     act(admin, "connection", "revoke", rows.connection.pk)
     act(admin, "connection", "revoke", rows.connection.pk)
     assert len(notes(olga)) == 1
+
+
+def test_what_its_person_ended_while_an_operator_revoked_many_is_not_noted_as_the_operators(
+    admin: Client, olga: User, rows: Rows, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    revoke = vault.revoke
+
+    def later(row: vault.Connection, by: ConnectionUse.Actor) -> bool:
+        revoke(vault.Connection.objects.get(pk=row.pk), ConnectionUse.Actor.PERSON)
+        return revoke(row, by)
+
+    monkeypatch.setattr(vault, "revoke", later)
+    act(admin, "connection", "revoke", rows.connection.pk)
+    assert [use.actor for use in ConnectionUse.objects.filter(action="revoked")] == ["person"]
+    assert notes(olga) == []
+    assert "0 connections were revoked." in admin.get("/admin/elicit_flows/connection/").text
 
 
 def test_t113_sending_again_is_done_and_noted(admin: Client, olga: User, rows: Rows) -> None:
