@@ -30,7 +30,7 @@ def store_login_assertion(row: IdentityProvider, vouched: Vouched) -> str:
                 assertion_hash=ids.digest(vouched.name),
                 code_hash=ids.digest(code),
                 state_hash=ids.digest(vouched.state),
-                elicitation=vouched.elicitation,
+                elicitation=vouched.elicitation[:64],  # what fits: a longer one is the id of no link of ours
                 sub=who.claim.sub,
                 label=who.label,
                 auth_time=who.auth_time,

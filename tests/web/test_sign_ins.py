@@ -9,8 +9,12 @@ from django.contrib.sessions.models import Session
 from django.core.cache import cache
 from django.test import Client
 
+from elicit_flows import people
+from elicit_flows.domain.values import Claim
+from elicit_flows.identity import SignedIn
+from elicit_flows.identity.site import Vouched
 from elicit_flows.jobs import purge
-from elicit_flows.lib import clock, rate_limits
+from elicit_flows.lib import clock, ids, rate_limits
 from elicit_flows.lib.rate_limits import RateLimit
 from elicit_flows.models import IdentityProvider
 from elicit_flows.web import pending_logins
@@ -58,3 +62,15 @@ def test_t125_the_session_of_a_sign_in_that_was_only_begun_is_gone_soon(moving_c
     moving_clock.forward(seconds=pending_logins.STATE_SECONDS + 1)
     purge.purge()
     assert not Session.objects.exists()
+
+
+@pytest.mark.postgres
+def test_a_site_that_names_the_link_and_not_its_id_is_no_fault_of_ours() -> None:
+    """PostgreSQL takes no longer text than the column."""
+    site = IdentityProvider.objects.create(slug="shop", sort="site", issuer="https://shop.example.com")
+    link = f"https://elicit-flows.example.com/c/{ids.name('el')}"
+    who = SignedIn(Claim(site.issuer, "alice"), None, "Alice")
+    code = people.store_login_assertion(site, Vouched(who, "a", "state", link))
+    found = people.redeem_login_assertion(site, code, [ids.digest("state")])
+    assert found
+    assert len(link) > len(found[0].elicitation) > len(ids.name("el"))
