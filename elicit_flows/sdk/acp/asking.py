@@ -7,8 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from elicit_flows.domain.values import Json
-from elicit_flows.sdk.acp.errors import CannotAsk, UnknownAnswer
-from elicit_flows.sdk.acp.peer import Peer
+from elicit_flows.sdk.acp.peer import CannotAsk, Peer, UnknownAnswer
 from elicit_flows.sdk.client import Elicit
 from elicit_flows.sdk.errors import ElicitError
 from elicit_flows.sdk.idempotency import handed_in, taken_back, withdraw

@@ -1,4 +1,6 @@
-"""The ACP client at the other end of a connection: its capabilities, and the two messages that are sent to it."""
+"""The ACP client at the other end of a connection: its capabilities, the two messages that are sent to it, and what
+goes wrong there. Refusals by the service are ElicitError, as everywhere.
+"""
 
 from __future__ import annotations
 
@@ -10,13 +12,35 @@ from acp.schema import ClientCapabilities, ElicitationFormMode, ElicitationMode,
 from pydantic import ValidationError
 
 from elicit_flows.domain.values import Json
-from elicit_flows.sdk.acp.errors import CannotAsk
+from elicit_flows.sdk.errors import ElicitError
 from elicit_flows.sdk.shapes import Elicitation
 from elicit_flows.wires import acp
 from elicit_flows.wires.reply import CANCEL, Reply
 
 HEARD_SECONDS = 5.0  # a client that does not read a message for that long counts as gone
 REQUEST_CANCELLED = -32800
+
+
+class CannotAsk(ElicitError):
+    """The client did not advertise the mode that the question needs, or it refused the request.
+
+    The question is cancelled. Only a form may be asked in form mode, because the client sees what the user types there.
+    """
+
+    def __init__(self, detail: str) -> None:
+        super().__init__("cannot_ask", detail)
+
+
+class UnknownAnswer(ElicitError):
+    """The client's answer is neither yes nor no. ``action`` is the answer, "" if it could not be read.
+
+    ``elicitation`` stays open: the same tool call may ask again, or use ``Elicit`` to wait for it or cancel it.
+    """
+
+    def __init__(self, action: str, elicitation: Elicitation) -> None:
+        super().__init__("unknown_answer", f"The client answered {action!r}, which is neither yes nor no")
+        self.action = action
+        self.elicitation = elicitation
 
 
 class Peer:
