@@ -24,7 +24,7 @@ from elicit_flows.sdk.errors import ElicitError, UnexpectedAnswerError, Unreacha
 T = TypeVar("T")
 # Called with each answer as it came, but for the stream of events.
 OnResponse = Callable[[httpx2.Response], object]
-TIMEOUT = 10.0
+TIMEOUT = 10.0  # seconds
 MAX_RETRIES = 5
 RETRY_FOR = 5.0
 LONGEST = 30.0  # seconds that a plain call waits for a service that is away, and because the service says so
