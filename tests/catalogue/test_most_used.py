@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from urllib.parse import urlsplit
+
 import pytest
 from django.conf import settings
 from django.utils import translation
@@ -136,3 +138,15 @@ def test_a_server_of_ones_own_ends_grants_as_github_does() -> None:
     calls = [catalogue.entries()[slug].revoke_call for slug in ("github", "github-enterprise")]
     there, own = [call.model_dump(exclude={"source_url"}) for call in calls if call]
     assert own == {**there, "url": "https://{host}/api/v3/applications/{client_id}/grant"}
+
+
+@pytest.mark.parametrize(
+    ("slug", "host", "grants"), [("instagram", "graph.instagram.com", "ig"), ("threads", "graph.threads.net", "th")]
+)
+def test_tokens_of_meta_that_live_an_hour_are_exchanged_and_renewed(slug: str, host: str, grants: str) -> None:
+    entry = catalogue.entries()[slug]
+    assert entry.long_token
+    assert entry.renew_token
+    assert entry.long_token.params["grant_type"] == f"{grants}_exchange_token"
+    assert entry.renew_token.params == {"grant_type": f"{grants}_refresh_token", "access_token": "{access_token}"}
+    assert {urlsplit(one.url).netloc for one in (entry.long_token, entry.renew_token)} == {host}
