@@ -12,7 +12,7 @@ from django.template.response import TemplateResponse
 from django.urls import URLPattern, path
 from django.utils.translation import gettext_lazy as _
 
-from elicit_flows import people
+from elicit_flows import people, vault
 from elicit_flows.admin import persons
 from elicit_flows.admin.base import SwitchableAdmin, admin_url
 from elicit_flows.admin.roles import CHANGE_IDENTITIES, may
@@ -23,7 +23,8 @@ from elicit_flows.people import local_accounts
 class MemberAdmin(SwitchableAdmin):
     """People are never deleted here, since their connections refer to their sub. Switching one off ends their sessions.
 
-    Whoever has an invitation can sign in as that person. So only administrators may invite somebody who has a passkey.
+    Whoever has an invitation can sign in as that person. So only administrators may invite somebody who has used the
+    account.
     """
 
     when_off = _("They cannot sign in, and can open nothing any more. What agents can use stays connected.")
@@ -62,8 +63,10 @@ class MemberAdmin(SwitchableAdmin):
         if not row.enabled:  # the link would lead nowhere
             self.message_user(request, _("%(name)s is off.") % {"name": row.name}, level=messages.WARNING)
             return HttpResponseRedirect(admin_url(row))
-        if row.passkeys.exists() and not may(request, CHANGE_IDENTITIES):
-            message = _("%(name)s has a passkey already: only an administrator can make another invitation.")
+        # One whose passkeys were deleted has an account to take over all the same.
+        used = row.passkeys.exists() or vault.ever_held_by(persons.claim_of(row)).exists()
+        if used and not may(request, CHANGE_IDENTITIES):
+            message = _("%(name)s has used this account: only an administrator can make another invitation.")
             self.message_user(request, message % {"name": row.name}, level=messages.WARNING)
             return HttpResponseRedirect(admin_url(row))
         context = {**self.admin_site.each_context(request), "opts": self.opts, "member": row, "title": row.name}

@@ -10,6 +10,7 @@ from django.contrib.admin.utils import quote, unquote
 from django.contrib.auth.models import Group, User
 from django.core.management import call_command
 from django.test import Client
+from pytest_django import Settings
 
 from elicit_flows.admin.roles import ROLES
 from elicit_flows.lib import clock, ids
@@ -129,6 +130,20 @@ def test_t132_only_an_administrator_makes_an_invitation_for_somebody_who_has_a_p
     assert noted == ["Made an invitation.", "Made an invitation, and deleted the passkeys."][: 1 + links]
     if not links:
         assert "only an administrator" in browser.get(f"/admin/elicit_flows/member/{ines.pk}/change/").text
+
+
+def test_t132_nor_for_somebody_whose_passkeys_were_deleted(
+    as_role: Callable[[str], Client], rows: Rows, settings: Settings
+) -> None:
+    ines = Member.objects.create(name="Ines")
+    address = f"/admin/elicit_flows/member/{ines.pk}/invite/"
+    owner = {"iss": settings.ELICIT_PUBLIC_URL, "sub": ines.sub}
+    type(rows.connection).objects.filter(pk=rows.connection.pk).update(**owner)
+    browser = as_role("operator")
+    browser.post(address)
+    assert not Invitation.objects.exists()
+    assert "only an administrator" in browser.get(f"/admin/elicit_flows/member/{ines.pk}/change/").text
+    assert "/invitation#" in as_role("administrator").post(address).text
 
 
 def test_who_is_switched_off_is_not_invited(as_role: Callable[[str], Client]) -> None:

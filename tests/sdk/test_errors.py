@@ -13,7 +13,6 @@ import pytest
 import elicit_flows.sdk as sdk
 from elicit_flows import __version__
 from elicit_flows.sdk import Elicit, ElicitError, SyncElicit
-from elicit_flows.sdk.testing import Service
 from tests.sdk.fake import COMPLETED, DROP, ELICITATION, SILENCE, FakeService, Reply, problem
 from tests.support.machine import within
 from tests.support.ports import free_port
@@ -358,9 +357,3 @@ def test_so_is_it_without_asyncio(service: FakeService) -> None:
     with elicit, pytest.raises(sdk.NotFoundError):
         elicit.get("el_1")
     assert [one.status_code for one in seen] == [404]
-
-
-@pytest.mark.parametrize("key", ["\u0437\u0430\u043a\u0430\u0437-1", "caf\u00e9"])
-def test_the_service_says_what_is_wrong_with_a_key_that_is_not_ascii(elicit_box: Service, key: str) -> None:
-    with elicit_box.sync_elicit() as elicit, pytest.raises(sdk.InvalidRequestError, match="visible ASCII characters"):
-        elicit.create("confirm", ALICE, {}, message="Really?", idempotency_key=key)
