@@ -63,7 +63,7 @@ class MemberAdmin(SwitchableAdmin):
         if not row.enabled:  # the link would lead nowhere
             self.message_user(request, _("%(name)s is off.") % {"name": row.name}, level=messages.WARNING)
             return HttpResponseRedirect(admin_url(row))
-        # One whose passkeys were deleted has an account to take over all the same.
+        # An account whose passkeys were deleted is no new one.
         used = row.passkeys.exists() or vault.ever_held_by(persons.claim_of(row)).exists()
         if used and not may(request, CHANGE_IDENTITIES):
             message = _("%(name)s has used this account: only an administrator can make another invitation.")

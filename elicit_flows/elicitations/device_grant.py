@@ -152,7 +152,7 @@ def _take(asked: Asked, answer: Future[Finish | Again | Wait]) -> None:
 
 
 def _end(attempt: Attempt, reason: str) -> None:
-    """The page says why, and the person may start again."""
+    """End the attempt for a reason, which the page says. The person may start again."""
     sealed = vault.seal_stash({"url": "", "kind": {}, "over": reason}, attempt.state_hash)
     _mine(attempt).update(stash=sealed, used_at=clock.now(), poll_at=None)
 

@@ -232,7 +232,7 @@ def record_settlement(checkout: Checkout, said: Snapshot) -> None:
         verdict = settlement.apply(payment, fresh, said)
         row = payment.elicitation
         if verdict is Verdict.PAID and (row or payment.mode != charges.MODE):
-            if not completed(row, payment):
+            if not complete_paid(row, payment):
                 settlement.paid_late(payment, said)
             elif payment.mode == "mandate":
                 mandates.given(payment, said)
@@ -254,8 +254,8 @@ def record_settlement(checkout: Checkout, said: Snapshot) -> None:
         settlement.follow(payment, fresh, said)
 
 
-def completed(row: Elicitation | None, payment: Payment) -> bool:
-    """Whether it is so now, by this payment. One that is deleted was over before."""
+def complete_paid(row: Elicitation | None, payment: Payment) -> bool:
+    """Complete the elicitation by its payment. False if it was over before; one that is deleted was."""
     if row is None:
         return False
     move(row, Status.SETTLING, only=[Status.STARTED])

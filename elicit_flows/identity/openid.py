@@ -27,7 +27,7 @@ MAX_EMAIL = 254  # characters (RFC 5321, section 4.5.3.1.3, without the angle br
 # Microsoft's clouds. Their tokens say nothing of email_verified, and xms_edov where the app's optional claims have it:
 # whether the domain's owner is verified (https://learn.microsoft.com/en-us/entra/identity-platform/optional-claims-reference).
 ENTRA = ("login.microsoftonline.com", "login.microsoftonline.us", "login.partner.microsoftonline.cn")
-NAMES = ("name", "preferred_username", "nickname")  # what calls the person something, the best one first
+NAMES = ("name", "preferred_username", "nickname")  # claims with a name of the person, the best one first
 # Who asks for another account gets the former one again where a provider does not know prompt=login. Google names none,
 # consent and select_account alone: https://developers.google.com/identity/openid-connect/openid-connect#prompt
 PROMPTS = {"https://accounts.google.com": {"login": "select_account"}}

@@ -95,7 +95,7 @@ def _won(payment: Payment, checkout: Checkout, said: Snapshot) -> Verdict:
         unpaid = Payment.objects.filter(pk=payment.pk, status__in=_UNPAID)
         first = unpaid.update(status=Status.MISMATCH, payment_ref=said.payment_ref or "")
         alert(payment, "mismatch", f"A payment arrived, but {problem}.")
-        if not first and payment.mode == "subscribe":  # what came first stands, and goes on alone
+        if not first and payment.mode == "subscribe":  # the first subscription goes on, and this one is ended
             checkout.surplus = True
             checkout.save(update_fields=["surplus"])
         elif payment.trial_days and said.payment_ref:

@@ -12,7 +12,7 @@ from elicit_flows.kinds.payment.providers.stripe.client import plain
 from elicit_flows.kinds.payment.providers.stripe.session import OUR_ID
 from elicit_flows.kinds.payment.values import BalanceLine, BalancePage, Movement
 
-PAGE = 25  # some of them take a request of their own, and all of a page share one deadline
+PAGE = 25  # transactions: some need a request of their own, and a page has one deadline
 FIRST = "subscription_create"  # the reason of an invoice that the checkout itself paid
 INVOICE_SLACK = 3600  # seconds between a charge and the record that its invoice was paid by it
 # The category, and whether money came in. The amounts of refunds and disputes are positive at their objects.
